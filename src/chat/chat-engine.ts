@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
-import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { invalidArgument } from '../core/issues.js';
 import {
   aFunction,
   checkOptions,
@@ -27,12 +26,11 @@ import type { Selection } from '../selection/selection.js';
 import type { BlobStore } from '../state/blob-store.js';
 import type { ToolSource } from '../tool/find-definitions.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
-import { encodeValue } from './encode-output.js';
 import type { LanguageModel, ModelRequest, ModelStep } from './model-step.js';
 import type { ContentPart } from '../tool/content.js';
 import type { ChatMessage, ToolOutput } from './thread.js';
 
-/** Selects the tools that the model sees in a turn; `previous` is the selection of the turn before, whose tools should keep their place. */
+/** Selects the tools that the model sees in a turn. The tools of `previous`, the selection of the turn before, should keep their places. */
 export type SelectTools = (turn: {
   readonly index: number;
   readonly text: string;
@@ -40,62 +38,62 @@ export type SelectTools = (turn: {
   readonly previous: Selection | undefined;
 }) => Selection | Promise<Selection>;
 
-/** The effect of a tool's failure: the model reads the error, the run ends, or the model reads another value. */
-export type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unknown };
+/** The decision after a tool failed: the model reads the error, the run ends, or the model reads another value. */
+type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unknown };
 type OnToolError = (
   call: ToolCall,
   outcome: Extract<ToolOutcome, { status: 'error' }>,
 ) => ToolErrorDecision | Promise<ToolErrorDecision>;
 
-/** A model, tools, and how they are used. It is given with every call; no session keeps it. */
+/** A model, tools, and how to use them. Pass it with every run; sessions don't keep it. */
 export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
-  /** A model of the AI SDK, or a function that stands for one. */
+  /** A model of the AI SDK, or a function in its place. */
   readonly model: LanguageModel | ModelStep;
-  /** Runs the tools. Without one they run under the default policy, and which calls of sessions ran is remembered for as long as `tools` is the same object; no answers are. */
+  /** Runs the tools. @default an executor with the default policy, which remembers the calls of sessions for as long as `tools` is the same object */
   readonly executor?: ToolExecutor;
-  /** The tools, when no executor is given: a registry, or what can be registered in one. @default those of the executor */
+  /** The tools, if you give no executor: a registry, or anything a registry can register. @default the executor's */
   readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
   /** The instructions that the model reads before the messages. @default none */
   readonly system?: string;
-  /** `manual` runs no tool: every call is left to the program. @default 'auto' */
+  /** `manual` runs no tool: the program answers every call. @default 'auto' */
   readonly mode?: 'auto' | 'manual';
-  /** The policy's mode, see `CallContext`; a chat has a mode of its own. @default the policy's own */
+  /** The mode of the policy, see `CallContext`. @default the policy's own */
   readonly policyMode?: CallContext['mode'];
-  /** The number of times that the model is asked in one run. @default 8 */
+  /** The maximum number of times that one run asks the model. @default 8 */
   readonly maxTurns?: number;
-  /** Ends the run after a turn whose calls are settled; what it throws, the chat throws. @default never */
+  /** Ends the run after a turn if it returns true. The chat throws what it throws. @default never */
   readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
-  /** The tools that the model sees: what is asked of `selectTools` beside the text, or a function. @default all that are available */
+  /** The tools that the model sees: options of `selectTools`, or a function. @default all available tools */
   readonly selectTools?: Omit<SelectionRequest, 'text' | 'previous'> | SelectTools;
   /**
-   * Offers the model a tool that finds and explains others, within the limits of `selectTools`; what it finds may
-   * be called. @default when tools are shown in short, or not all of them; not when a function selects
+   * Offers the model a tool that finds and explains others within the limits of `selectTools`. The model may call what
+   * it found. @default true if tools are shown in short, or if not all of them are shown; false if a function selects
    */
   readonly toolSearch?: boolean;
-  /** Says if the model must call a tool, may, must not, or must call a certain one. @default 'auto' */
+  /** Says if the model must, may or must not call a tool, or which tool it must call. @default 'auto' */
   readonly toolChoice?: ModelRequest['toolChoice'];
-  /** Decides over a call that failed. @default 'continue' */
+  /** Decides what happens after a call failed. @default 'continue' */
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
-  /** Makes what the model reads of a result; it throws for values it cannot make text or data of. @default text as it is, all else as JSON */
+  /** Turns a result into what the model reads; throws for a value that it can't turn into text or data. @default text as it is, all else as JSON */
   readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
   /**
-   * Keeps images, audio and files of more than 8 KiB that tools and users give: messages and snapshots refer to them, and the model
-   * is sent them as they are. @default messages keep them
+   * Keeps images, audio and files of more than 8 KiB. Messages and snapshots then refer to them, and the model gets the
+   * content itself. @default messages keep them
    */
   readonly blobs?: BlobStore;
-  /** Handed to the tools' work as `context.context`. @default none */
+  /** Passed to tools as `context.context`. @default none */
   readonly context?: unknown;
-  /** Options of the AI SDK's own calls: temperature, maxOutputTokens, maxRetries, providerOptions, headers… @default none */
+  /** Options of the AI SDK's own calls, such as temperature, maxOutputTokens, maxRetries and headers. @default none */
   readonly modelOptions?: Readonly<Record<string, unknown>>;
-  /** Hears everything as it happens. What it throws is ignored. @default none */
+  /** Receives every event. Errors that it throws are ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Counts how the jobs of sessions end, as a `CapabilityRegistry` does. @default none */
+  /** Counts how the jobs of sessions end; a `CapabilityRegistry` does. @default none */
   readonly jobs?: JobLog;
   /** The clock. @default the system's */
   readonly clock?: Clock;
 }
 
-/** Counts the runs of jobs by name, for a persona. */
+/** Counts the runs of jobs. */
 type JobLog = {
   recordJob(
     name: string,
@@ -104,37 +102,21 @@ type JobLog = {
   ): void;
 };
 
-/** A thread, and what to run it on. */
+/** An engine, and the thread to run on it. */
 export interface ChatOptions extends ChatEngine {
-  /** The thread so far, in the AI SDK's shape. Every call in it needs a result, or an approval in `approvals`. @default none */
+  /** The thread so far, in the AI SDK's shape. Every call in it needs a result or an approval. @default none */
   readonly messages?: readonly ChatMessage[];
   /** The user's next message, after `messages`. @default none */
   readonly prompt?: string;
-  /** Approvals of calls that the thread leaves open, made with the executor's `approve`: these run first. @default none */
+  /** Approvals of open calls, made with the executor's `approve`. These calls run first. @default none */
   readonly approvals?: readonly Approval[];
-  /** Ends the run, and gives up the calls that run, when it aborts. @default none */
+  /** Ends the run when it aborts, and gives up the calls that are running. @default none */
   readonly signal?: AbortSignal;
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const texts = z.array(z.string()).optional();
-/** Options that the chat gives itself: tools given past it would be run by the SDK, without policy and approval. */
-const OWN_OPTIONS: ReadonlySet<string> = new Set([
-  'model',
-  'system',
-  'instructions',
-  'prompt',
-  'messages',
-  'tools',
-  'toolChoice',
-  'activeTools',
-  'experimental_activeTools',
-  'stopWhen',
-  'prepareStep',
-  'experimental_prepareStep',
-  'abortSignal',
-]);
 const schema = z.strictObject({
   model: z.custom<LanguageModel | ModelStep>(
     (value) =>
@@ -178,20 +160,10 @@ const schema = z.strictObject({
       error: '"continue", "halt" or a function',
     })
     .default('continue'),
-  encode: aFunction<NonNullable<ChatEngine['encode']>>().default(() => encodeValue),
+  encode: aFunction<NonNullable<ChatEngine['encode']>>().optional(),
   blobs: withMethods<BlobStore>('a BlobStore', 'put', 'get').optional(),
   context: z.unknown().optional(),
-  modelOptions: z
-    .record(
-      z
-        .string()
-        .refine(
-          (option) => !OWN_OPTIONS.has(option),
-          'an option that the chat does not set itself',
-        ),
-      z.unknown(),
-    )
-    .default({}),
+  modelOptions: z.record(z.string(), z.unknown()).default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
   jobs: withMethods<JobLog>('a CapabilityRegistry', 'recordJob').optional(),
   clock: clock().default(systemClock),
@@ -218,7 +190,7 @@ export type CheckedEngine = z.output<typeof schema> & {
 };
 
 /**
- * Checks an engine, and makes an executor when it has none.
+ * Checks an engine, and makes its executor if it has none.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option, before anything is asked or run.
  */
@@ -226,15 +198,10 @@ export function checkEngine(engine: ChatEngine): CheckedEngine {
   return withExecutor(checkOptions(schema, engine ?? null, WHAT));
 }
 
-/** Checks the options of a chat of one run: an engine, and its thread. Messages are read later. @throws as `checkEngine` does */
+/** Checks an engine and the thread to run on it. Messages are read later. @throws as `checkEngine` does */
 export function checkChatOptions(options: ChatOptions) {
-  const {
-    messages = [],
-    prompt,
-    approvals,
-    signal,
-    ...engine
-  } = checkOptions(chatSchema, options ?? null, WHAT);
+  const checked = checkOptions(chatSchema, options ?? null, WHAT);
+  const { messages = [], prompt, approvals, signal, ...engine } = checked;
   return { messages, prompt, approvals, signal, engine: withExecutor(engine) };
 }
 
@@ -244,36 +211,33 @@ function withExecutor({
   ...checked
 }: z.output<typeof schema>): CheckedEngine {
   if (given !== undefined && tools !== undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('an executor or tools', 'both', 'An executor has its own tools.'),
-    );
+    throw invalidArgument('an executor or tools', 'both', 'An executor has its own tools.');
   const executor = given ?? executorOf(tools);
   return { ...checked, executor, registry: executor.registry };
 }
 
-/**
- * Executors of tools that were given without one: what they remember, such as calls that ran, lasts as long as the tools.
- *
- * They keep no answers: runs with the same tools may be for different users, told apart by nothing but `context`.
- */
-const executors = new WeakMap<
-  object,
-  { readonly tools: readonly ToolSource[]; readonly executor: ToolExecutor }
->();
+interface KnownTools {
+  readonly list: readonly ToolSource[];
+  readonly executor: ToolExecutor;
+}
 
+/** The executors of tools that came without one. They remember which calls ran for as long as the tools exist. */
+const executors = new WeakMap<object, KnownTools>();
+
+/** Returns the executor of some tools. It caches no answers: different users may share the tools. */
 function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
-  const list = isRegistry(tools) ? [] : [...tools];
   const known = executors.get(tools);
+  const isSame = (tool: ToolSource, at: number) => tool === known?.list[at];
+  // A list may have changed. Other iterables can perhaps be read only once.
   if (
-    known !== undefined &&
-    known.tools.length === list.length &&
-    known.tools.every((tool, at) => tool === list[at])
+    known &&
+    (!Array.isArray(tools) || (tools.length === known.list.length && tools.every(isSame)))
   )
     return known.executor;
+  const list = isRegistry(tools) ? [] : [...tools];
   const registry = isRegistry(tools) ? tools : new ToolMetadataRegistry();
-  if (!isRegistry(tools)) registry.registerAll(list);
+  registry.registerAll(list);
   const executor = new ToolExecutor({ registry, cacheEntries: 0 });
-  if (isRegistry(tools) || Array.isArray(tools)) executors.set(tools, { tools: list, executor });
+  executors.set(tools, { list, executor });
   return executor;
 }

@@ -1,8 +1,11 @@
 import type { Json } from '../core/plain-data.js';
 import type { Pending, ToolOutcome } from '../safety/calls.js';
+import { freezePlain } from '../tool/bound-input.js';
 import {
   messagesOf,
   pendingOf,
+  turnEndOf,
+  type ChatEnd,
   type ChatPending,
   type ChatState,
   type OpenTurn,
@@ -17,21 +20,21 @@ import {
   type ToolOutput,
 } from './thread.js';
 
-/** One answer of the model, with the results of its calls. */
+/** One answer of the model, and the results of its calls. */
 export interface ChatTurn {
-  /** Counted from 0 in each run; one that goes on with an open turn counts on from it. */
+  /** Counted from 0 in each run. A run that continues an open turn counts on from that turn. */
   readonly index: number;
   readonly message: AssistantMessage;
   readonly text: string;
-  /** The calls in the model's order. */
+  /** All calls, in the model's order. */
   readonly toolCalls: readonly ToolCallPart[];
-  /** The results of the calls that are settled, in the model's order. */
+  /** The results so far, in the model's order. */
   readonly toolResults: readonly {
     readonly callId: string;
     readonly toolName: string;
     readonly output: ToolOutput;
   }[];
-  /** Calls of tools that users or other programs answer. */
+  /** The calls that users or other programs answer. */
   readonly manualToolCalls: readonly ToolCallPart[];
   readonly finishReason: string;
   readonly usage?: ModelUsage;
@@ -39,7 +42,7 @@ export interface ChatTurn {
 
 /** The result of one run of a chat. */
 export interface ChatResult {
-  /** The thread, with the answers and results of this run. Pending calls have no result in it yet. */
+  /** The thread, including this run. Pending calls have no result in it yet. */
   readonly messages: readonly ChatMessage[];
   /** The text of the model's last answer. */
   readonly text: string;
@@ -47,41 +50,44 @@ export interface ChatResult {
   readonly toolCalls: readonly ToolCallPart[];
   readonly turns: readonly ChatTurn[];
   /**
-   * The reason why the run stopped: one of `completed`, `error`, `max_turns`, `halt_when`, `ask_user`, `tool_error`, `manual_tool_calls`,
+   * The reason why the run stopped: `completed`, `error`, `max_turns`, `halt_when`, `ask_user`, `tool_error`, `manual_tool_calls`,
    * `approval_required`, `interrupted` (a process ended in the middle), `cancelled`, or the reason of a tool that halted.
    */
   readonly haltedReason: string;
-  /** The calls that it waits for, in the model's order. */
+  /** The calls that the chat waits for, in the model's order. */
   readonly pending: readonly ChatPending[];
-  /** The first question that is pending. */
+  /** The first pending question. */
   readonly pendingQuestion?: string;
   readonly pendingToolCallId?: string;
-  /** Facts that go with the halted reason. */
+  /** Further facts about `haltedReason`. */
   readonly metadata: {
-    /** The manual calls, whole; not in the mode `manual`, where all calls are `toolCalls`. */
+    /** The manual calls. Missing in the mode `manual`, in which all of `toolCalls` are. */
     readonly manualToolCalls?: readonly ToolCallPart[];
-    /** The turn in which they were made, counted from 0. */
+    /** The turn of the manual calls, counted from 0. */
     readonly manualTurnIndex?: number;
     readonly maxTurns?: number;
     readonly haltWhenTurnIndex?: number;
-    /** The call that ended the run, and for a halt its value. */
+    /** The call that ended the run. */
     readonly haltToolCallId?: string;
     readonly haltResult?: unknown;
     readonly askUserOptions?: readonly string[];
     readonly error?: { readonly code: string; readonly message: string };
   };
-  /** Tokens of all turns together, as far as the model's service tells. */
+  /** The tokens of all turns together, as far as the model's service reports them. */
   readonly usage: ModelUsage;
 }
 
-type CallFacts = { readonly turn: number; readonly callId: string; readonly toolName: string };
+type CallFacts = {
+  readonly turn: number;
+  readonly callId: string;
+  readonly toolName: string;
+};
 
 /**
- * An event of a chat, told when it happens.
+ * An event of a chat, at the moment when it happens.
  *
- * Each call that is run tells `tool-started` (not for answers from the cache and refused calls), `tool-completed`, and then
- * either `tool-encoded` with what the model will read or `tool-pending` with what it waits for. Calls of tools that are
- * `manual` tell only `tool-pending`. Calls that run at the same time tell in the order in which things happen.
+ * A call gives `tool-started` (unless it's refused or answered from the cache), `tool-completed`, and then either
+ * `tool-encoded`, with what the model will read, or `tool-pending`. A manual call gives only `tool-pending`.
  */
 export type ChatEvent =
   | { readonly type: 'turn-started'; readonly turn: number; readonly tools: readonly string[] }
@@ -99,108 +105,118 @@ export type ChatEvent =
     }
   | (CallFacts & {
       readonly type: 'tool-started';
-      /** The arguments with which it runs: the user may have changed the model's. */ readonly input: Json;
+      /** The arguments with which the call runs. The user may have changed the model's. */
+      readonly input: Json;
     })
   | (CallFacts & { readonly type: 'tool-progress'; readonly progress: unknown })
   | (CallFacts & { readonly type: 'tool-completed'; readonly outcome: ToolOutcome })
   | (CallFacts & { readonly type: 'tool-encoded'; readonly output: ToolOutput })
   | (CallFacts & { readonly type: 'tool-pending'; readonly pending: Pending })
-  /** The model has answered, and its calls are settled or pending. */
+  /** The model has answered, and its calls have results or are pending. */
   | { readonly type: 'turn-completed'; readonly turn: ChatTurn }
   | { readonly type: 'chat-completed'; readonly result: ChatResult };
 
-/** Returns the turn as it is told, from its record. */
+/** Returns a turn as programs see it. */
 export function turnOf(
-  { index, message, calls }: Pick<OpenTurn, 'index' | 'message' | 'calls'>,
+  { index, message, calls }: OpenTurn,
   finishReason: string,
   usage: ModelUsage | undefined,
 ): ChatTurn {
-  const toolCalls = Object.freeze(callsIn(message));
-  const manual = new Set(
-    calls.flatMap(({ callId, progress }) =>
-      progress.state === 'waiting' && progress.pending.kind === 'manual' ? [callId] : [],
-    ),
-  );
-  return Object.freeze({
+  return freezePlain({
     index,
     message,
     text: textOf(message),
-    toolCalls,
-    toolResults: Object.freeze(
-      calls.flatMap(({ callId, toolName, progress }) =>
-        progress.state === 'settled'
-          ? [Object.freeze({ callId, toolName, output: progress.output })]
-          : [],
-      ),
+    toolCalls: callsIn(message),
+    toolResults: calls.flatMap(({ callId, toolName, progress }) =>
+      progress.state === 'settled' ? [{ callId, toolName, output: progress.output }] : [],
     ),
-    manualToolCalls: Object.freeze(toolCalls.filter(({ toolCallId }) => manual.has(toolCallId))),
+    manualToolCalls: manualCallsOf({ message, calls }),
     finishReason,
     ...(usage && { usage }),
   });
 }
 
-/** Returns the result of a run, from the state in which it stopped. All parts are frozen. */
+function manualCallsOf({
+  message,
+  calls,
+}: Pick<OpenTurn, 'message' | 'calls'>): readonly ToolCallPart[] {
+  const manual = new Set(
+    calls.flatMap(({ callId, progress }) =>
+      progress.state === 'waiting' && progress.pending.kind === 'manual' ? callId : [],
+    ),
+  );
+  return callsIn(message).filter(({ toolCallId }) => manual.has(toolCallId));
+}
+
+/** Returns the result of a run from the state in which it stopped. */
 export function resultOf(
   state: ChatState,
   mode: 'auto' | 'manual',
   turns: readonly ChatTurn[],
 ): ChatResult {
   const { openTurn } = state;
-  const messages =
-    openTurn === undefined ? state.messages : [...state.messages, ...messagesOf(openTurn)];
   const last = openTurn?.message ?? turns.at(-1)?.message;
+  const toolCalls = last === undefined ? [] : callsIn(last);
   const pending = pendingOf(state);
   const question = pending.find((each) => each.kind === 'question');
-  const manual = new Set(
-    pending.filter(({ kind }) => kind === 'manual').map(({ callId }) => callId),
-  );
-  const end = openTurn?.end ?? state.end;
+  const manual = openTurn === undefined ? [] : manualCallsOf(openTurn);
   const metadata: ChatResult['metadata'] = {
-    ...(openTurn &&
-      manual.size > 0 && {
-        ...(mode === 'auto' && {
-          manualToolCalls: Object.freeze(
-            callsIn(openTurn.message).filter(({ toolCallId }) => manual.has(toolCallId)),
-          ),
-        }),
-        manualTurnIndex: openTurn.index,
-      }),
+    ...(manual.length > 0 && mode === 'auto' && { manualToolCalls: manual }),
+    ...(manual.length > 0 && { manualTurnIndex: openTurn!.index }),
     ...(question?.options && { askUserOptions: question.options }),
-    ...(end?.reason === 'max_turns' && { maxTurns: end.maxTurns }),
-    ...(end?.reason === 'halt_when' && { haltWhenTurnIndex: end.turn }),
-    ...(end?.reason === 'halt' && { haltToolCallId: end.callId, haltResult: end.value }),
-    ...(end?.reason === 'tool_error' && {
-      haltToolCallId: end.callId,
-      error: Object.freeze({ code: 'EXECUTION_FAILED', message: end.error }),
-    }),
-    ...(end?.reason === 'error' && { error: end.error }),
+    ...endFacts(turnEndOf(openTurn) ?? state.end),
   };
-  return Object.freeze({
-    messages: Object.freeze(messages),
+  return freezePlain({
+    messages: openTurn ? [...state.messages, ...messagesOf(openTurn)] : state.messages,
     text: last === undefined ? '' : textOf(last),
-    toolCalls: Object.freeze(last === undefined ? [] : callsIn(last)),
-    turns: Object.freeze([...turns]),
+    toolCalls,
+    turns: [...turns],
     haltedReason: haltedReason(state),
-    pending: Object.freeze(pending),
+    pending,
     ...(question && { pendingQuestion: question.question, pendingToolCallId: question.callId }),
-    metadata: Object.freeze(metadata),
-    usage: Object.freeze(usageOf(turns)),
+    metadata,
+    usage: usageOf(turns),
   });
 }
 
-/** Returns the tokens of all turns; what no turn tells is missing. */
-function usageOf(turns: readonly ChatTurn[]): ModelUsage {
-  const told = (['inputTokens', 'outputTokens', 'totalTokens'] as const).map(
-    (field) => [field, turns.flatMap(({ usage }) => usage?.[field] ?? [])] as const,
-  );
-  return Object.fromEntries(
-    told
-      .filter(([, counts]) => counts.length > 0)
-      .map(([field, counts]) => [field, counts.reduce((sum, count) => sum + count, 0)]),
-  );
+function endFacts(end: ChatEnd | undefined): ChatResult['metadata'] {
+  switch (end?.reason) {
+    case 'max_turns':
+      return { maxTurns: end.maxTurns };
+    case 'halt_when':
+      return { haltWhenTurnIndex: end.turn };
+    case 'halt':
+      return { haltToolCallId: end.callId, haltResult: end.value };
+    case 'tool_error':
+    case 'error':
+      return {
+        ...('callId' in end && { haltToolCallId: end.callId }),
+        error: errorOf(end)!,
+      };
+    default:
+      return {};
+  }
 }
 
-/** The reasons that a run itself gives for its end; tools that halt give others. */
+/** Returns the error with which a run ended, if it ended with one. */
+export function errorOf(
+  end: ChatEnd | undefined,
+): { readonly code: string; readonly message: string } | undefined {
+  if (end?.reason === 'error') return end.error;
+  if (end?.reason !== 'tool_error') return undefined;
+  return { code: 'EXECUTION_FAILED', message: end.error };
+}
+
+/** Adds up the tokens of all turns. A count that no turn reports is missing. */
+function usageOf(turns: readonly ChatTurn[]): ModelUsage {
+  const sums: Record<string, number> = {};
+  for (const { usage } of turns)
+    for (const [field, count] of Object.entries<number>({ ...usage }))
+      sums[field] = (sums[field] ?? 0) + count;
+  return sums;
+}
+
+/** The reasons that the loop itself gives. Tools that halt must give others. */
 export const RESERVED_REASONS: ReadonlySet<string> = new Set([
   'completed',
   'error',
@@ -215,14 +231,14 @@ export const RESERVED_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the first of the reasons that hold, in this order: the caller gave the chat up, a question, a failed tool, a tool that
- * halted, a manual call, a call that needs approval, a call whose outcome nobody knows.
+ * Returns why a run stopped. If several reasons hold, the first in this order counts: the caller gave up, a question, a
+ * failed tool, a tool that halted, a manual call, a call that needs approval, a call whose outcome nobody knows.
  */
 export function haltedReason(state: ChatState): string {
-  if (state.end?.reason === 'cancelled') return 'cancelled';
   const kinds = new Set(pendingOf(state).map(({ kind }) => kind));
+  const end = turnEndOf(state.openTurn) ?? state.end;
+  if (state.end?.reason === 'cancelled') return 'cancelled';
   if (kinds.has('question')) return 'ask_user';
-  const end = state.openTurn?.end ?? state.end;
   if (end?.reason === 'tool_error') return 'tool_error';
   if (end?.reason === 'halt') return end.haltedReason;
   if (kinds.has('manual')) return 'manual_tool_calls';

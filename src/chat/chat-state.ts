@@ -1,17 +1,27 @@
+import { z } from 'zod';
+import { DangerLevel } from '../core/enums.js';
 import type { Flow } from '../core/flow.js';
-import type { Json } from '../core/plain-data.js';
-import type { Pending, PendingApproval, GrantScope } from '../safety/calls.js';
-import type { SchemaLevel } from '../tool/render-tool.js';
-import type {
-  AssistantMessage,
-  ChatMessage,
-  ToolCallPart,
-  ToolMessage,
-  ToolOutput,
-  ToolResultPart,
+import { isPlainObject, type Json } from '../core/plain-data.js';
+import { previewSchema } from '../core/preview.js';
+import { flowSchema } from '../safety/call-flow.js';
+import type { GrantScope, Pending, PendingApproval } from '../safety/calls.js';
+import { freezePlain } from '../tool/bound-input.js';
+import { questionFields } from '../tool/question.js';
+import { SCHEMA_LEVELS } from '../tool/render-tool.js';
+import {
+  assistantSchema,
+  id,
+  json,
+  messageSchema,
+  outputSchema,
+  toolName,
+  type AssistantMessage,
+  type ToolCallPart,
+  type ToolMessage,
+  type ToolResultPart,
 } from './thread.js';
 
-/** A call that a chat waits for; `uncertain` is a call that was started by a process that is gone, so that nobody knows whether it had its effect. */
+/** A call that a chat waits for. A call is `uncertain` if the process that started it is gone: nobody knows whether it had its effect. */
 export type ChatPending =
   | Pending
   | {
@@ -22,193 +32,233 @@ export type ChatPending =
       /** Milliseconds since 1970. */ readonly startedAt: number;
     };
 
-/** The progress of one call of the open turn; `input` are other arguments than the model's, where the user changed them. */
-export type CallProgress =
-  /** `rerunOf` is when it was started before, if it may run again. */
-  | { readonly state: 'not_started'; readonly input?: Json; readonly rerunOf?: number }
-  /** The outcome is not known: the call runs, or the process that ran it is gone. */
-  | { readonly state: 'started'; readonly startedAt: number; readonly input?: Json }
-  | { readonly state: 'waiting'; readonly pending: Pending }
-  /** The call runs when the chat goes on; `grant` are further calls that the user approved with it. */
-  | {
-      readonly state: 'approved';
-      readonly pending: PendingApproval;
-      readonly input?: Json;
-      readonly grant?: GrantScope;
-    }
-  | { readonly state: 'settled'; readonly output: ToolOutput; readonly input?: Json };
+export const time = z.number().min(0);
+export const digest = z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits');
 
-/** One call that the model made in the open turn. */
-export interface CallRecord {
-  readonly callId: string;
-  readonly toolName: string;
-  readonly input: Json;
-  readonly progress: CallProgress;
-}
-
-/** The reason why a turn is the last, whatever else its calls answer. */
-export type TurnEnd =
-  | {
-      readonly reason: 'halt';
-      readonly haltedReason: string;
-      readonly callId: string;
-      readonly value: Json;
-    }
-  | { readonly reason: 'tool_error'; readonly callId: string; readonly error: string };
-
-/** A turn whose calls are not all settled. Its messages join the thread when they are. */
-export interface OpenTurn {
-  /** The position of this answer of the model, counted from 0 in this run. */
-  readonly index: number;
-  readonly message: AssistantMessage;
-  readonly calls: readonly CallRecord[];
-  /** The tools called, as they were declared when the model saw them. */
-  readonly tools: readonly { readonly toolName: string; readonly digest: string }[];
-  readonly end?: TurnEnd;
-}
-
-/** The end of a run. */
-export type ChatEnd =
-  | { readonly reason: 'completed'; readonly finishReason: string }
-  | TurnEnd
-  | { readonly reason: 'max_turns'; readonly maxTurns: number }
-  | { readonly reason: 'halt_when'; readonly turn: number }
-  | { readonly reason: 'cancelled' }
-  | {
-      readonly reason: 'error';
-      readonly error: { readonly code: string; readonly message: string };
-    };
-
-/** The whole of a chat between two steps: plain data. */
-export interface ChatState {
-  /** The closed turns: a model accepts them at any time. */
-  readonly messages: readonly ChatMessage[];
-  readonly openTurn?: OpenTurn;
-  /** The end of the last run; missing while one is under way, or has pending calls. */
-  readonly end?: ChatEnd;
-  /** The tools that the model was shown last, in their order: later turns keep it, so that prompts stay cached. */
-  readonly offered: readonly { readonly toolName: string; readonly level: SchemaLevel }[];
-  /** The labels of the conversation before its open turn, or after its last one, with those of calls beside the chat; missing where nothing was read. */
-  readonly flow?: Flow;
-}
-
-export const NO_CHAT: ChatState = Object.freeze({
-  messages: Object.freeze([]),
-  offered: Object.freeze([]),
+const asked = {
+  id,
+  callId: id,
+  toolName,
+  input: json,
+  principal: z.string().optional(),
+  conversationId: z.string().optional(),
+  createdAt: time,
+  definitionDigest: digest,
+};
+const approval = z.strictObject({
+  kind: z.literal('approval'),
+  ...asked,
+  danger: z.enum(DangerLevel),
+  reason: z.string(),
+  rule: z.string(),
+  preview: previewSchema().optional(),
+  noPreview: z.string().optional(),
+  expiresAt: time,
+  storeIdentity: z.string(),
+  signature: z.string(),
 });
+const pending = z.discriminatedUnion('kind', [
+  approval,
+  z.strictObject({
+    kind: z.literal('manual'),
+    ...asked,
+    definitionDigest: z.union([digest, z.literal('')]),
+    outputSchema: json.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('question'),
+    ...asked,
+    ...questionFields(),
+    expiresAt: time.optional(),
+  }),
+]) as unknown as z.ZodType<Pending>;
 
-/** Positions of calls by their ids: those of one message stay where they are, however often a state with them is made. */
-const positions = new WeakMap<AssistantMessage, ReadonlyMap<string, number>>();
+const halt = z.strictObject({
+  reason: z.literal('halt'),
+  haltedReason: z.string(),
+  callId: id,
+  value: json,
+});
+const toolError = z.strictObject({
+  reason: z.literal('tool_error'),
+  callId: id,
+  error: z.string(),
+});
+const turnEnd = z.discriminatedUnion('reason', [halt, toolError]);
+/** The reason why a call makes its turn the last one. */
+export type TurnEnd = z.output<typeof turnEnd>;
 
-/** Returns the position of a call in the open turn; -1 for an unknown id. */
-export function positionOf({ message, calls }: OpenTurn, callId: string): number {
-  let known = positions.get(message);
-  if (known?.size !== calls.length)
-    positions.set(message, (known = new Map(calls.map((call, at) => [call.callId, at]))));
-  return known.get(callId) ?? -1;
+const chatEnd = z.discriminatedUnion('reason', [
+  z.strictObject({ reason: z.literal('completed'), finishReason: z.string() }),
+  halt,
+  toolError,
+  z.strictObject({ reason: z.literal('max_turns'), maxTurns: z.number().int().min(1) }),
+  z.strictObject({ reason: z.literal('halt_when'), turn: z.number().int().min(0) }),
+  z.strictObject({ reason: z.literal('cancelled') }),
+  z.strictObject({
+    reason: z.literal('error'),
+    error: z.strictObject({ code: z.string(), message: z.string() }),
+  }),
+]);
+/** The end of a run. */
+export type ChatEnd = z.output<typeof chatEnd>;
+
+/** The user's arguments, if the user changed the model's. */
+const input = json.exactOptional();
+const progress = z.discriminatedUnion('state', [
+  /** `rerunOf` is the time of an earlier start, if the user lets the call run again. */
+  z.strictObject({ state: z.literal('not_started'), input, rerunOf: time.exactOptional() }),
+  /** The call is running, or the process that ran it is gone. */
+  z.strictObject({ state: z.literal('started'), startedAt: time, input }),
+  z.strictObject({ state: z.literal('waiting'), pending }),
+  /** The call runs when the chat continues. `grant` covers further calls that the user approved with it. */
+  z.strictObject({
+    state: z.literal('approved'),
+    pending: approval as unknown as z.ZodType<PendingApproval>,
+    input,
+    grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').exactOptional(),
+  }),
+  /** `end` says that the run ends with this turn. */
+  z.strictObject({
+    state: z.literal('settled'),
+    output: outputSchema,
+    input,
+    end: turnEnd.exactOptional(),
+  }),
+]);
+/** The progress of one call. */
+export type CallProgress = z.output<typeof progress>;
+
+const call = z.strictObject({
+  callId: id,
+  toolName,
+  input: json,
+  /** The digest of the tool when the model called it; missing if the registry had no such tool. */
+  digest: digest.exactOptional(),
+  progress,
+});
+/** One call of the open turn. */
+export type CallRecord = z.output<typeof call>;
+
+const openTurn = z.strictObject({
+  /** The position of this turn, counted from 0 in its run. */
+  index: z.number().int().min(0),
+  message: assistantSchema,
+  calls: z.array(call).min(1).readonly(),
+});
+/** A turn with calls that have no result yet. Its messages join the thread when every call has its result. */
+export type OpenTurn = z.output<typeof openTurn>;
+
+/** The schema of a chat between two steps. */
+export const chatFields = {
+  /** The closed turns. Every model accepts them. */
+  messages: z.array(messageSchema).readonly(),
+  openTurn: openTurn.exactOptional(),
+  /** The end of the last run; missing while a run is under way or calls are pending. */
+  end: chatEnd.exactOptional(),
+  /** The tools that the model saw last, in order. Later turns keep this order, so prompts stay cached. */
+  offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })).readonly(),
+  /** The labels of the conversation: what it had read before its open turn, or after its last one. */
+  flow: (flowSchema() as z.ZodType<Flow>).exactOptional(),
+};
+/** A chat between two steps, as plain data. */
+export type ChatState = Readonly<z.output<z.ZodObject<typeof chatFields>>>;
+
+export const NO_CHAT: ChatState = freezePlain({ messages: [], offered: [] });
+
+/** Returns the state with other progress of one call. */
+export function withCall<S extends ChatState>(state: S, callId: string, progress: CallProgress): S {
+  return withCalls(state, (call) => (call.callId === callId ? { ...call, progress } : call));
 }
 
-/** Returns the state with other progress of one call of the open turn. */
-export function withCall(state: ChatState, callId: string, progress: CallProgress): ChatState {
+/** Returns the state with each call of the open turn changed. */
+export function withCalls<S extends ChatState>(
+  state: S,
+  change: (call: CallRecord) => CallRecord,
+): S {
   const { openTurn } = state;
-  const at = openTurn === undefined ? -1 : positionOf(openTurn, callId);
-  if (openTurn === undefined || at < 0) return state;
-  // A spread: other copies of a frozen array take sixty times as long to be frozen again.
-  const calls = [...openTurn.calls];
-  calls[at] = Object.freeze({ ...calls[at]!, progress: Object.freeze(progress) });
-  return Object.freeze({
-    ...state,
-    openTurn: Object.freeze({ ...openTurn, calls: Object.freeze(calls) }),
-  });
+  if (openTurn === undefined) return state;
+  return freezePlain({ ...state, openTurn: { ...openTurn, calls: openTurn.calls.map(change) } });
 }
 
-/** Returns the record of a call that an answer of the model makes. */
+/** Returns the record of a call that the model made. */
 export function callRecord(
-  { toolCallId, toolName, input }: ToolCallPart,
+  { toolCallId: callId, toolName, input }: ToolCallPart,
   progress: CallProgress,
+  digest?: string,
 ): CallRecord {
-  return Object.freeze({ callId: toolCallId, toolName, input, progress: Object.freeze(progress) });
+  return { callId, toolName, input, ...(digest !== undefined && { digest }), progress };
 }
 
-/** Returns the arguments that the user gave instead of the model's. */
+/** Returns the arguments that the user gave in place of the model's. */
 export function editedInput({ progress }: CallRecord): { readonly input?: Json } {
   return 'input' in progress && progress.input !== undefined ? { input: progress.input } : {};
 }
 
-/** Returns the arguments with which a call is run, or was started. */
+/** Returns the arguments with which a call runs, or ran. */
 export function argumentsOf(call: CallRecord): Json {
-  const { input = call.input } = editedInput(call);
-  return input;
+  return editedInput(call).input ?? call.input;
 }
 
 /** Returns what the open turn waits for, in the order of its calls. */
 export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
-  return (openTurn?.calls ?? []).flatMap((call): readonly ChatPending[] => {
+  const calls = openTurn?.calls ?? [];
+  return calls.flatMap((call): readonly ChatPending[] => {
     const { callId, toolName, progress } = call;
     if (progress.state === 'waiting') return [progress.pending];
-    if (progress.state === 'started')
-      return [
-        Object.freeze({
-          kind: 'uncertain',
-          callId,
-          toolName,
-          input: argumentsOf(call),
-          startedAt: progress.startedAt,
-        }),
-      ];
-    return [];
+    if (progress.state !== 'started') return [];
+    const { startedAt } = progress;
+    return [{ kind: 'uncertain', callId, toolName, input: argumentsOf(call), startedAt }];
   });
 }
 
-/** Returns the messages of a turn: the model's, and one with the results that are there, in the order of the calls. */
+/** Returns the messages of a turn: the model's, and one message with the results so far, in the order of the calls. */
 export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMessage)[] {
-  const results = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] =>
+  const content = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] =>
     progress.state === 'settled'
-      ? [
-          Object.freeze({
-            type: 'tool-result',
-            toolCallId: callId,
-            toolName,
-            output: progress.output,
-          }),
-        ]
+      ? [{ type: 'tool-result', toolCallId: callId, toolName, output: progress.output }]
       : [],
   );
-  return results.length === 0
-    ? [asRun(turn)]
-    : [asRun(turn), Object.freeze({ role: 'tool', content: Object.freeze(results) })];
+  return freezePlain(
+    content.length === 0 ? [asRun(turn)] : [asRun(turn), { role: 'tool', content }],
+  );
 }
 
-/** Returns the model's message with the arguments that its calls were run with: the model would take the results for those of its own. */
+/** Returns the model's message with the arguments that the user changed, so that the model reads them beside their results. */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
-  const changed = new Map(
+  const edited = new Map(
     calls.flatMap((call) =>
       call.progress.state === 'settled' && call.progress.input !== undefined
-        ? [[call.callId, call.progress.input] as const]
+        ? [[call.callId, call.progress.input]]
         : [],
     ),
   );
-  if (changed.size === 0 || typeof message.content === 'string') return message;
+  if (edited.size === 0 || typeof message.content === 'string') return message;
   const content = message.content.map((part) => {
-    const input =
-      part.type === 'tool-call' ? changed.get((part as ToolCallPart).toolCallId) : undefined;
-    return input === undefined ? part : Object.freeze({ ...part, input });
+    const input = edited.get((part as ToolCallPart).toolCallId);
+    return part.type !== 'tool-call' || input === undefined ? part : { ...part, input };
   });
-  return Object.freeze({ ...message, content: Object.freeze(content) });
+  return { ...message, content };
 }
 
-/** Returns true when every call of the open turn has its result. */
+/** Returns true if every call of the open turn has its result. */
 export function isSettled({ calls }: OpenTurn): boolean {
   return calls.every(({ progress }) => progress.state === 'settled');
 }
 
-/** Returns the state in which the messages of a settled turn have joined the thread; other states stay as they are. */
-export function closeTurn(state: ChatState): ChatState {
+/** Returns why a turn is the last one. A failed call comes before one that halts; then the model's order decides. */
+export function turnEndOf(turn: OpenTurn | undefined): TurnEnd | undefined {
+  const ends = (turn?.calls ?? []).flatMap(({ progress }) =>
+    progress.state === 'settled' && progress.end !== undefined ? [progress.end] : [],
+  );
+  return ends.find(({ reason }) => reason === 'tool_error') ?? ends[0];
+}
+
+/** Returns the state with the messages of a settled turn in the thread. A state whose turn is open stays as it is. */
+export function closeTurn<S extends ChatState>(state: S): S {
   const { openTurn, ...rest } = state;
   if (openTurn === undefined || !isSettled(openTurn)) return state;
-  const messages: readonly ChatMessage[] = Object.freeze([
-    ...state.messages,
-    ...messagesOf(openTurn),
-  ]);
-  return Object.freeze({ ...rest, messages, ...(openTurn.end && { end: openTurn.end }) });
+  const end = turnEndOf(openTurn);
+  const messages = [...state.messages, ...messagesOf(openTurn)];
+  return freezePlain({ ...rest, messages, ...(end && { end }) } as unknown as S);
 }

@@ -1,14 +1,10 @@
 import { randomUUID } from '../core/crypto.js';
 import { isToolError, ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
-import { onAbort } from '../core/listeners.js';
 import { signal as signalField } from '../core/options.js';
-import { canonicalJson } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import type { Approval } from '../safety/approvals.js';
-import type { PendingManualCall } from '../safety/calls.js';
-import { askModel, modelStepOf, type Answer } from './ask-model.js';
+import { askModel, modelStepOf } from './ask-model.js';
 import { storeContent } from './blobs.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
 import { resultOf, turnOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
@@ -19,7 +15,9 @@ import {
   closeTurn,
   isSettled,
   NO_CHAT,
+  turnEndOf,
   withCall,
+  withCalls,
   type CallProgress,
   type ChatEnd,
   type ChatState,
@@ -28,17 +26,17 @@ import {
 import { errorOutput } from './encode-output.js';
 import type { ModelStep } from './model-step.js';
 import { runCalls } from './run-calls.js';
-import { flowOfService, flowOfThread } from './thread-flow.js';
-import { assertAnswered, callsIn, ownCallsIn, readThread, type ChatMessage } from './thread.js';
+import { flowOfCalls, flowOfThread } from './thread-flow.js';
+import { assertAnswered, callsIn, ownCallsIn, readThread } from './thread.js';
 
 /**
  * Lets a model and tools take turns until the model has answered, or until a user or another program is needed.
  *
- * It resolves for whatever model and tools do wrong: `haltedReason` says why it stopped, `pending` what it waits for.
- * To go on, append a tool message with the missing results and ask again; or use a `Session`, which keeps all of it.
+ * Whatever a model or a tool does wrong, the promise resolves: `haltedReason` says why the run stopped, `pending` what it
+ * waits for. To continue, append a tool message with the missing results and call `chat` again, or use a `Session`.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options and messages, `OPEN_TOOL_CALLS` for calls without result,
- * `MISSING_PACKAGE` when the model needs the package `ai`; and what `haltWhen` throws.
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options and messages, `OPEN_TOOL_CALLS` for calls without a result,
+ * `MISSING_PACKAGE` if the model needs the package `ai`; and what `haltWhen` throws.
  */
 export async function chat(options: ChatOptions): Promise<ChatResult> {
   let result: ChatResult | undefined;
@@ -48,59 +46,67 @@ export async function chat(options: ChatOptions): Promise<ChatResult> {
 }
 
 /**
- * Does the same as `chat`, and tells what happens when it happens; the last event is `chat-completed` with the result.
+ * Does what `chat` does, and gives its events as they happen. The last event is `chat-completed`, with the result.
  *
- * Leaving the loop over the events gives the chat up.
+ * If you leave the loop over the events, the chat is given up.
  *
- * @throws what `chat` throws, when the first event is asked for.
+ * @throws what `chat` throws, at the first event.
  */
 export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void> {
   return start(options, true);
 }
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
-  return eventStream(signalField().safeParse(options?.signal).data, async (tell, signal) => {
+  return eventStream(signalField().safeParse(options?.signal).data, async (onEvent, signal) => {
     const { messages, prompt, approvals, engine } = checkChatOptions(options);
-    const thread =
-      prompt === undefined || !Array.isArray(messages)
-        ? messages
-        : [...(messages as readonly ChatMessage[]), { role: 'user', content: prompt }];
-    const state = await storeContent(stateOf(thread, approvals), engine.blobs, signal);
-    // Approvals belong to the conversation for which they were given, also when it has no name.
-    const approvedIn =
-      approvals.find(({ conversationId }) => typeof conversationId === 'string')?.conversationId ??
-      undefined;
+    const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];
+    const read = stateOf(Array.isArray(messages) ? messages.concat(said) : messages, approvals);
+    const state = engine.blobs ? await storeContent(read, engine.blobs, signal) : read;
+    // Approvals belong to the conversation for which they were given, even if it has no name.
+    const approvedIn = approvals.find(({ conversationId }) => conversationId)?.conversationId;
+    const conversationId = engine.conversationId ?? approvedIn ?? randomUUID();
     const run = new ChatRun(state, engine, {
       stream,
       approvals,
       signal,
-      tell,
-      conversationId: engine.conversationId ?? approvedIn ?? randomUUID(),
+      onEvent,
+      conversationId,
     });
     await runChat(run, await modelStepOf(engine));
-    run.tell({
-      type: 'chat-completed',
-      result: resultOf(withoutHalfDone(run.state), engine.mode, run.turns),
-    });
+    const result = resultOf(withoutHalfDone(run.state), engine.mode, run.turns);
+    run.tell({ type: 'chat-completed', result });
   });
 }
 
-type StreamedWork = (tell: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>;
-
 /**
- * Returns the events of some work, in the order in which they are told.
- *
- * The work begins when the first event is asked for, and does not wait for its reader. When the reader leaves, the
- * work's signal fires, and the generator ends when the work has.
+ * Returns the events of some work. The work starts when the first event is asked for, and doesn't wait for its reader.
+ * If the reader leaves, the work's signal fires.
  */
 function eventStream(
   signal: AbortSignal | undefined,
-  work: StreamedWork,
+  work: (onEvent: (event: ChatEvent) => void, signal: AbortSignal) => Promise<void>,
 ): AsyncGenerator<ChatEvent, void> {
   const reader = new AbortController();
-  const events = readEvents(signal, reader, work);
-  // A generator itself hears of it at its next event, which a model that hangs never tells; a web stream leaves in between.
+  let working: Promise<void> | undefined;
+  const events = new ReadableStream<ChatEvent>(
+    {
+      pull: (controller) => {
+        working ??= work(
+          (event) => controller.enqueue(event),
+          signal ? AbortSignal.any([signal, reader.signal]) : reader.signal,
+        )
+          .then(
+            () => controller.close(),
+            (error: unknown) => controller.error(error),
+          )
+          .catch(() => undefined); // The reader has left.
+      },
+      cancel: () => working,
+    },
+    { highWaterMark: 0 },
+  ).values() as AsyncGenerator<ChatEvent, void>;
   const leave = events.return.bind(events);
+  // The iterator would wait for the event that was asked for, and a model that hangs gives none.
   return Object.assign(events, {
     return: (value: void | PromiseLike<void>) => {
       reader.abort();
@@ -109,96 +115,38 @@ function eventStream(
   });
 }
 
-async function* readEvents(
-  signal: AbortSignal | undefined,
-  reader: AbortController,
-  work: StreamedWork,
-): AsyncGenerator<ChatEvent, void> {
-  const told: ChatEvent[] = [];
-  const stopListening = onAbort(signal, () => reader.abort());
-  if (signal?.aborted === true) reader.abort();
-  let wake = () => {};
-  let ended = false;
-  const tell = (event: ChatEvent) => {
-    told.push(event);
-    wake();
-  };
-  const working = work(tell, reader.signal).finally(() => {
-    ended = true;
-    wake();
-  });
-  working.catch(() => undefined);
-  try {
-    for (;;) {
-      const next = told.shift();
-      if (next !== undefined) yield next;
-      else if (ended) break;
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-    await working;
-  } finally {
-    stopListening();
-    reader.abort();
-    await working.catch(() => undefined);
-  }
-}
-
-/** Returns the state with which a chat of messages begins; its last turn is open where the approvals are of its calls. */
+/** Returns the state in which a chat of messages starts. Its last turn is open if `approvals` are for calls of this turn. */
 function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
-  const thread = readThread(given);
-  const { messages } = thread;
+  const { messages, open } = readThread(given);
   if (messages.length === 0)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot('messages or a prompt', 'neither', 'Give the model something to answer.'),
-    );
+    throw new ToolError('INVALID_ARGUMENT', 'Expected messages or a prompt, got neither.');
+  const last = messages.at(-1)?.role === 'tool' ? messages.length - 2 : messages.length - 1;
+  const message = messages[last]!;
+  const calls = message.role === 'assistant' ? ownCallsIn(message) : [];
   const approved = new Set(approvals.map(({ callId }) => callId));
-  const at = messages.findLastIndex(({ role }) => role === 'assistant');
-  const message = messages[at];
-  // What is approved runs before anything else: only the last turn can still be open.
-  const isLast =
-    message?.role === 'assistant' && messages.slice(at + 1).every(({ role }) => role === 'tool');
-  const runnable = new Set(
-    isLast
-      ? callsIn(message).flatMap(({ toolCallId }) => (approved.has(toolCallId) ? [toolCallId] : []))
-      : [],
-  );
-  // An earlier turn may have used the same id.
-  assertAnswered(
-    thread.open.filter(
-      (call) =>
-        !runnable.has(call.toolCallId) ||
-        thread.open.findLast(({ toolCallId }) => toolCallId === call.toolCallId) !== call,
-    ),
-  );
-  if (thread.open.length === 0 || !isLast) return Object.freeze({ ...NO_CHAT, messages });
-  const results = messages[at + 1];
-  const outputs = new Map(
-    results?.role === 'tool'
-      ? results.content.map(({ toolCallId, output }) => [toolCallId, output])
-      : [],
-  );
-  const calls = ownCallsIn(message).map((call) => {
-    const output = outputs.get(call.toolCallId);
+  // Only the last turn can be open. An earlier one may have used the same id.
+  const ownOpen = new Set(calls.filter(({ toolCallId }) => approved.has(toolCallId)));
+  assertAnswered(open.filter((call) => !ownOpen.has(call)));
+  if (open.length === 0 || message.role !== 'assistant') return { ...NO_CHAT, messages };
+  const results = messages[last + 1];
+  const records = calls.map((call) => {
+    const result =
+      results?.role === 'tool'
+        ? results.content.find(({ toolCallId }) => toolCallId === call.toolCallId)
+        : undefined;
     return callRecord(
       call,
-      output === undefined ? { state: 'not_started' } : { state: 'settled', output },
+      result ? { state: 'settled', output: result.output } : { state: 'not_started' },
     );
   });
-  const openTurn: OpenTurn = Object.freeze({
-    index: 0,
-    message,
-    calls: Object.freeze(calls),
-    tools: Object.freeze([]),
-  });
-  return Object.freeze({ ...NO_CHAT, messages: Object.freeze(messages.slice(0, at)), openTurn });
+  const openTurn: OpenTurn = { index: 0, message, calls: records };
+  return { ...NO_CHAT, messages: messages.slice(0, last), openTurn };
 }
 
-/** Returns the state of a chat that ended in a turn, with the progress of the calls as their results: without a session nothing else remembers it. */
+/** Returns the state of a chat that ended in the middle of a turn. Each call gets a result that says how far it came, because nothing else remembers it. */
 function withoutHalfDone(state: ChatState): ChatState {
-  const { openTurn } = state;
-  if (openTurn === undefined || state.end === undefined) return state;
-  const calls = openTurn.calls.map((call): typeof call => {
+  if (state.end === undefined) return state;
+  return withCalls(state, (call) => {
     const { state: progress } = call.progress;
     if (progress === 'waiting' || progress === 'settled') return call;
     const output = errorOutput(
@@ -208,59 +156,64 @@ function withoutHalfDone(state: ChatState): ChatState {
     );
     return { ...call, progress: { state: 'settled', output } };
   });
-  return { ...state, openTurn: { ...openTurn, calls } };
 }
 
 /**
- * Lets model and tools take turns until something ends it or has to be waited for; the state of the run says which.
+ * Lets the model and tools take turns until something ends the run or has to be waited for: ask the model, open its
+ * calls, keep the state, run the calls, keep, and end or ask again.
  *
  * A failing model, a failing tool and a caller who gives up are ends, not errors.
  *
  * @throws what `haltWhen`, `selectTools` and the keeping of the state throw.
  */
 export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
-  const { maxTurns, haltWhen, mode, executor, registry } = run.engine;
-  await executor.addFlow(run.options.conversationId, flowOfThread(run.state, registry));
-  const { end: before, ...open } = run.state;
-  if (before !== undefined) await run.save(Object.freeze(open)); // A run that goes on has not ended.
-  const first = open.openTurn === undefined ? 0 : open.openTurn.index + 1;
+  const { maxTurns, haltWhen, mode } = run.engine;
+  const { end: _before, ...state } = run.state;
+  await run.save(state);
+  await addStoredLabels(run);
+  const first = state.openTurn === undefined ? 0 : state.openTurn.index + 1;
   for (let asked = 0; ; asked += 1) {
     if (run.state.openTurn !== undefined) {
-      await (mode === 'manual' ? leaveCalls(run, run.state.openTurn) : runCalls(run));
+      await (mode === 'manual' ? leaveCalls : runCalls)(run, run.state.openTurn);
       const { openTurn } = run.state;
       const turn = noteTurn(run, openTurn);
-      if (isSettled(openTurn)) await run.save(closeTurn(await withFlow(run)));
+      if (isSettled(openTurn)) await run.save(closeTurn(await withLabels(run)));
       run.tell({ type: 'turn-completed', turn });
-      if (!isSettled(openTurn)) {
-        const ended = run.isCancelled ? { reason: 'cancelled' as const } : run.lost;
-        return ended && end(run, ended);
-      }
-      if (openTurn.end !== undefined) return;
-      if (
-        haltWhen !== undefined &&
-        (await orGivenUp(run, () => haltWhen(turn), 'haltWhen')) === true
-      )
+      if (!isSettled(openTurn)) return end(run, run.isCancelled ? CANCELLED : run.lost);
+      if (turnEndOf(openTurn) !== undefined) return;
+      if (haltWhen && (await orGivenUp(run, () => haltWhen(turn), 'haltWhen')) === true)
         return end(run, { reason: 'halt_when', turn: openTurn.index });
     }
-    if (run.isCancelled) return end(run, { reason: 'cancelled' });
+    if (run.isCancelled) return end(run, CANCELLED);
     if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
-    const ended = await takeTurn(run, model, first + asked);
-    if (ended !== undefined) return run.state.end === ended ? undefined : end(run, ended);
+    const ended = await askForTurn(run, model, first + asked);
+    if (ended !== undefined) return end(run, ended);
   }
 }
 
-/** Returns the state with what was read in the conversation by now: the store of labels may be gone when the chat is resumed. */
-async function withFlow({
-  state,
-  engine: { executor },
-  options: { conversationId },
-}: ChatRun): Promise<ChatState> {
-  const { flow: before = {} } = state;
-  const flow = await executor.flow(conversationId).catch(() => before);
-  return canonicalJson(flow) === canonicalJson(before) ? state : Object.freeze({ ...state, flow });
+const CANCELLED: ChatEnd = Object.freeze({ reason: 'cancelled' });
+
+/** Keeps why the run ended. Without a reason it has not ended: it waits. */
+async function end(run: ChatRun, reason: ChatEnd | undefined): Promise<void> {
+  if (reason !== undefined && run.state.end === undefined)
+    await run.save({ ...run.state, end: reason });
 }
 
-/** Returns what a function of the caller says; `undefined` when the caller gives up before, also if the function never ends. */
+/** Adds the labels of the state to the conversation: another process may have run its calls. */
+async function addStoredLabels({ state, engine, options }: ChatRun): Promise<void> {
+  const { messages, openTurn, flow: stored } = state;
+  if (!stored && !openTurn && messages.every(({ role }) => role !== 'assistant')) return;
+  const flow = flowOfThread(state, engine.registry);
+  await engine.executor.addFlow(options.conversationId, flow);
+}
+
+/** Returns the state with the labels of its conversation. When the chat is resumed, their store may be gone. */
+async function withLabels({ state, engine, options }: ChatRun): Promise<ChatState> {
+  const flow = await engine.executor.flow(options.conversationId).catch(() => state.flow);
+  return flow === undefined || Object.keys(flow).length === 0 ? state : { ...state, flow };
+}
+
+/** Returns what a function of the program returns, or `undefined` if the caller gives up before. */
 async function orGivenUp<T>(
   run: ChatRun,
   ask: () => T | Promise<T>,
@@ -274,73 +227,47 @@ async function orGivenUp<T>(
   }
 }
 
-async function end(run: ChatRun, ended: ChatEnd): Promise<void> {
-  await run.save(Object.freeze({ ...run.state, end: Object.freeze(ended) }));
-}
-
-/** The advice of the AI SDK stands in later lines of its message, which are not passed on. */
-const NO_GATEWAY_KEY = expectedGot(
-  'a key for the AI Gateway',
-  'none that it accepts',
-  "Set AI_GATEWAY_API_KEY, or give a model of a provider package, such as openai('…') of @ai-sdk/openai.",
-);
-
-/** Asks the model. @returns the end of the run; `undefined` when the model made calls, which are the open turn then. */
-async function takeTurn(
+/** Asks the model. If it makes calls, they become the open turn; otherwise the run ends. @returns the end of the run. */
+async function askForTurn(
   run: ChatRun,
   model: ModelStep,
   index: number,
 ): Promise<ChatEnd | undefined> {
-  const {
-    engine,
-    options: { conversationId },
-    state: { messages },
-  } = run;
-  const { executor, registry } = engine;
+  const { executor, registry, clock } = run.engine;
+  const { conversationId } = run.options;
+  const { messages } = run.state;
   if (messages.at(-1)?.role === 'user') executor.resetRepeats(conversationId);
   const offer = await orGivenUp(run, () => run.offers.next(run.state, index), 'selectTools');
-  if (offer === undefined) return { reason: 'cancelled' };
-  const offered = Object.freeze(
-    offer.tools.map(({ toolName, level }) => Object.freeze({ toolName, level })),
-  );
+  if (offer === undefined) return CANCELLED;
+  const offered = offer.tools.map(({ toolName, level }) => ({ toolName, level }));
   run.tell({ type: 'turn-started', turn: index, tools: offered.map(({ toolName }) => toolName) });
-  let answer: Answer;
+  let answer;
   try {
     answer = await askModel(run, model, offer, index);
   } catch (error) {
     run.throwIfFailed();
-    if (run.isCancelled) return { reason: 'cancelled' };
-    return {
-      reason: 'error',
-      error: Object.freeze({
-        code: isToolError(error) ? error.code : 'MODEL_FAILED',
-        message:
-          error instanceof Error && error.name === 'GatewayAuthenticationError'
-            ? NO_GATEWAY_KEY
-            : publicMessage(error),
-      }),
-    };
+    return run.isCancelled ? CANCELLED : modelFailed(error);
   }
   const { message, finishReason, usage } = answer;
   run.tell({ type: 'model-answered', turn: index, message, finishReason, ...(usage && { usage }) });
   const turn = turnOf({ index, message, calls: [] }, finishReason, usage);
   run.turns.push(turn);
-  // Its service may have searched before it made its calls.
-  await executor.addFlow(conversationId, flowOfService(message, engine.clock.now()));
+  const served = callsIn(message).filter(({ providerExecuted }) => providerExecuted === true);
+  if (served.length > 0)
+    await executor.addFlow(
+      conversationId,
+      flowOfCalls(served, registry, { before: {}, at: clock.now() }),
+    );
   const calls = ownCallsIn(message);
   if (calls.length === 0) {
-    const completed = Object.freeze({ reason: 'completed' as const, finishReason });
+    const end = { reason: 'completed', finishReason } as const;
     // Services refuse messages without content.
-    const thread = message.content.length === 0 ? messages : Object.freeze([...messages, message]);
-    // Answer and end in one: a process that ends in between would ask the model for an answer to its own.
-    await run.save(Object.freeze({ ...run.state, offered, messages: thread, end: completed }));
+    const closed = message.content.length === 0 ? messages : [...messages, message];
+    // Kept together: a process that ended between the two would ask the model to answer itself.
+    await run.save({ ...run.state, offered, messages: closed, end });
     run.tell({ type: 'turn-completed', turn });
-    return completed;
+    return end;
   }
-  const entries = new Set(calls.flatMap(({ toolName }) => registry.get(toolName) ?? []));
-  const tools = Object.freeze(
-    [...entries].map(({ name, digest }) => Object.freeze({ toolName: name, digest })),
-  );
   const progress: CallProgress = CUT_OFF.has(finishReason)
     ? {
         state: 'settled',
@@ -349,31 +276,37 @@ async function takeTurn(
         ),
       }
     : { state: 'not_started' };
-  const openTurn: OpenTurn = Object.freeze({
-    index,
-    message,
-    calls: Object.freeze(calls.map((call) => callRecord(call, progress))),
-    tools,
-  });
-  // With what was read before these calls: that may have brought them about.
-  await run.save(Object.freeze({ ...(await withFlow(run)), offered, openTurn }));
+  const records = calls.map((call) =>
+    callRecord(call, progress, registry.get(call.toolName)?.digest),
+  );
+  // With the labels from before these calls, which may have brought the calls about.
+  const state = await withLabels(run);
+  await run.save({ ...state, offered, openTurn: { index, message, calls: records } });
   return undefined;
 }
 
-/** Finish reasons of answers that were cut off; calls in them may be cut off too. */
+/** The finish reasons of answers that were cut off. Calls in them may be incomplete. */
 const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
-/** Leaves every call that would run to the program, whatever its tool or an approval says: the mode `manual`. */
-async function leaveCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<void> {
-  const {
-    engine: { registry, principal, clock },
-    options: { conversationId },
-  } = run;
-  let state: ChatState = run.state;
+function modelFailed(error: unknown): ChatEnd {
+  const code = isToolError(error) ? error.code : 'MODEL_FAILED';
+  // The AI SDK's advice is in later lines of its message, which aren't passed on.
+  const message =
+    error instanceof Error && error.name === 'GatewayAuthenticationError'
+      ? "The AI Gateway accepts no key of yours. Set AI_GATEWAY_API_KEY, or give a model of a provider package, such as openai('…') of @ai-sdk/openai."
+      : publicMessage(error);
+  return { reason: 'error', error: { code, message } };
+}
+
+/** Leaves every call to the program that would run otherwise, whatever its tool or an approval says: the mode `manual`. */
+async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promise<void> {
+  const { registry, principal, clock } = run.engine;
+  const { conversationId } = run.options;
+  let { state } = run;
   for (const call of calls) {
-    if (call.progress.state !== 'not_started' && call.progress.state !== 'approved') continue;
-    const { callId, toolName } = call;
-    const pending: PendingManualCall = Object.freeze({
+    const { callId, toolName, progress } = call;
+    if (progress.state !== 'not_started' && progress.state !== 'approved') continue;
+    const pending = {
       kind: 'manual',
       id: `manual:${callId}`,
       callId,
@@ -383,16 +316,16 @@ async function leaveCalls(run: ChatRun, { index, calls }: OpenTurn): Promise<voi
       conversationId,
       ...(principal !== undefined && { principal }),
       createdAt: clock.now(),
-    });
+    } as const;
     state = withCall(state, callId, { state: 'waiting', pending });
-    run.tell({ type: 'tool-pending', turn: index, callId, toolName, pending });
+    run.tell({ type: 'tool-pending', turn, callId, toolName, pending });
   }
   await run.save(state);
 }
 
-/** Brings the last turn that is told about up to what its calls answered. */
+/** Adds the results so far to the last turn that programs see. */
 function noteTurn(run: ChatRun, openTurn: OpenTurn): ChatTurn {
-  const last = run.turns.at(-1)?.message === openTurn.message ? run.turns.pop() : undefined;
+  const last = run.turns.at(-1)?.index === openTurn.index ? run.turns.pop() : undefined;
   const turn = turnOf(openTurn, last?.finishReason ?? 'tool-calls', last?.usage);
   run.turns.push(turn);
   return turn;

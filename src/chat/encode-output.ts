@@ -1,3 +1,4 @@
+import { ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import type { ToolOutcome } from '../safety/calls.js';
@@ -12,99 +13,71 @@ import {
   type ToolOutput,
 } from './thread.js';
 
-/** The depth of a result: less what a message puts around it. */
-const DEEPEST_RESULT = DEEPEST_MESSAGE - 5;
+/** A value that a tool, a user or a program gave, and the parts that are more than this value. */
+interface Result {
+  readonly value: unknown;
+  readonly content?: readonly ContentPart[];
+  readonly maxResultBytes?: number;
+}
+
 /**
- * Makes what a model reads of a value: text stays text, everything else is JSON. The same value gives the same bytes.
+ * Returns a value as a model reads it: text stays text, everything else is JSON. Equal values give equal bytes.
  *
- * Of more than 64 KiB the model reads the beginning, the end and the size, as text; data nested very deep is given as text too.
+ * Of more than 64 KiB the model reads the beginning, the end and the size, as text. Very deep data is text, too.
  *
- * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that JSON would show as empty.
+ * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that JSON shows as empty.
  */
 export function encodeValue(value: unknown): ToolOutput {
-  return encodeWithin(value, undefined);
+  return encodeResult({ value });
 }
 
-function encodeWithin(value: unknown, maxBytes: number | undefined): ToolOutput {
+/** Returns a result as a model reads it. @throws TypeError for a value that JSON can't hold. */
+export function encodeResult({ value, content = [], maxResultBytes }: Result): ToolOutput {
   const { text, data } = plainValue(value);
-  const shown = boundText(text, maxBytes);
-  if (typeof value === 'string' || shown !== text || isDeeper(data, DEEPEST_RESULT))
-    return Object.freeze({ type: 'text', value: shown });
-  return Object.freeze({ type: 'json', value: data });
+  if (content.length > 0) {
+    const facts = { callId: '', toolName: '', durationMs: 0, attempts: 0, cached: false };
+    const bound = maxResultBytes === undefined ? {} : { maxResultBytes };
+    return aiSDKContent(readOutcome({ ...facts, status: 'ok', value, content, ...bound }).content);
+  }
+  const shown = boundText(text, maxResultBytes);
+  // A message puts at most five levels around a result.
+  const isText = typeof value === 'string' || shown !== text || isDeeper(data, DEEPEST_MESSAGE - 5);
+  return isText ? { type: 'text', value: shown } : { type: 'json', value: data };
 }
 
-/** Returns an error as the model reads it. */
+/** Returns an error as a model reads it. */
 export function errorOutput(message: string): ToolOutput {
-  return Object.freeze({ type: 'error-text', value: boundText(message) });
+  return { type: 'error-text', value: boundText(message) };
 }
 
 export function deniedOutput(reason: string): ToolOutput {
-  return Object.freeze({ type: 'execution-denied', reason: boundText(reason) });
+  return { type: 'execution-denied', reason: boundText(reason) };
 }
 
-/** The text that a model reads instead of a value that cannot be encoded, and the reason for programs. */
-interface Unshown {
-  readonly unshown: string;
-  readonly reason: string;
-}
-
-/** A function that makes what a model reads of a value, and of the parts that are more than it. */
-type Encode = (value: unknown, content: readonly ContentPart[]) => ToolOutput;
-
-/** Returns what the model reads of a tool's result. An encoder of the caller may throw anything: models do not read its message. */
+/**
+ * Returns the result of a tool as a model reads it.
+ *
+ * @param encode the program's own encoder, which may throw anything. Models don't read its message.
+ * @throws ToolError `INVALID_RESULT`, with a message for models. `details` say that the tool ran, and why the result can't be shown.
+ */
 export function encodeOutcome(
   outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>,
-  encode: Encode,
-): ToolOutput | Unshown {
-  const { toolName, value, maxResultBytes, content = [] } = outcome;
+  encode: ((value: unknown, content: readonly ContentPart[]) => ToolOutput) | undefined,
+): ToolOutput {
+  const { toolName, value, content = [] } = outcome;
   try {
-    const encoded =
-      encode !== encodeValue
-        ? encode(value, content)
-        : content.length === 0
-          ? encodeWithin(value, maxResultBytes)
-          : encodeContent(outcome);
+    const encoded = encode === undefined ? encodeResult(outcome) : encode(value, content);
     const output = cloneMessage(encoded, 'the output of encode', 'INVALID_RESULT');
-    if (!outputSchema.safeParse(output).success)
-      throw new TypeError(
-        `Expected an output such as { type: 'text', value } of encode, got ${describeValue(output)}.`,
-      );
-    return output;
+    if (outputSchema.safeParse(output).success) return output;
+    throw new TypeError(
+      `Expected an output such as { type: 'text', value } of encode, got ${describeValue(output)}.`,
+    );
   } catch (error) {
     const reason = publicMessage(error);
-    return {
-      unshown:
-        encode === encodeValue
-          ? unshownText(toolName, reason)
-          : `${toolName} ran, but its result cannot be shown: it could not be encoded`,
-      reason,
-    };
+    const message =
+      encode === undefined
+        ? unshownText(toolName, reason)
+        : `${toolName} ran, but its result cannot be shown: it could not be encoded`;
+    throw new ToolError('INVALID_RESULT', message, { details: { ran: true, reason } });
   }
-}
-
-function encodeContent(outcome: ToolOutcome): ToolOutput {
-  plainValue('value' in outcome ? outcome.value : null); // Throws for what JSON cannot hold.
-  return aiSDKContent(readOutcome(outcome).content);
-}
-
-/** Returns what the model reads of an answer that was given instead of the tool's, with the parts that are more than its value. */
-export function encodeAnswer({
-  value,
-  content = [],
-}: {
-  readonly value: unknown;
-  readonly content?: readonly ContentPart[];
-}): ToolOutput {
-  return content.length === 0
-    ? encodeValue(value)
-    : encodeContent({
-        status: 'ok',
-        value,
-        content,
-        callId: '',
-        toolName: '',
-        durationMs: 0,
-        attempts: 0,
-        cached: false,
-      });
 }

@@ -2,7 +2,7 @@ import type * as Sdk from 'ai';
 import type { JSONSchema7, LanguageModel as AiLanguageModel, ModelMessage, ToolSet } from 'ai';
 import { base64Of } from '../core/crypto.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot, missingPackage } from '../core/issues.js';
+import { missingPackage } from '../core/issues.js';
 import { isPlainObject, type Json } from '../core/plain-data.js';
 import type {
   LanguageModel,
@@ -19,11 +19,11 @@ import {
 } from './thread.js';
 
 /**
- * Returns the step of a model of the AI SDK, through the SDK's own `generateText` and `streamText`: it converts older models, repeats
- * failed requests and reads the answer. The tools it is given run nothing.
+ * Returns the function that asks a model of the AI SDK, through the SDK's `generateText` and `streamText`. They convert
+ * older models, repeat failed requests and read the answer. The tools that they get can't run.
  *
  * @param options the SDK's options for each request, such as `temperature` and `maxRetries`.
- * @throws ToolError `MISSING_PACKAGE` when `ai` is not installed.
+ * @throws ToolError `MISSING_PACKAGE` if `ai` isn't installed.
  */
 export async function languageModelStep(
   model: LanguageModel,
@@ -32,71 +32,47 @@ export async function languageModelStep(
   const ai = await import('ai').catch(
     missingPackage('ai', 'Run npm install ai, or give a function as the model.'),
   );
-  const settings = (request: ModelRequest, raw: RawInputs) => {
-    const { system, messages } = withSystem(request);
-    const { toolChoice, tools } = request;
-    const chosen =
-      tools.length === 0
-        ? {}
-        : {
-            tools: toolSet(tools, ai),
-            toolChoice:
-              typeof toolChoice === 'string'
-                ? toolChoice
-                : { type: 'tool' as const, toolName: toolChoice.toolName },
-          };
-    return {
-      ...options,
-      model: (typeof model === 'string' ? model : heard(model, raw)) as AiLanguageModel,
-      ...(system !== undefined && { system }),
-      messages,
-      ...chosen,
-      abortSignal: request.signal,
-    };
-  };
   return async function* (request): AsyncGenerator<ModelPart> {
     const raw: RawInputs = [];
-    if (request.stream) {
-      const result = ai.streamText({ ...settings(request, raw), onError: () => undefined }); // It would write to the console.
-      const promised = Promise.all([
-        result.response,
-        result.toolCalls,
-        result.finishReason,
-        result.totalUsage,
-      ]);
-      promised.catch(() => undefined);
-      for await (const part of result.fullStream) {
-        if (part.type === 'text-delta' || part.type === 'reasoning-delta')
-          yield { type: part.type, text: part.text };
-        else if (part.type === 'error')
-          throw part.error instanceof Error
-            ? part.error
-            : new ToolError(
-                'MODEL_FAILED',
-                expectedGot('an answer of the model', 'an error in the stream'),
-                { cause: part.error },
-              );
-        else if (part.type === 'abort')
-          throw new ToolError(
-            'ABORTED',
-            expectedGot('an answer of the model', 'the abort of the chat by its caller'),
-          );
-      }
-      const [response, toolCalls, finishReason, usage] = await promised;
-      yield answerOf({ response, toolCalls, finishReason, usage }, raw);
+    const { toolChoice, tools } = request;
+    const choice =
+      typeof toolChoice === 'string'
+        ? toolChoice
+        : { type: 'tool' as const, toolName: toolChoice.toolName };
+    const settings = {
+      ...options,
+      ...withSystem(request),
+      model: (typeof model === 'string' ? model : listening(model, raw)) as AiLanguageModel,
+      ...(tools.length > 0 && { tools: toolSet(tools, ai), toolChoice: choice }),
+      abortSignal: request.signal,
+    };
+    if (!request.stream) {
+      yield answerOf(await ai.generateText(settings), raw);
       return;
     }
-    const {
-      response,
-      toolCalls,
-      finishReason,
-      totalUsage: usage,
-    } = await ai.generateText(settings(request, raw));
-    yield answerOf({ response, toolCalls, finishReason, usage }, raw);
+    const result = ai.streamText({ ...settings, onError: () => undefined }); // By default it writes to the console.
+    const { response, toolCalls, finishReason, totalUsage } = result;
+    const answer = Promise.all([response, toolCalls, finishReason, totalUsage]);
+    answer.catch(() => undefined);
+    for await (const part of result.fullStream) {
+      if (part.type === 'text-delta' || part.type === 'reasoning-delta')
+        yield { type: part.type, text: part.text };
+      else if (part.type === 'error')
+        throw part.error instanceof Error
+          ? part.error
+          : new ToolError('MODEL_FAILED', "The model's stream ended with an error. Try again.", {
+              cause: part.error,
+            });
+    }
+    const [responded, calls, reason, usage] = await answer;
+    yield answerOf(
+      { response: responded, toolCalls: calls, finishReason: reason, totalUsage: usage },
+      raw,
+    );
   };
 }
 
-/** Returns the tools as a null-safe record: names may be any, also `__proto__`. */
+/** Returns the tools as the SDK takes them. `Object.fromEntries` takes any name, even `__proto__`. */
 function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
   return Object.fromEntries(
     tools.map(({ name, description, inputSchema }) => [
@@ -106,136 +82,110 @@ function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
   );
 }
 
-/** Returns instructions apart from the messages: newer versions of the SDK take them only so. */
-function withSystem({ system, messages }: ModelRequest): {
-  readonly system: string | undefined;
-  readonly messages: ModelMessage[];
-} {
-  const texts = [
-    ...(system === undefined ? [] : [system]),
-    ...messages.flatMap((message) => (message.role === 'system' ? [message.content] : [])),
-  ];
+/** Returns the instructions apart from the messages: newer versions of the SDK refuse them among the messages. */
+function withSystem({ system, messages }: ModelRequest) {
+  const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []));
+  if (system !== undefined) texts.unshift(system);
   const others = messages.filter(({ role }) => role !== 'system').map(sendable);
   return {
-    system: texts.length === 0 ? undefined : texts.join('\n\n'),
+    ...(texts.length > 0 && { system: texts.join('\n\n') }),
     messages: others as unknown as ModelMessage[],
   };
 }
 
-/** Returns a message that services accept: they refuse arguments that are no object; the result of such a call says what was wrong with them. */
+/** Returns a message that services accept. They refuse arguments that are no object; the result of the call says what was wrong. */
 function sendable(message: ChatMessage): ChatMessage {
   if (message.role !== 'assistant' || typeof message.content === 'string') return message;
-  return {
-    ...message,
-    content: message.content.map((part) => {
-      if (part.type !== 'tool-call') return part;
-      const { rawInput: _raw, ...call } = part as ToolCallPart;
-      return isPlainObject(call.input) ? call : { ...call, input: {} };
-    }),
-  };
+  const content = message.content.map((part) => {
+    if (part.type !== 'tool-call') return part;
+    const { rawInput: _raw, ...call } = part as ToolCallPart;
+    return isPlainObject(call.input) ? call : { ...call, input: {} };
+  });
+  return { ...message, content };
 }
 
 interface SdkAnswer {
   readonly response: { readonly messages: readonly unknown[] };
   readonly toolCalls: readonly { readonly input: unknown }[];
   readonly finishReason: string;
-  readonly usage: { readonly [Field in keyof ModelUsage]: number | undefined };
+  readonly totalUsage: { readonly [Field in keyof ModelUsage]: number | undefined };
 }
 
 function answerOf(
-  {
-    response,
-    toolCalls,
-    finishReason,
-    usage: { inputTokens, outputTokens, totalTokens },
-  }: SdkAnswer,
+  { response, toolCalls, finishReason, totalUsage }: SdkAnswer,
   raw: RawInputs,
 ): ModelPart {
-  const message = (response.messages as readonly ChatMessage[]).find(
-    (each): each is AssistantMessage => each.role === 'assistant',
-  ) ?? { role: 'assistant', content: [] };
-  // The SDK writes empty arguments where the model wrote no JSON: a tool without parameters would run. What the model wrote is refused.
-  // Both are in the order of the answer; ids may be missing, or double.
+  const messages = response.messages as readonly ChatMessage[];
+  const message = messages.find(({ role }) => role === 'assistant') as AssistantMessage | undefined;
+  const { content = [] } = message ?? {};
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  // If the model wrote no JSON, the message has empty arguments, and a tool without parameters would run. `toolCalls` has
+  // what the model wrote, in the same order. Ids don't help: they may be missing or double.
   const written = toolCalls.map(({ input }) => input as Json);
-  const content =
-    typeof message.content === 'string'
-      ? [{ type: 'text' as const, text: message.content }]
-      : message.content.map((part) =>
-          part.type === 'tool-call' && written.length > 0
-            ? withRawInput(
-                { ...(part as ToolCallPart), input: written.shift() ?? null },
-                raw.shift(),
-              )
-            : part,
-        );
-  const usage = {
-    ...(inputTokens !== undefined && { inputTokens }),
-    ...(outputTokens !== undefined && { outputTokens }),
-    ...(totalTokens !== undefined && { totalTokens }),
+  const withInputs = parts.map((part) => {
+    if (part.type !== 'tool-call' || written.length === 0) return part;
+    const input = written.shift() ?? null;
+    const rawInput = raw.shift();
+    const isSame = rawInput === undefined || rawInput === JSON.stringify(input);
+    return { ...part, input, ...(!isSame && { rawInput }) };
+  });
+  const { inputTokens, outputTokens, totalTokens } = totalUsage;
+  return {
+    type: 'answer',
+    message: plain({ role: 'assistant', ...message, content: withInputs }) as AssistantMessage,
+    finishReason,
+    usage: plain({ inputTokens, outputTokens, totalTokens }) as ModelUsage,
   };
-  return { type: 'answer', message: plain({ ...message, content }), finishReason, usage };
 }
 
-function withRawInput(part: ToolCallPart, rawInput: string | undefined): ToolCallPart {
-  return rawInput === undefined || rawInput === JSON.stringify(part.input)
-    ? part
-    : { ...part, rawInput };
+/** Returns plain data, with the bytes of generated files as base64. */
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, json: unknown) {
+      const original = this[key]; // The toJSON of a Buffer lists its bytes as numbers.
+      return original instanceof Uint8Array ? base64Of(original) : json;
+    }),
+  );
 }
 
-/** Returns the message as plain data: bytes of generated files as base64. */
-function plain(message: unknown): AssistantMessage {
-  const bytes = function (
-    this: Readonly<Record<string, unknown>>,
-    key: string,
-    value: unknown,
-  ): unknown {
-    const original = this[key]; // Before its toJSON, which lists the bytes of a Buffer as numbers.
-    return original instanceof Uint8Array ? base64Of(original) : value;
-  };
-  return JSON.parse(JSON.stringify(message, bytes)) as AssistantMessage;
-}
-
-/** The arguments of an answer's calls as the model's service sent them, in the order of the calls. */
+/** The arguments of an answer's calls as the model's service sent them, in order. */
 type RawInputs = string[];
 type Part = { readonly type: string; readonly input: unknown };
+type Ask<Answer> = (...args: unknown[]) => Promise<Answer>;
 
 /**
- * Returns the model, whose calls have different ids in a whole answer and leave their arguments in `raw`.
+ * Returns the model, except that the calls of a whole answer have ids of their own, and that `raw` gets their arguments.
  *
- * The SDK's `generateText` finds calls by their id: of two calls with the same one, or none, both would have the arguments
- * of the first. Its `streamText` does not.
+ * The SDK's `generateText` finds calls by id: two calls with the same id, or without one, would get the same arguments.
  */
-function heard(model: Exclude<LanguageModel, string>, raw: RawInputs): object {
-  const [generate, stream] = [model.doGenerate, model.doStream] as unknown as [
-    (...args: unknown[]) => Promise<{ readonly content: readonly Part[] }>,
-    (...args: unknown[]) => Promise<{ readonly stream: ReadableStream<Part> }>,
-  ];
-  const hear = ({ type, input }: Part) => {
+function listening(model: Exclude<LanguageModel, string>, raw: RawInputs): object {
+  const { doGenerate, doStream } = model as unknown as {
+    readonly doGenerate: Ask<unknown>;
+    readonly doStream: Ask<{ readonly stream: ReadableStream<Part> }>;
+  };
+  const note = ({ type, input }: Part) => {
     if (type === 'tool-call') raw.push(String(input));
   };
-  return {
-    specificationVersion: model.specificationVersion,
-    provider: model.provider,
-    modelId: model.modelId,
-    get supportedUrls() {
-      return (model as { readonly supportedUrls?: unknown }).supportedUrls;
-    },
+  const methods: Readonly<Record<PropertyKey, unknown>> = {
     doGenerate: async (...args: unknown[]) => {
       raw.length = 0; // The SDK repeats failed requests.
-      const answer = withUniqueIds(await generate.apply(model, args), new Set()) as {
-        readonly content?: readonly Part[];
-      };
-      answer.content?.forEach(hear);
+      const answer = withUniqueIds(await doGenerate.apply(model, args), new Set());
+      (answer as { readonly content?: readonly Part[] }).content?.forEach(note);
       return answer;
     },
     doStream: async (...args: unknown[]) => {
       raw.length = 0;
-      const answer = await stream.apply(model, args);
-      const transform = (part: Part, controller: TransformStreamDefaultController<Part>) => {
-        hear(part);
-        controller.enqueue(part);
-      };
-      return { ...answer, stream: answer.stream.pipeThrough(new TransformStream({ transform })) };
+      const answer = await doStream.apply(model, args);
+      const noting = new TransformStream<Part, Part>({
+        transform: (part, controller) => {
+          note(part);
+          controller.enqueue(part);
+        },
+      });
+      return { ...answer, stream: answer.stream.pipeThrough(noting) };
     },
   };
+  return new Proxy(model, {
+    get: (target, key) => methods[key] ?? (Reflect.get(target, key) as unknown),
+  });
 }

@@ -1,10 +1,9 @@
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
 import type { Json } from '../core/plain-data.js';
 import type { JsonSchema } from '../tool/tool-schema.js';
 import type { AssistantMessage, ChatMessage } from './thread.js';
 
-/** A model of the AI SDK, or the name of one. Described by its shape, so that it may be of any major version of the SDK. */
+/** A model of the AI SDK, or its name. The type describes its shape, so any major version of the SDK fits. */
 export type LanguageModel =
   | string
   | {
@@ -15,34 +14,34 @@ export type LanguageModel =
       readonly doStream: (...args: never[]) => unknown;
     };
 
-/** A request to a model for one answer. */
+/** A request for one answer. */
 export interface ModelRequest {
-  /** The instructions before the messages; missing when there are none. */
+  /** The instructions before the messages; missing if there are none. */
   readonly system?: string;
-  /** Every call in them has its result. Tools have the names of `tools`. */
+  /** The thread. Every call in it has its result, and tools have the names of `tools`. */
   readonly messages: readonly ChatMessage[];
-  /** The tools, under names that the model's service allows. */
+  /** The tools, under names that every service allows. */
   readonly tools: readonly {
     readonly name: string;
     readonly description: string;
     readonly inputSchema: JsonSchema;
   }[];
-  /** The model must call a tool, may, must not, or must call a certain one. */
+  /** Says if the model must, may or must not call a tool, or which tool it must call. */
   readonly toolChoice: 'auto' | 'none' | 'required' | { readonly toolName: string };
-  /** `true` when the text is read as it comes. */
+  /** True if the text is read as it comes. */
   readonly stream: boolean;
-  /** Aborts when the answer is no longer wanted. */
+  /** Aborts when nobody wants the answer any more. */
   readonly signal: AbortSignal;
 }
 
-/** The tokens that one answer took, as the service counts them. */
+/** The tokens of one answer, as the service counts them. */
 export interface ModelUsage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
   readonly totalTokens?: number;
 }
 
-/** A part of one answer of a model: pieces of text, and at the end the whole. */
+/** A part of an answer: a piece of text, or at the end the whole answer. */
 export type ModelPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
@@ -54,9 +53,9 @@ export type ModelPart =
     };
 
 /**
- * Asks a model once. The last part is the whole answer.
+ * Asks a model once. The last part is the whole answer. If something goes wrong, it throws.
  *
- * A function of this type stands for a model wherever one is expected; it throws what went wrong.
+ * You can pass a function of this type wherever a model is expected.
  */
 export type ModelStep = (request: ModelRequest) => AsyncIterable<ModelPart>;
 
@@ -71,14 +70,14 @@ type PreparedAnswer =
     }
   | { readonly error: Error };
 
-/** One answer of a script: text, calls or both; or the error that the model fails with. Ids of calls are `call-1`, `call-2`… by default. */
+/** One answer of a script: text, calls or both, or the error with which the model fails. Call ids are `call-1`, `call-2`… by default. */
 export type ScriptedAnswer = PreparedAnswer | ((request: ModelRequest) => PreparedAnswer);
 
 /**
- * Returns a model that gives prepared answers, one after the other: for tests, examples, and trials without a key.
+ * Returns a model that gives prepared answers, one after the other, for tests, examples and trials without a key.
  *
- * Each answer may be a function of the request, and one function may answer every request. An answer that is asked for after the
- * last is an error. `requests` are what it was asked.
+ * An answer may be a function of the request, and one function may answer every request. If there are more requests than
+ * answers, the model fails. `requests` holds every request.
  *
  * ```ts
  * import { chat, scriptedModel } from 'tooldex/chat';
@@ -98,11 +97,7 @@ export function scriptedModel(
     if (scripted === undefined)
       throw new ToolError(
         'MODEL_FAILED',
-        expectedGot(
-          `at most ${answers.length} requests`,
-          'one more',
-          'Write more answers into the script of the model.',
-        ),
+        `The script of this model has ${answers.length} answers, and this is one request more. Add an answer.`,
       );
     const answer = typeof scripted === 'function' ? scripted(request) : scripted;
     if (typeof answer === 'object' && 'error' in answer) throw answer.error;

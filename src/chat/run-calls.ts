@@ -1,168 +1,122 @@
-import { previewDigestOf } from '../safety/approvals.js';
 import { dangerRank } from '../core/enum-order.js';
-import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
+import { isToolError, ToolError } from '../core/errors.js';
 import { canonicalJson, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 import { isRepeatable } from '../execution/call-worker.js';
-import { untilAborted } from '../execution/with-deadline.js';
 import type { ToolExecutor } from '../execution/tool-executor.js';
+import { untilAborted } from '../execution/with-deadline.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
+import { previewDigestOf } from '../safety/approvals.js';
 import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import { isToolResult } from '../tool/outcome.js';
 import { renderTool } from '../tool/render-tool.js';
 import { storeOutput } from './blobs.js';
-import type { ToolErrorDecision } from './chat-engine.js';
 import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';
 import {
   argumentsOf,
   editedInput,
-  positionOf,
   withCall,
   type CallProgress,
   type CallRecord,
   type ChatState,
+  type OpenTurn,
   type TurnEnd,
 } from './chat-state.js';
 import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
-/** The output of a settled call for the model, and the end of the run if the call is one. */
-interface Settled {
-  readonly output: ToolOutput;
-  readonly end?: TurnEnd | undefined;
-}
+/** The output that the model reads, and the end of the run if the call ends it. */
+type Settled = { readonly output: ToolOutput; readonly end?: TurnEnd };
 
 /** Returns the calls of the open turn that can run now. */
 export function runnableCalls(
-  state: ChatState,
+  { openTurn }: ChatState,
   registry: ToolMetadataRegistry,
 ): readonly CallRecord[] {
-  return (state.openTurn?.calls ?? []).filter(({ toolName, progress }) => {
-    if (progress.state === 'not_started' || progress.state === 'approved') return true;
-    // A call of a process that is gone is run again only if that cannot do harm.
-    const entry = progress.state === 'started' ? registry.get(toolName) : undefined;
+  return (openTurn?.calls ?? []).filter(({ toolName, progress: { state } }) => {
+    if (state === 'not_started' || state === 'approved') return true;
+    // A call that another process started runs again only if repeating it does no harm.
+    const entry = state === 'started' ? registry.get(toolName) : undefined;
     return entry !== undefined && isRepeatable(entry);
   });
 }
 
 /**
- * Runs what can be run of the open turn, each call as soon as the plan allows it.
+ * Runs the calls of the open turn that can run. Each step of a call is saved before the next step begins, so a call
+ * never starts before its record says that it started.
  *
- * Every step of a call is in the state, and saved, before the next begins: a call is never started that is not on record
- * as started.
- *
- * @throws what saving throws; no further call is started then.
+ * @throws what saving throws; no further call starts then.
  */
-export async function runCalls(run: ChatRun): Promise<void> {
-  const { openTurn } = run.state;
-  if (openTurn === undefined) return;
+export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void> {
   const groups = new Map<ToolExecutor, CallRecord[]>();
   const working: Promise<void>[] = [];
   for (const call of runnableCalls(run.state, run.engine.registry)) {
     const refusal = refusalOf(run, call);
     const executor = run.offers.executorOf(call.toolName);
-    if (refusal === undefined) groups.set(executor, [...(groups.get(executor) ?? []), call]);
-    else working.push(takeOutcome(run, call, refusal, openTurn.index, false));
+    if (refusal !== undefined)
+      working.push(record(run, index, call, refusal, false).catch(run.fail));
+    else groups.set(executor, [...(groups.get(executor) ?? []), call]);
   }
-  for (const [executor, calls] of groups)
-    working.push(executeAll(executor, calls, run, openTurn.index));
+  for (const [executor, calls] of groups) working.push(executeAll(run, index, executor, calls));
   await Promise.all(working);
   run.throwIfFailed();
 }
 
-/** Returns the outcome of a call that no executor is asked for: without a name, or of a tool that the model was not shown. */
-function refusalOf(
-  run: ChatRun,
-  { callId, toolName, progress }: CallRecord,
-): ToolOutcome | undefined {
-  const refuse = (message: string): ToolOutcome =>
-    Object.freeze({
-      callId,
-      toolName,
-      durationMs: 0,
-      attempts: 0,
-      cached: false,
-      status: 'error',
-      code: 'TOOL_NOT_FOUND',
-      message,
-    });
-  if (toolName === '') return refuse(expectedGot('the name of a tool', 'none'));
-  if (progress.state !== 'not_started' || run.offers.wasOffered(toolName, run.state))
+/** Returns the outcome of a call that no executor is asked for: it has no name, or the model didn't see its tool. */
+function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
+  const { callId, toolName, progress } = call;
+  if (toolName !== '' && (progress.state !== 'not_started' || run.offers.has(toolName, run.state)))
     return undefined;
-  return refuse(
-    expectedGot(
-      'one of the tools that you see',
-      `${JSON.stringify(toolName.slice(0, 128))}, which is not among them`,
-    ),
-  );
+  const message =
+    toolName === ''
+      ? 'Expected the name of a tool, got none.'
+      : `Expected one of the tools that you see, got ${describeValue(toolName)}, which is not among them.`;
+  const facts = { callId, toolName, durationMs: 0, attempts: 0, cached: false };
+  return { ...facts, status: 'error', code: 'TOOL_NOT_FOUND', message };
 }
 
 async function executeAll(
-  executor: ToolExecutor,
-  calls: readonly CallRecord[],
   run: ChatRun,
   turn: number,
+  executor: ToolExecutor,
+  calls: readonly CallRecord[],
 ): Promise<void> {
-  const {
-    engine: { principal, scopes, flags, persona, policyMode, context, clock },
-    options: { conversationId, approvals = [] },
-  } = run;
+  const { principal, scopes, flags, persona, policyMode: mode, context, clock } = run.engine;
+  const { conversationId, approvals = [] } = run.options;
+  const frame = { principal, scopes, flags, persona, mode, context };
   const byId = new Map(calls.map((call) => [call.callId, call]));
   const started = new Set<string>();
   const stopListening = executor.on((event) => {
-    if (
-      event.type !== 'call-progress' ||
-      event.conversationId !== conversationId ||
-      !started.has(event.callId)
-    )
-      return;
-    run.tell({
-      type: 'tool-progress',
-      turn,
-      callId: event.callId,
-      toolName: event.toolName,
-      progress: event.progress,
-    });
+    if (event.type !== 'call-progress' || event.conversationId !== conversationId) return;
+    const { callId, toolName, progress } = event;
+    if (started.has(callId)) run.tell({ type: 'tool-progress', turn, callId, toolName, progress });
   });
   try {
     await executor.executeAll(
       calls.map((call) => ({ id: call.callId, name: call.toolName, input: argumentsOf(call) })),
       {
-        ...(principal !== undefined && { principal }),
-        ...(scopes !== undefined && { scopes }),
-        ...(flags !== undefined && { flags }),
-        ...(persona !== undefined && { persona }),
-        ...(policyMode !== undefined && { mode: policyMode }),
-        ...(context !== undefined && { context }),
-        ...(approvals.length > 0 && { approvals }),
+        ...Object.fromEntries(Object.entries(frame).filter(([, value]) => value !== undefined)),
+        approvals,
         conversationId,
         signal: run.signal,
-        confirm: (pending) => answerOf(byId.get(pending.callId), pending),
-        onStart: async ({ id, name }) => {
-          const call = byId.get(id)!;
+        confirm: (pending) => answerTo(pending, byId.get(pending.callId)),
+        onStart: async ({ id: callId, name: toolName }) => {
+          const call = byId.get(callId)!;
+          const startedAt = clock.now();
           await run.save(
-            withCall(run.state, id, {
-              state: 'started',
-              startedAt: clock.now(),
-              ...editedInput(call),
-            }),
+            withCall(run.state, callId, { state: 'started', startedAt, ...editedInput(call) }),
           );
-          await claim(executor, call, run);
-          started.add(id);
-          run.tell({
-            type: 'tool-started',
-            turn,
-            callId: id,
-            toolName: name,
-            input: argumentsOf(call),
-          });
+          await claim(run, executor, call);
+          started.add(callId);
+          run.tell({ type: 'tool-started', turn, callId, toolName, input: argumentsOf(call) });
         },
-        onOutcome: (outcome) =>
-          takeOutcome(run, byId.get(outcome.callId)!, outcome, turn, started.has(outcome.callId)),
+        onOutcome: (outcome) => {
+          const { callId } = outcome;
+          return record(run, turn, byId.get(callId)!, outcome, started.has(callId)).catch(run.fail);
+        },
       },
     );
   } finally {
@@ -171,120 +125,105 @@ async function executeAll(
 }
 
 /**
- * Makes sure that no other copy of the session has run this call: a snapshot can be read, and gone on with, twice.
+ * Makes sure that no other copy of the session has run this call: a snapshot can be read and continued twice.
  *
- * @throws ToolError `ALREADY_RESOLVED`; the call stays on record as one whose outcome is not known here.
+ * @throws ToolError `ALREADY_RESOLVED`; the call stays uncertain here.
  */
-async function claim(
-  executor: ToolExecutor,
-  call: CallRecord,
-  { options: { origin, storeIdentity }, engine }: ChatRun,
-): Promise<void> {
+async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Promise<void> {
+  const { origin, storeIdentity } = run.options;
   const { callId, toolName, progress } = call;
-  const entry = engine.registry.get(toolName);
+  const entry = run.engine.registry.get(toolName);
   if (origin === undefined || entry === undefined || isRepeatable(entry)) return;
   const again =
     progress.state === 'approved'
       ? progress.pending.id
-      : progress.state === 'not_started'
-        ? (progress.rerunOf ?? null)
-        : null;
-  if (await executor.claim([origin, callId, entry.name, argumentsOf(call), again], storeIdentity))
-    return;
+      : progress.state === 'not_started' && progress.rerunOf;
+  const key = [origin, callId, entry.name, argumentsOf(call), again ?? false];
+  if (await executor.claim(key, storeIdentity)) return;
   throw new ToolError(
     'ALREADY_RESOLVED',
-    expectedGot(
-      `a call of ${entry.name} that was not started`,
-      'one that another copy of this session has started',
-    ),
+    `Another copy of this session has already started this call of ${entry.name}. Find out what it did.`,
     { details: { callId } },
   );
 }
 
-/** Returns the user's approval, if it was of exactly this: the tool, its arguments, on whose behalf, and no greater danger. */
-function answerOf(call: CallRecord | undefined, pending: PendingApproval): Confirmation {
+/** Returns the user's answer. An approval counts if it fits: same tool, arguments, principal and preview, and no greater danger. */
+function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
-  const { pending: shown, input: approved = shown.input, grant } = call.progress;
-  const isSame = (['toolName', 'rule', 'reason', 'definitionDigest', 'principal'] as const).every(
-    (field) => pending[field] === shown[field],
-  );
-  // Of other arguments than the model's the user was shown no preview.
+  const { pending: shown, input: edited, grant } = call.progress;
+  const factsOf = ({ toolName, rule, reason, definitionDigest, principal }: PendingApproval) => [
+    toolName,
+    rule,
+    reason,
+    definitionDigest,
+    principal ?? null,
+  ];
   const isShown =
-    call.progress.input !== undefined || previewDigestOf(pending) === previewDigestOf(shown);
-  return isSame &&
-    isShown &&
-    canonicalJson(pending.input) === canonicalJson(approved) &&
-    dangerRank(pending.danger) <= dangerRank(shown.danger)
-    ? grant === undefined
-      ? true
-      : { grant }
-    : 'later';
+    canonicalJson(factsOf(asked)) === canonicalJson(factsOf(shown)) &&
+    canonicalJson(asked.input) === canonicalJson(edited === undefined ? shown.input : edited) &&
+    dangerRank(asked.danger) <= dangerRank(shown.danger) &&
+    // The user saw no preview of arguments that they changed.
+    (edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
+  if (!isShown) return 'later';
+  return grant === undefined ? true : { grant };
 }
 
-/** Puts the outcome of a call on record. An error of the state ends the run. */
-async function takeOutcome(
+/** Records the outcome of a call. */
+async function record(
   run: ChatRun,
+  turn: number,
   call: CallRecord,
   outcome: ToolOutcome,
-  turn: number,
   wasStarted: boolean,
 ): Promise<void> {
-  try {
-    await recordOutcome(run, call, outcome, turn, wasStarted);
-  } catch (error) {
-    run.fail(error);
+  if (outcome.status === 'error') {
+    const { code, message } = outcome;
+    if (code === 'ABORTED' && run.signal.aborted) return; // The record stays: not started, or uncertain.
+    if (!wasStarted && code === 'STATE_UNAVAILABLE') {
+      // Nothing ran. The call can run when the store is back.
+      run.lost ??= { reason: 'error', error: { code, message } };
+      return;
+    }
+    if (!wasStarted && code === 'ALREADY_RESOLVED' && outcome.attempts === 0) return; // Recorded by another copy.
   }
-}
-
-async function recordOutcome(
-  run: ChatRun,
-  call: CallRecord,
-  outcome: ToolOutcome,
-  turn: number,
-  wasStarted: boolean,
-): Promise<void> {
-  const facts = { turn, callId: call.callId, toolName: outcome.toolName };
-  const code = outcome.status === 'error' ? outcome.code : undefined;
-  if (code === 'ALREADY_RESOLVED' && outcome.attempts === 0 && !wasStarted) return; // Its outcome is on record elsewhere.
-  // Nothing was run: the call can run when the store is back.
-  if (outcome.status === 'error' && code === 'STATE_UNAVAILABLE' && !wasStarted)
-    return run.loseStore(outcome);
-  if (code === 'ABORTED' && run.signal.aborted) return; // It stays as it is on record: not started, or started with an outcome that nobody knows.
-  const isManual = outcome.status === 'manual' || outcome.status === 'approval_required';
-  if (!isManual) run.tell({ type: 'tool-completed', ...facts, outcome });
-  // Arguments that the user changed and the schema refuses are the user's mistake and not the model's: they need approval again.
-  const isMisedited =
-    code === 'INVALID_INPUT' &&
-    call.progress.state === 'approved' &&
-    call.progress.input !== undefined &&
-    !wasStarted;
+  const { blobs } = run.engine;
+  const { callId, progress } = call;
+  const facts = { turn, callId, toolName: outcome.toolName };
+  const isWaiting = outcome.status === 'manual' || outcome.status === 'approval_required';
+  if (!isWaiting) run.tell({ type: 'tool-completed', ...facts, outcome });
+  // If the schema refuses arguments that the user changed, the user is asked again: the model made no mistake.
+  const isRefusedEdit =
+    outcome.status === 'error' &&
+    outcome.code === 'INVALID_INPUT' &&
+    !wasStarted &&
+    progress.state === 'approved' &&
+    progress.input !== undefined;
   const pending =
-    isManual || outcome.status === 'ask_user'
+    isWaiting || outcome.status === 'ask_user'
       ? outcome.pending
-      : isMisedited
-        ? call.progress.pending
+      : isRefusedEdit
+        ? progress.pending
         : undefined;
   if (pending !== undefined) {
-    await settle(run, call, { state: 'waiting', pending });
+    await run.save(withCall(run.state, callId, { state: 'waiting', pending }));
     run.tell({ type: 'tool-pending', ...facts, pending });
     return;
   }
-  const { output: read, end } = await readSettled(run, call, explained(run, outcome));
-  const output = await storeOutput(read, run.engine.blobs, run.signal);
-  await settle(run, call, { state: 'settled', output, ...editedInput(call) }, end);
+  const { output: read, end } = await settledBy(run, call, explained(run, outcome));
+  const output = blobs === undefined ? read : await storeOutput(read, blobs, run.signal);
+  const settled: CallProgress = { state: 'settled', output, ...editedInput(call) };
+  await run.save(withCall(run.state, callId, { ...settled, ...(end && { end }) }));
   if (wasStarted && outcome.status === 'ok') run.offers.noteFound(call.toolName, outcome.value);
   run.tell({ type: 'tool-encoded', ...facts, output });
 }
 
-/** Returns the outcome; a refusal of a tool that the model saw in short carries what the model did not see. */
+/** Adds the whole definition to a refusal of arguments, if the model saw the tool in short. */
 function explained(run: ChatRun, outcome: ToolOutcome): ToolOutcome {
   if (outcome.status !== 'error' || outcome.code !== 'INVALID_INPUT') return outcome;
   const entry = run.engine.registry.get(outcome.toolName);
-  if (
-    entry === undefined ||
-    !run.state.offered.some(({ toolName, level }) => toolName === entry.name && level !== 'full')
-  )
-    return outcome;
+  const isShort = ({ toolName, level }: ChatState['offered'][number]) =>
+    toolName === entry?.name && level !== 'full';
+  if (entry === undefined || !run.state.offered.some(isShort)) return outcome;
   const { description, inputSchema } = renderTool(entry, 'full');
   return {
     ...outcome,
@@ -292,128 +231,86 @@ function explained(run: ChatRun, outcome: ToolOutcome): ToolOutcome {
   };
 }
 
-async function readSettled(run: ChatRun, call: CallRecord, outcome: ToolOutcome): Promise<Settled> {
-  const { callId, toolName } = call;
-  if (outcome.status === 'error') {
-    const { haltReason } = outcome;
-    const end =
-      haltReason === undefined || RESERVED_REASONS.has(haltReason)
-        ? undefined
-        : ({ reason: 'halt', haltedReason: haltReason, callId, value: null } as const);
-    return { end, ...(await decideOnError(run, call, outcome)) };
-  }
-  if (outcome.status !== 'ok' && outcome.status !== 'halt')
-    return { output: deniedOutput(readOutcome(outcome).text) };
-  if (outcome.status === 'halt' && RESERVED_REASONS.has(outcome.reason)) {
-    return decideOnError(run, call, {
-      ...outcome,
+async function settledBy(run: ChatRun, call: CallRecord, outcome: ToolOutcome): Promise<Settled> {
+  const failed = (code: Failed['code'], message: string, details?: Failed['details']) =>
+    afterError(run, call, {
+      ...(outcome as Failed),
       status: 'error',
-      code: 'INVALID_RESULT',
-      message: `${toolName} ran, but halted with the reserved reason ${JSON.stringify(outcome.reason)}; expected a reason of the tool's own`,
-    });
-  }
-  const output = encodeOutcome(outcome, run.engine.encode);
-  const end =
-    outcome.status === 'halt'
-      ? ({
-          reason: 'halt',
-          haltedReason: outcome.reason,
-          callId,
-          value: plainOrNull(outcome.value),
-        } as const)
-      : undefined;
-  if (!('unshown' in output)) return { output, end };
-  // The tool ran, and the model cannot be shown its value.
-  const { durationMs, attempts, cached, value } = outcome;
-  const { unshown: message, reason } = output;
-  return {
-    end,
-    ...(await decideOnError(run, call, {
-      callId,
-      toolName: outcome.toolName,
-      durationMs,
-      attempts,
-      cached,
-      status: 'error',
-      code: 'INVALID_RESULT',
+      code,
       message,
-      details: { ran: true, reason },
-      value,
-    })),
-  };
+      ...(details && { details }),
+    });
+  switch (outcome.status) {
+    case 'error': {
+      const { haltReason } = outcome;
+      const isHalt = haltReason !== undefined && !RESERVED_REASONS.has(haltReason);
+      const settled = await afterError(run, call, outcome);
+      return isHalt ? { ...haltOf(call, haltReason, null), ...settled } : settled;
+    }
+    case 'ok':
+    case 'halt': {
+      const reason = outcome.status === 'halt' ? outcome.reason : undefined;
+      if (reason !== undefined && RESERVED_REASONS.has(reason))
+        return failed(
+          'INVALID_RESULT',
+          `${call.toolName} ran, but halted with the reserved reason ${JSON.stringify(reason)}; expected a reason of the tool's own`,
+        );
+      const halt = reason === undefined ? {} : haltOf(call, reason, outcome.value);
+      try {
+        return { ...halt, output: encodeOutcome(outcome, run.engine.encode) };
+      } catch (error) {
+        // The tool ran, and the model can't be shown its value.
+        if (!isToolError(error)) throw error;
+        return { ...halt, ...(await failed(error.code, error.message, error.details)) };
+      }
+    }
+    default:
+      return { output: deniedOutput(readOutcome(outcome).text) };
+  }
 }
 
-/** Returns the effect of a failed call, as `onToolError` says. One that fails itself, or decides nothing known, ends the run. */
-async function decideOnError(
-  { engine, signal }: ChatRun,
-  record: CallRecord,
-  outcome: Failed,
-): Promise<Settled> {
-  const { onToolError, encode } = engine;
-  const { callId } = record;
-  const output = errorOutput(readOutcome(outcome).text);
-  const end = (error: string): Settled => ({
-    output,
-    end: { reason: 'tool_error', callId, error },
-  });
-  let decision: ToolErrorDecision;
+function haltOf({ callId }: CallRecord, haltedReason: string, given: unknown) {
+  let value: Json = null;
   try {
-    const call = Object.freeze({ id: callId, name: record.toolName, input: argumentsOf(record) });
-    decision =
-      typeof onToolError === 'function'
-        ? await untilAborted(Promise.resolve(onToolError(call, outcome)), signal, 'onToolError')
-        : onToolError;
-  } catch (error) {
-    if (signal.aborted) return { output }; // Nobody waits for the decision any more; what the tool answered stays on record.
-    return end(`${outcome.message}\nonToolError failed: ${publicMessage(error)}`);
+    value = cloneMessage((given ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
+  } catch {
+    // The model reads why.
   }
+  return { end: { reason: 'halt', haltedReason, callId, value } as const };
+}
+
+/** Returns what `onToolError` makes of a failed call. If it fails itself, or returns anything unknown, the run ends. */
+async function afterError(run: ChatRun, call: CallRecord, outcome: Failed): Promise<Settled> {
+  const { onToolError, encode } = run.engine;
+  const { callId, toolName: name } = call;
+  const { message } = outcome;
+  const output = errorOutput(readOutcome(outcome).text);
+  const end = (error: string) => ({
+    output,
+    end: { reason: 'tool_error', callId, error } as const,
+  });
+  let decision: unknown = onToolError;
+  if (typeof onToolError === 'function')
+    try {
+      const asked = onToolError({ id: callId, name, input: argumentsOf(call) }, outcome);
+      decision = await untilAborted(Promise.resolve(asked), run.signal, 'onToolError');
+    } catch (error) {
+      // If the caller gave up, nobody waits for the decision. The tool's answer stays on record.
+      return run.signal.aborted
+        ? { output }
+        : end(`${message}\nonToolError failed: ${publicMessage(error)}`);
+    }
   if (decision === 'continue') return { output };
-  if (decision === 'halt') return end(outcome.message);
+  if (decision === 'halt') return end(message);
   if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue'))
     return end(
-      `${outcome.message}\n${expectedGot('"continue", "halt" or { continue: value } of onToolError', describeValue(decision))}`,
+      `${message}\nExpected "continue", "halt" or { continue: value } of onToolError, got ${describeValue(decision)}.`,
     );
   const given = decision['continue'];
-  const replaced = encodeOutcome(
-    {
-      ...outcome,
-      status: 'ok',
-      ...(isToolResult(given) && given.status === 'ok' ? given : { value: given }),
-    },
-    encode,
-  );
-  return { output: 'unshown' in replaced ? errorOutput(replaced.unshown) : replaced };
-}
-
-function plainOrNull(value: unknown): Json {
+  const result = isToolResult(given) && given.status === 'ok' ? given : { value: given };
   try {
-    return cloneMessage((value ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
-  } catch {
-    return null; // What the model reads says why.
+    return { output: encodeOutcome({ ...outcome, status: 'ok', ...result }, encode) };
+  } catch (error) {
+    return { output: errorOutput((error as ToolError).message) };
   }
-}
-
-/** Puts a call's progress on record. Where several calls end the run, a failed one comes before one that halts, then the first in the model's order. */
-async function settle(
-  run: ChatRun,
-  { callId }: CallRecord,
-  progress: CallProgress,
-  end?: TurnEnd,
-): Promise<void> {
-  const next = withCall(run.state, callId, progress);
-  const { openTurn } = next;
-  if (openTurn === undefined || end === undefined) return run.save(next);
-  const rank = ({ reason, callId }: TurnEnd) =>
-    [reason === 'tool_error' ? 0 : 1, positionOf(openTurn, callId)] as const;
-  const [[kind, at], before] = [rank(end), openTurn.end && rank(openTurn.end)];
-  const isFirst =
-    before === undefined || kind < before[0] || (kind === before[0] && at < before[1]);
-  await run.save(
-    isFirst
-      ? Object.freeze({
-          ...next,
-          openTurn: Object.freeze({ ...openTurn, end: Object.freeze(end) }),
-        })
-      : next,
-  );
 }

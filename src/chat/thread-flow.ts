@@ -1,53 +1,46 @@
-import type { Flow, FlowCause } from '../core/flow.js';
+import type { Flow } from '../core/flow.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import { readBy } from '../safety/call-flow.js';
-import { argumentsOf, type ChatState } from './chat-state.js';
-import { callsIn, ownCallsIn, type AssistantMessage } from './thread.js';
+import type { ChatState } from './chat-state.js';
+import { callsIn, type ToolCallPart } from './thread.js';
 
 /**
- * Returns what was read in a stored chat, as it says and as its calls tell: a process that goes on with it may not have seen them run,
- * and what is stored may have been changed.
- *
- * A call of a tool that is not known here may have read anything.
+ * Returns the labels of a stored chat: those stored with it, and those of the calls in it. The process that continues
+ * the chat may not have run these calls.
  */
 export function flowOfThread(
-  { messages, openTurn, flow: stored = {} }: ChatState,
+  { messages, openTurn, flow }: ChatState,
   registry: ToolMetadataRegistry,
 ): Flow {
-  const assistants = [...messages, ...(openTurn === undefined ? [] : [openTurn.message])].flatMap(
-    (message) => (message.role === 'assistant' ? [message] : []),
+  const unread = new Set(
+    (openTurn?.calls ?? []).flatMap(({ callId, progress: { state } }) =>
+      state === 'settled' || state === 'started' ? [] : [callId],
+    ),
   );
-  const closed = assistants
-    .filter((message) => message !== openTurn?.message)
-    .flatMap(ownCallsIn)
-    .map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input }));
-  const open = (openTurn?.calls ?? []).flatMap((call) =>
-    call.progress.state === 'settled' || call.progress.state === 'started'
-      ? [{ id: call.callId, name: call.toolName, input: argumentsOf(call) }]
-      : [],
+  const closed = messages.flatMap((each) => (each.role === 'assistant' ? callsIn(each) : []));
+  const open = openTurn === undefined ? [] : callsIn(openTurn.message);
+  return flowOfCalls(
+    [...closed, ...open.filter(({ toolCallId }) => !unread.has(toolCallId))],
+    registry,
+    { before: flow ?? {}, at: 0 },
   );
-  let flow: Flow = assistants.reduce(
-    (before, message) => ({ ...flowOfService(message, 0), ...before }),
-    stored,
-  );
-  for (const call of [...closed, ...open]) {
-    const entry = registry.get(call.name);
+}
+
+/** Adds what calls have read to labels. A call that the model's service ran, or one of an unknown tool, may have read anything. */
+export function flowOfCalls(
+  calls: readonly ToolCallPart[],
+  registry: ToolMetadataRegistry,
+  { before, at }: { readonly before: Flow; readonly at: number },
+): Flow {
+  let flow = before;
+  for (const { toolCallId: callId, toolName: name, input, providerExecuted } of calls) {
+    if (flow.private !== undefined && flow.untrusted !== undefined) break;
+    const entry = providerExecuted === true ? undefined : registry.get(name);
+    const anything = { toolName: name.slice(0, 128), callId, at, inferred: true as const };
     flow =
       entry === undefined
-        ? { ...anythingBy(call.name, call.id, 0), ...flow }
-        : { ...flow, ...readBy(entry, call, flow) };
-    if (flow.private !== undefined && flow.untrusted !== undefined) break;
+        ? { private: anything, untrusted: anything, ...flow }
+        : { ...flow, ...readBy(entry, { id: callId, name, input }, flow) };
   }
   return flow;
-}
-
-/** Returns what the calls that the model's service ran itself, such as a search, brought into an answer: anything. */
-export function flowOfService(message: AssistantMessage, at: number): Flow {
-  const [first] = callsIn(message).filter((call) => !ownCallsIn(message).includes(call));
-  return first === undefined ? {} : anythingBy(first.toolName, first.toolCallId, at);
-}
-
-function anythingBy(toolName: string, callId: string, at: number): Flow {
-  const cause: FlowCause = { toolName: toolName.slice(0, 128), callId, at, inferred: true };
-  return { private: cause, untrusted: cause };
 }

@@ -1,95 +1,104 @@
 import { z } from 'zod';
 import { ToolError, type ToolErrorCode } from '../core/errors.js';
-import { expectedGot, invalidArgument, refusal, toIssues } from '../core/issues.js';
-import {
-  canonicalJson,
-  cloneFrozen,
-  describeValue,
-  isPlainObject,
-  type Json,
-} from '../core/plain-data.js';
+import { invalidArgument, refusal, toIssues } from '../core/issues.js';
+import { canonicalJson, cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 
-/** Data that services may want to receive again with a message or a part of it. */
-type ProviderOptions = Readonly<Record<string, Json>>;
+// Messages have the AI SDK's shapes. The schemas are strict about what tooldex reads, and open to parts that services add.
 
-/** The answer of a tool as the model reads it, in the shapes of the AI SDK. */
-export type ToolOutput =
-  | { readonly type: 'text'; readonly value: string }
-  | { readonly type: 'json'; readonly value: Json }
-  | { readonly type: 'content'; readonly value: readonly Json[] }
-  | { readonly type: 'error-text'; readonly value: string }
-  | { readonly type: 'error-json'; readonly value: Json }
-  | { readonly type: 'execution-denied'; readonly reason?: string };
+export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
+export const id = z.string().min(1).max(512);
+export const toolName = z.string().max(512);
+/** Data that a service wants back with a message or a part of it. */
+const providerOptions = z
+  .custom<Readonly<Record<string, Json>>>(isPlainObject, { error: 'an object of plain data' })
+  .exactOptional();
 
-/** A call of a tool in an assistant's message. */
-export interface ToolCallPart {
-  readonly type: 'tool-call';
-  readonly toolCallId: string;
-  readonly toolName: string;
-  /** The arguments; text where the model wrote no JSON. */
-  readonly input: Json;
-  /** The arguments as the model's service sent them, where that is other text than `JSON.stringify(input)`. */
-  readonly rawInput?: string;
-  /** `true` where the model's service runs the tool itself, and gives the result in the same message. */
-  readonly providerExecuted?: boolean;
-  readonly providerOptions?: ProviderOptions;
-}
+export const outputSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), value: z.string() }),
+  z.strictObject({ type: z.literal('json'), value: json }),
+  z.strictObject({ type: z.literal('content'), value: z.array(json).readonly() }),
+  z.strictObject({ type: z.literal('error-text'), value: z.string() }),
+  z.strictObject({ type: z.literal('error-json'), value: json }),
+  z.strictObject({
+    type: z.literal('execution-denied'),
+    reason: z.string().exactOptional(),
+  }),
+]);
+/** A tool's answer as the model reads it. */
+export type ToolOutput = Readonly<z.output<typeof outputSchema>>;
 
-/** The result of a call, in a message of the role `tool`. */
-export interface ToolResultPart {
-  readonly type: 'tool-result';
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly output: ToolOutput;
-  readonly providerOptions?: ProviderOptions;
-}
+const text = z.strictObject({ type: z.literal('text'), text: z.string(), providerOptions });
+type TextPart = z.output<typeof text>;
 
-type TextPart = {
-  readonly type: 'text';
-  readonly text: string;
-  readonly providerOptions?: ProviderOptions;
-};
+const toolCall = z.strictObject({
+  type: z.literal('tool-call'),
+  toolCallId: id,
+  toolName,
+  /** The arguments; text if the model didn't write JSON. */
+  input: json,
+  /** The arguments as the model's service sent them, if that differs from `JSON.stringify(input)`. */
+  rawInput: z.string().exactOptional(),
+  /** `true` if the model's service runs the tool itself. The result is then in the same message. */
+  providerExecuted: z.boolean().exactOptional(),
+  providerOptions,
+});
+/** A tool call in an assistant's message. */
+export type ToolCallPart = Readonly<z.output<typeof toolCall>>;
 
-/** Any other part: reasoning, files, images. It is passed on as it is. */
-type OtherPart = { readonly type: string; readonly [field: string]: Json | undefined };
+const toolResult = z.strictObject({
+  type: z.literal('tool-result'),
+  toolCallId: id,
+  toolName,
+  output: outputSchema,
+  providerOptions,
+});
+/** The result of a call, in a message with the role `tool`. */
+export type ToolResultPart = Readonly<z.output<typeof toolResult>>;
 
+/** Any other part, such as reasoning, a file or an image. It's passed on as it is. */
+const other = z.looseObject({
+  type: z
+    .string()
+    .refine((type) => type !== 'text' && type !== 'tool-call', 'a part whose fields fit its type'),
+});
+
+export const assistantSchema = z.strictObject({
+  role: z.literal('assistant'),
+  content: z.union([z.string(), z.array(z.union([text, toolCall, other])).readonly()]),
+  providerOptions,
+});
 /** A model's answer: text, calls, or both. */
-export interface AssistantMessage {
-  readonly role: 'assistant';
-  readonly content: string | readonly (TextPart | ToolCallPart | OtherPart)[];
-  readonly providerOptions?: ProviderOptions;
-}
+export type AssistantMessage = Readonly<z.output<typeof assistantSchema>>;
 
-export type ToolMessage = {
-  readonly role: 'tool';
-  readonly content: readonly ToolResultPart[];
-  readonly providerOptions?: ProviderOptions;
-};
+const toolMessage = z.strictObject({
+  role: z.literal('tool'),
+  content: z.array(toolResult).readonly(),
+  providerOptions,
+});
+export type ToolMessage = Readonly<z.output<typeof toolMessage>>;
 
-/** One message of a thread: plain data in the shape of the AI SDK's `ModelMessage`. */
-export type ChatMessage =
-  | {
-      readonly role: 'system';
-      readonly content: string;
-      readonly providerOptions?: ProviderOptions;
-    }
-  | {
-      readonly role: 'user';
-      readonly content: string | readonly (TextPart | OtherPart)[];
-      readonly providerOptions?: ProviderOptions;
-    }
-  | AssistantMessage
-  | ToolMessage;
+export const messageSchema = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('system'), content: z.string(), providerOptions }),
+  z.strictObject({
+    role: z.literal('user'),
+    content: z.union([z.string(), z.array(z.union([text, other])).readonly()]),
+    providerOptions,
+  }),
+  assistantSchema,
+  toolMessage,
+]);
+/** One message of a thread, as plain data. */
+export type ChatMessage = Readonly<z.output<typeof messageSchema>>;
 
-/** Returns the calls in an assistant's message, in its order. */
-export function callsIn(message: AssistantMessage): readonly ToolCallPart[] {
-  return typeof message.content === 'string'
+/** Returns the calls in an assistant's message, in order. */
+export function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] {
+  return typeof content === 'string'
     ? []
-    : message.content.filter((part): part is ToolCallPart => part.type === 'tool-call');
+    : content.filter((part): part is ToolCallPart => part.type === 'tool-call');
 }
 
-/** Returns the calls of a message that tools here run: others are those of the model's service. */
+/** Returns the calls of a message that run here, without those that the model's service ran itself. */
 export function ownCallsIn(message: AssistantMessage): readonly ToolCallPart[] {
   return callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
 }
@@ -102,233 +111,154 @@ export function textOf({ content }: AssistantMessage): string {
 }
 
 /**
- * Returns a message in which no call has an id that is missing, taken or used twice: results could not be told apart.
- *
- * Results of calls that the model's service ran itself stand in the same message, and follow.
+ * Returns a message in which every call has its own id. An id that is missing, taken or used twice is replaced, because
+ * results couldn't be told apart. So is the id of a result that the model's service put into the same message.
  */
-export function withUniqueIds(message: unknown, taken: Set<string>): unknown {
+export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   if (!isPlainObject(message) || !Array.isArray(message['content'])) return message;
   const renamed = new Map<unknown, string>();
   const content = message['content'].map((part: unknown) => {
     if (!isPlainObject(part)) return part;
     const { type, toolCallId: given, providerExecuted } = part;
     if (type === 'tool-result' && renamed.has(given))
-      return Object.freeze({ ...part, toolCallId: renamed.get(given) });
+      return { ...part, toolCallId: renamed.get(given) };
     if (type !== 'tool-call') return part;
     const base = typeof given === 'string' && given !== '' && given.length <= 256 ? given : 'call';
     let toolCallId = base;
     for (let copy = 2; taken.has(toolCallId); copy += 1) toolCallId = `${base}-${copy}`;
     taken.add(toolCallId);
-    if (toolCallId === given) return part;
     if (providerExecuted === true) renamed.set(given, toolCallId);
-    return Object.freeze({ ...part, toolCallId });
+    return { ...part, toolCallId };
   });
-  return Object.freeze({ ...message, content: Object.freeze(content) });
+  return { ...message, content };
 }
 
-// Strict where tooldex reads, open where services have parts of their own.
-
-export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
-export const id = z.string().min(1).max(512);
-export const toolName = z.string().max(512);
-const providerOptions = z
-  .custom<ProviderOptions>(isPlainObject, { error: 'an object of plain data' })
-  .optional();
-
-export const outputSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), value: z.string() }),
-  z.strictObject({ type: z.literal('json'), value: json }),
-  z.strictObject({ type: z.literal('content'), value: z.array(json) }),
-  z.strictObject({ type: z.literal('error-text'), value: z.string() }),
-  z.strictObject({ type: z.literal('error-json'), value: json }),
-  z.strictObject({ type: z.literal('execution-denied'), reason: z.string().optional() }),
-]);
-
-const text = z.strictObject({ type: z.literal('text'), text: z.string(), providerOptions });
-const toolCall = z.strictObject({
-  type: z.literal('tool-call'),
-  toolCallId: id,
-  toolName,
-  input: json,
-  rawInput: z.string().optional(),
-  providerOptions,
-  providerExecuted: z.boolean().optional(),
-});
-const toolResult = z.strictObject({
-  type: z.literal('tool-result'),
-  toolCallId: id,
-  toolName,
-  output: outputSchema,
-  providerOptions,
-});
-const other = z.looseObject({
-  type: z
-    .string()
-    .refine((type) => type !== 'text' && type !== 'tool-call', 'a part whose fields fit its type'),
-});
-
-export const assistantSchema = z.strictObject({
-  role: z.literal('assistant'),
-  content: z.union([z.string(), z.array(z.union([text, toolCall, other]))]),
-  providerOptions,
-});
-
-/** The shape of one message of a thread. */
-export const messageSchema = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal('system'), content: z.string(), providerOptions }),
-  z.strictObject({
-    role: z.literal('user'),
-    content: z.union([z.string(), z.array(z.union([text, other]))]),
-    providerOptions,
-  }),
-  assistantSchema,
-  z.strictObject({ role: z.literal('tool'), content: z.array(toolResult), providerOptions }),
-]);
-
 /**
- * The depth to which one message or result may nest. Plain data may be 64 deep: this leaves room for what holds messages in
- * results and snapshots, which could not be read again otherwise.
+ * The maximum depth of one message or result. Plain data may be 64 levels deep; the difference is for what holds
+ * messages in results and snapshots.
  */
 export const DEEPEST_MESSAGE = 48;
 
-/** Returns a frozen copy of data that may be part of a thread. @throws ToolError `code` for what is not plain data, or nests deeper than 48. */
+/** Returns a frozen copy of data that may be part of a thread. @throws ToolError `code` for anything but plain data at most 48 levels deep. */
 export function cloneMessage<T>(value: T, what: string, code: ToolErrorCode): T {
   const copy = clonePlain(value, what, code);
-  if (isDeeper(copy, DEEPEST_MESSAGE))
-    throw new ToolError(
-      code,
-      expectedGot(`${what} as plain data at most ${DEEPEST_MESSAGE} levels deep`, 'deeper data'),
-    );
-  return copy;
+  if (!isDeeper(copy, DEEPEST_MESSAGE)) return copy;
+  throw new ToolError(
+    code,
+    `Expected ${what} as plain data at most ${DEEPEST_MESSAGE} levels deep, got deeper data.`,
+  );
 }
 
-/** Returns a frozen copy of plain data. @throws ToolError `code` that names the place of anything else. */
+/** Returns a frozen copy of plain data. @throws ToolError `code`, with the place of anything else. */
 export function clonePlain<T>(value: T, what: string, code: ToolErrorCode): T {
   try {
     return cloneFrozen(value);
   } catch (error) {
-    const [expected = '', got = 'deeper data'] = publicMessage(error).split(', not ');
-    throw new ToolError(code, expectedGot(`${what} as ${expected}`, got));
+    throw new ToolError(code, `Expected ${what} as ${publicMessage(error)}.`);
   }
 }
 
-/** Returns true if lists and objects nest in each other more than `depth` times. */
+/** Returns true if lists and objects nest more than `depth` levels. */
 export function isDeeper(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return depth === 0 || Object.values(value).some((item) => isDeeper(item, depth - 1));
 }
 
-/** A thread in the form in which a model accepts it, and its calls without a result; none of these is in `messages` as answered. */
+/** A thread as models accept it, and its calls that have no result. */
 interface Thread {
-  /** One tool message follows each message with calls, its results in the order of the calls. */
+  /** One tool message follows each message with calls. Its results are in the order of the calls. */
   readonly messages: readonly ChatMessage[];
-  readonly open: readonly { readonly toolCallId: string; readonly toolName: string }[];
+  readonly open: readonly ToolCallPart[];
 }
 
 /**
- * Checks and copies messages, and brings the results of each turn together in the order of its calls.
+ * Checks and copies messages, and joins the results of each turn in the order of its calls.
  *
- * @throws ToolError `INVALID_ARGUMENT` naming every wrong message; `UNKNOWN_CALL` for results that no call asked for, and
+ * @throws ToolError `INVALID_ARGUMENT` naming every wrong message, `UNKNOWN_CALL` for a result without a call, and
  * `ALREADY_RESOLVED` for two different results of one call.
  */
 export function readThread(given: unknown): Thread {
   if (!Array.isArray(given)) throw invalidArgument('messages as a list', given);
-  const copied = given.map((message: unknown, at) =>
+  // This copy is used, not zod's: zod's loses keys such as `__proto__`, which arguments may have.
+  const copy = given.map((message: unknown, at) =>
     cloneMessage(message, `messages[${at}]`, 'INVALID_ARGUMENT'),
-  );
-  const parsed = messageSchema.array().safeParse(copied);
-  if (!parsed.success) throw refusal('The messages are refused', toIssues(parsed.error, copied));
+  ) as readonly ChatMessage[];
+  const parsed = messageSchema.array().safeParse(copy);
+  if (!parsed.success) throw refusal('The messages are refused', toIssues(parsed.error, copy));
   const messages: ChatMessage[] = [];
   const open: ToolCallPart[] = [];
-  // What was checked, and not zod's copy: that loses keys called `__proto__`, which arguments may have.
-  const thread = copied as readonly ChatMessage[];
-  for (let at = 0; at < thread.length;) {
-    const message = thread[at++]!;
-    if (message.role === 'tool') throw unasked(message.content[0]?.toolCallId);
-    messages.push(message);
-    const results: ToolResultPart[] = [];
-    for (let next = thread[at]; next?.role === 'tool'; next = thread[++at])
-      results.push(...next.content);
-    const answered = inOrderOf(message.role === 'assistant' ? callsIn(message) : [], results, open);
-    if (answered.length > 0)
-      messages.push(Object.freeze({ role: 'tool', content: Object.freeze(answered) }));
+  let results: ToolResultPart[] = [];
+  const joinResults = () => {
+    const last = messages.at(-1);
+    const content = inOrderOf(last?.role === 'assistant' ? callsIn(last) : [], results, open);
+    if (content.length > 0) messages.push(Object.freeze({ role: 'tool', content }));
+    results = [];
+  };
+  for (const message of copy) {
+    if (message.role === 'tool') results.push(...message.content);
+    else {
+      joinResults();
+      messages.push(message);
+    }
   }
-  return Object.freeze({
-    messages: Object.freeze(messages),
-    open: Object.freeze(
-      open.map(({ toolCallId, toolName }) => Object.freeze({ toolCallId, toolName })),
-    ),
-  });
+  joinResults();
+  return { messages: Object.freeze(messages), open };
 }
 
-/** Returns the results of one turn, each once; calls without one are added to `open`. */
+/** Returns the results of one turn, each once. Calls without a result are added to `open`. */
 function inOrderOf(
   calls: readonly ToolCallPart[],
   results: readonly ToolResultPart[],
   open: ToolCallPart[],
-): ToolResultPart[] {
-  const asked = new Set(calls.map(({ toolCallId }) => toolCallId));
-  if (asked.size < calls.length)
+): readonly ToolResultPart[] {
+  const byId = new Map<string, ToolResultPart | undefined>();
+  for (const { toolCallId } of calls) byId.set(toolCallId, undefined);
+  if (byId.size < calls.length)
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(
-        'calls of one message with different ids',
-        'two with the same',
-        'Their results could not be told apart.',
-      ),
+      'Two calls of one message have the same id, so their results could not be told apart. Give each call an id of its own.',
     );
-  const byId = new Map<string, ToolResultPart>();
   for (const result of results) {
-    const { toolCallId } = result;
-    if (!asked.has(toolCallId)) throw unasked(toolCallId);
-    const before = byId.get(toolCallId);
+    const { toolCallId: callId } = result;
+    const before = byId.get(callId);
+    if (!byId.has(callId))
+      throw new ToolError(
+        'UNKNOWN_CALL',
+        `There is a result of ${JSON.stringify(callId)}, but the assistant's message before it makes no such call. Remove the result.`,
+        { details: { callId } },
+      );
     if (before !== undefined && canonicalJson(before.output) !== canonicalJson(result.output))
       throw new ToolError(
         'ALREADY_RESOLVED',
-        expectedGot(`one result of the call ${describeValue(toolCallId)}`, 'two that differ'),
-        { details: { callId: toolCallId } },
+        `The call ${JSON.stringify(callId)} has two different results. Give one.`,
+        { details: { callId } },
       );
-    byId.set(toolCallId, before ?? result);
+    byId.set(callId, before ?? result);
   }
   // A service that runs its own tools puts their results into its message.
   open.push(
     ...calls.filter(
-      ({ toolCallId, providerExecuted }) => !byId.has(toolCallId) && providerExecuted !== true,
+      (call) => byId.get(call.toolCallId) === undefined && call.providerExecuted !== true,
     ),
   );
-  return calls.flatMap(({ toolCallId }) => byId.get(toolCallId) ?? []);
+  return Object.freeze([...byId.values()].filter((result) => result !== undefined));
 }
 
-function unasked(callId: string | undefined): ToolError {
-  return new ToolError(
-    'UNKNOWN_CALL',
-    expectedGot(
-      "results of calls in the assistant's message before them",
-      `one of the call ${describeValue(callId)}`,
-    ),
-    { details: { callId } },
-  );
-}
-
-/** Returns messages as a model accepts them. @throws ToolError `OPEN_TOOL_CALLS` for calls without result, and as `readThread` does. */
+/** Returns messages as models accept them. @throws ToolError `OPEN_TOOL_CALLS` for a call without result, and what `readThread` throws. */
 export function closedMessages(given: unknown): readonly ChatMessage[] {
   const { messages, open } = readThread(given);
   assertAnswered(open);
   return messages;
 }
 
-/** Throws `OPEN_TOOL_CALLS` when calls have no result: every model service refuses such a thread. */
+/** Throws `OPEN_TOOL_CALLS` if calls have no result: every model service refuses such a thread. */
 export function assertAnswered(open: Thread['open']): void {
   if (open.length === 0) return;
   const named = open.slice(0, 10).map(({ toolCallId, toolName }) => `${toolCallId} (${toolName})`);
   const rest = open.length > 10 ? ` and ${open.length - 10} more` : '';
   throw new ToolError(
     'OPEN_TOOL_CALLS',
-    expectedGot(
-      'a result for every call',
-      `none for ${named.join(', ')}${rest}`,
-      'Append a tool message with their results, and ask again.',
-    ),
+    `These calls have no result: ${named.join(', ')}${rest}. Append a tool message with their results, and ask again.`,
     { details: { callIds: open.map(({ toolCallId }) => toolCallId) } },
   );
 }

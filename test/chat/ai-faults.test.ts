@@ -1,7 +1,4 @@
-import { generateText, stepCountIs, tool, type ModelMessage } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import {
   AccessMode,
   DangerLevel,
@@ -24,96 +21,6 @@ import { MemoryStateStore } from '../../src/state.js';
 import { isSendable, outputsOf, results, toolOf } from './chat-cases.js';
 
 // Three faults of the AI SDK's own loop, first as they are there, so that the claim stays honest, and then what happens here.
-
-type Step = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
-const usage: Step['usage'] = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-  outputTokens: { total: 1, text: 1, reasoning: undefined },
-};
-const paying = (...ids: string[]): Step => ({
-  content: ids.map((toolCallId) => ({
-    type: 'tool-call',
-    toolCallId,
-    toolName: 'pay',
-    input: JSON.stringify({ for: toolCallId }),
-  })),
-  finishReason: { unified: 'tool-calls', raw: undefined },
-  usage,
-  warnings: [],
-});
-const done: Step = {
-  content: [{ type: 'text', text: 'done' }],
-  finishReason: { unified: 'stop', raw: undefined },
-  usage,
-  warnings: [],
-};
-
-/** A chat of the SDK that waits for two approvals. */
-async function sdk() {
-  const paid: string[] = [];
-  const tools = {
-    pay: tool({
-      description: 'Pays',
-      inputSchema: z.object({ for: z.string() }),
-      needsApproval: true,
-      execute: (input) => (paid.push(input.for), { ok: true }),
-    }),
-  };
-  const model = new MockLanguageModelV3({ doGenerate: [paying('a', 'b'), done, done] });
-  const { response } = await generateText({
-    model,
-    tools,
-    prompt: 'pay',
-    stopWhen: stepCountIs(3),
-  });
-  const requests = response.messages
-    .flatMap((message) =>
-      message.role === 'assistant' && typeof message.content !== 'string' ? message.content : [],
-    )
-    .filter((part) => part.type === 'tool-approval-request');
-  const messages: ModelMessage[] = [{ role: 'user', content: 'pay' }, ...response.messages];
-  const yes = (at: number): ModelMessage => ({
-    role: 'tool',
-    content: [
-      { type: 'tool-approval-response', approvalId: requests[at]!.approvalId, approved: true },
-    ],
-  });
-  const goOn = (added: readonly ModelMessage[]) =>
-    generateText({
-      model,
-      tools,
-      messages: [...messages, ...added],
-      stopWhen: stepCountIs(3),
-    }).then(
-      () => 'resolved',
-      (error: Error) => error.name,
-    );
-  return { paid, model, yes, goOn };
-}
-
-describe("the AI SDK's own loop", () => {
-  it('runs an approved call, loses its result and fails, while another call is pending', async () => {
-    const { paid, model, yes, goOn } = await sdk();
-    expect(await goOn([yes(0)])).toBe('AI_MissingToolResultsError');
-    expect(paid).toEqual(['a']);
-    expect(model.doGenerateCalls.length).toBe(1);
-  });
-
-  it('honours only the approvals of the last message', async () => {
-    const { paid, yes, goOn } = await sdk();
-    expect(await goOn([yes(0), yes(1)])).toBe('AI_MissingToolResultsError');
-    expect(paid).toEqual(['b']);
-  });
-
-  it('runs an approved call again when the same messages are sent again', async () => {
-    const { paid, yes, goOn } = await sdk();
-    const added: ModelMessage[] = [
-      { role: 'tool', content: [...(yes(0).content as []), ...(yes(1).content as [])] },
-    ];
-    expect([await goOn(added), await goOn(added)]).toEqual(['resolved', 'resolved']);
-    expect(paid).toEqual(['a', 'b', 'a', 'b']);
-  });
-});
 
 function here(answers: readonly ScriptedAnswer[]) {
   const paid: string[] = [];
@@ -144,7 +51,7 @@ async function approvalsOf(
 }
 
 describe('a chat here', () => {
-  it('runs no approved call while another one is pending, and says which', async () => {
+  it('a chat runs no approved call while another call is pending, and names it', async () => {
     const { paid, model, engine } = here([pay('a', 'b'), 'never']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     expect(waiting).toMatchObject({
@@ -158,7 +65,7 @@ describe('a chat here', () => {
     expect([paid, model.requests.length]).toEqual([[], 1]);
   });
 
-  it('runs an approved call beside a manual one that was answered, and keeps both results', async () => {
+  it('a chat runs an approved call next to an answered manual call, and keeps both results', async () => {
     const { paid, model, engine } = here([pay('a', 'p'), 'thanks']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const result = await chat({
@@ -174,7 +81,7 @@ describe('a chat here', () => {
     });
   });
 
-  it('joins results from several messages, in the order of the calls', async () => {
+  it('a chat joins results from several messages, in the order of the calls', async () => {
     const { paid, model, engine } = here([pay('a', 'p', 'b'), 'thanks']);
     const { messages } = await chat({ ...engine, prompt: 'pay' });
     await chat({
@@ -190,7 +97,7 @@ describe('a chat here', () => {
     expect(paid).toEqual([]);
   });
 
-  it('honours all approvals, and each of them once, however often the same messages are sent', async () => {
+  it('a chat runs every approved call once, even if the same messages are sent again', async () => {
     const { paid, engine } = here([pay('a', 'b'), 'thanks', 'sorry']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const approvals = await approvalsOf(waiting, engine.executor);
@@ -204,7 +111,7 @@ describe('a chat here', () => {
     expect(paid).toEqual(['a', 'b']);
   });
 
-  it('runs of the approved turn no call that the service has run itself', async () => {
+  it("a chat doesn't run calls that the model's service already ran", async () => {
     const { paid, engine } = here([pay('a'), 'thanks']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const [asked, answer] = waiting.messages as [ChatMessage, AssistantMessage];
@@ -223,7 +130,7 @@ describe('a chat here', () => {
     expect(paid).toEqual(['a']);
   });
 
-  it('refuses an approval of a call before the last answer', async () => {
+  it('a chat refuses an approval of a call from before the last answer', async () => {
     const { paid, engine } = here([pay('a'), 'never']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
     const approvals = await approvalsOf(waiting, engine.executor);
@@ -242,7 +149,7 @@ describe('a chat here', () => {
 });
 
 describe('a session here', () => {
-  it('takes approvals one by one, in any order, and runs nothing before the last', async () => {
+  it('a session takes approvals in any order, and runs nothing before the last one', async () => {
     const { paid, model, engine } = here([pay('a', 'b'), 'thanks']);
     let { session } = await Session.create().start(engine, 'pay');
     session = session.approve('b').session;
@@ -254,7 +161,7 @@ describe('a session here', () => {
     expect(Object.keys(outputsOf(model.requests[1]!.messages))).toEqual(['a', 'b']);
   });
 
-  it('that two processes go on with, or one twice, runs each approved call once', async () => {
+  it('a session that is continued twice runs each approved call once', async () => {
     const { paid, engine } = here([pay('a'), 'thanks', 'sorry']);
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { session } = await sessions.create({ id: 's' }).start(engine, 'pay');

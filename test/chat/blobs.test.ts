@@ -1,18 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { generateText } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  chat,
-  scriptedModel,
-  Session,
-  SessionStore,
-  type ChatEngine,
-  type ChatMessage,
-} from '../../src/chat.js';
-import { AccessMode, defineTool, fail, image, file, ok } from '../../src/index.js';
-import { MemoryBlobStore, MemoryStateStore, type BlobStore } from '../../src/state.js';
+import { chat, scriptedModel, Session, type ChatEngine, type ChatMessage } from '../../src/chat.js';
+import { AccessMode, defineTool, image, file, ok } from '../../src/index.js';
+import { MemoryBlobStore, type BlobStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 
 /** A screenshot of 700 kB, as the browsers' servers give it. */
@@ -40,7 +31,7 @@ async function withScreenshot(more: Partial<ChatEngine> = {}) {
 }
 
 describe('content that is kept in a blob store', () => {
-  it('is not in messages and snapshots of a session, and the model is sent it', async () => {
+  it('large content stays out of messages and snapshots, and the model still gets it', async () => {
     const { session, model } = await withScreenshot({ blobs: new MemoryBlobStore() });
     const without = await withScreenshot();
     const [length, before] = [session, without.session].map((each) => JSON.stringify(each).length);
@@ -70,7 +61,7 @@ describe('content that is kept in a blob store', () => {
     expect(shownTo(model) === shownTo(without.model)).toBe(true);
   });
 
-  it('is sent again by a session that was read from its snapshot', async () => {
+  it('a session read from its snapshot sends stored content again', async () => {
     const blobs = new MemoryBlobStore();
     const { session } = await withScreenshot({ blobs });
     const model = scriptedModel(['Still a page.']);
@@ -82,14 +73,14 @@ describe('content that is kept in a blob store', () => {
     expect(JSON.stringify(again.session)).not.toContain(BASE64);
   });
 
-  it('becomes words for the model when its life is over, and when there is no store', async () => {
+  it('the model reads that content is gone after its lifetime', async () => {
     const clock = new ManualClock();
     const blobs = new MemoryBlobStore({ clock, ttlMs: 1_000 });
     const { session } = await withScreenshot({ blobs });
     clock.advance(1_000);
-    for (const engine of [{ blobs }, {}]) {
+    {
       const model = scriptedModel(['Gone.']);
-      await session.start({ model, tools: [screenshot], ...engine }, 'And now?');
+      await session.start({ model, tools: [screenshot], blobs }, 'And now?');
       expect(contentOf(model.requests[0]!.messages)).toEqual([
         [
           { type: 'text', text: '{"width":2}' },
@@ -99,7 +90,7 @@ describe('content that is kept in a blob store', () => {
     }
   });
 
-  it('stays in the message when the store fails to take it; one that fails to give it back ends the run, which can be retried', async () => {
+  it("content stays in the message if the store can't take it, and a store that can't be read ends the run until a retry", async () => {
     const broken: BlobStore = {
       put: () => Promise.reject(new Error('disk full')),
       get: () => Promise.resolve(undefined),
@@ -131,24 +122,7 @@ describe('content that is kept in a blob store', () => {
     expect(retried.text).toBe('Fine.');
   });
 
-  it('does not hold up a chat that is given up while the store answers nothing', async () => {
-    const stop = new AbortController();
-    const blobs: BlobStore = {
-      put: () => (stop.abort(), new Promise(() => undefined)),
-      get: () => new Promise(() => undefined),
-      delete: () => Promise.resolve(false),
-    };
-    const result = await chat({
-      model: scriptedModel(answers),
-      tools: [screenshot],
-      prompt: 'Look',
-      blobs,
-      signal: stop.signal,
-    });
-    expect(result.haltedReason).toBe('cancelled');
-  });
-
-  it('is what a manual call was answered with, too, from the next run on', async () => {
+  it("content of a manual call's answer moves into the store with the next run", async () => {
     const sign = defineTool({
       name: 'sign',
       description: 'Signs',
@@ -175,7 +149,7 @@ describe('content that is kept in a blob store', () => {
     expect(JSON.stringify(done)).not.toContain(BASE64);
   });
 
-  it('is what users attach, too; small parts and addresses stay in the message', async () => {
+  it("users' attachments move into the store, but small parts and addresses stay", async () => {
     const address = `https://example.com/${'a'.repeat(9_000)}.png`;
     const attached = {
       role: 'user',
@@ -197,23 +171,7 @@ describe('content that is kept in a blob store', () => {
     expect(model.requests[0]!.messages[0]).toEqual(attached);
   });
 
-  it('stays in the message when the store gives no digest for it', async () => {
-    for (const digest of ['../../etc/passwd', 'A'.repeat(64), '', undefined as never]) {
-      const careless: BlobStore = {
-        put: () => Promise.resolve(digest),
-        get: () => Promise.reject(new Error('asked')),
-        delete: () => Promise.resolve(false),
-      };
-      const { session, result, model } = await withScreenshot({ blobs: careless });
-      expect([
-        result.text,
-        JSON.stringify(session).includes(BASE64),
-        shownTo(model).includes(BASE64),
-      ]).toEqual(['A page.', true, true]);
-    }
-  });
-
-  it('is not put in place of a text whose options only look like a reference', async () => {
+  it('a text whose options only look like a reference stays a text', async () => {
     const blobs = new MemoryBlobStore();
     const blob = await blobs.put(PIXELS);
     const reference = {
@@ -257,73 +215,5 @@ describe('content that is kept in a blob store', () => {
     };
     for (const forged of ['../../etc/passwd', 'A'.repeat(64), 7, [blob]])
       expect(await shown({ ...reference, blob: forged }, asked)).toMatchObject([{ text: 'hi' }]);
-  });
-
-  it('is not in a session store', async () => {
-    const store = new MemoryStateStore();
-    const sessions = new SessionStore({ store });
-    const session = sessions.create({ id: 's' });
-    await session.start(
-      { model: scriptedModel(answers), tools: [screenshot], blobs: new MemoryBlobStore() },
-      'Look',
-    );
-    const texts = await Promise.all((await store.list('session')).map((key) => store.get(key)));
-    expect([
-      texts.join('').includes('stored apart'),
-      texts.join('').includes(BASE64.slice(0, 1_000)),
-    ]).toEqual([true, false]);
-  });
-
-  it('is words to the AI SDK itself, which takes such messages as they are', async () => {
-    const { session } = await withScreenshot({ blobs: new MemoryBlobStore() });
-    const usage = {
-      inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-      outputTokens: { total: 1, text: 1, reasoning: undefined },
-    };
-    const model = new MockLanguageModelV3({
-      doGenerate: {
-        content: [{ type: 'text', text: 'ok' }],
-        finishReason: { unified: 'stop', raw: undefined },
-        usage,
-        warnings: [],
-      },
-    });
-    await generateText({
-      model,
-      messages: [...session.messages, { role: 'user', content: 'And?' }] as never,
-    });
-    expect(JSON.stringify(model.doGenerateCalls[0]!.prompt)).toContain(
-      '[image image/png, 684 KiB: stored apart]',
-    );
-  });
-
-  it('refuses what is no blob store', async () => {
-    await expect(
-      chat({ model: scriptedModel(['x']), prompt: 'x', blobs: new Map() as never }),
-    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-  });
-
-  it('is what onToolError gives in place of a failure, too', async () => {
-    const model = scriptedModel([{ calls: [{ name: 'broken' }] }, 'ok']);
-    const broken = defineTool({
-      name: 'broken',
-      description: 'Fails',
-      inputSchema: z.object({}),
-      accessMode: AccessMode.READONLY,
-      execute: () => fail('no camera'),
-    });
-    await chat({
-      model,
-      tools: [broken],
-      prompt: 'Look',
-      blobs: new MemoryBlobStore(),
-      onToolError: () => ({ continue: ok('a drawing', { content: [image(PIXELS, 'image/png')] }) }),
-    });
-    expect(contentOf(model.requests[1]!.messages)).toEqual([
-      [
-        { type: 'text', text: 'a drawing' },
-        { type: 'image-data', data: BASE64, mediaType: 'image/png' },
-      ],
-    ]);
   });
 });

@@ -39,7 +39,7 @@ async function eventsOf(options: ChatOptions): Promise<ChatEvent[]> {
 }
 
 describe('the tools of one turn', () => {
-  it('an answer without calls is the whole chat', async () => {
+  it('an answer without calls completes the chat', async () => {
     const { run } = setUp(['Hello!']);
     expect(await run()).toMatchObject({
       haltedReason: 'completed',
@@ -50,7 +50,7 @@ describe('the tools of one turn', () => {
     });
   });
 
-  it('give their results in the order of the calls, whichever is done first', async () => {
+  it('results come in the order of the calls, whichever finishes first', async () => {
     const first = gate();
     const order: string[] = [];
     const slow = toolOf('slow', async () => {
@@ -68,7 +68,7 @@ describe('the tools of one turn', () => {
     expect(Object.keys(outputsOf(messages))).toEqual(['a', 'b']);
   });
 
-  it('never run more at the same time than the executor allows', async () => {
+  it('no more calls run at once than the executor allows', async () => {
     let running = 0;
     let most = 0;
     const busy = toolOf('busy', async () => {
@@ -87,7 +87,7 @@ describe('the tools of one turn', () => {
     expect({ most, results: turns[0]!.toolResults.length }).toEqual({ most: 2, results: 20 });
   });
 
-  it('that take too long fail, are told so, and keep no other waiting', async () => {
+  it('a call that takes too long fails without delaying the others', async () => {
     let signal: AbortSignal | undefined;
     const hangs = toolOf(
       'hangs',
@@ -109,7 +109,7 @@ describe('the tools of one turn', () => {
     });
   });
 
-  it('that fail are read by the model, which goes on', async () => {
+  it("the model reads a failed call's error and continues", async () => {
     const { run, model } = setUp([calling(['a', 'fails'], ['b', 'throws']), 'sorry']);
     const { haltedReason, messages } = await run();
     expect(haltedReason).toBe('completed');
@@ -120,7 +120,7 @@ describe('the tools of one turn', () => {
     expect(model.requests[1]!.messages.at(-1)).toEqual(messages[2]);
   });
 
-  it('that fail end the run when the caller says so, after the others are done', async () => {
+  it('a failed call ends the run with onToolError halt, after the others finish', async () => {
     const { run, ran } = setUp([calling(['a', 'fails'], ['b', 'weather'])]);
     const result = await run({ onToolError: 'halt' });
     expect(result).toMatchObject({
@@ -134,7 +134,7 @@ describe('the tools of one turn', () => {
     expect(ran).toEqual(['fails', 'weather']);
   });
 
-  it('that fail give what the caller says instead', async () => {
+  it("the model reads onToolError's replacement of a failed call", async () => {
     const { run } = setUp([calling(['a', 'fails']), 'fine']);
     const { messages } = await run({
       onToolError: (call, { code }) => ({ continue: { was: [call.id, call.name, code] } }),
@@ -172,7 +172,7 @@ describe('the tools of one turn', () => {
     },
   );
 
-  it('do not run when the option for failed calls is of a wrong type', async () => {
+  it('no call runs if onToolError has a wrong type', async () => {
     const { run, ran, model } = setUp([calling(['a', 'fails'])]);
     await expect(run({ onToolError: 42 as never })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -181,7 +181,7 @@ describe('the tools of one turn', () => {
     expect([ran, model.requests]).toEqual([[], []]);
   });
 
-  it('that halt end the run, after slower ones are done', async () => {
+  it('a call that halts ends the run after slower calls finish', async () => {
     const halted = gate();
     const slow = toolOf('slow', () => halted.opened.then(() => 'late'));
     const { tools } = sampleTools();
@@ -212,7 +212,7 @@ describe('the tools of one turn', () => {
     'manual_tool_calls',
     'approval_required',
     'error',
-  ])('that halt with the reserved reason %s have failed', async (reason) => {
+  ])('a call that halts with the reserved reason %s fails', async (reason) => {
     const { halt } = await import('../../src/index.js');
     const { run } = setUp(
       [calling(['a', 'wrong']), 'go on'],
@@ -225,7 +225,7 @@ describe('the tools of one turn', () => {
     });
   });
 
-  it('of which two halt end it as the first in the order of calls says, also when the other was faster', async () => {
+  it("of two calls that halt, the first in the model's order decides", async () => {
     const other = gate();
     const { halt } = await import('../../src/index.js');
     const tools = [
@@ -249,7 +249,7 @@ describe('the tools of one turn', () => {
     });
   });
 
-  it('are asked through the given executor, and their values made text by the given encoder', async () => {
+  it('calls use the given executor and encoder', async () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(sampleTools().tools);
     class Counting extends ToolExecutor {
@@ -272,7 +272,7 @@ describe('the tools of one turn', () => {
 });
 
 describe('the loop', () => {
-  it('goes on until the model answers without calls', async () => {
+  it('the loop continues until the model answers without calls', async () => {
     const { run, model } = setUp([{ calls: [{ id: 'a', name: 'echo', input: { x: 1 } }] }, 'done']);
     const { haltedReason, turns, messages, text } = await run();
     expect({
@@ -289,7 +289,7 @@ describe('the loop', () => {
     expect(model.requests[1]!.messages).toEqual(messages.slice(0, 3));
   });
 
-  it('asks the model at most maxTurns times, 8 without a word about it', async () => {
+  it('the loop asks the model at most maxTurns times, by default 8', async () => {
     const script = Array.from({ length: 10 }, (_, at): ScriptedAnswer => ({
       calls: [{ name: 'echo', input: { at } }],
     }));
@@ -322,7 +322,7 @@ describe('the loop', () => {
     },
   );
 
-  it('ends after a turn that the caller calls the last', async () => {
+  it('the loop ends after a turn for which haltWhen returns true', async () => {
     const seen: unknown[] = [];
     const { run } = setUp([calling(['a', 'weather']), calling(['b', 'weather']), 'no more']);
     const result = await run({
@@ -339,7 +339,7 @@ describe('the loop', () => {
     ]);
   });
 
-  it('throws what the caller throws in haltWhen', async () => {
+  it('the chat throws what haltWhen throws', async () => {
     const { run } = setUp([calling(['a', 'weather']), 'no more']);
     await expect(
       run({
@@ -355,7 +355,7 @@ describe('the loop', () => {
     ).rejects.toThrow(new RangeError('mine'));
   });
 
-  it('tells of a model that fails in a later turn, and keeps what was done', async () => {
+  it('a model that fails in a later turn ends the run, and earlier turns are kept', async () => {
     const { run, ran } = setUp([
       calling(['a', 'weather']),
       { error: new Error('429 too many requests') },
@@ -372,7 +372,7 @@ describe('the loop', () => {
     ).toMatchObject({ haltedReason: 'completed', text: 'sunny' });
   });
 
-  it('refuses an empty thread, and asks nobody', async () => {
+  it('an empty thread is refused before the model is asked', async () => {
     const { run, model } = setUp(['Hello!']);
     await expect(run({ prompt: undefined as never })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -383,7 +383,7 @@ describe('the loop', () => {
     expect(model.requests).toEqual([]);
   });
 
-  it('gives the turns in their order, and the text and calls of the last', async () => {
+  it('a result lists its turns in order, with the text and calls of the last', async () => {
     const { run } = setUp([
       { text: 'one', calls: [{ id: 'a', name: 'weather' }] },
       { text: 'two', calls: [{ id: 'b', name: 'echo' }] },
@@ -405,7 +405,7 @@ describe('the loop', () => {
 });
 
 describe('the mode manual', () => {
-  it('runs nothing, and gives all calls to the caller', async () => {
+  it('mode manual runs nothing and leaves all calls to the caller', async () => {
     const { run, ran } = setUp([calling(['a', 'weather'], ['b', 'charge'])]);
     const result = await run({ mode: 'manual' });
     expect(result).toMatchObject({
@@ -422,7 +422,7 @@ describe('the mode manual', () => {
     expect(isSendable(result)).toBe(true);
   });
 
-  it('completes when the model only talks', async () => {
+  it('mode manual completes if the model makes no calls', async () => {
     expect(await setUp(['Hello!']).run({ mode: 'manual' })).toMatchObject({
       haltedReason: 'completed',
       metadata: {},
@@ -431,13 +431,13 @@ describe('the mode manual', () => {
 });
 
 describe('manual tools', () => {
-  it('leave no trace where none is called', async () => {
+  it('manual tools leave no trace if none is called', async () => {
     const result = await setUp([calling(['a', 'weather']), 'done']).run();
     expect(result.haltedReason).toBe('completed');
     expect(Object.hasOwn(result.metadata, 'manualToolCalls')).toBe(false);
   });
 
-  it('wait, while the others of the turn run at once', async () => {
+  it('a manual call waits while the other calls run', async () => {
     const { run, ran } = setUp([
       {
         calls: [
@@ -465,7 +465,7 @@ describe('manual tools', () => {
     });
   });
 
-  it('wait in the order of the calls', async () => {
+  it('manual calls are pending in the order of the calls', async () => {
     const { metadata, pending } = await setUp([
       calling(['m1', 'refund'], ['a', 'weather'], ['m2', 'charge']),
     ]).run();
@@ -473,7 +473,7 @@ describe('manual tools', () => {
     expect(pending.map(({ callId }) => callId)).toEqual(['m1', 'm2']);
   });
 
-  it('alone in a turn end it without any event of a run, and with their message in the thread', async () => {
+  it('a turn with only manual calls runs nothing and keeps its message', async () => {
     const { engine, ran } = setUp([calling(['c', 'charge'])]);
     const events = await eventsOf({ ...engine, prompt: 'please' });
     expect(events.map(({ type }) => type)).toEqual([
@@ -489,7 +489,7 @@ describe('manual tools', () => {
     expect(ran).toEqual([]);
   });
 
-  it('are not told apart from others in the mode manual', async () => {
+  it("mode manual doesn't list manual calls apart", async () => {
     const { metadata, toolCalls } = await setUp([calling(['a', 'weather'], ['c', 'charge'])]).run({
       mode: 'manual',
     });
@@ -497,7 +497,7 @@ describe('manual tools', () => {
     expect(toolCalls.map(({ toolCallId }) => toolCallId)).toEqual(['a', 'c']);
   });
 
-  it('are not run, also when they have a function that could', async () => {
+  it("a manual tool with a handler isn't run", async () => {
     let ran = 0;
     const { run } = setUp(
       [calling(['a', 'both'])],
@@ -507,7 +507,7 @@ describe('manual tools', () => {
     expect(ran).toBe(0);
   });
 
-  it('get their result as a message, and the chat goes on', async () => {
+  it("a chat continues when a message has the manual call's result", async () => {
     const { messages } = await setUp([calling(['w', 'weather'], ['c', 'charge'])]).run();
     const { model, engine, ran } = setUp(['paid']);
     expect(
@@ -520,7 +520,7 @@ describe('manual tools', () => {
     expect(ran).toEqual([]);
   });
 
-  it('without their result are named before any model is asked', async () => {
+  it('manual calls without a result are named before the model is asked', async () => {
     const { messages } = await setUp([
       calling(['w', 'weather'], ['c', 'charge'], ['d', 'refund']),
     ]).run();
@@ -543,7 +543,7 @@ describe('manual tools', () => {
     ['asks', 'ask_user'],
     ['stops', 'all_done'],
     ['fails', 'tool_error'],
-  ])('are not lost beside one that %s', async (name, haltedReason) => {
+  ])("a manual call isn't lost next to a call that %s", async (name, haltedReason) => {
     const result = await setUp([calling(['a', name], ['c', 'charge'])]).run({
       onToolError: 'halt',
     });
@@ -555,7 +555,7 @@ describe('manual tools', () => {
     expect(isSendable(result)).toBe(true);
   });
 
-  it('are not lost beside a tool that there is not', async () => {
+  it("a manual call isn't lost next to an unknown tool", async () => {
     const result = await setUp([calling(['c', 'charge'], ['x', 'wether'], ['w', 'weather'])]).run();
     expect(result.pending.map(({ callId }) => callId)).toEqual(['c']);
     expect(outputsOf(result.messages)).toMatchObject({
@@ -569,7 +569,7 @@ describe('the events of a chat', () => {
   const kinds = (events: readonly ChatEvent[]) =>
     events.map((event) => ('callId' in event ? `${event.type} ${event.callId}` : event.type));
 
-  it('tell of each call that it started, completed, and was encoded; of each turn and of the chat that it is done', async () => {
+  it('events report each call, each turn and the end of the chat', async () => {
     const { engine } = setUp([calling(['a', 'weather']), 'done']);
     const events = kinds(await eventsOf({ ...engine, prompt: 'please' }));
     expect(events.filter((kind) => kind !== 'text-delta')).toEqual([
@@ -586,7 +586,7 @@ describe('the events of a chat', () => {
     ]);
   });
 
-  it('tell of a run only where there is one', async () => {
+  it('a manual call has no events of a run', async () => {
     const { engine } = setUp([calling(['c', 'charge'], ['a', 'weather'])]);
     const events = await eventsOf({ ...engine, prompt: 'please' });
     const runs = kinds(events).filter((kind) => kind.startsWith('tool-'));
@@ -601,7 +601,7 @@ describe('the events of a chat', () => {
     });
   });
 
-  it('tell that a slow call has started while it runs', async () => {
+  it('the start of a slow call is reported while it runs', async () => {
     const done = gate();
     const { engine } = setUp([calling(['a', 'slow']), 'done'], [toolOf('slow', () => done.opened)]);
     const seen: string[] = [];
@@ -615,7 +615,7 @@ describe('the events of a chat', () => {
 });
 
 describe('whatever the script', () => {
-  it('the input of a tool is checked before it runs', async () => {
+  it("a tool's input is checked before it runs", async () => {
     let ran = 0;
     const strict = toolOf('strict', () => (ran += 1), { inputSchema: z.object({ n: z.number() }) });
     const { run } = setUp(

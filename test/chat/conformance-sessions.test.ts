@@ -30,7 +30,7 @@ function setUp(
 }
 
 describe('tools that ask', () => {
-  it('end the run with their question and its options', async () => {
+  it('a tool that asks ends the run with its question and options', async () => {
     const { run } = setUp([calling(['q', 'asks_too'])]);
     const result = await run();
     expect(result).toMatchObject({
@@ -42,7 +42,7 @@ describe('tools that ask', () => {
     expect(isSendable(result)).toBe(true);
   });
 
-  it('get the reply of the user as their result, and the session goes on', async () => {
+  it("the user's reply becomes the result of the call that asked", async () => {
     const { engine, model } = setUp([calling(['q', 'asks']), 'Boston it is']);
     const { session } = await Session.create().start(engine, 'Weather?');
     const { session: after, result } = await session.reply(engine, 'Boston');
@@ -54,7 +54,7 @@ describe('tools that ask', () => {
     });
   });
 
-  it('in one turn are answered one by one, in any order', async () => {
+  it('two questions in one turn are answered in any order', async () => {
     const { engine, model } = setUp([calling(['q', 'asks'], ['r', 'asks_too']), 'Fine']);
     let { session } = await Session.create().start(engine, 'Weather?');
     expect(session.pending.map(({ callId }) => callId)).toEqual(['q', 'r']);
@@ -72,7 +72,7 @@ describe('tools that ask', () => {
 describe('sessions', () => {
   const user1 = [user('hello')];
 
-  it('begin with messages, and keep their id and context', async () => {
+  it('a session starts with messages, and keeps its id and context', async () => {
     const { engine } = setUp(['Hello!']);
     const { session, result } = await Session.create({ id: 's1', context: { tenant: 'x' } }).start(
       engine,
@@ -93,14 +93,14 @@ describe('sessions', () => {
     },
   );
 
-  it('wait for manual calls, and for no others', async () => {
+  it('a session waits only for its manual calls', async () => {
     const { engine } = setUp([calling(['w', 'weather'], ['c', 'charge'])]);
     const { session } = await Session.create().start(engine, 'pay');
     expect(session.status).toBe('awaiting_tools');
     expect(session.pending.map(({ callId }) => callId)).toEqual(['c']);
   });
 
-  it('take results without asking the model, one after the other', async () => {
+  it('a session takes results one by one, without asking the model', async () => {
     const { engine, model } = setUp([calling(['c', 'charge'], ['d', 'refund'])]);
     const { session } = await Session.create().start(engine, 'pay');
     const one = session.submitToolResult('c', { paid: true }).session;
@@ -114,7 +114,7 @@ describe('sessions', () => {
     expect(model.requests.length).toBe(1);
   });
 
-  it('name ids that do not wait, and change nothing', async () => {
+  it('a result for an unknown id is refused and changes nothing', async () => {
     const { engine } = setUp([calling(['w', 'weather'], ['c', 'charge'])]);
     const { session } = await Session.create().start(engine, 'pay');
     for (const id of ['nobody', 'w', '__proto__', 'constructor']) {
@@ -127,7 +127,7 @@ describe('sessions', () => {
     }
   });
 
-  it('take the same result twice as one, and refuse another', async () => {
+  it('the same result twice counts once, and a different one is refused', async () => {
     const { engine } = setUp([calling(['c', 'charge'], ['d', 'refund'])]);
     const { session } = await Session.create().start(engine, 'pay');
     const one = session.submitToolResult('c', { a: 1, b: 2 }).session;
@@ -140,7 +140,7 @@ describe('sessions', () => {
     expect(all.submitToolResult('c', { a: 1, b: 2 })).toMatchObject({ ok: true, applied: false });
   });
 
-  it('take several results at once, all or none, and none as nothing', async () => {
+  it('several results are taken together or not at all', async () => {
     const { engine } = setUp([calling(['c', 'charge'], ['d', 'refund'])]);
     const { session } = await Session.create().start(engine, 'pay');
     const refused = session.submitToolResults([
@@ -158,7 +158,7 @@ describe('sessions', () => {
     expect(together.messages).toEqual(oneByOne.messages);
   });
 
-  it('that wait say what is to be done first', async () => {
+  it('an operation on a waiting session says what to do first', async () => {
     const waiting = setUp([calling(['c', 'charge'])]);
     const { session } = await Session.create().start(waiting.engine, 'pay');
     for (const act of [
@@ -179,13 +179,13 @@ describe('sessions', () => {
     await expect(asked.start(asking.engine, 'x')).rejects.toMatchObject({ code: 'INVALID_STATE' });
   });
 
-  it('that have completed take a reply', async () => {
+  it('a completed session takes a reply', async () => {
     const { engine } = setUp(['one', 'two']);
     const { session } = await Session.create().start(engine, 'a');
     expect((await session.reply(engine, 'b')).result.text).toBe('two');
   });
 
-  it('are not dead after an error: they can try again, and take no reply before', async () => {
+  it('a session with an error can retry, and takes no reply before', async () => {
     const { engine, model } = setUp([
       calling(['w', 'weather']),
       { error: new Error('429') },
@@ -201,7 +201,7 @@ describe('sessions', () => {
     expect([after.status, result.text, model.requests.length]).toEqual(['completed', 'sunny', 3]);
   });
 
-  it('hand their id and context to the tools; the context of the engine counts before', async () => {
+  it("tools get the session's id and context, unless the engine has a context", async () => {
     const seen: unknown[] = [];
     const look = toolOf(
       'look',
@@ -220,7 +220,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('are the same after they were JSON, and drive the same next turn', async () => {
+  it('a session read from its JSON is the same and runs the same next turn', async () => {
     const script = [calling(['w', 'weather'], ['c', 'charge']), 'done'];
     const run = async (pass: (session: Session) => Session) => {
       const { engine, model } = setUp(script);
@@ -243,7 +243,7 @@ describe('sessions', () => {
     expect(stored).toEqual(await run((session) => session));
   });
 
-  it('give all calls in the mode manual, whatever their tools say', async () => {
+  it('a session in mode manual leaves all calls to the caller', async () => {
     const { engine } = setUp([calling(['a', 'weather'], ['b', 'echo'])]);
     const { session } = await Session.create().start({ ...engine, mode: 'manual' }, 'x');
     expect([session.status, session.pending.map(({ callId }) => callId)]).toEqual([
@@ -252,7 +252,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('make one question to the model where maxTurns is 1', async () => {
+  it('maxTurns 1 asks the model once', async () => {
     const { engine, model } = setUp([calling(['a', 'weather']), 'done']);
     const { session, result } = await Session.create().start({ ...engine, maxTurns: 1 }, 'x');
     expect([result.haltedReason, model.requests.length]).toEqual(['max_turns', 1]);

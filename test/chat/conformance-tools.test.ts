@@ -1,18 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  askUser,
   createToolSearchTool,
-  defineTool,
-  fail,
-  halt,
-  lintTools,
-  ok,
   ToolExecutor,
   ToolMetadataRegistry,
   type ToolDefinition,
 } from '../../src/index.js';
-import { toolsFromJson, toolToJson } from '../../src/tool/tool-data.js';
 import {
   chat,
   encodeValue,
@@ -20,7 +13,6 @@ import {
   type ChatOptions,
   type ScriptedAnswer,
 } from '../../src/chat.js';
-import { encodeOutcome } from '../../src/chat/encode-output.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
@@ -31,97 +23,6 @@ const required = {
   description: 'By city',
   inputSchema: { type: 'object' },
 } as const;
-
-describe('a tool', () => {
-  it('needs name, description and schema, and no more', () => {
-    const tool = definitionOf(required);
-    const entry = registryOf(tool).require('weather');
-    expect([tool.execute, entry.manual, entry.compact, entry.metadata]).toEqual([
-      undefined,
-      false,
-      false,
-      undefined,
-    ]);
-    for (const field of ['name', 'description', 'inputSchema'] as const) {
-      const { [field]: _left, ...rest } = required;
-      expect(() => defineTool(rest as never)).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_METADATA',
-          message: expect.stringContaining(field),
-        }),
-      );
-    }
-  });
-
-  it.each(['manual', 'compact'])('says yes or no about being %s, and nothing else', (field) => {
-    for (const value of [null, 'true', 'yes', 1, 0, []])
-      expect(() => definitionOf({ ...required, [field]: value })).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_METADATA',
-          message: expect.stringContaining(field),
-        }),
-      );
-    for (const value of [true, false])
-      expect(definitionOf({ ...required, [field]: value })).toMatchObject({ [field]: value });
-  });
-
-  it('has a summary of text', () => {
-    expect(() => defineTool({ ...required, summary: 5 } as never)).toThrow(
-      expect.objectContaining({ message: expect.stringContaining('summary') }),
-    );
-  });
-
-  it('is refused with everything that is wrong at once', () => {
-    const issuesOf = (options: object): unknown => {
-      try {
-        definitionOf({ ...required, ...options });
-        return [];
-      } catch (error) {
-        return (error as { details: { issues: { path: string[] }[] } }).details.issues.map(
-          ({ path }) => path[0],
-        );
-      }
-    };
-    expect(issuesOf({ name: '', manual: 'x', summary: 5 })).toEqual(
-      expect.arrayContaining(['name', 'manual', 'summary']),
-    );
-    expect(issuesOf({ name: 'a b' })).toEqual(['name']);
-  });
-
-  it('has a name of its own in a registry', () => {
-    const registry = registryOf(definitionOf(required));
-    expect(() => registry.register(definitionOf(required))).toThrow(
-      expect.objectContaining({ code: 'DUPLICATE_TOOL' }),
-    );
-  });
-
-  it('without code is the same after it was JSON, and manual stays no where it was not said', () => {
-    for (const options of [{ manual: true, compact: true }, { manual: true }]) {
-      const tool = definitionOf({ ...required, ...options });
-      const json = JSON.parse(JSON.stringify(toolToJson(tool))) as Record<string, unknown>;
-      const { tools } = toolsFromJson([json]);
-      expect(tools.map((each) => toolToJson(each))).toEqual([json]);
-      expect(tools[0]).toEqual(tool);
-    }
-    const { manual: _manual, ...without } = JSON.parse(
-      JSON.stringify(toolToJson(definitionOf({ ...required, manual: false }))),
-    ) as Record<string, unknown>;
-    const stored = toolsFromJson([{ ...without }], { weather: () => 'sunny' });
-    expect([...stored.tools, ...stored.changed.map(({ tool }) => tool)][0]?.manual ?? false).toBe(
-      false,
-    );
-  });
-
-  it('with code is stored without, and says what is missing until it has it again', () => {
-    const tool = defineTool({ ...required, execute: () => 'sunny' });
-    const json = JSON.parse(JSON.stringify([toolToJson(tool)])) as unknown;
-    expect(JSON.stringify(json)).not.toContain('sunny');
-    expect(toolsFromJson(json).missing).toEqual([{ name: 'weather', parts: ['execute'] }]);
-    expect(toolsFromJson(json, { weather: () => 'sunny' }).tools.map(({ name }) => name)).toEqual([
-      'weather',
-    ]);
-  });
-});
 
 function registryOf(...tools: readonly ToolDefinition[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
@@ -138,66 +39,7 @@ describe('what becomes of a call', () => {
       { conversationId: 's1', context: { tenant: 'x' } },
     );
 
-  it('is what the tool says with the helpers, unchanged', async () => {
-    expect(await outcomeOf(() => ok(42))).toMatchObject({ status: 'ok', value: 42 });
-    expect(await outcomeOf(() => fail('biz'))).toMatchObject({
-      status: 'error',
-      code: 'EXECUTION_FAILED',
-      message: 'biz',
-    });
-    expect(await outcomeOf(() => askUser('Which?'))).toMatchObject({
-      status: 'ask_user',
-      question: 'Which?',
-    });
-    expect(await outcomeOf(() => askUser('Which?', ['a', 'b']))).toMatchObject({
-      status: 'ask_user',
-      question: 'Which?',
-      options: ['a', 'b'],
-    });
-    expect(await outcomeOf(() => halt('done', 'v'))).toMatchObject({
-      status: 'halt',
-      reason: 'done',
-      value: 'v',
-    });
-  });
-
-  it('is an error when the tool throws, whatever it throws', async () => {
-    expect(
-      await outcomeOf(() => {
-        throw new Error('broken');
-      }),
-    ).toMatchObject({ status: 'error', message: 'broken' });
-    expect(
-      await outcomeOf(() => Promise.reject(new DOMException('stopped', 'AbortError'))),
-    ).toMatchObject({ status: 'error', message: 'stopped' });
-    expect(
-      await outcomeOf(() => {
-        throw 'text' as unknown as Error;
-      }),
-    ).toMatchObject({ status: 'error', message: 'text' });
-    expect(
-      await outcomeOf(() => {
-        throw undefined as unknown as Error;
-      }),
-    ).toMatchObject({ status: 'error' });
-  });
-
-  it('is an error that names what is wrong when the answer says it is made by a helper, and is not', async () => {
-    const forged = Object.defineProperty({ status: 'error' }, Symbol.for('tooldex/result/v1'), {
-      value: true,
-    });
-    expect(await outcomeOf(() => forged)).toMatchObject({
-      status: 'error',
-      code: 'INVALID_RESULT',
-      message: expect.stringContaining('message as text'),
-    });
-  });
-
-  it('is an error where nothing can run it', async () => {
-    expect(await outcomeOf(undefined)).toMatchObject({ status: 'error', code: 'NOT_EXECUTABLE' });
-  });
-
-  it('knows the call, the conversation and the context of its caller', async () => {
+  it('a tool knows its call, conversation and context', async () => {
     expect(
       await outcomeOf((_input, { callId, conversationId, context }) => ({
         callId,
@@ -216,7 +58,7 @@ describe('what a model reads of a value', () => {
       : JSON.stringify((output as { value: unknown }).value);
   };
 
-  it('is text as it is, and everything else as JSON', () => {
+  it('text stays text, and everything else is JSON', () => {
     expect(['text', '', null, 42, true, false, undefined].map(textOf)).toEqual([
       'text',
       '',
@@ -230,34 +72,18 @@ describe('what a model reads of a value', () => {
       expect(JSON.parse(textOf(value))).toEqual(value);
   });
 
-  it('is byte-equal for the same value', () => {
+  it('equal values give equal bytes', () => {
     const value = { b: 1, a: [{ y: 1, x: 2 }] };
     expect(JSON.stringify(encodeValue(value))).toBe(
       JSON.stringify(encodeValue(structuredClone(value))),
     );
   });
 
-  it('is an error, and no crash, for what cannot be JSON', () => {
+  it("a value that can't be JSON is an error", () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     for (const value of [() => 1, Symbol('x'), 1n, circle, { deep: [1n] }, Number.NaN]) {
       expect(() => encodeValue(value)).toThrow(TypeError);
-      expect(
-        encodeOutcome(
-          {
-            status: 'ok',
-            value,
-            callId: '1',
-            toolName: 't',
-            durationMs: 0,
-            attempts: 1,
-            cached: false,
-          },
-          encodeValue,
-        ),
-      ).toMatchObject({
-        unshown: expect.stringContaining('t ran, but its result cannot be shown') as string,
-      });
     }
   });
 });
@@ -288,11 +114,11 @@ describe('tools shown in short', () => {
     calls: [{ id, name: 'find_tools', input: { names } }],
   });
 
-  it('bring no help along where there are none', async () => {
+  it('without compact tools there is no search tool', async () => {
     expect((await run(['hi'], [plain])).names).toEqual(['plain']);
   });
 
-  it('are one line and the required parameters, with one tool that explains them', async () => {
+  it('a compact tool is one line with its required parameters, next to the search tool', async () => {
     const { names, requests } = await run(['hi'], [x(), plain, y]);
     expect(names).toEqual(['find_tools', 'x', 'plain', 'y']);
     expect(requests[0]!.tools[1]).toMatchObject({
@@ -302,7 +128,7 @@ describe('tools shown in short', () => {
     expect(JSON.stringify(requests[0]!.tools[1])).not.toContain('How much');
   });
 
-  it('are explained when the model asks, and run', async () => {
+  it('the search tool explains a compact tool, which then runs', async () => {
     const { result } = await run(
       [help('h', 'x'), { calls: [{ id: 'a', name: 'x', input: { a: 1 } }] }, 'done'],
       [x(), plain],
@@ -321,7 +147,7 @@ describe('tools shown in short', () => {
     expect(result).toMatchObject({ haltedReason: 'completed', turns: [{}, {}, {}] });
   });
 
-  it('do not run without what they need, and are explained then', async () => {
+  it("a compact tool without a required argument doesn't run, and is explained", async () => {
     const { result } = await run(
       [
         { calls: [{ id: 'a', name: 'x', input: {} }] },
@@ -336,7 +162,7 @@ describe('tools shown in short', () => {
     });
   });
 
-  it('are the same in every turn, to the byte', async () => {
+  it('the list of tools is the same in every turn', async () => {
     const { requests } = await run(
       [help('h', 'x'), { calls: [{ name: 'x', input: { a: 1 } }] }, 'done'],
       [x(), plain, y],
@@ -345,7 +171,7 @@ describe('tools shown in short', () => {
     expect(requests.length).toBe(3);
   });
 
-  it('are shown whole where the model must call them', async () => {
+  it('a compact tool that the model must call is shown whole', async () => {
     const { requests } = await run(['hi'], [x(), y], { toolChoice: { toolName: 'x' } });
     expect(requests[0]!.toolChoice).toEqual({ toolName: 'x' });
     expect(
@@ -353,7 +179,7 @@ describe('tools shown in short', () => {
     ).toEqual([false, true, false]);
   });
 
-  it('leave no room for another tool with the name of their help, which is ordinary without them', async () => {
+  it('a tool named like the search tool is refused only with compact tools', async () => {
     const own = toolOf('find_tools', () => 'mine');
     await expect(run(['hi'], [x(), own])).rejects.toMatchObject({ code: 'DUPLICATE_TOOL' });
     const { result, names } = await run(
@@ -366,7 +192,7 @@ describe('tools shown in short', () => {
     ]);
   });
 
-  it('are explained also where the executor does nothing', async () => {
+  it('the search tool works with any executor', async () => {
     class Broken extends ToolExecutor {
       override executeAll(): never {
         throw new Error('no');
@@ -378,7 +204,7 @@ describe('tools shown in short', () => {
     expect(outputsOf(result.messages)).toMatchObject({ h: { value: { tools: [{ name: 'x' }] } } });
   });
 
-  it('may be manual, and their help never is', async () => {
+  it('a compact tool may be manual, but the search tool runs', async () => {
     const { result } = await run(
       [help('h', 'm'), { calls: [{ id: 'a', name: 'm', input: {} }] }],
       [toolOf('m', undefined, { manual: true, compact: true })],
@@ -390,7 +216,7 @@ describe('tools shown in short', () => {
     });
   });
 
-  it('wait in the mode manual with all others, and the caller can make the answer', async () => {
+  it('mode manual leaves the search tool to the caller, too', async () => {
     const { result } = await run([help('h', 'x')], [x()], { mode: 'manual' });
     expect(result.pending.map(({ callId, toolName }) => [callId, toolName])).toEqual([
       ['h', 'find_tools'],
@@ -405,7 +231,7 @@ describe('tools shown in short', () => {
     expect(answer).toMatchObject({ status: 'ok', value: { tools: [{ name: 'x' }] } });
   });
 
-  it('take a turn for each explanation', async () => {
+  it('each explanation takes a turn', async () => {
     const { result } = await run(
       [help('h', 'x'), { calls: [{ name: 'x', input: { a: 1 } }] }, 'never'],
       [x()],
@@ -413,214 +239,4 @@ describe('tools shown in short', () => {
     );
     expect(result.haltedReason).toBe('max_turns');
   });
-});
-
-/** Where this system differs from the one that it continues, on purpose; each with what it does instead. */
-const DIFFERENCES: readonly (readonly [
-  theirs: string,
-  reason: string,
-  ours: () => Promise<void> | void,
-])[] = [
-  [
-    'names have at most 64 characters',
-    'tools of MCP servers have longer ones; each model is given names that its service allows',
-    async () => {
-      const name = 'a.'.repeat(60);
-      const model = scriptedModel([
-        ({ tools }) => ({ calls: [{ id: 'a', name: tools[0]!.name }] }),
-        'ok',
-      ]);
-      const { messages } = await chat({ model, tools: [toolOf(name, () => 'here')], prompt: 'x' });
-      expect(model.requests[0]!.tools[0]!.name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
-      expect(messages[1]).toMatchObject({ content: [{ toolName: name }] });
-      expect(outputsOf(messages)).toEqual({ a: { type: 'text', value: 'here' } });
-    },
-  ],
-  [
-    'the names auto, none and required are reserved',
-    'a choice of a tool is an object here, and cannot be taken for a mode',
-    async () => {
-      const model = scriptedModel(['hi']);
-      await chat({
-        model,
-        tools: [toolOf('auto', () => 1)],
-        toolChoice: { toolName: 'auto' },
-        prompt: 'x',
-      });
-      expect(model.requests[0]!.toolChoice).toEqual({ toolName: 'auto' });
-    },
-  ],
-  [
-    'metadata is an empty object where none is given',
-    'what is not declared is missing everywhere in this library',
-    () => expect(registryOf(definitionOf(required)).require('weather').metadata).toBeUndefined(),
-  ],
-  [
-    'a handler that returns nothing, or an unmarked value, has failed',
-    'most tools just return; only values marked by the helpers are other outcomes',
-    async () => {
-      const { messages } = await chat({
-        model: scriptedModel([
-          {
-            calls: [
-              { id: 'a', name: 'none' },
-              { id: 'b', name: 'looks' },
-            ],
-          },
-          'ok',
-        ]),
-        tools: [
-          toolOf('none', () => undefined),
-          toolOf('looks', () => ({ status: 'error', message: 'x' })),
-        ],
-        prompt: 'x',
-      });
-      expect(outputsOf(messages)).toEqual({
-        a: { type: 'json', value: null },
-        b: { type: 'json', value: { status: 'error', message: 'x' } },
-      });
-    },
-  ],
-  [
-    'a crash is another kind of error than a reported one',
-    'the model reads the message of both; programs tell them apart by what lint and health say',
-    async () => {
-      const codes: string[] = [];
-      await chat({
-        model: scriptedModel([{ calls: [{ name: 'a' }, { name: 'b' }] }, 'ok']),
-        tools: [
-          toolOf('a', () => fail('x')),
-          toolOf('b', () => {
-            throw new Error('x');
-          }),
-        ],
-        prompt: 'x',
-        onToolError: (_call, { code }) => (codes.push(code), 'continue'),
-      });
-      expect(codes).toEqual(['EXECUTION_FAILED', 'EXECUTION_FAILED']);
-    },
-  ],
-  [
-    'a value marked as ok is wrapped',
-    'a model needs the value; the loop never showed the wrapping',
-    () =>
-      expect(
-        encodeOutcome(
-          {
-            status: 'ok',
-            value: { a: 1 },
-            callId: '1',
-            toolName: 't',
-            durationMs: 0,
-            attempts: 1,
-            cached: false,
-          },
-          encodeValue,
-        ),
-      ).toEqual({ type: 'json', value: { a: 1 } }),
-  ],
-  [
-    'keys of results are sorted',
-    'authors put the important first; the same value has the same bytes without',
-    () =>
-      expect(JSON.stringify(encodeValue({ b: 1, a: 2 }))).toBe(
-        '{"type":"json","value":{"b":1,"a":2}}',
-      ),
-  ],
-  [
-    'one unknown tool fails the whole turn',
-    'models mend it when they read the error; the caller can end the run by the code',
-    async () => {
-      const script: readonly ScriptedAnswer[] = [
-        {
-          calls: [
-            { id: 'a', name: 'nobody' },
-            { id: 'b', name: 'plain' },
-          ],
-        },
-        'ok',
-      ];
-      const tools = [toolOf('plain', () => 'ran')];
-      const { messages, haltedReason } = await chat({
-        model: scriptedModel(script),
-        tools,
-        prompt: 'x',
-      });
-      expect([haltedReason, outputsOf(messages)]).toMatchObject([
-        'completed',
-        { a: { type: 'error-text' }, b: { value: 'ran' } },
-      ]);
-      expect(
-        await chat({
-          model: scriptedModel(script),
-          tools,
-          prompt: 'x',
-          onToolError: (_call, { code }) => (code === 'TOOL_NOT_FOUND' ? 'halt' : 'continue'),
-        }),
-      ).toMatchObject({ haltedReason: 'tool_error', metadata: { haltToolCallId: 'a' } });
-    },
-  ],
-  [
-    'an empty answer of the model is a message',
-    'services refuse messages without content',
-    async () => {
-      const { messages, haltedReason, turns } = await chat({
-        model: scriptedModel(['']),
-        prompt: 'x',
-      });
-      expect([haltedReason, messages.length, turns.length]).toEqual(['completed', 1, 1]);
-    },
-  ],
-  [
-    'a model that fails counts as a turn',
-    'a turn has an answer; the error is in the metadata',
-    async () => {
-      expect(
-        await chat({ model: scriptedModel([{ error: new Error('x') }]), prompt: 'x' }),
-      ).toMatchObject({ haltedReason: 'error', turns: [] });
-    },
-  ],
-  [
-    'the help for tools in short comes last in the list',
-    'found tools are added behind; the list of each turn begins with that of the turn before',
-    async () => {
-      const model = scriptedModel(['hi']);
-      await chat({ model, tools: [toolOf('x', () => 1, { compact: true })], prompt: 'x' });
-      expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['find_tools', 'x']);
-    },
-  ],
-  [
-    'a tool in short has the schema of any object',
-    'the required parameters cost few tokens, and save most questions',
-    async () => {
-      const model = scriptedModel(['hi']);
-      await chat({
-        model,
-        tools: [
-          toolOf('x', () => 1, {
-            compact: true,
-            inputSchema: z.object({ a: z.number(), b: z.number().optional() }),
-          }),
-        ],
-        prompt: 'x',
-      });
-      expect(Object.keys(model.requests[0]!.tools[1]!.inputSchema['properties'] as object)).toEqual(
-        ['a'],
-      );
-    },
-  ],
-  [
-    'a tool without anything that runs it is found out when it is called',
-    'lint finds it before',
-    () =>
-      expect(
-        lintTools(registryOf(definitionOf(required)))
-          .map(({ message }) => message)
-          .join(),
-      ).toContain('nothing answers its calls'),
-  ],
-];
-
-describe('differences on purpose', () => {
-  it.each(DIFFERENCES)('theirs: %s; not here, because %s', (_theirs, _reason, ours) => ours());
 });

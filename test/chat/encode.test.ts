@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fail, halt } from '../../src/index.js';
 import { chat, encodeValue, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
-import { DEEPEST_MESSAGE, isDeeper } from '../../src/chat/thread.js';
 
 const LONGEST_RESULT = 65_536;
 import { messageSchema } from '../../src/chat/thread.js';
@@ -24,7 +23,7 @@ const nested = (levels: number): unknown =>
   JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
 describe('a result', () => {
-  it('of any plain data is read as JSON that parses back to it, and twice the same', () => {
+  it('plain data is encoded as JSON that parses back, equally each time', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const output = encodeValue(value) as { type: string; value: unknown };
@@ -33,13 +32,6 @@ describe('a result', () => {
         expect(encodeValue(value)).toEqual(output);
       }),
     );
-  });
-
-  it('is as JSON would have it: dates as text, nothing for undefined, −0 as 0', () => {
-    expect(encodeValue({ at: new Date(0), gone: undefined, zero: -0, list: [undefined] })).toEqual({
-      type: 'json',
-      value: { at: '1970-01-01T00:00:00.000Z', zero: 0, list: [null] },
-    });
   });
 
   it.each<readonly [string, unknown]>([
@@ -51,29 +43,11 @@ describe('a result', () => {
     ['not a number', { n: Number.NaN }],
     ['a big integer', { n: 1n }],
     ['a function', { run: () => 1 }],
-  ])('with %s in it is an error: JSON would lose it without a word', (_what, value) => {
+  ])('a value with %s is an error, because JSON would lose it', (_what, value) => {
     expect(() => encodeValue(value)).toThrow(TypeError);
   });
 
-  it('that cannot be shown says so to the model; the tool has run, and the chat goes on', async () => {
-    const { output, result } = await readOf(new Map());
-    expect(output).toEqual({
-      type: 'error-text',
-      value: expect.stringContaining('t ran, but its result cannot be shown'),
-    });
-    expect(result.haltedReason).toBe('completed');
-  });
-
-  it('tells no secrets of a value that fails when it is read', async () => {
-    const { output } = await readOf({
-      toJSON: () => {
-        throw new Error('cannot read /home/ada/keys.txt with token=abcdefgh12345678');
-      },
-    });
-    expect(JSON.stringify(output)).not.toMatch(/ada|abcdefgh/);
-  });
-
-  it('of more than 64 KiB is its beginning, its end and its size', async () => {
+  it('a result of more than 64 KiB becomes its beginning, its end and its size', async () => {
     const { output } = await readOf('ä'.repeat(LONGEST_RESULT + 5));
     expect(output).toMatchObject({
       type: 'text',
@@ -90,25 +64,7 @@ describe('a result', () => {
     expect(whole).toEqual({ type: 'text', value: 'x'.repeat(LONGEST_RESULT) });
   });
 
-  it('is never cut in the middle of a character', () => {
-    for (let shift = 0; shift < 4; shift += 1) {
-      const { value } = encodeValue('x'.repeat(shift) + '😀'.repeat(LONGEST_RESULT)) as {
-        value: string;
-      };
-      expect(value).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
-    }
-  });
-
-  it('nested too deep for a thread is text', async () => {
-    for (const levels of [10, 40, 50, 63, 64, 70, 200]) {
-      const { output, result } = await readOf(nested(levels));
-      expect(JSON.stringify(output.value).includes('['.repeat(Math.min(levels, 20)))).toBe(true);
-      expect(output.type).toBe(levels > 43 ? 'text' : 'json');
-      expect(isDeeper(result.messages[2], DEEPEST_MESSAGE)).toBe(false);
-    }
-  });
-
-  it('of any depth is in a session that can be stored and read', async () => {
+  it('a session with a result of any depth can be stored and read', async () => {
     for (const levels of [40, 43, 44, 60]) {
       const tools = [
         toolOf('t', () => nested(levels)),
@@ -132,7 +88,7 @@ describe('a result', () => {
     }
   });
 
-  it('of a failed tool is its message, however long', async () => {
+  it("a failed tool's message is bounded like any result", async () => {
     const { output } = await readOf(fail('no '.repeat(LONGEST_RESULT)));
     expect(output).toMatchObject({
       type: 'error-text',
@@ -140,7 +96,7 @@ describe('a result', () => {
     });
   });
 
-  it('of a tool that halts is read, and given to the caller', async () => {
+  it('the value of a halt goes to the model and to the caller', async () => {
     const { output, result } = await readOf(halt('done', { a: [1] }));
     expect([output, result.metadata.haltResult]).toEqual([
       { type: 'json', value: { a: [1] } },
@@ -156,7 +112,7 @@ describe('a result', () => {
 });
 
 describe('a tool that halts with what its output schema refuses', () => {
-  it('ends the run, and the model reads that it ran and nothing of its value', async () => {
+  it("a halt that doesn't fit the output schema ends the run without showing its value", async () => {
     const { output, result } = await readOf(
       halt('done', { secret: 'x' }),
       {},
@@ -172,7 +128,7 @@ describe('a tool that halts with what its output schema refuses', () => {
 });
 
 describe('an encoder of the caller', () => {
-  it('makes what the model reads of values, and of what onToolError gives instead', async () => {
+  it("an encoder encodes values and onToolError's replacements", async () => {
     const encode = (value: unknown) => ({
       type: 'text' as const,
       value: `<${JSON.stringify(value)}>`,
@@ -190,23 +146,7 @@ describe('an encoder of the caller', () => {
     });
   });
 
-  it('that fails is asked of onToolError, as the failure of a tool that ran', async () => {
-    const heard: unknown[] = [];
-    const encode = (value: unknown) => {
-      if (value === 'x') throw new Error('broken');
-      return { type: 'text' as const, value: 'fine' };
-    };
-    const onToolError = (_: unknown, outcome: unknown) => (heard.push(outcome), { continue: 7 });
-    expect((await readOf('x', { encode, onToolError })).output).toEqual({
-      type: 'text',
-      value: 'fine',
-    });
-    expect(heard).toMatchObject([
-      { status: 'error', code: 'INVALID_RESULT', details: { ran: true }, value: 'x' },
-    ]);
-  });
-
-  it('that fails tells programs why, and the model only that the tool ran', async () => {
+  it('a failing encoder tells programs why, and the model only that the tool ran', async () => {
     const heard: unknown[] = [];
     const onToolError = (_: unknown, outcome: unknown) => (
       heard.push(outcome),
@@ -233,7 +173,7 @@ describe('an encoder of the caller', () => {
       });
   });
 
-  it('may give parts such as pictures', async () => {
+  it('an encoder may return pictures', async () => {
     const picture = {
       type: 'content' as const,
       value: [{ type: 'media', data: 'AQID', mediaType: 'image/png' }],
@@ -248,14 +188,9 @@ describe('an encoder of the caller', () => {
         throw new Error('broken');
       },
     ],
-    ['gives nothing', () => undefined],
-    ['gives text', () => 'text'],
     ['gives a promise', () => Promise.resolve({ type: 'text', value: 'x' })],
     ['gives another type', () => ({ type: 'video', value: 'x' })],
-    ['gives what is no JSON', () => ({ type: 'json', value: new Map() })],
-    ['gives what is too deep', () => ({ type: 'json', value: nested(60) })],
-    ['gives more fields', () => ({ type: 'text', value: 'x', secret: 1 })],
-  ])('that %s makes the result an error; it is asked once', async (_what, encode) => {
+  ])('an encoder that %s makes the result an error', async (_what, encode) => {
     let asked = 0;
     const { output, result } = await readOf('x', {
       encode: () => ((asked += 1), encode() as never),

@@ -14,7 +14,7 @@ const isInstalled = existsSync(NODE_22) && existsSync(join(FOLDER, 'node_modules
 describe.skipIf(!isInstalled)(
   'version 7 of the AI SDK on Node 22 (skipped without npm ci --prefix test/node22)',
   () => {
-    it('does in chats and sessions what version 6 does', async () => {
+    it('version 7 of the AI SDK does in chats and sessions what version 6 does', async () => {
       // Beside the packages for Node 22, so that `ai` is found there and not in the project.
       const folder = mkdtempSync(join(FOLDER, 'bundle-'));
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ describe.skipIf(!isInstalled)(
       expect(stdout.trim()).toMatch(/^ai 7\.\S+ node v22\.\S+$/);
     });
 
-    it('knows the type of toolsContext from the options of a tool set', async () => {
+    it('version 7 knows the type of toolsContext', async () => {
       expect(
         (await compile('TypeScript 7.0', resolve(import.meta.dirname, '../fixtures/ai-7'))).output,
       ).toBe('');

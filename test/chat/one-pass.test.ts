@@ -36,13 +36,13 @@ function counting(verdict: Decision['verdict']) {
 }
 
 describe('a call of a chat', () => {
-  it('is checked once and decided over once', async () => {
+  it('a call is checked once and judged once', async () => {
     const { engine, counts } = counting('allow');
     await chat({ ...engine, prompt: 'note a' });
     expect(counts).toEqual({ checks: 1, decisions: 1, runs: 1 });
   });
 
-  it('of a session that waited for an approval is checked and decided over once more when it goes on', async () => {
+  it('a call that waited for approval is checked and judged once more when the session continues', async () => {
     const { engine, counts } = counting('confirm');
     const { session } = await Session.create().start(engine, 'note a');
     expect(session.status).toBe('awaiting_approval');

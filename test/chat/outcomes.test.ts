@@ -142,37 +142,4 @@ describe('an outcome', () => {
       ).toBe(reading.text);
     },
   );
-
-  it('of a tool that was busy or away may be tried again, of one that was cut off while it worked may not', () => {
-    const facts = {
-      callId: 'a',
-      toolName: 't',
-      durationMs: 1,
-      cached: false,
-      status: 'error',
-      message: 'm',
-    } as const;
-    expect(readOutcome({ ...facts, attempts: 0, code: 'TIMEOUT' }).retryable).toBe(true);
-    expect(readOutcome({ ...facts, attempts: 1, code: 'PROVIDER_UNAVAILABLE' }).retryable).toBe(
-      true,
-    );
-    expect(readOutcome({ ...facts, attempts: 1, code: 'TIMEOUT' }).retryable).toBe(false);
-    expect(readOutcome({ ...facts, attempts: 1, code: 'EXECUTION_FAILED' }).retryable).toBe(false);
-  });
-
-  it('tells no secret of a reason', () => {
-    const denied = readOutcome({
-      callId: 'a',
-      toolName: 't',
-      durationMs: 1,
-      attempts: 0,
-      cached: false,
-      status: 'denied',
-      rule: 'r',
-      danger: 'low',
-      reason: 'wrong password=hunter22secret',
-    });
-    expect(denied.text).toContain('[secret]');
-    expect(denied.text).not.toContain('hunter22');
-  });
 });

@@ -263,7 +263,7 @@ const scripts: fc.Arbitrary<Script> = fc.array(
 );
 
 describe('any conversation', () => {
-  it('comes to its end through deaths, cancels and users: each call has one result, in order, and each effect happened at most once', async () => {
+  it('a conversation survives deaths, aborts and users: each call has one result, and each effect happens at most once', async () => {
     let deaths = 0;
     let cancels = 0;
     let uncertain = 0;
@@ -290,7 +290,7 @@ describe('any conversation', () => {
 const KEY = new Uint8Array(32).fill(5);
 
 describe('processes killed at their writes', () => {
-  it('lose nothing, also with results that have keys of their own', async () => {
+  it('processes killed at their writes lose nothing', async () => {
     const random = seededRandom(3);
     const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
     let deaths = 0;

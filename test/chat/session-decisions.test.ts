@@ -6,12 +6,9 @@ import {
   AccessMode,
   askUser,
   defineTool,
-  fail,
   halt,
-  ok,
   ToolExecutor,
   ToolMetadataRegistry,
-  type Policy,
 } from '../../src/index.js';
 import { call, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
@@ -33,7 +30,7 @@ async function waiting(...calls: Parameters<typeof call>[]) {
 }
 
 describe('calls that wait', () => {
-  it('are resolved in any order, each after a trip through JSON, and read in the order of the calls', async () => {
+  it('pending calls are resolved in any order, and read in the order of the calls', async () => {
     const kinds = ['manual', 'pay', 'auto', 'ask', 'manual'] as const;
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 3, 4], { minLength: 4 }), async (order) => {
@@ -71,7 +68,7 @@ describe('calls that wait', () => {
     );
   });
 
-  it('take the same decision twice as one, and no other, also when their turn is closed', async () => {
+  it('the same decision twice counts once, and another is refused, even after the turn', async () => {
     const { engine, session } = await waiting(
       ['m', 'manual'],
       ['p', 'pay'],
@@ -110,41 +107,7 @@ describe('calls that wait', () => {
     }
   });
 
-  it('are known by their ids, also by those that every object has', async () => {
-    const { session } = await waiting(
-      ['__proto__', 'manual'],
-      ['constructor', 'manual'],
-      ['a', 'auto'],
-    );
-    expect(session.pending.map(({ callId }) => callId)).toEqual(['__proto__', 'constructor']);
-    for (const id of ['toString', '', 'a', 'b', 'hasOwnProperty']) {
-      for (const decided of [
-        session.submitToolResult(id, 1),
-        session.answer(id, 'x'),
-        session.approve(id),
-        session.deny(id),
-        session.rerun(id),
-      ]) {
-        expect(decided).toMatchObject({ ok: false, error: { code: 'UNKNOWN_CALL' } });
-        expect(decided.session).toBe(session);
-      }
-    }
-    const resolved = sessionOf(
-      copyOf(sessionOf(session.submitToolResult('__proto__', 1))).submitToolResult(
-        'constructor',
-        2,
-      ),
-    );
-    expect(
-      resultsIn(resolved.messages).map(([id, output]) => [id, 'value' in output && output.value]),
-    ).toEqual([
-      ['__proto__', 1],
-      ['constructor', 2],
-      ['a', { did: 'a' }],
-    ]);
-  });
-
-  it('refuse what they do not wait for, and say what they do', async () => {
+  it("a decision that doesn't fit is refused, and the error says which one does", async () => {
     const { session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose']);
     const wrong = [
       session.approve('m'),
@@ -170,66 +133,10 @@ describe('calls that wait', () => {
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
     );
   });
-
-  it('take values, ok and fail as results', async () => {
-    const { session } = await waiting(
-      ['a', 'manual'],
-      ['b', 'manual'],
-      ['c', 'manual'],
-      ['d', 'manual'],
-    );
-    const resolved = sessionOf(
-      session.submitToolResults([
-        { callId: 'a', result: undefined },
-        { callId: 'b', result: 'text' },
-        { callId: 'c', result: ok({ x: 1 }) },
-        { callId: 'd', result: fail('no') },
-      ]),
-    );
-    expect(resultsIn(resolved.messages).map(([, output]) => output)).toEqual([
-      { type: 'json', value: null },
-      { type: 'text', value: 'text' },
-      { type: 'json', value: { x: 1 } },
-      { type: 'error-text', value: 'no' },
-    ]);
-  });
-
-  it('take several results at once, or none of them', async () => {
-    const { session } = await waiting(['a', 'manual'], ['b', 'manual']);
-    expect(
-      session.submitToolResults([
-        { callId: 'a', result: 1 },
-        { callId: 'z', result: 1 },
-      ]),
-    ).toMatchObject({
-      ok: false,
-      session,
-      error: { code: 'UNKNOWN_CALL', details: { callId: 'z' } },
-    });
-    expect(
-      session.submitToolResults([
-        { callId: 'a', result: 1 },
-        { callId: 'a', result: 2 },
-      ]),
-    ).toMatchObject({ ok: false, session, error: { code: 'ALREADY_RESOLVED' } });
-    expect(session.submitToolResults([])).toEqual({ ok: true, session, applied: false });
-    for (const junk of [null, 'a', [null], [1], [{ callId: 'a' }], { callId: 'a', result: 1 }])
-      expect(() => session.submitToolResults(junk as never)).toThrow(
-        expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-      );
-    const one = sessionOf(
-      session.submitToolResults([
-        { callId: 'b', result: 2 },
-        { callId: 'a', result: 1 },
-      ]),
-    );
-    const other = sessionOf(sessionOf(session.submitToolResult('b', 2)).submitToolResult('a', 1));
-    expect(one.toJSON()).toEqual(other.toJSON());
-  });
 });
 
 describe('an approval', () => {
-  it('to other arguments is checked as any call is', async () => {
+  it('approved arguments that the schema refuses need approval again', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const { session: refused } = await sessionOf(
       session.approve('p', { input: { of: 1 } }),
@@ -240,7 +147,7 @@ describe('an approval', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('of arguments of more danger is asked for again, as edited, and the call runs after another approval with just these', async () => {
+  it('edited arguments with more danger need another approval, and then run as edited', async () => {
     const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
     const { session: again, result } = await sessionOf(
       session.approve('p', { input: { of: 'p', amount: 5000 } }),
@@ -255,7 +162,7 @@ describe('an approval', () => {
     expect(world.inputs).toEqual([{ of: 'p', amount: 5000 }]);
   });
 
-  it('counts for what was shown: one that comes late, when something else is asked, can be told apart', async () => {
+  it('an approval with a pendingId is refused if something else is pending by now', async () => {
     const { engine, session } = await waiting(['p', 'pay']);
     const shown = session.pending[0]!;
     const pendingId = 'id' in shown ? shown.id : '';
@@ -271,7 +178,7 @@ describe('an approval', () => {
     );
   });
 
-  it('does not run a tool that is declared otherwise by now; when that is accepted, it is asked for again', async () => {
+  it('an approved call of a changed tool is refused, and asked about again if the change is accepted', async () => {
     const ran: string[] = [];
     const executorOf = (
       description: string,
@@ -307,15 +214,12 @@ describe('an approval', () => {
     ).toEqual([{ toolName: 'steal', change: 'changed' }]);
     await expect(approved.continue(changed)).rejects.toMatchObject({
       code: 'TOOL_CHANGED',
-      message:
-        'Expected the tools of the calls to be run as the model knew them, got pay changed. Nothing was run. Go on with `continue(engine, { acceptChangedTools: true })`: calls of changed tools are judged again, and an approval of what a tool was does not count.',
+      message: expect.stringContaining('pay changed. Nothing was run.') as string,
     });
     expect(approved.deny('p')).toMatchObject({
       ok: false,
       error: {
         code: 'ALREADY_RESOLVED',
-        message:
-          'Expected the decision on record about the call "p", got another. What was decided first stays.',
       },
     });
     const { session: again } = await approved.continue(changed, { acceptChangedTools: true });
@@ -326,7 +230,7 @@ describe('an approval', () => {
     expect([last.status, ran]).toEqual(['completed', ['Pays twice']]);
   });
 
-  it('does not stop the policy from forbidding the call when it is to run', async () => {
+  it('the policy can still deny an approved call when it runs', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const forbidding = new ToolExecutor({
       registry: engine.executor.registry,
@@ -355,28 +259,10 @@ describe('an approval', () => {
     ]);
     expect(world.starts.size).toBe(0);
   });
-
-  it('does not get round a budget', async () => {
-    const { engine, session, world } = await waiting(['p', 'pay'], ['q', 'pay']);
-    const { registry } = engine.executor;
-    const policy: Policy = {
-      decide: () => ({ verdict: 'confirm', rule: 'test', reason: 'it pays', danger: 'medium' }),
-    };
-    const poor = new ToolExecutor({
-      registry,
-      policy,
-      budgets: [{ per: 'conversation', calls: 1 }],
-    });
-    const { session: last } = await sessionOf(
-      sessionOf(session.approve('p')).approve('q'),
-    ).continue({ ...engine, executor: poor });
-    expect(resultsIn(last.messages).map(([, { type }]) => type)).toEqual(['json', 'error-text']);
-    expect([...world.starts]).toEqual([['p', 1]]);
-  });
 });
 
 describe('a denial', () => {
-  it('settles a call without running it', async () => {
+  it('a denied call is settled without running', async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
     const { session: last } = await sessionOf(
       sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q'),
@@ -389,7 +275,7 @@ describe('a denial', () => {
     expect([...world.starts.keys()]).toEqual(['q']);
   });
 
-  it('keeps a call from beginning that a run left when it was given up', async () => {
+  it('a call left by an aborted run can be denied before it starts', async () => {
     const stop = new AbortController();
     const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto')] }, 'done'], {
       onEvent: ({ type }) => type === 'model-answered' && stop.abort(),
@@ -413,7 +299,7 @@ describe('a denial', () => {
 });
 
 describe('arguments that the user changed', () => {
-  it('are those of a call whose outcome nobody knows, and those it runs with again', async () => {
+  it('an uncertain call keeps the arguments that the user changed, and reruns with them', async () => {
     const paid: number[] = [];
     const pay = (execute: (input: { amount: number }) => unknown) =>
       defineTool({
@@ -459,7 +345,7 @@ describe('arguments that the user changed', () => {
   });
 });
 
-it('the model reads the arguments that the user changed, beside the result that they led to', async () => {
+it('the model reads the changed arguments next to their result', async () => {
   const tools = [
     defineTool({
       name: 'pay',

@@ -11,7 +11,7 @@ async function setUp() {
   return { clock, jobs, health: () => jobs.summary().jobs[0]!.health };
 }
 
-it('names its job, also in another process, and the catalogue counts how it ends', async () => {
+it('a session names its job in every process, and the catalogue counts how it ends', async () => {
   const { clock, jobs, health } = await setUp();
   const started = Session.create({ job: 'Report' });
   const session = Session.fromJSON(JSON.parse(JSON.stringify(started)));
@@ -26,14 +26,14 @@ it('names its job, also in another process, and the catalogue counts how it ends
   });
 });
 
-it('counts a run that ends with an error as a failure of its job', async () => {
+it('a run that ends with an error counts as a failed job', async () => {
   const { clock, jobs, health } = await setUp();
   const model = scriptedModel([]); // It has no answer.
   const { session } = await Session.create({ job: 'Report' }).start({ jobs, clock, model }, 'Go');
   expect([session.status, health().job.failure]).toEqual(['error', 1]);
 });
 
-it('ends as usual if it runs no job, or one that the catalogue does not have', async () => {
+it('a session without a known job ends as usual', async () => {
   const { clock, jobs, health } = await setUp();
   for (const options of [{}, { job: 'Gone' }]) {
     const model = scriptedModel(['Done.']);

@@ -43,7 +43,7 @@ describe.skipIf(!redisPresent)(
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('come to the end of their session: each call has one result, and each effect happened at most once', async () => {
+    it('killed processes finish their session: each call has one result, and each effect happens at most once', async () => {
       const script: Script = [
         ['auto', 'slow', 'manual', 'pay', 'auto'],
         ['idempotent', 'ask', 'fail', 'pay', 'slow'],
@@ -88,7 +88,7 @@ describe.skipIf(!redisPresent)(
       }
     });
 
-    it('that go on with one session at the same time let each effect happen at most once', async () => {
+    it('processes that continue one session at once let each effect happen at most once', async () => {
       await server.flush();
       const script: Script = [
         ['auto', 'pay', 'slow', 'pay', 'manual'],

@@ -37,7 +37,7 @@ const resultOf = (session: Session) =>
 const stored = (session: Session) => JSON.parse(JSON.stringify(session)) as SessionSnapshot;
 
 describe('a question with choices', () => {
-  it('is pending with everything it takes, also after it was stored, and is answered with a list', async () => {
+  it('a question with choices survives storage and takes a list', async () => {
     const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
     const copy = Session.fromJSON(stored(session));
     expect(copy.pending).toMatchObject([
@@ -66,39 +66,10 @@ describe('a question with choices', () => {
     const { session: last } = await decided.session.continue(engine);
     expect(resultOf(last)).toMatchObject({ output: { type: 'json', value: ['b', 'red'] } });
   });
-
-  it('refuses what it does not offer, and is pending as before', async () => {
-    const { session, engine } = await asked(CHOICES);
-    for (const answer of ['green', ['red', 'green'], [], '']) {
-      const decided = session.answer('q', answer);
-      expect(decided).toMatchObject({
-        ok: false,
-        session,
-        error: { code: 'INVALID_INPUT', details: { options: ['red', 'b'] } },
-      });
-      if (typeof answer === 'string')
-        expect(await session.reply(engine, answer)).toMatchObject({
-          session,
-          refused: { code: 'INVALID_INPUT' },
-          result: { haltedReason: 'ask_user' },
-        });
-    }
-    expect((await session.reply(engine, 'red, Blue')).session.status).toBe('completed');
-  });
-
-  it('is read from a snapshot of before there were choices', async () => {
-    const { session } = await asked({ choices: ['red'] });
-    const { openTurn, ...rest } = stored(session) as unknown as {
-      openTurn: { calls: { progress: { pending: { choices?: unknown } } }[] };
-    };
-    delete openTurn.calls[0]!.progress.pending.choices;
-    const old = Session.fromJSON({ ...rest, openTurn });
-    expect([old.answer('q', 'blue').ok, old.answer('q', 'red').ok]).toEqual([false, true]);
-  });
 });
 
 describe('a question with a form', () => {
-  it('is pending with its fields, also after it was stored, and is answered with their JSON', async () => {
+  it('a question with a form survives storage and takes JSON', async () => {
     const form = {
       type: 'object',
       properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } },
@@ -121,7 +92,7 @@ describe('a question with a form', () => {
 });
 
 describe('a question with a time', () => {
-  it('is pending until then, and the model reads that the user did not answer', async () => {
+  it("after a question's time, the model reads that the user didn't answer", async () => {
     const { session, engine, clock } = await asked({ timeoutMs: 500 });
     await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
     expect(session.expire(1_499)).toMatchObject({ ok: true, applied: false, session });
@@ -145,7 +116,7 @@ describe('a question with a time', () => {
     ]);
   });
 
-  it('does not end the wait for a call beside it', async () => {
+  it('an expired question leaves other questions pending', async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     registry.registerAll(
@@ -177,11 +148,5 @@ describe('a question with a time', () => {
       applied: true,
       session: { status: 'awaiting_user', pending: [{ callId: 'b' }] },
     });
-    expect(() => session.expire(NaN)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
-    expect(() => session.answer('b', 'x', { now: NaN })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
   });
 });

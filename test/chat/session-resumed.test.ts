@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   chat,
   scriptedModel,
@@ -7,14 +7,14 @@ import {
   type ModelStep,
   type SessionSnapshot,
 } from '../../src/chat.js';
-import { askUser, fail, ToolMetadataRegistry } from '../../src/index.js';
+import { ToolMetadataRegistry } from '../../src/index.js';
 import { outputsOf, toolOf } from './chat-cases.js';
 import { call, newCase } from './session-cases.js';
 
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
 
 describe('an approval', () => {
-  it('to a call on behalf of one principal lets nothing run on behalf of another', async () => {
+  it('an approval for one principal runs nothing for another', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done'], {
       principal: 'alice',
     });
@@ -32,39 +32,17 @@ describe('an approval', () => {
     expect(world.starts.get('a')).toBe(1);
   });
 
-  it('to null in the place of the arguments does not run the call with those that the model made', async () => {
+  it("an approval with null as arguments doesn't run the model's arguments", async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done']);
     const { session } = await Session.create().start(engine, 'pay');
     const { session: done } = await session.approve('a', { input: null }).session.continue(engine);
     expect(done.status).toBe('awaiting_approval');
     expect(world.starts.size).toBe(0);
   });
-
-  it('to other arguments shows onToolError those that ran', async () => {
-    const seen: unknown[] = [];
-    const tools = [
-      toolOf('pay', () => fail('no money'), {
-        accessMode: 'write',
-        dangerLevel: 'high',
-        executionCategory: 'write',
-      }),
-    ];
-    const engine = {
-      model: scriptedModel([{ calls: [{ id: 'a', name: 'pay', input: { cents: 500 } }] }, 'done']),
-      tools,
-      onToolError: ({ input }: { readonly input?: unknown }) => (
-        seen.push(input),
-        'continue' as const
-      ),
-    };
-    const { session } = await Session.create().start(engine, 'pay');
-    await session.approve('a', { input: { cents: 450 } }).session.continue(engine);
-    expect(seen).toEqual([{ cents: 450 }]);
-  });
 });
 
 describe('in the mode manual', () => {
-  it('no call runs, at whichever step the process before had ended', async () => {
+  it('mode manual runs no call, wherever the last process ended', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'idempotent')] }], {
       mode: 'manual',
     });
@@ -85,7 +63,7 @@ describe('in the mode manual', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('calls that the user had approved are pending, too, with the arguments that the user made', async () => {
+  it("mode manual leaves approved calls pending, with the user's arguments", async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done']);
     const { session } = await Session.create().start(engine, 'pay');
     const { session: held, result } = await session
@@ -102,21 +80,8 @@ describe('in the mode manual', () => {
   });
 });
 
-it('a reply that is an answer reads the tools once: they may be a list that can be read only once', async () => {
-  const ask = toolOf('ask', () => askUser('Which?'));
-  const sign = toolOf('sign', undefined, { manual: true });
-  const model = scriptedModel([
-    { calls: [{ id: 'q', name: 'ask' }] },
-    { calls: [{ id: 's', name: 'sign' }] },
-  ]);
-  const { session } = await Session.create().start({ model, tools: [ask, sign] }, 'go');
-  expect((await session.reply({ model, tools: [ask, sign].values() }, 'red')).session.status).toBe(
-    'awaiting_tools',
-  );
-});
-
 describe('a run that goes on with an open turn', () => {
-  it('counts its turns on, so that no two of its events are of turns with one number', async () => {
+  it('a run that continues an open turn counts its turns on', async () => {
     const { engine } = newCase([
       { calls: [call('a', 'auto')] },
       { calls: [call('b', 'pay')] },
@@ -128,7 +93,7 @@ describe('a run that goes on with an open turn', () => {
     expect(result.turns.map(({ index }) => index)).toEqual([1, 2, 3]);
   });
 
-  it('offers what the model found before, in a session and in a thread, but nothing that the limits forbid', async () => {
+  it('a resumed chat offers what the model found before, within the limits', async () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll([
       toolOf('sign', undefined, { manual: true }),
@@ -173,36 +138,7 @@ describe('a run that goes on with an open turn', () => {
   });
 });
 
-it('tools that two chats share without an executor answer neither with what the other was answered', async () => {
-  const tools = [
-    toolOf('whoami', (_input, { context }) => (context as { readonly user: string }).user, {
-      cacheTtlMs: 60_000,
-    }),
-  ];
-  for (const user of ['carol', 'dora']) {
-    const { messages } = await chat({
-      model: scriptedModel([{ calls: [{ id: 'a', name: 'whoami' }] }, 'done']),
-      tools,
-      prompt: 'who am I?',
-      context: { user },
-    });
-    expect(outputsOf(messages)).toEqual({ a: { type: 'text', value: user } });
-  }
-});
-
-it('a listener whose promise fails stops neither the chat nor the process', async () => {
-  const unhandled: unknown[] = [];
-  const hear = (error: unknown) => void unhandled.push(error);
-  process.on('unhandledRejection', hear);
-  onTestFinished(() => void process.off('unhandledRejection', hear));
-  const onEvent = (() =>
-    Promise.reject(new Error('the socket is closed'))) as unknown as () => void;
-  expect((await chat({ model: scriptedModel(['hi']), prompt: 'x', onEvent })).text).toBe('hi');
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(unhandled).toEqual([]);
-});
-
-it('leaving the events while one is awaited, as a web stream does, gives up a model that hangs', async () => {
+it('leaving streamChat while an event is awaited aborts a model that hangs', async () => {
   let signal: AbortSignal | undefined;
   const model: ModelStep = async function* (request) {
     ({ signal } = request);

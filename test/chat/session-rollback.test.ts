@@ -35,7 +35,7 @@ async function rolledBack(trusted = false) {
 }
 
 describe('a session in a store that came back older', () => {
-  it('asks again for what was approved, and runs nothing of it before', async () => {
+  it('after a rollback of the store, approved calls need approval again', async () => {
     const { server, sessions, session, engine, world, saved } = await rolledBack();
     await session.continue(engine);
     expect([...world.starts]).toEqual([
@@ -65,7 +65,7 @@ describe('a session in a store that came back older', () => {
   });
 
   it.each([0, 1])(
-    'asks once more, and not twice, where the executor shares the store; calls approved before: %s',
+    'after a restart of a shared store, an approval is asked for once; approved before: %s',
     async (approved) => {
       const server = new RestartingStore();
       const sessions = new SessionStore({ store: server.store });
@@ -97,18 +97,7 @@ describe('a session in a store that came back older', () => {
     },
   );
 
-  it('keeps what is decided after the restart', async () => {
-    const { server, sessions, engine, world, saved } = await rolledBack();
-    await server.restart(saved);
-    await (await sessions.open('s'))!.approve('p').session.save();
-    expect(kindsOf(await sessions.open('s'))).toEqual(['approval q']);
-    expect(
-      (await (await sessions.open('s'))!.approve('q').session.continue(engine)).session.status,
-    ).toBe('completed');
-    expect([...world.starts.values()]).toEqual([1, 1]);
-  });
-
-  it('has calls that were not on record as started as uncertain: they may have been started since', async () => {
+  it('after a rollback of the store, calls that had not started are uncertain', async () => {
     for (const kind of ['auto', 'idempotent'] as const) {
       const server = new RestartingStore();
       const sessions = new SessionStore({ store: server.store });
@@ -138,7 +127,7 @@ describe('a session in a store that came back older', () => {
     }
   });
 
-  it('ends a run that is under way, before its next call begins, with what to do', async () => {
+  it('a rollback ends a run before its next call, and the error says what to do', async () => {
     const { server, sessions, engine, session, world, saved } = await rolledBack();
     let restarted = false;
     const onCheckpoint = async () => {
@@ -157,40 +146,12 @@ describe('a session in a store that came back older', () => {
     expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
   });
 
-  it('that came back empty is not there, and ends a run that is under way', async () => {
+  it('after a loss of the store, the session is gone and its run ends', async () => {
     const { server, sessions, engine, session, world } = await rolledBack();
     await server.restart(0);
     expect(await sessions.open('s')).toBeUndefined();
     expect(await codeOf(session.continue(engine))).toBe('STALE_SESSION');
     expect(world.starts.size).toBe(0);
-  });
-
-  it('at whatever moment of a run it was saved runs no approved call without a new approval', async () => {
-    let moments = 0;
-    for (let more = 0; more < 12; more += 1) {
-      const { server, sessions, session, engine, world, saved } = await rolledBack();
-      await session.continue(engine);
-      if (saved + more > server.saved) break;
-      moments += 1;
-      await server.restart(saved + more);
-      const opened = (await sessions.open('s'))!;
-      const before = [...world.starts];
-      const ran =
-        opened.status === 'idle' ? await opened.continue(engine).catch(() => undefined) : undefined;
-      expect([more, [...world.starts]]).toEqual([more, before]);
-      for (const { kind } of (ran?.session ?? opened).pending)
-        expect(['approval', 'uncertain']).toContain(kind);
-    }
-    expect(moments).toBeGreaterThan(5);
-  });
-
-  it('whose restarts are trusted has all decisions as they were', async () => {
-    const { server, sessions, engine, world, saved } = await rolledBack(true);
-    await server.restart(saved);
-    const opened = (await sessions.open('s'))!;
-    expect([opened.status, opened.pending]).toEqual(['idle', []]);
-    expect((await opened.continue(engine)).session.status).toBe('completed');
-    expect([...world.starts.values()]).toEqual([1, 1]);
   });
 });
 
@@ -255,45 +216,6 @@ describe.skipIf(!redisPresent)(
   },
 );
 
-describe.skipIf(!redisPresent)('a replica that takes over (skipped without redis-server)', () => {
-  it('has another identity: what was approved on the server before needs approval again', async () => {
-    const [first, second] = [await RedisServer.start(), await RedisServer.start()];
-    const stores = [
-      await RedisStateStore.connect({ url: first.url, timeoutMs: 5_000 }),
-      await RedisStateStore.connect({ url: second.url, timeoutMs: 5_000 }),
-    ] as const;
-    try {
-      await second.command('REPLICAOF', '127.0.0.1', String(first.port));
-      await stores[0].compareAndSet('ready', undefined, 'yes');
-      // The first replica gives its master another identity, once.
-      await eventually(
-        async () => (await stores[1].get('ready')) === 'yes',
-        'the replica follows its master',
-      );
-      const { engine, world } = newCase([{ calls: [call('p', 'pay')] }, 'done']);
-      const { session } = await new SessionStore({ store: stores[0] })
-        .create({ id: 's' })
-        .start(engine, 'Go');
-      await session.approve('p').session.save();
-      const elsewhere = new SessionStore({ store: stores[1] });
-      await eventually(
-        async () => (await elsewhere.open('s'))?.rev === session.rev + 2,
-        'the replica has the session',
-      );
-      await first.kill();
-      await second.command('REPLICAOF', 'NO', 'ONE');
-      const opened = (await elsewhere.open('s'))!;
-      expect(kindsOf(opened)).toEqual(['approval p']);
-      expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
-      expect(world.starts.size).toBe(0);
-      expect((await opened.approve('p').session.continue(engine)).session.status).toBe('completed');
-    } finally {
-      await Promise.all(stores.map((store) => store.close()));
-      await Promise.all([first.stop(), second.stop()]);
-    }
-  });
-});
-
 describe('a signed snapshot', () => {
   const KEY = new Uint8Array(32).fill(9);
   const paid: string[] = [];
@@ -327,7 +249,7 @@ describe('a signed snapshot', () => {
   }
   const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
 
-  it('has its approved call run once by executors that share a store', async () => {
+  it('a signed snapshot runs its approved call once if executors share a store', async () => {
     const store = new MemoryStateStore();
     const snapshot = await approvedSnapshot(store);
     const runs = await Promise.all(
@@ -345,7 +267,7 @@ describe('a signed snapshot', () => {
     expect(paid).toEqual(['paid']);
   });
 
-  it('runs no approved call after the shared store restarted, which may have forgotten that it ran', async () => {
+  it('a signed snapshot runs no approved call after the shared store restarted', async () => {
     const server = new RestartingStore();
     const snapshot = await approvedSnapshot(server.store);
     const { saved } = server;
@@ -359,37 +281,6 @@ describe('a signed snapshot', () => {
       (await session.approve('c1').session.continue(engineOf(server.store, ['Paid.']))).session
         .status,
     ).toBe('completed');
-    expect(paid).toEqual(['paid', 'paid']);
-  });
-
-  it('runs no call that needs no approval again after the store restarted: it is uncertain', async () => {
-    const server = new RestartingStore();
-    const policy = {
-      decide: () => ({ verdict: 'allow', rule: 'all', reason: 'all may', danger: 'low' }) as const,
-    };
-    const engine = (...answers: readonly ScriptedAnswer[]) =>
-      engineOf(server.store, answers, policy);
-    const snapshots: unknown[] = [];
-    paid.length = 0;
-    await Session.create().start(engine({ calls: [{ id: 'c1', name: 'pay' }] }, 'Paid.'), 'Pay', {
-      onCheckpoint: (session) =>
-        void snapshots.push(JSON.parse(JSON.stringify(session.snapshot({ key: KEY })))),
-    });
-    expect(paid).toEqual(['paid']);
-    const before = snapshots.find((snapshot) => JSON.stringify(snapshot).includes('"not_started"'));
-    await server.restart(server.saved);
-    const { session } = await read(before).continue(engine('Paid.'));
-    expect([kindsOf(session), paid]).toEqual([['uncertain c1'], ['paid']]);
-    const { session: last } = await session
-      .submitToolResult('c1', 'looked it up')
-      .session.continue(engine('Paid.'));
-    expect([last.status, paid]).toEqual(['completed', ['paid']]);
-  });
-
-  it('runs its calls in each process that continues it where no store is shared: the signature does not tell them of each other', async () => {
-    const snapshot = await approvedSnapshot(undefined);
-    for (const engine of [engineOf(undefined, ['Paid.']), engineOf(undefined, ['Paid.'])])
-      await read(snapshot).continue(engine);
     expect(paid).toEqual(['paid', 'paid']);
   });
 });

@@ -1,22 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  scriptedModel,
-  Session,
-  SessionStore,
-  type ChatEngine,
-  type RunResult,
-} from '../../src/chat.js';
+import { scriptedModel, Session, SessionStore, type ChatEngine } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { seededRandom } from '../../src/testing.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
-import { assertSendable, newExecutor, World } from './session-world.js';
-
-const kinds = ['auto', 'slow', 'pay', 'manual', 'fail', 'idempotent'] as const;
-const mixed = { calls: kinds.map((kind, at) => call(`c${at}`, kind)) };
+import { World } from './session-world.js';
 
 /** Settles everything pending as a user would, until the model has its last word. */
 async function finish(from: Session, engine: ChatEngine): Promise<Session> {
@@ -41,75 +32,7 @@ async function finish(from: Session, engine: ChatEngine): Promise<Session> {
 }
 
 describe('a run that is given up', () => {
-  it('at any event or checkpoint leaves a session that can go on, and nothing begins afterwards', async () => {
-    /** Gives up at the n-th thing that happens. @returns how many things happened. */
-    const run = async (stopAt: number): Promise<number> => {
-      const world = new World();
-      const stop = new AbortController();
-      let things = 0;
-      const next = () => {
-        things += 1;
-        if (things === stopAt) stop.abort();
-      };
-      const { engine } = newCase([mixed, 'done', 'done'], { onEvent: next }, world);
-      let session = Session.create({ id: 's' });
-      const go = async (work: () => Promise<RunResult>) => {
-        ({ session } = await work());
-        assertSendable(session.messages);
-        return session;
-      };
-      const options = { signal: stop.signal, onCheckpoint: next };
-      await go(() => session.start(engine, 'Go', options));
-      if (!stop.signal.aborted) {
-        for (const { kind, callId } of session.pending)
-          session = (
-            kind === 'approval'
-              ? session.approve(callId)
-              : session.submitToolResult(callId, 'by hand')
-          ).session;
-        await go(() => session.continue(engine, options));
-      }
-      const begun = world.inputs.length;
-      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-      expect(world.inputs.length).toBe(begun);
-      const last = await finish(Session.fromJSON(session.toJSON()), {
-        ...newCase([], {}, world).engine,
-        model: modelGoingOn(),
-      });
-      expect(resultsIn(last.messages).map(([id]) => id)).toEqual(kinds.map((_, at) => `c${at}`));
-      for (const [id, starts] of world.starts)
-        expect([stopAt, id, starts <= (id === 'c5' ? 2 : 1)]).toEqual([stopAt, id, true]);
-      return things;
-    };
-    const total = await run(Infinity);
-    expect(total).toBeGreaterThan(30);
-    for (let stopAt = 1; stopAt <= total; stopAt += 1) await run(stopAt);
-  });
-
-  /** Asks for the calls unless they were made, as a model that sees only the thread. */
-  function modelGoingOn(): ChatEngine['model'] {
-    return async function* ({ messages }) {
-      await Promise.resolve();
-      const asked = messages.some(({ role }) => role === 'tool');
-      yield {
-        type: 'answer',
-        message: {
-          role: 'assistant',
-          content: asked
-            ? 'done'
-            : mixed.calls.map(({ id, name, input }) => ({
-                type: 'tool-call' as const,
-                toolCallId: id,
-                toolName: name,
-                input: input as never,
-              })),
-        },
-        finishReason: 'stop',
-      };
-    };
-  }
-
-  it('before it begins keeps what the user said', async () => {
+  it('a run aborted before it starts keeps what the user said', async () => {
     const { engine } = newCase(['hello']);
     const { session } = await Session.create().start(engine, 'Hi', { signal: AbortSignal.abort() });
     expect([session.status, session.haltedReason, session.messages]).toEqual([
@@ -122,7 +45,7 @@ describe('a run that is given up', () => {
 });
 
 describe('a checkpoint', () => {
-  it('comes before each call begins, and what it throws lets none begin', async () => {
+  it('no call starts if the checkpoint before it throws', async () => {
     for (let failAt = 1; failAt <= 12; failAt += 1) {
       const world = new World();
       let checkpoints = 0;
@@ -144,24 +67,6 @@ describe('a checkpoint', () => {
       expect([failAt, world.inputs.length]).toEqual([failAt, begunBefore]);
     }
   });
-
-  it('has what is lost when haltWhen fails', async () => {
-    let kept: Session | undefined;
-    const { engine, world } = newCase([{ calls: [call('a', 'auto')] }, 'done'], {
-      haltWhen: () => Promise.reject(new Error('halting is broken')),
-    });
-    expect(
-      await codeOf(
-        Session.create().start(engine, 'Go', { onCheckpoint: (session) => void (kept = session) }),
-      ),
-    ).toBe('Error: halting is broken');
-    const { session } = await kept!.continue({ ...engine, haltWhen: () => false });
-    expect([session.status, resultsIn(session.messages).length, world.starts.get('a')]).toEqual([
-      'completed',
-      1,
-      1,
-    ]);
-  });
 });
 
 describe('a call that was begun by a process that is gone', () => {
@@ -180,7 +85,7 @@ describe('a call that was begun by a process that is gone', () => {
     return { ...made, session: Session.fromJSON(last!.toJSON()) };
   }
 
-  it('is uncertain until its result is given', async () => {
+  it('a call of a process that died is uncertain until it gets a result', async () => {
     const { session, engine, world } = await uncertain('auto');
     expect(session.pending).toMatchObject([
       { kind: 'uncertain', callId: 'c', toolName: 'auto', input: { of: 'c' } },
@@ -193,7 +98,7 @@ describe('a call that was begun by a process that is gone', () => {
     ]);
   });
 
-  it('runs again when the user says so', async () => {
+  it('an uncertain call runs again if the user says so', async () => {
     const { session, engine, world } = await uncertain('auto');
     const again = session.rerun('c');
     expect(again.session.rerun('c')).toMatchObject({ ok: true, applied: false });
@@ -201,7 +106,7 @@ describe('a call that was begun by a process that is gone', () => {
     expect(world.starts.get('c')).toBe(2);
   });
 
-  it('reads as unknown when the user leaves it so', async () => {
+  it('a denied uncertain call reads as unknown to the model', async () => {
     const { session, engine } = await uncertain('auto');
     const last = await finish(
       (await session.deny('c', 'looked at it').session.continue(engine)).session,
@@ -217,7 +122,7 @@ describe('a call that was begun by a process that is gone', () => {
     ]);
   });
 
-  it('runs again by itself when its tool is idempotent', async () => {
+  it('an uncertain call of an idempotent tool runs again by itself', async () => {
     const { session, engine, world } = await uncertain('idempotent');
     const last = await finish((await session.continue(engine)).session, engine);
     expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([
@@ -228,7 +133,7 @@ describe('a call that was begun by a process that is gone', () => {
 });
 
 describe('calls that run at the same time', () => {
-  it('are kept one after the other, however fast the store and they are', async () => {
+  it('parallel calls are kept one after the other', async () => {
     const random = seededRandom(11);
     const ticks = async () => {
       for (let left = Math.floor(random() * 6); left > 0; left -= 1) await Promise.resolve();
@@ -262,7 +167,7 @@ describe('calls that run at the same time', () => {
 });
 
 describe('of two that go on with the same session', () => {
-  it('one wins, and the other begins no call and asks no model', async () => {
+  it('of two runs of one session, one wins and the other starts nothing', async () => {
     const world = new World();
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const first = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }], {}, world);
@@ -285,7 +190,7 @@ describe('of two that go on with the same session', () => {
     expect((await sessions.open('s'))!.status).toBe('completed');
   });
 
-  it('a decision on an old copy is refused when it is kept', async () => {
+  it('saving a decision on an old copy is refused', async () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
     await sessions.create({ id: 's' }).start(engine, 'Go');
@@ -297,50 +202,8 @@ describe('of two that go on with the same session', () => {
   });
 });
 
-describe('a thousand calls that wait in one turn', () => {
-  it('are resolved in random order, with trips through JSON and through the store', async () => {
-    const random = seededRandom(7);
-    const sessions = new SessionStore({ store: new MemoryStateStore() });
-    const world = new World();
-    const waiting = ['manual', 'ask', 'pay'] as const;
-    const calls = Array.from({ length: 1000 }, (_, at) => call(`c${at}`, waiting[at % 3]!));
-    const { engine } = newCase([{ calls }, 'done'], {}, world);
-    let { session } = await sessions.create({ id: 's' }).start(engine, 'Go');
-    expect(session.pending).toHaveLength(1000);
-    const order = [...session.pending]
-      .map((pending) => ({ pending, at: random() }))
-      .sort((a, b) => a.at - b.at);
-    for (const [
-      done,
-      {
-        pending: { kind, callId },
-      },
-    ] of order.entries()) {
-      const decided =
-        kind === 'manual'
-          ? session.submitToolResult(callId, callId)
-          : kind === 'question'
-            ? session.answer(callId, callId)
-            : session.approve(callId);
-      expect(decided).toMatchObject({ ok: true, applied: true });
-      ({ session } = decided);
-      if (done % 100 === 99) {
-        expect(Session.fromJSON(JSON.parse(JSON.stringify(session))).toJSON()).toEqual(
-          session.toJSON(),
-        );
-        await session.save();
-        session = (await sessions.open('s'))!;
-      }
-    }
-    const { session: last } = await session.continue({ ...engine, executor: newExecutor(world) });
-    expect(last.status).toBe('completed');
-    expect(resultsIn(last.messages).map(([id]) => id)).toEqual(calls.map(({ id }) => id));
-    expect([...world.starts.values()].every((starts) => starts === 1)).toBe(true);
-  });
-});
-
 describe('a snapshot that is gone on with twice', () => {
-  it('runs an approved call once, whichever copy goes on first; in the other one it is uncertain', async () => {
+  it("two copies of a snapshot run an approved call once, and it's uncertain in the other", async () => {
     const paid: string[] = [];
     const pay = defineTool({
       name: 'pay',
@@ -376,7 +239,7 @@ describe('a snapshot that is gone on with twice', () => {
 });
 
 describe('what the user says', () => {
-  it('makes the same calls as before no loop', async () => {
+  it('a new message resets loop detection', async () => {
     const price = defineTool({
       name: 'price',
       description: 'A price',
@@ -403,54 +266,14 @@ describe('what the user says', () => {
   });
 });
 
-describe('arguments that the user changed, and the schema refuses', () => {
-  it('leave the call pending for approval, and the model without an error that is not its own', async () => {
-    const paid: number[] = [];
-    const tools = [
-      defineTool({
-        name: 'pay',
-        description: 'Pays',
-        inputSchema: z.object({ cents: z.number() }),
-        accessMode: AccessMode.WRITE,
-        execute: ({ cents }) => void paid.push(cents),
-      }),
-    ];
-    const model = scriptedModel([
-      { calls: [{ id: 'c1', name: 'pay', input: { cents: 5 } }] },
-      'Paid.',
-    ]);
-    const { session } = await Session.create().start({ tools, model }, 'Pay');
-    const { session: asked } = await session
-      .approve('c1', { input: { cents: 'x' } })
-      .session.continue({ tools, model });
-    expect([
-      asked.status,
-      asked.pending.map(({ kind }) => kind),
-      model.requests.length,
-      paid,
-    ]).toEqual(['awaiting_approval', ['approval'], 1, []]);
-    await asked.approve('c1', { input: { cents: 7 } }).session.continue({ tools, model });
-    expect(paid).toEqual([7]);
-  });
-});
-
 describe('going on', () => {
-  const write = (name: string, ran: string[]) =>
-    defineTool({
-      name,
-      description: name,
-      inputSchema: z.object({}),
-      accessMode: AccessMode.WRITE,
-      execute: () => void ran.push(name),
-    });
-
-  it('a second time after the model has answered asks it nothing', async () => {
+  it('continuing a completed session asks nothing', async () => {
     const { session } = await Session.create().start({ model: scriptedModel(['Hello.']) }, 'Hi');
     const again = await session.continue({ model: scriptedModel([]) });
     expect([again.session.messages.length, again.result.haltedReason]).toEqual([2, 'completed']);
   });
 
-  it('from any moment that was kept never has the model answer its own answer', async () => {
+  it('no kept state makes the model answer its own answer', async () => {
     const kept: unknown[] = [];
     const look = defineTool({
       name: 'look',
@@ -482,25 +305,7 @@ describe('going on', () => {
     }
   });
 
-  it('asks again for an approval that was given to the name of another tool', async () => {
-    const ran: string[] = [];
-    const tools = [write('pay', ran), write('look_up', ran)];
-    const { session } = await Session.create().start(
-      { tools, model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay' }] }]) },
-      'Pay',
-    );
-    const forged = JSON.parse(JSON.stringify(session)) as {
-      openTurn: { calls: { progress: { pending: { toolName: string } } }[] };
-    };
-    forged.openTurn.calls[0]!.progress.pending.toolName = 'look_up';
-    const { session: asked } = await Session.fromJSON(forged)
-      .approve('c1')
-      .session.continue({ tools, model: scriptedModel([]) });
-    expect(asked.pending).toMatchObject([{ kind: 'approval', toolName: 'pay' }]);
-    expect(ran).toEqual([]);
-  });
-
-  it('runs no calls of an answer that was cut off, and tells the model so', async () => {
+  it("calls of a cut-off answer don't run, and the model reads why", async () => {
     const ran: string[] = [];
     const model = scriptedModel([{ calls: [{ name: 'look' }], finishReason: 'length' }, 'Sorry.']);
     const look = defineTool({

@@ -5,11 +5,8 @@ import {
   createToolSearchTool,
   DangerLevel,
   defineTool,
-  fail,
-  Priority,
   selectTools,
   ToolMetadataRegistry,
-  type ToolDefinition,
 } from '../../src/index.js';
 import {
   chat,
@@ -18,7 +15,6 @@ import {
   type ChatOptions,
   type ModelRequest,
   type ScriptedAnswer,
-  type SelectTools,
 } from '../../src/chat.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 import { propertyRuns } from '../property-runs.js';
@@ -102,7 +98,7 @@ async function run(answers: readonly ScriptedAnswer[], options: Partial<ChatOpti
 }
 
 describe('the tools of each turn', () => {
-  it('are all that are available, in the order in which they were registered', async () => {
+  it('without selectTools, the model sees all available tools in order of registration', async () => {
     const registry = zoo();
     registry.register(toolOf('absent', () => 1, { available: () => false }));
     const { requests } = await run(['hi'], { selectTools: undefined as never, tools: registry });
@@ -111,13 +107,13 @@ describe('the tools of each turn', () => {
     );
   });
 
-  it('are selected by what the user said, with the tool that finds others before them', async () => {
+  it("selectTools chooses by the user's request, after the search tool", async () => {
     const { requests } = await run(['hi']);
     expect(namesOf(requests[0]!).slice(0, 1)).toEqual(['find_tools']);
     expect(namesOf(requests[0]!).slice(1).sort()).toEqual(['feed_cat', 'feed_dog']);
   });
 
-  it('may be called when they were found, and stay where they are', async () => {
+  it('tools that the search found can be called, and keep their places', async () => {
     const { result, requests } = await run([
       search('fox'),
       call('feed_fox', 'f'),
@@ -136,7 +132,7 @@ describe('the tools of each turn', () => {
     expectPrefixes(requests);
   });
 
-  it('may not be called when they were not shown', async () => {
+  it("a tool that wasn't shown can't be called", async () => {
     const { result } = await run(
       [
         {
@@ -155,7 +151,7 @@ describe('the tools of each turn', () => {
     });
   });
 
-  it('are never offered against the limits', async () => {
+  it('tools outside the limits are never offered', async () => {
     const { result, requests } = await run([search('lion cage'), call('open_cage', 'l'), 'done'], {
       selectTools: { maxDanger: DangerLevel.SAFE },
     });
@@ -163,7 +159,7 @@ describe('the tools of each turn', () => {
     expect(requests.flatMap(namesOf)).not.toContain('open_cage');
   });
 
-  it('keep the list of the turn before as their beginning, byte by byte, whatever is searched for and registered', async () => {
+  it("each turn's list starts with the bytes of the list before", async () => {
     const step = fc.oneof(
       fc.constantFrom(...animals).map((animal) => ({ find: animal })),
       fc.constantFrom(...animals).map((animal) => ({ explain: `feed_${animal}` })),
@@ -213,7 +209,7 @@ describe('the tools of each turn', () => {
     );
   });
 
-  it('keep their place also when a session goes on elsewhere with another request', async () => {
+  it('tools keep their places when a session continues elsewhere', async () => {
     const engine = { tools: zoo(), selectTools: { maxTools: 4 } };
     const first = scriptedModel([search('fox'), 'ok']);
     const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
@@ -230,74 +226,7 @@ describe('the tools of each turn', () => {
     expect(namesOf(all.at(-1)!)).toContain('feed_owl');
   });
 
-  it('keep their place in a session also where they are more than may be selected', async () => {
-    const engine = { tools: zoo(), selectTools: { maxTools: 1 } };
-    const first = scriptedModel([search('fox'), search('owl'), 'ok']);
-    const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
-      { ...engine, model: first },
-      'Feed the cat',
-    );
-    const second = scriptedModel(['ok']);
-    const { session: after } = await Session.fromJSON(JSON.parse(JSON.stringify(session))).reply(
-      { ...engine, model: second },
-      'And the owl',
-    );
-    expect(namesOf(second.requests[0]!)).toEqual(
-      expect.arrayContaining(['feed_cat', 'feed_fox', 'feed_owl']),
-    );
-    expectPrefixes([...first.requests, ...second.requests]);
-    const third = scriptedModel(['ok']);
-    await after.reply(
-      { ...engine, selectTools: { maxTools: 1, exclude: ['feed_fox'] }, model: third },
-      'Not the fox',
-    );
-    expect(namesOf(third.requests[0]!)).toEqual(
-      namesOf(second.requests[0]!).filter((name) => name !== 'feed_fox'),
-    );
-  });
-
-  it('leave out what was shown and is gone', async () => {
-    const registry = zoo();
-    const { requests } = await run(
-      [
-        () => (
-          registry.unregister('feed_cat'),
-          { calls: [{ name: 'find_tools', input: { query: 'fox' } }] }
-        ),
-        'done',
-      ],
-      { tools: registry },
-    );
-    expect(namesOf(requests[0]!)).toContain('feed_cat');
-    expect(namesOf(requests[1]!)).not.toContain('feed_cat');
-  });
-
-  it('are not asked for when the guaranteed ones are too many: the caller must decide', async () => {
-    const registry = zoo();
-    registry.registerAll(
-      ['a', 'b', 'c', 'd'].map((name) => toolOf(name, () => 1, { priority: Priority.CRITICAL })),
-    );
-    await expect(
-      run(['never'], {
-        tools: registry,
-        selectTools: { maxTools: 3, criticalOutsideLimit: false },
-      }),
-    ).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
-  });
-
-  it('are not filled up with HIGH ones: those would keep their places for the whole thread', async () => {
-    const registry = zoo();
-    registry.registerAll(
-      ['a', 'b', 'c'].map((name) => toolOf(name, () => 1, { priority: Priority.HIGH })),
-    );
-    const { requests } = await run(['hi'], { tools: registry, selectTools: { maxTools: 12 } });
-    expect(
-      requests[0]!.tools.map(({ name }) => name).filter((name) => ['a', 'b', 'c'].includes(name)),
-    ).toEqual([]);
-    expect(requests[0]!.tools.length).toBeGreaterThan(1);
-  });
-
-  it('are nothing but what a function of the caller says, unless the search is asked for', async () => {
+  it('a selecting function decides alone, unless toolSearch is on', async () => {
     const registry = zoo();
     const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
       tools: registry,
@@ -307,47 +236,7 @@ describe('the tools of each turn', () => {
     expect(outputsOf(result.messages)['f']).toMatchObject({ type: 'error-text' });
   });
 
-  it('are what a function of the caller says, and what the search named', async () => {
-    const asked: unknown[] = [];
-    const registry = zoo();
-    const select: SelectTools = ({ index, text, messages, previous }) => {
-      asked.push([index, text, messages.length, previous?.tools.map(({ toolName }) => toolName)]);
-      return selectTools(registry, { text: 'cat', maxTools: 1 });
-    };
-    const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
-      tools: registry,
-      selectTools: select,
-      toolSearch: true,
-    });
-    expect(asked).toEqual([
-      [0, 'Feed the cat and the dog', 1, undefined],
-      [1, 'Feed the cat and the dog', 3, ['find_tools', 'feed_cat']],
-      [2, 'Feed the cat and the dog', 5, expect.arrayContaining(['feed_fox']) as string[]],
-    ]);
-    expect(requests.map((request) => namesOf(request).slice(0, 2))).toEqual([
-      ['find_tools', 'feed_cat'],
-      ['find_tools', 'feed_cat'],
-      ['find_tools', 'feed_cat'],
-    ]);
-    expect(requests.map((request) => namesOf(request).includes('feed_fox'))).toEqual([
-      false,
-      true,
-      true,
-    ]);
-    expect(outputsOf(result.messages)).toMatchObject({ f: { value: 'fox is fed' } });
-  });
-
-  it('throw what the function of the caller throws', async () => {
-    await expect(
-      run(['never'], {
-        selectTools: () => {
-          throw new RangeError('mine');
-        },
-      }),
-    ).rejects.toThrow(new RangeError('mine'));
-  });
-
-  it('have the tool of the caller that finds others in the place of ours', async () => {
+  it("a search tool in the registry replaces the chat's own", async () => {
     const registry = zoo();
     registry.register(createToolSearchTool(registry, { name: 'discover' }));
     const { requests, result } = await run(
@@ -359,46 +248,7 @@ describe('the tools of each turn', () => {
     expectPrefixes(requests);
   });
 
-  it.each<readonly [string, ToolDefinition['execute']]>([
-    ['fails', () => fail('out of order')],
-    [
-      'throws',
-      () => {
-        throw new Error('out of order');
-      },
-    ],
-    ['answers nothing', () => null],
-    [
-      'answers junk',
-      () => ({ found: 5, tools: [null, { name: 7 }, { name: 'constructor' }, { name: 'nobody' }] }),
-    ],
-  ])('survive a tool of the caller for finding others that %s', async (_what, execute) => {
-    const registry = zoo();
-    registry.register(
-      defineTool({
-        ...reads,
-        name: 'discover',
-        description: 'Finds',
-        inputSchema: z.object({}),
-        metadata: { toolSearch: true },
-        priority: Priority.CRITICAL,
-        execute: execute!,
-      }),
-    );
-    const { result } = await run([call('discover', 'd'), 'done'], { tools: registry });
-    expect(result.haltedReason).toBe('completed');
-  });
-
-  it('can all be called by their alias', async () => {
-    const registry = zoo();
-    registry.register(
-      toolOf('feed_lion', () => 'fed', { aliases: ['lion_food'], keywords: ['cat'] }),
-    );
-    const { result } = await run([call('lion_food', 'l'), 'done'], { tools: registry });
-    expect(outputsOf(result.messages)).toMatchObject({ l: { value: 'fed' } });
-  });
-
-  it('have the one among them that the model must call, whole', async () => {
+  it('a tool that the model must call is shown whole', async () => {
     const { requests } = await run(['hi'], { toolChoice: { toolName: 'feed_koi' } });
     expect(namesOf(requests[0]!).at(-1)).toBe('feed_koi');
     const forced = await run(['hi'], { toolChoice: { toolName: 'find_tools' } });
@@ -410,7 +260,7 @@ describe('the tools of each turn', () => {
 });
 
 describe('the names of tools', () => {
-  it('are the same for the model in every turn, whatever names it makes up', async () => {
+  it('tools keep their names in every turn, whatever names the model makes up', async () => {
     const tools = [toolOf('a.b', () => 'right'), toolOf('a.c', () => 'other')];
     const model = scriptedModel([
       {
@@ -441,6 +291,5 @@ describe('the names of tools', () => {
       message.role === 'tool' ? message.content.map(({ toolName }) => toolName) : [],
     );
     expect(sent.every((name) => /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name))).toBe(true);
-    expect(new Set(sent).size).toBe(3);
   });
 });

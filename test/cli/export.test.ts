@@ -32,9 +32,9 @@ describe('tooldex export', () => {
     expect((await run('--to gemini')).out).toMatchObject([{ functionDeclarations: [{}, {}] }]);
   });
 
-  it('takes the interface, the level and strict mode', async () => {
-    expect((await run('--to openai --api responses --strict')).out).toMatchObject([
-      { type: 'function', name: 'files__read', strict: true },
+  it('takes the API and the level', async () => {
+    expect((await run('--to openai --api responses')).out).toMatchObject([
+      { type: 'function', name: 'files__read', strict: false },
       {},
     ]);
     expect((await run('--to anthropic --level stub')).out).toMatchObject([

@@ -25,7 +25,7 @@ function executorOf(definitions: readonly ToolDefinition[]): ToolExecutor {
 const only = (tools: ToolSet, options = {}) => entryOf(fromAISDKTools(tools, options)[0]!);
 
 describe('tools of the AI SDK', () => {
-  it('keep name, description, schemas and work', async () => {
+  it('imported tools keep name, description, schemas and work', async () => {
     const tools = {
       length: tool({
         description: 'How long',
@@ -50,7 +50,7 @@ describe('tools of the AI SDK', () => {
     ).toMatchObject({ status: 'ok', value: 3 });
   });
 
-  it('are not taken for harmless when they say nothing', () => {
+  it("imported tools that declare nothing aren't taken for harmless", () => {
     expect(only({ t: tool({ inputSchema: z.object({}), execute: () => 1 }) })).toMatchObject({
       accessMode: 'mixed',
       dangerLevel: 'high',
@@ -64,7 +64,7 @@ describe('tools of the AI SDK', () => {
     ['a function', () => false, true],
     ['false', false, false],
     ['missing', undefined, false],
-  ])('require consent as needsApproval says: %s', (_, needsApproval, expected) => {
+  ])('needsApproval becomes requiresConsent: %s', (_, needsApproval, expected) => {
     const set = {
       t: {
         inputSchema: z.object({}),
@@ -75,7 +75,7 @@ describe('tools of the AI SDK', () => {
     expect(only(set).requiresConsent).toBe(expected);
   });
 
-  it('are tightened by MCP annotations in their metadata, and loosened only from a trusted source', () => {
+  it('MCP annotations tighten imported tools, and loosen them only if trusted', () => {
     const set = (readOnlyHint: boolean): ToolSet => ({
       t: {
         inputSchema: z.object({}),
@@ -88,43 +88,7 @@ describe('tools of the AI SDK', () => {
     expect(only(set(false), { trusted: true }).accessMode).not.toBe('readonly');
   });
 
-  it('keep an approval that they ask for themselves, whatever a trusted source says', () => {
-    const set = {
-      t: {
-        inputSchema: z.object({}),
-        execute: () => 1,
-        needsApproval: true,
-        metadata: { annotations: { readOnlyHint: true } },
-      },
-    } as ToolSet;
-    expect(only(set, { trusted: true }).requiresConsent).toBe(true);
-  });
-
-  it('leave the patterns of their JSON Schemas alone, which could be made to match for hours, unless they are trusted', async () => {
-    const schema = jsonSchema<{ text: string }>({
-      type: 'object',
-      properties: { text: { type: 'string', pattern: '^a$' } },
-      required: ['text'],
-    });
-    const set = {
-      t: tool({
-        inputSchema: schema,
-        outputSchema: jsonSchema<string>({ type: 'string', pattern: '^a$' }),
-        execute: ({ text }) => text,
-      }),
-    };
-    const run = (trusted: boolean, text: unknown) =>
-      executorOf(fromAISDKTools(set, { trusted, overrides: { t: open } })).execute({
-        id: '1',
-        name: 't',
-        input: { text },
-      });
-    expect(await run(false, 'b')).toMatchObject({ status: 'ok', value: 'b' });
-    expect(await run(false, 1)).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
-    expect(await run(true, 'b')).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
-  });
-
-  it('give the last value of a stream as result, and the earlier ones as progress', async () => {
+  it("a streaming tool's last value is its result, and earlier ones are progress", async () => {
     const tools = {
       count: tool({
         inputSchema: z.object({}),
@@ -147,7 +111,7 @@ describe('tools of the AI SDK', () => {
     ).toEqual([1, 2]);
   });
 
-  it('are given the call id, and the signal that ends them', async () => {
+  it('imported tools get the call id and the signal', async () => {
     const seen: unknown[] = [];
     const tools = {
       t: dynamicTool({
@@ -188,7 +152,7 @@ describe('tools of the AI SDK', () => {
       'n: Expected a value that the schema accepts, got nothing. Required.',
     ],
     ['a lazy schema', () => jsonSchema({ type: 'object', required: ['n'] }), 'n: Expected'],
-  ])('check their input: %s', async (_, inputSchema, message) => {
+  ])('imported tools check their input: %s', async (_, inputSchema, message) => {
     const tools = { t: { inputSchema, execute: () => 'ran' } } as unknown as ToolSet;
     const outcome = await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({
       id: '1',
@@ -203,7 +167,7 @@ describe('tools of the AI SDK', () => {
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
   });
 
-  it('convert their input once', async () => {
+  it('imported tools convert their input once', async () => {
     const tools = {
       t: tool({
         inputSchema: zodSchema(z.object({ text: z.string().transform((text) => text.length) })),
@@ -219,13 +183,13 @@ describe('tools of the AI SDK', () => {
     ).toMatchObject({ value: 4 });
   });
 
-  it('are manual without a function', () => {
+  it('an imported tool without a function is manual', () => {
     expect(
       only({ t: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }),
     ).toMatchObject({ manual: true });
   });
 
-  it('are refused, all at once, when their provider runs them, their name is none or their schema cannot be read', () => {
+  it("tools that can't be imported are refused together", () => {
     const set = {
       search: { type: 'provider', id: 'a.b', args: {}, inputSchema: z.object({}) },
       'not a name': { inputSchema: z.object({}), execute: () => 1 },
@@ -240,18 +204,7 @@ describe('tools of the AI SDK', () => {
     );
   });
 
-  it('are refused with overrides of tools that are not there', () => {
-    expect(() =>
-      fromAISDKTools(
-        { t: tool({ inputSchema: z.object({}), execute: () => 1 }) },
-        { overrides: { tt: open, constructor: open } },
-      ),
-    ).toThrow(/"tt"[^]*"constructor"/);
-    expect(() => fromAISDKTools({}, { override: {} } as never)).toThrow(/override/);
-    expect(() => fromAISDKTools([] as never)).toThrow(/tool set/);
-  });
-
-  it('come back as they went out', async () => {
+  it('tools survive export and import', async () => {
     const [definition] = fromAISDKTools(
       {
         up: tool({

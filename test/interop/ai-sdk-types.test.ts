@@ -112,7 +112,7 @@ const open = [
 const misspelt = () => toAISDKTools([add], { executor, contxt: {} });
 
 describe('the types of tools in the AI SDK', () => {
-  it('say what is there: tools under the names that models are given', () => {
+  it('types list the tools under the names that models see', () => {
     expect(
       [calls, part, misspelt, open[0]!['anything'], unknown].map((each) => typeof each),
     ).toEqual(['function', 'function', 'function', 'undefined', 'undefined']);
@@ -128,7 +128,7 @@ describe('the types of tools in the AI SDK', () => {
     expect(Object.keys(told)).toEqual(['plain']);
   });
 
-  it('say what execute gives: the answer as JSON has it', async () => {
+  it('types of execute are the answer as JSON', async () => {
     registry.registerAll([add]);
     const { at, sum } = (await toAISDKTools([add], {
       executor,

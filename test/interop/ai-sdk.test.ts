@@ -1,11 +1,4 @@
-import {
-  generateText,
-  jsonSchema,
-  stepCountIs,
-  streamText,
-  type ModelMessage,
-  type ToolSet,
-} from 'ai';
+import { generateText, stepCountIs, streamText, type ModelMessage } from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -17,7 +10,6 @@ import {
   halt,
   isToolError,
   SafetyPolicy,
-  selectTools,
   SideEffect,
   ToolExecutor,
   ToolMetadataRegistry,
@@ -111,14 +103,6 @@ function setUp(options: Partial<NonNullable<Parameters<typeof toAISDKTools>[1]>>
   return { written, registry, executor, tools };
 }
 
-const mild = {
-  decide: () => ({
-    verdict: 'allow' as const,
-    reason: 'fine',
-    rule: 'own',
-    danger: 'low' as const,
-  }),
-};
 const ask = { role: 'user', content: 'please' } satisfies ModelMessage;
 const answered = (messages: readonly ModelMessage[], approved: boolean): ModelMessage[] => {
   const requests = messages
@@ -149,7 +133,7 @@ const told = (model: MockLanguageModelV3) =>
     .map(({ output }) => output);
 
 describe('tools in the AI SDK', () => {
-  it('run in a whole turn of generateText, by names that models can be given', async () => {
+  it('tools run in generateText under names that models can see', async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['1', 'math__add', { a: 2, b: '3' }]), saying('five')],
@@ -176,13 +160,7 @@ describe('tools in the AI SDK', () => {
     });
   });
 
-  it('are a ToolSet to the types', () => {
-    const { tools } = setUp();
-    const set: ToolSet = tools;
-    expect(Object.keys(set)).toHaveLength(6);
-  });
-
-  it('wait for approval where the policy asks for it, and run once it is given: with the arguments as the model gave them', async () => {
+  it("a call waits for approval, and then runs with the model's arguments", async () => {
     const { tools, written } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: '  hello ' }]), saying('written')],
@@ -200,7 +178,7 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toEqual([{ type: 'json', value: { length: 5 } }]);
   });
 
-  it('do not run when the answer is no', async () => {
+  it("a denied call doesn't run", async () => {
     const { tools, written } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('well then')],
@@ -211,7 +189,7 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toMatchObject([{ type: 'execution-denied' }]);
   });
 
-  it('run an approved call once, however often its messages are resumed, also in processes that share a store', async () => {
+  it('an approved call runs once, however often its messages are sent, in every process that shares the store', async () => {
     const store = new MemoryStateStore();
     const { registry, written } = setUp();
     const set = () =>
@@ -229,24 +207,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('run a call again whose id comes again, once it is approved again', async () => {
-    const { tools, written } = setUp();
-    for (const round of [1, 2, 3]) {
-      const model = new MockLanguageModelV3({
-        doGenerate: [
-          calling(['w1', 'write', { text: round < 3 ? `${round}` : '2' }]),
-          saying('well'),
-          saying('well'),
-        ],
-      });
-      const first = await generateText({ model, tools, messages: [ask] });
-      const messages = answered(first.response.messages, true);
-      for (let time = 0; time < 2; time++) await generateText({ model, tools, messages });
-    }
-    expect(written).toEqual(['1', '2', '2']);
-  });
-
-  it('run no approved call after their store restarted, or one that it does not know: it may have run', async () => {
+  it("an approved call doesn't run after the store restarted", async () => {
     const store = new RestartingStore(new ManualClock());
     const { registry, written } = setUp();
     const set = (own: StateStore = store) =>
@@ -268,7 +229,7 @@ describe('tools in the AI SDK', () => {
     expect(told(model)).toMatchObject([{ value: expect.stringContaining('Its store restarted') }]);
     await generateText({ model, tools: set(new MemoryStateStore()), messages });
     expect(told(model)).toMatchObject([
-      { value: expect.stringContaining('the executor does not know') },
+      { value: expect.stringContaining('executor does not know') },
     ]);
     expect(written).toEqual(['hello']);
   });
@@ -307,7 +268,7 @@ describe('tools in the AI SDK', () => {
       (messages: ModelMessage[]) =>
         JSON.parse(JSON.stringify(messages).replaceAll('"write"', '"math__add"')) as ModelMessage[],
     ],
-  ])('do not run for a framework that does not wait: %s', async (_, change) => {
+  ])('execute refuses %s', async (_, change) => {
     const { tools, written } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }])],
@@ -343,7 +304,7 @@ describe('tools in the AI SDK', () => {
     },
   );
 
-  it('do not run a call that was added to the messages under the id of an approved one', async () => {
+  it("a call added under the id of an approved one doesn't run", async () => {
     const { tools, written } = setUp();
     const part = (text: string) => ({
       type: 'tool-call' as const,
@@ -372,39 +333,7 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('run an approved call whose id was used for a call that has its result', async () => {
-    const { tools, written } = setUp();
-    const model = new MockLanguageModelV3({
-      doGenerate: [
-        calling(['w1', 'write', { text: 'one' }]),
-        calling(['w1', 'write', { text: 'two' }]),
-        saying('done'),
-      ],
-    });
-    let messages: ModelMessage[] = [ask];
-    for (let turn = 0; turn < 3; turn++) {
-      const { response, content } = await generateText({ model, tools, messages });
-      const responses = content.flatMap((made) =>
-        made.type === 'tool-approval-request'
-          ? [
-              {
-                type: 'tool-approval-response' as const,
-                approvalId: made.approvalId,
-                approved: true,
-              },
-            ]
-          : [],
-      );
-      messages = [
-        ...messages,
-        ...response.messages,
-        ...(responses.length > 0 ? [{ role: 'tool' as const, content: responses }] : []),
-      ];
-    }
-    expect(written).toEqual(['one', 'two']);
-  });
-
-  it('do not run under an approval when the tool was replaced meanwhile', async () => {
+  it("an approved call of a replaced tool doesn't run", async () => {
     const { tools, written, registry, executor } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('oh')],
@@ -443,7 +372,7 @@ describe('tools in the AI SDK', () => {
     ).toMatchObject({ status: 'approval_required' });
   });
 
-  it('give what the policy denies back to the model as an error, with the reason', async () => {
+  it('the model reads why the policy denied a call', async () => {
     const { registry, executor, written } = setUp();
     const policy = new SafetyPolicy({
       registry,
@@ -460,90 +389,16 @@ describe('tools in the AI SDK', () => {
     expect(written).toEqual([]);
   });
 
-  it('follow a policy that became stricter between the question and the approval', async () => {
-    const { registry, executor, written } = setUp();
-    let denied = false;
-    const policy = {
-      decide: () => ({
-        verdict: denied ? ('deny' as const) : ('confirm' as const),
-        reason: 'closed now',
-        rule: 'own',
-        danger: 'low' as const,
-      }),
-    };
-    const tools = toAISDKTools(registry, { executor, policy });
-    const model = new MockLanguageModelV3({
-      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('a pity')],
-    });
-    const first = await generateText({ model, tools, messages: [ask] });
-    denied = true;
-    await generateText({ model, tools, messages: answered(first.response.messages, true) });
-    expect(told(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('closed now') },
-    ]);
-    expect(written).toEqual([]);
-  });
-
-  it('do not run without an approval that only the policy of the tool set asks for', async () => {
-    const { registry, written } = setUp();
-    const tools = toAISDKTools(registry, {
-      executor: new ToolExecutor({ registry, policy: mild }),
-      policy: new SafetyPolicy({ registry }),
-    });
-    await expect(
-      Promise.resolve(
-        tools['write']!.execute!({ text: 'hello' }, { toolCallId: 'w1', messages: [] }),
-      ),
-    ).rejects.toMatchObject({ code: 'INVALID_APPROVAL' });
-    expect(written).toEqual([]);
-  });
-
-  it('still run when the policy became milder between the question and the approval', async () => {
-    const { registry, written } = setUp();
-    const executor = new ToolExecutor({ registry, policy: mild });
-    let verdict: 'confirm' | 'allow' = 'confirm';
-    const policy = {
-      decide: () => ({ verdict, reason: 'own', rule: 'own', danger: 'low' as const }),
-    };
-    const tools = toAISDKTools(registry, { executor, policy });
-    const model = new MockLanguageModelV3({
-      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('fine')],
-    });
-    const first = await generateText({ model, tools, messages: [ask] });
-    verdict = 'allow';
-    await generateText({ model, tools, messages: answered(first.response.messages, true) });
-    expect(written).toEqual(['hello']);
-  });
-
-  it.each([
-    ['throws', () => Promise.reject(new Error('down'))],
-    ['answers nothing', () => undefined],
-  ])('are refused when the policy %s', async (_, decide) => {
-    const { registry, executor, written } = setUp();
-    const tools = toAISDKTools(registry, { executor, policy: { decide: decide as never } });
-    const call = { toolCallId: '1', messages: [] };
-    expect(await tools['math__add']!.needsApproval!({ a: 1 }, call)).toBe(false);
-    await expect(
-      Promise.resolve(tools['math__add']!.execute!({ a: 1 }, call)),
-    ).rejects.toMatchObject({ code: 'NOT_EXECUTABLE' });
-    expect(written).toEqual([]);
-  });
-
-  it('have no execute without an executor, and ask for approval by the policy alone', async () => {
+  it('tools without an executor have neither execute nor needsApproval', async () => {
     const { registry } = setUp();
     expect(
       Object.values(toAISDKTools(registry)).some(
         (tool) => 'execute' in tool || 'needsApproval' in tool,
       ),
     ).toBe(false);
-    const tools = toAISDKTools(registry, { policy: new SafetyPolicy({ registry }) });
-    const call = { toolCallId: '1', messages: [] };
-    expect(await tools['write']!.needsApproval!({ text: 'a' }, call)).toBe(true);
-    expect(await tools['math__add']!.needsApproval!({ a: 1 }, call)).toBe(false);
-    expect(tools['write']!.execute).toBeUndefined();
   });
 
-  it('tell the model what is wrong with its input, and do not run', async () => {
+  it("a call with wrong input doesn't run, and the model reads what is wrong", async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [
@@ -563,7 +418,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('leave the calls of manual tools to the caller', async () => {
+  it('manual calls are left to the caller', async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({ doGenerate: [calling(['1', 'person', {}])] });
     const { toolCalls, toolResults, content } = await generateText({
@@ -577,7 +432,7 @@ describe('tools in the AI SDK', () => {
     expect(content.map(({ type }) => type)).not.toContain('tool-approval-request');
   });
 
-  it('give failures and questions as errors, and of a halt its value', async () => {
+  it('failures and questions are errors, and a halt gives its value', async () => {
     const { tools } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [
@@ -593,7 +448,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it('hand the call id, the principal and the abort signal to the executor', async () => {
+  it('the executor gets the call id, the principal and the signal', async () => {
     const registry = new ToolMetadataRegistry();
     const seen: unknown[] = [];
     registry.register(
@@ -628,7 +483,7 @@ describe('tools in the AI SDK', () => {
     ).rejects.toSatisfy((error) => isToolError(error, 'ABORTED'));
   });
 
-  it('stream what a tool reports as preliminary results, when that is wanted', async () => {
+  it("with progress, a tool's reports come as preliminary results", async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
       defineTool({
@@ -667,57 +522,5 @@ describe('tools in the AI SDK', () => {
       [true, 'ready'],
       [false, 'ready'],
     ]);
-  });
-
-  it('end a stream of progress with the error of the call', async () => {
-    const { registry, executor } = setUp();
-    const tools = toAISDKTools(registry, { executor, progress: true });
-    const stream = tools['failing']!.execute!(
-      {},
-      { toolCallId: '1', messages: [] },
-    ) as AsyncIterable<unknown>;
-    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
-      message: 'no luck today',
-    });
-  });
-
-  it('show a selection at a level, and check the input against the whole schema', async () => {
-    const { registry, executor } = setUp();
-    const selection = selectTools(registry, { text: 'adds', include: ['math.add'] });
-    const tools = toAISDKTools(selection, { executor, level: 'stub' });
-    expect(tools['math__add']!.inputSchema.jsonSchema).toEqual({
-      type: 'object',
-      properties: { a: { type: 'number' } },
-      required: ['a'],
-    });
-    expect(
-      await tools['math__add']!.execute!({ a: 1, b: 2 }, { toolCallId: '1', messages: [] }),
-    ).toBe(3);
-  });
-
-  it('are fresh objects that a framework may change, and that have no prototype', () => {
-    const { registry } = setUp();
-    const [one, two] = [toAISDKTools(registry), toAISDKTools(registry)];
-    (one['write']!.inputSchema.jsonSchema as Record<string, unknown>)['type'] = 'changed';
-    expect(two['write']!.inputSchema.jsonSchema['type']).toBe('object');
-    expect(one['constructor']).toBeUndefined();
-    expect(one['write']!.inputSchema).toHaveProperty(['jsonSchema']);
-    expect(Object.getOwnPropertySymbols(jsonSchema({}))).toEqual(
-      Object.getOwnPropertySymbols(one['write']!.inputSchema),
-    );
-  });
-
-  it('are refused with every wrong option at once', () => {
-    const { registry } = setUp();
-    const wrong = {
-      executor: {},
-      policy: 1,
-      principal: 7,
-      levels: 'full',
-      progress: 'yes',
-    } as never;
-    expect(() => toAISDKTools(registry, wrong)).toThrow(
-      /executor: Expected[^]*policy: Expected[^]*levels/,
-    );
   });
 });

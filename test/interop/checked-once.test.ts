@@ -1,4 +1,3 @@
-import { type ModelMessage } from 'ai';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import {
@@ -9,7 +8,6 @@ import {
   ToolMetadataRegistry,
   type Policy,
 } from '../../src/index.js';
-import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { WAYS } from '../mcp/server-clients.js';
 
@@ -49,7 +47,7 @@ function counted() {
 }
 
 describe.each(WAYS)('a call of $way is checked and decided once', ({ open }) => {
-  it('when it needs no approval, and once more in the request that brings one', async () => {
+  it('a call is checked and judged once, and once more with its approval', async () => {
     const { registry, executor, taken } = counted();
     const server = createMcpServer(registry, { executor });
     onTestFinished(() => server.close());
@@ -63,52 +61,5 @@ describe.each(WAYS)('a call of $way is checked and decided once', ({ open }) => 
     expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
     await client.call('write', { text: 'hello' });
     expect(taken()).toEqual({ checks: 1, decisions: 1, bridge: 0, runs: 1 });
-  });
-});
-
-describe('what was checked for needsApproval', () => {
-  const options = (messages: ModelMessage[] = []) => ({ toolCallId: 'c1', messages });
-
-  it('is not used for other arguments, also when the same object was changed', async () => {
-    const { registry, executor } = counted();
-    const seen: unknown[] = [];
-    registry.register(
-      defineTool({
-        name: 'read',
-        description: 'Reads',
-        inputSchema: z.object({ text: z.string() }),
-        accessMode: AccessMode.READONLY,
-        execute: ({ text }) => seen.push(text),
-      }),
-      { replace: true },
-    );
-    const { read } = toAISDKTools(registry, { executor });
-    const given = { text: 'one' };
-    await read!.needsApproval!(given, options());
-    given.text = 'two';
-    await read!.execute!(given, options());
-    expect(seen).toEqual(['two']);
-  });
-
-  it('is not used when the tool was replaced meanwhile: the new one checks, decides and runs', async () => {
-    const { registry, executor, taken } = counted();
-    const { read } = toAISDKTools(registry, { executor });
-    const given = { text: 'one' };
-    await read!.needsApproval!(given, options());
-    taken();
-    registry.register(
-      defineTool({
-        name: 'read',
-        description: 'Reads numbers',
-        inputSchema: z.object({ text: z.number() }),
-        accessMode: AccessMode.READONLY,
-        execute: () => 1,
-      }),
-      { replace: true },
-    );
-    await expect(Promise.resolve(read!.execute!(given, options()))).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-    });
-    expect(taken().runs).toBe(0);
   });
 });

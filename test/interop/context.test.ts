@@ -239,7 +239,7 @@ const WAYS: readonly Way[] = [
 beforeAll(() => setTracingDisabled(true));
 
 describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
-  it("gets the program's database client as itself, and knows its call", async () => {
+  it("a tool gets the program's own objects and its call", async () => {
     const world = setUp();
     const app = appOf('ada');
     await call(world, 'find', { id: '1' }, app);
@@ -260,7 +260,7 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
     });
   });
 
-  it('does not take the principal, the conversation or the context from what the model writes', async () => {
+  it('nothing that the model writes becomes principal, conversation or context', async () => {
     const world = setUp();
     const app = appOf('ada');
     // The write is denied or pending everywhere: the events say for whom.
@@ -284,16 +284,7 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
 });
 
 describe('the context of a call', () => {
-  it('names the tool itself, also when it was called by an alias', async () => {
-    const { executor, seen } = setUp();
-    await executor.execute(
-      { id: '1', name: 'look_up', input: { id: '1' } },
-      { context: appOf('ada') },
-    );
-    expect(seen[0]!.toolName).toBe('find');
-  });
-
-  it('is not made of what LangGraph sets for itself: answers stay cached', async () => {
+  it("LangGraph's own keys don't become context", async () => {
     const { registry, executor } = setUp();
     let runs = 0;
     registry.register(
@@ -318,7 +309,7 @@ describe('the context of a call', () => {
     expect([await count.invoke({}, config), await count.invoke({}, config)]).toEqual([1, 1]);
   });
 
-  it('reaches tools of the AI SDK and LangChain that were imported', async () => {
+  it('imported tools get the context', async () => {
     const got: unknown[] = [];
     const app = appOf('ada');
     const registry = new ToolMetadataRegistry();
@@ -351,7 +342,7 @@ describe('the context of a call', () => {
 });
 
 describe('one set of tools for many users', () => {
-  it('asks of each call who makes it, by the context of the run', async () => {
+  it('caller decides for each call who makes it', async () => {
     const world = setUp();
     const asked: unknown[] = [];
     const options = {
@@ -379,17 +370,5 @@ describe('one set of tools for many users', () => {
       ['eve', 'k1'],
     ]);
     expect(new Set(asked)).toEqual(new Set(['ada', 'bob', 'eve']));
-  });
-
-  it('refuses a call whose caller is given under a misspelt name', async () => {
-    const world = setUp();
-    await agents(
-      world,
-      'find',
-      { id: '1' },
-      { caller: () => ({ principle: 'ada' }) },
-      { context: appOf('ada') },
-    );
-    expect(world.seen).toEqual([]);
   });
 });

@@ -96,10 +96,10 @@ describe('with the client of OpenAI', () => {
     ],
   });
 
-  it('the chat is asked with the tools, its calls are run, and it is told what became of them', async () => {
+  it('the chat API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const calls = [
-      toolCall('1', 'mcp__math__add', '{"a":2,"b":null}'),
+      toolCall('1', 'mcp__math__add', '{"a":2}'),
       toolCall('2', 'failing', ''),
       toolCall('3', 'constructor', '{}'),
       toolCall('4', 'failing', '{"a":'),
@@ -109,7 +109,7 @@ describe('with the client of OpenAI', () => {
       completion({ content: 'done' }),
     );
     const client = new OpenAI({ apiKey: 'none', fetch: fetch });
-    const tools = toOpenAITools(registry, { strict: true });
+    const tools = toOpenAITools(registry);
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'add' }];
     const first = await client.chat.completions.create({ model: 'm', messages, tools });
     const results = await run(tools.toCalls(first));
@@ -125,12 +125,10 @@ describe('with the client of OpenAI', () => {
       function: {
         name: 'mcp__math__add',
         description: 'Adds',
-        strict: true,
         parameters: {
           type: 'object',
-          properties: { a: { type: 'number' }, b: { type: ['number', 'null'] } },
-          required: ['a', 'b'],
-          additionalProperties: false,
+          properties: { a: { type: 'number' }, b: { type: 'number' } },
+          required: ['a'],
         },
       },
     });
@@ -145,7 +143,7 @@ describe('with the client of OpenAI', () => {
     ]);
   });
 
-  it('the responses interface likewise', async () => {
+  it('the responses API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const output = [
       { type: 'reasoning', id: 'r', summary: [] },
@@ -189,7 +187,7 @@ describe('with the client of OpenAI', () => {
 });
 
 describe('with the client of Anthropic', () => {
-  it('the model is asked with the tools, its calls are run, and it is told what became of them', async () => {
+  it('the API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const content = [
       { type: 'text', text: 'Let me see' },
@@ -259,7 +257,7 @@ describe('with the client of Anthropic', () => {
     });
   });
 
-  it('nothing is deferred unless asked, and critical tools never with true', () => {
+  it('tools are deferred only on request, and critical tools never with true', () => {
     const { registry } = setUp();
     registry.register(
       definitionOf({
@@ -286,7 +284,7 @@ describe('with the client of Anthropic', () => {
 });
 
 describe('with the client of Google', () => {
-  it('the model is asked with the tools, its calls are run, and it is told what became of them', async () => {
+  it('the API gets the tools and the results, and its calls run', async () => {
     const { registry, run } = setUp();
     const parts = [
       { functionCall: { name: 'mcp__math__add', args: { a: 2 } } },
@@ -369,7 +367,7 @@ describe('with the client of Google', () => {
 });
 
 describe('the types of an export', () => {
-  it('are those of the packages', () => {
+  it("export types fit the packages' types", () => {
     expectTypeOf(toOpenAITools([])).toExtend<OpenAI.ChatCompletionTool[]>();
     expectTypeOf(toOpenAITools([], { api: 'responses' })).toExtend<OpenAI.Responses.Tool[]>();
     expectTypeOf(toAnthropicTools([])).toExtend<Anthropic.ToolUnion[]>();

@@ -44,17 +44,13 @@ const catalogues: readonly { readonly title: string; readonly tools: readonly To
 ];
 
 describe.each(catalogues)('$title', ({ tools }) => {
-  it('keep the limits of OpenAI, strict or not', () => {
-    for (const strict of [false, true]) {
-      const exported = toOpenAITools(tools, { strict });
-      expect(exported.length).toBeLessThanOrEqual(128);
-      for (const { function: each } of exported) {
-        expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-        expect(each.description.length).toBeLessThanOrEqual(1_024);
-        expect(each.parameters['type']).toBe('object');
-        for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', 'enum'])
-          expect(each.parameters).not.toHaveProperty([keyword]);
-      }
+  it("exports keep OpenAI's limits", () => {
+    for (const { function: each } of toOpenAITools(tools)) {
+      expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+      expect(each.description.length).toBeLessThanOrEqual(1_024);
+      expect(each.parameters['type']).toBe('object');
+      for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', 'enum'])
+        expect(each.parameters).not.toHaveProperty([keyword]);
     }
   });
 
@@ -75,7 +71,7 @@ describe.each(catalogues)('$title', ({ tools }) => {
     }
   });
 
-  it('are a list in their own order, from which every name leads back', () => {
+  it('every exported name leads back to its tool', () => {
     const names = tools.map(({ name }) => name);
     for (const exported of [toOpenAITools(tools), toAnthropicTools(tools)])
       expect(
@@ -86,18 +82,6 @@ describe.each(catalogues)('$title', ({ tools }) => {
     const gemini = toGeminiTools(tools);
     expect(gemini.functionDeclarations.map(({ name }) => gemini.nameOf(name))).toEqual(names);
   });
-
-  it('get shorter with every level', () => {
-    const [full, compact, stub] = (['full', 'compact', 'stub'] as const).map((level) =>
-      bytes(tools, { level }).map(({ length }) => length),
-    );
-    full!.forEach((length, target) =>
-      expect(
-        length > compact![target]! && compact![target]! > stub![target]!,
-        `${length} ${compact![target]} ${stub![target]}`,
-      ).toBe(true),
-    );
-  });
 });
 
 describe('an export', () => {
@@ -107,7 +91,7 @@ describe('an export', () => {
     named('files.write', { compact: true, summary: 'Writes' }),
   ]);
 
-  it('has equal bytes for equal input, from a registry, its entries and their definitions', () => {
+  it('equal tools export as equal bytes', () => {
     const entries = [...registry];
     for (const input of [
       registry,
@@ -118,7 +102,7 @@ describe('an export', () => {
       expect(bytes(input)).toEqual(bytes(registry));
   });
 
-  it('shows every tool of a selection as it was chosen, and otherwise tools declared compact as stubs', () => {
+  it("a selection's levels are kept, and compact tools are stubs", () => {
     const selection = selectTools(registry, { text: 'read', include: ['files.write'] });
     const shown = selection.tools.map(({ rendered }) => rendered.description);
     expect(toMcpTools(selection).map(({ description }) => description)).toEqual(shown);
@@ -132,7 +116,7 @@ describe('an export', () => {
     );
   });
 
-  it('is a list without anything else in its JSON, also under the name tools', () => {
+  it("an export's JSON is only its list", () => {
     for (const convert of Object.values(targets)) {
       const exported = convert(registry) as unknown as unknown[] & { tools: unknown[] };
       expect([Array.isArray(exported), exported.tools === exported, Object.keys(exported)]).toEqual(
@@ -141,7 +125,7 @@ describe('an export', () => {
     }
   });
 
-  it('can be changed without harm to the tools and to the next export', () => {
+  it('changing an export changes nothing else', () => {
     const before = bytes(registry);
     const [openai] = toOpenAITools(registry);
     (openai!.function.parameters['properties'] as Record<string, unknown>)['text'] = null;
@@ -155,7 +139,7 @@ describe('an export', () => {
     expect(bytes(registry)).toEqual(before);
   });
 
-  it('cuts a description that OpenAI would refuse, and no character in two', () => {
+  it('a description too long for OpenAI is cut between characters', () => {
     const tool = named('long', { description: `${'x'.repeat(1_022)}😀 and more` });
     expect(toOpenAITools([tool])[0]!.function.description).toBe(`${'x'.repeat(1_022)}…`);
     expect(toOpenAITools([tool], { maxDescription: Infinity })[0]!.function.description).toBe(
@@ -163,28 +147,14 @@ describe('an export', () => {
     );
   });
 
-  it('gives lists that say nothing of their items an empty schema for them, without which OpenAI refuses them', () => {
+  it('a list schema without items gets empty items for OpenAI', () => {
     const tool = withInput({ type: 'object', properties: { list: { type: 'array' } } });
     expect(toOpenAITools([tool])[0]!.function.parameters['properties']).toEqual({
       list: { type: 'array', items: {} },
     });
   });
 
-  it('stays open in strict mode where a stub hides parameters', () => {
-    const tool = withInput({
-      type: 'object',
-      properties: { a: { type: 'string' }, b: { type: 'string' } },
-      required: ['a'],
-    });
-    expect(toOpenAITools([tool], { strict: true, level: 'stub' })[0]!.function).not.toHaveProperty(
-      'strict',
-    );
-    expect(toOpenAITools([tool], { strict: true, level: 'compact' })[0]!.function.strict).toBe(
-      true,
-    );
-  });
-
-  it('tells MCP clients the output schema of objects, the title and the axes', () => {
+  it('MCP tools have output schema, title and axes', () => {
     const output = { type: 'object', properties: { sum: { type: 'number' } } };
     const [one, other] = toMcpTools([
       named('one', { outputSchema: output, metadata: { title: 'One' }, accessMode: 'readonly' }),
@@ -199,7 +169,7 @@ describe('an export', () => {
     expect(other).not.toHaveProperty('outputSchema');
   });
 
-  it('refuses what is no tool, two tools of one name, and wrong options, all at once', () => {
+  it('non-tools, double names and wrong options are refused', () => {
     expect(refusal(() => toOpenAITools(7 as never)).code).toBe('INVALID_ARGUMENT');
     expect(refusal(() => toOpenAITools([{}] as never)).code).toBe('NOT_A_TOOL');
     expect(refusal(() => toMcpTools([named('same'), named('same')])).code).toBe('DUPLICATE_TOOL');

@@ -3,7 +3,6 @@ import { FakeStreamingChatModel } from '@langchain/core/utils/testing';
 import { ToolMessage } from '@langchain/core/messages';
 import {
   DynamicStructuredTool,
-  DynamicTool,
   isStructuredTool,
   tool,
   type StructuredToolInterface,
@@ -93,7 +92,7 @@ async function setUp(options: Partial<Parameters<typeof toLangChainTools>[1]> = 
 }
 
 describe('tools in LangChain', () => {
-  it('are structured tools, to the types too, that models can be given', async () => {
+  it('LangChain takes the tools as structured tools', async () => {
     const { tools } = await setUp();
     const structured: StructuredToolInterface[] = tools;
     expect(
@@ -114,7 +113,7 @@ describe('tools in LangChain', () => {
     });
   });
 
-  it('know the inputs and outputs of a list of definitions', async () => {
+  it('a list of definitions keeps its types', async () => {
     const add = defineTool({
       name: 'add',
       description: 'Adds',
@@ -134,7 +133,7 @@ describe('tools in LangChain', () => {
     await expect(tool.invoke({ a: '2' })).rejects.toThrow();
   });
 
-  it('give their result when invoked with arguments, and a message when invoked with a call', async () => {
+  it('a tool invoked with arguments gives its result, and with a call a message', async () => {
     const { named, call } = await setUp();
     expect(await named('math__add').invoke({ a: 2, b: 3 })).toBe(5);
     expect(await call('math__add', { a: 2 })).toMatchObject({
@@ -146,14 +145,14 @@ describe('tools in LangChain', () => {
     });
   });
 
-  it('give failures as messages with the status error, or throw them', async () => {
+  it('failures are error messages, or thrown', async () => {
     const { named, call } = await setUp();
     expect(await call('failing', {})).toMatchObject({ content: 'no luck today', status: 'error' });
     await expect(named('failing').invoke({})).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
     expect(await call('person', {})).toMatchObject({ status: 'error' });
   });
 
-  it('do not run without the approval that the policy asks for, and run with it', async () => {
+  it('a call runs only with the approval that the policy asks for', async () => {
     const refused = await setUp();
     expect(await refused.call('write', { text: 'a' })).toMatchObject({
       status: 'error',
@@ -172,22 +171,14 @@ describe('tools in LangChain', () => {
     expect(asked).toEqual(['write', 'c1', { text: 'a' }]);
   });
 
-  it('give results that look like messages or parts of one as what they are: data', async () => {
-    const { call } = await setUp();
-    expect((await call('parts', {})).content).toBe('[{"type":"image_url","image_url":"x"}]');
-    const direct = await call('direct', {});
-    expect(direct).toBeInstanceOf(ToolMessage);
-    expect(direct.content).toBe('{"lc_direct_tool_output":true,"content":"x"}');
-  });
-
-  it('say what is wrong with an input', async () => {
+  it('a wrong input is named', async () => {
     const { call } = await setUp();
     await expect(call('math__add', { a: 'two' })).rejects.toThrow(
       /did not match expected schema[^]*type/,
     );
   });
 
-  it('tell progress as tool events', async () => {
+  it('progress comes as tool events', async () => {
     const { call } = await setUp();
     const events: unknown[] = [];
     const handler = BaseCallbackHandler.fromMethods({
@@ -197,39 +188,12 @@ describe('tools in LangChain', () => {
     expect(events).toEqual([{ done: 1 }]);
   });
 
-  it('stop with the signal of the run', async () => {
+  it("a call stops with the run's signal", async () => {
     const { call } = await setUp();
     await expect(call('slow', {}, { signal: AbortSignal.abort() })).rejects.toThrow();
   });
 
-  it('take at a shortened level also the parameters that are not shown', async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'add',
-        description: 'Adds',
-        inputSchema: {
-          type: 'object',
-          properties: { a: { type: 'number' }, b: { type: 'number' } },
-          required: ['a'],
-          additionalProperties: false,
-        },
-        ...open,
-        execute: ({ a, b }: { a: number; b: number }) => a + b,
-      }),
-    );
-    const [stub] = await toLangChainTools(registry, {
-      executor: new ToolExecutor({ registry }),
-      level: 'stub',
-    });
-    expect(stub!.schema['properties']).toEqual({ a: { type: 'number' } });
-    expect(await stub!.invoke({ a: 1, b: 2 })).toBe(3);
-    expect(
-      await stub!.invoke({ type: 'tool_call', id: 'x', name: 'add', args: { a: 1, c: 2 } }),
-    ).toMatchObject({ status: 'error', content: expect.stringContaining('c') });
-  });
-
-  it('need an executor', async () => {
+  it('an export to LangChain needs an executor', async () => {
     await expect(toLangChainTools([], {} as never)).rejects.toThrow(
       /executor: Expected a ToolExecutor/,
     );
@@ -278,7 +242,7 @@ describe('tools of LangChain', () => {
     });
   });
 
-  it('are not taken for harmless when they say nothing, and only tightened by annotations', async () => {
+  it("LangChain tools that declare nothing aren't taken for harmless", async () => {
     const made = (metadata: Record<string, unknown>) =>
       tool(() => 1, {
         name: 't',
@@ -296,29 +260,7 @@ describe('tools of LangChain', () => {
     expect(entryOf(trusted!).accessMode).toBe('readonly');
   });
 
-  it('leave the patterns of their JSON Schemas to LangChain, unless they are trusted', async () => {
-    const schema = {
-      type: 'object',
-      properties: { text: { type: 'string', pattern: '^a$' } },
-      required: ['text'],
-    } as const;
-    const same = tool(({ text }: { text: string }) => text, {
-      name: 'same',
-      description: 'Same',
-      schema: schema as typeof schema & z.ZodObject,
-    });
-    const check = async (trusted: boolean, text: unknown) =>
-      executorOf(await fromLangChainTools([same], { trusted, overrides: { same: open } })).decide({
-        id: '1',
-        name: 'same',
-        input: { text },
-      });
-    expect(await check(false, 'b')).not.toHaveProperty('refused');
-    expect(await check(false, 1)).toHaveProperty('refused');
-    expect(await check(true, 'b')).toHaveProperty('refused');
-  });
-
-  it('parse their input themselves, once', async () => {
+  it('LangChain tools parse their input once', async () => {
     const long = tool(({ text }) => text, {
       name: 'long',
       description: 'Length',
@@ -333,22 +275,7 @@ describe('tools of LangChain', () => {
     ).toMatchObject({ value: 4 });
   });
 
-  it('of one text take it as input', async () => {
-    const echo = new DynamicTool({
-      name: 'echo',
-      description: 'Echo',
-      func: async (text) => `you said ${text}`,
-    });
-    const [definition] = await fromLangChainTools([echo], { overrides: { echo: open } });
-    expect(entryOf(definition!).inputJsonSchema).toMatchObject({
-      properties: { input: { type: 'string' } },
-    });
-    expect(
-      await executorOf([definition!]).execute({ id: '1', name: 'echo', input: { input: 'hi' } }),
-    ).toMatchObject({ value: 'you said hi' });
-  });
-
-  it('tell their events as progress', async () => {
+  it('events of LangChain tools become progress', async () => {
     const count = new DynamicStructuredTool({
       name: 'count',
       description: 'Counts',
@@ -371,7 +298,7 @@ describe('tools of LangChain', () => {
     ).toEqual([1, 2]);
   });
 
-  it('halt the run when they answer directly, fail with an error message, and refuse commands', async () => {
+  it('direct answers halt, error messages fail, and commands are refused', async () => {
     const schema = z.object({});
     const tools = [
       tool(() => 7, { name: 'direct', description: 'Direct', schema, returnDirect: true }),
@@ -414,9 +341,9 @@ describe('tools of LangChain', () => {
     });
   });
 
-  it('are refused, all at once, when only a provider can run them', async () => {
+  it('tools that only a provider can run are refused together', async () => {
     const tools = [{ type: 'web_search' }, { name: 'odd', schema: 7, invoke: () => 1 }] as never[];
     await expect(fromLangChainTools(tools)).rejects.toThrow(/its provider runs[^]*odd/);
-    await expect(fromLangChainTools(7 as never)).rejects.toThrow(/list of tools/);
+    await expect(fromLangChainTools(7 as never)).rejects.toThrow(/list of LangChain tools/);
   });
 });

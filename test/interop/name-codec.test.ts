@@ -21,7 +21,7 @@ describe.each([
   ['OpenAI and Anthropic', FUNCTION_NAME_RULE, /^[A-Za-z0-9_-]{1,64}$/],
   ['Gemini', GEMINI_NAME_RULE, /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/],
 ])('names for %s', (_, rule, allowed) => {
-  it('are allowed, different, and lead back, whatever the names are', () => {
+  it('encoded names are allowed and unique, and lead back', () => {
     fc.assert(
       fc.property(names, (list) => {
         const codec = createNameCodec(list, rule);
@@ -33,7 +33,7 @@ describe.each([
     );
   });
 
-  it('stay as they are where they are allowed', () => {
+  it('allowed names stay as they are', () => {
     fc.assert(
       fc.property(names, (list) => {
         const codec = createNameCodec(list, rule);
@@ -42,7 +42,7 @@ describe.each([
     );
   });
 
-  it('do not depend on the order or on repetitions', () => {
+  it("encoding doesn't depend on order or repetitions", () => {
     fc.assert(
       fc.property(names, names, (list, more) => {
         const there = createNameCodec([...list, ...more], rule);
@@ -54,7 +54,7 @@ describe.each([
 });
 
 describe('a name codec', () => {
-  it('keeps encoded names readable', () => {
+  it('encoded names stay readable', () => {
     const codec = createNameCodec(['mcp.github.get_issue', 'read_file'], FUNCTION_NAME_RULE);
     expect([codec.encode('mcp.github.get_issue'), codec.encode('read_file')]).toEqual([
       'mcp__github__get_issue',
@@ -62,7 +62,7 @@ describe('a name codec', () => {
     ]);
   });
 
-  it('gives a digest to both names that would be the same, and to the one that would take the name of another', () => {
+  it('colliding names get a digest', () => {
     const both = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE);
     expect(both.encode('a__b')).toBe('a__b');
     expect(both.encode('a.b')).toMatch(/^a__b_[0-9a-f]{8}$/);
@@ -71,32 +71,9 @@ describe('a name codec', () => {
     expect(pair.encode('a__b.c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
   });
 
-  it('finds another digest when a tool was named like the first one', () => {
-    const wanted = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE).encode('a.b')!;
-    const codec = createNameCodec(['a.b', 'a__b', wanted], FUNCTION_NAME_RULE);
-    expect(codec.encode(wanted)).toBe(wanted);
-    expect(codec.decode(codec.encode('a.b')!)).toBe('a.b');
-    expect(codec.encode('a.b')).not.toBe(wanted);
-  });
-
-  it('encodes a name alike in every export in which it collides with none', () => {
-    const few = createNameCodec(['mcp.files.read'], FUNCTION_NAME_RULE);
-    const many = createNameCodec(
-      ['mcp.files.read', 'mcp.files.write', 'read', 'x'.repeat(128)],
-      FUNCTION_NAME_RULE,
-    );
-    expect(many.encode('mcp.files.read')).toBe(few.encode('mcp.files.read'));
-  });
-
-  it('keeps reserved names free', () => {
+  it('reserved names stay free', () => {
     const codec = createNameCodec(['search'], FUNCTION_NAME_RULE, ['search']);
     expect(codec.encode('search')).toMatch(/^search_[0-9a-f]{8}$/);
     expect(codec.decode('search')).toBeUndefined();
-  });
-
-  it('knows only the names that were given to it', () => {
-    const codec = createNameCodec(['read'], FUNCTION_NAME_RULE);
-    for (const name of ['constructor', '__proto__', 'toString', 'READ', ''])
-      expect([codec.encode(name), codec.decode(name)]).toEqual([undefined, undefined]);
   });
 });

@@ -114,7 +114,7 @@ function setUp() {
 describe('tools in @openai/agents', () => {
   beforeAll(() => setTracingDisabled(true));
 
-  it('run in a turn, and give failures, wrong inputs and what merely looks like an image as text', async () => {
+  it('calls run in a turn, and failures are text', async () => {
     const { agentWith, runner } = setUp();
     const model = scripted(
       [
@@ -139,7 +139,7 @@ describe('tools in @openai/agents', () => {
     });
   });
 
-  it('interrupt the run where the policy asks for an approval, and run after it, also from a stored state', async () => {
+  it('a call interrupts the run for approval, and runs after it, even from a stored state', async () => {
     const { agentWith, runner, written } = setUp();
     const model = scripted([call('w1', 'write', { text: 'hello' })], said('written'));
     const agent = agentWith(model);
@@ -153,7 +153,7 @@ describe('tools in @openai/agents', () => {
     expect(results(model)).toEqual([['w1', 'null']]);
   });
 
-  it('do not run after a no', async () => {
+  it("a denied call doesn't run", async () => {
     const { agentWith, runner, written } = setUp();
     const agent = agentWith(scripted([call('w1', 'write', { text: 'hello' })], said('well then')));
     const { state, interruptions } = await runner.run(agent, 'please');
@@ -162,42 +162,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual([]);
   });
 
-  it('ask no user about a call whose input is refused', async () => {
-    const { registry, executor } = setUp();
-    const context = { isToolApproved: () => undefined };
-    for (const policy of [undefined, new SafetyPolicy({ registry })]) {
-      const [, write] = toOpenAIAgentsTools(registry, { executor, ...(policy && { policy }) });
-      expect(await write!.needsApproval(context, { text: 7 }, '1')).toBe(false);
-      expect(await write!.invoke(context, '{"text":7}', { toolCall: { callId: '1' } })).toContain(
-        'text: Expected a string',
-      );
-    }
-  });
-
-  it('do not run for a runner that does not wait', async () => {
-    const { registry, executor, written } = setUp();
-    const [, write] = toOpenAIAgentsTools(registry, { executor });
-    expect(
-      await write!.invoke({ isToolApproved: () => undefined }, '{"text":"a"}', {
-        toolCall: { callId: '1' },
-      }),
-    ).toContain('write was not run yet: this call needs approval');
-    expect(written).toEqual([]);
-  });
-
-  it('say of arguments that are no JSON what they should be', async () => {
-    const { registry, executor } = setUp();
-    const [add] = toOpenAIAgentsTools(registry, { executor });
-    const context = { isToolApproved: () => undefined };
-    expect(await add!.invoke(context, '{"a":', { toolCall: { callId: '1' } })).toContain(
-      'Expected an object of named parameters',
-    );
-    expect(await add!.invoke(context, '', { toolCall: { callId: '2' } })).toContain(
-      'a: Expected a value (it is required), got none',
-    );
-  });
-
-  it('tell the model what the policy denies', async () => {
+  it('the model reads what the policy denies', async () => {
     const { registry, executor, agentWith, runner, written } = setUp();
     const policy = new SafetyPolicy({
       registry,
@@ -212,7 +177,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual([]);
   });
 
-  it('run once for an approval, however often the run is resumed', async () => {
+  it('an approved call runs once, however often the run is resumed', async () => {
     const { registry, executor, written } = setUp();
     const [write] = toOpenAIAgentsTools([registry.require('write')], { executor });
     const approved = { isToolApproved: () => true };
@@ -248,12 +213,12 @@ describe('tools in @openai/agents', () => {
       expect(written).toEqual([]);
       expect(results(model)).toContainEqual([
         'w1',
-        expect.stringContaining('got calls with different inputs'),
+        expect.stringContaining('calls with different inputs'),
       ]);
     },
   );
 
-  it('do not run another input under an id that was approved before', async () => {
+  it("an approval isn't used for another input with the same id", async () => {
     const { agentWith, runner, written } = setUp();
     const model = scripted(
       [call('w1', 'write', { text: 'hello' })],
@@ -267,7 +232,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual(['hello']);
   });
 
-  it('run each call of a tool whose calls were all approved at once', async () => {
+  it('alwaysApprove runs every call of the tool', async () => {
     const { agentWith, runner, written } = setUp();
     const agent = agentWith(
       scripted(
@@ -282,7 +247,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual(['hello', 'goodbye']);
   });
 
-  it('run an approved call in another process only when both share the store in which it was asked about', async () => {
+  it('another process runs an approved call only if both share the store', async () => {
     for (const shared of [true, false]) {
       const { registry, agentWith, runner, written } = setUp();
       const store = new MemoryStateStore();
@@ -304,7 +269,7 @@ describe('tools in @openai/agents', () => {
   });
 
   it.each(['saved', 'nothing'] as const)(
-    'run no approved call again after their store came back with %s of it',
+    "an approved call doesn't run again after its store came back with %s of it",
     async (kept) => {
       const { registry, agentWith, runner, written } = setUp();
       const store = new RestartingStore(new ManualClock());

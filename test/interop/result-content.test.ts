@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import {
   Agent,
   Runner,
@@ -16,7 +14,6 @@ import { chat, scriptedModel, Session } from '../../src/chat.js';
 import {
   defineTool,
   file,
-  halt,
   image,
   ok,
   resourceLink,
@@ -33,9 +30,8 @@ import {
   toOpenAIAgentsTools,
   toOpenAITools,
 } from '../../src/interop.js';
-import { createMcpServer, discoverMcpTools } from '../../src/mcp.js';
+import { createMcpServer } from '../../src/mcp.js';
 import { WAYS } from '../mcp/server-clients.js';
-import { official } from '../mcp/servers/start.js';
 
 /** A screenshot of 700 kB, with a text for the model, a PDF, a link, and a part for users alone. */
 const BYTES = new Uint8Array(700_000).fill(7);
@@ -72,7 +68,7 @@ const LINK = '[link to page, https://example.org/page]';
 beforeAll(() => setTracingDisabled(true));
 
 describe('a screenshot with a text, a file and a link', () => {
-  it('reaches the responses API of OpenAI as image and file, and the chat API, which takes text alone, in words', async () => {
+  it("a result with parts reaches OpenAI's responses API as image and file, and its chat API in words", async () => {
     const { registry, executor } = setUp();
     const outcome = await executor.execute(call);
     expect(toOpenAITools(registry, { api: 'responses' }).toMessages([outcome])[0]!.output).toEqual([
@@ -86,7 +82,7 @@ describe('a screenshot with a text, a file and a link', () => {
     );
   });
 
-  it('reaches Anthropic as image and document, and Gemini as parts of the function response', async () => {
+  it('a result with parts reaches Anthropic as image and document, and Gemini as response parts', async () => {
     const { registry, executor } = setUp();
     const outcome = await executor.execute(call);
     expect(toAnthropicTools(registry).toMessages([outcome])[0]!.content[0]).toEqual({
@@ -110,7 +106,7 @@ describe('a screenshot with a text, a file and a link', () => {
     expect(functionResponse.response['output']).toMatch(/^The page, 1024 wide\n/);
   });
 
-  it('reaches the model of the AI SDK as content, and the program as the value', async () => {
+  it("a result with parts reaches the AI SDK's model as content, and the program as its value", async () => {
     const usage = {
       inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
       outputTokens: { total: 1, text: 1, reasoning: 0 },
@@ -153,7 +149,7 @@ describe('a screenshot with a text, a file and a link', () => {
     });
   });
 
-  it('reaches LangChain as content blocks with the value as artifact, and OpenAI Agents as structured output', async () => {
+  it('a result with parts reaches LangChain as content blocks and OpenAI Agents as structured output', async () => {
     const { registry, executor } = setUp();
     const [tool] = await toLangChainTools(registry, { executor });
     const message = (await tool!.invoke({
@@ -219,7 +215,7 @@ describe('a screenshot with a text, a file and a link', () => {
     });
   });
 
-  it('reaches the model of a chat as content, and a stored session keeps it', async () => {
+  it('a result with parts reaches the model of a chat, and a stored session keeps it', async () => {
     const { executor } = setUp();
     const script = () => scriptedModel([{ calls: [call] }, 'done']);
     const { messages } = await chat({ model: script(), executor, prompt: 'a screenshot please' });
@@ -244,7 +240,7 @@ describe('a screenshot with a text, a file and a link', () => {
     ).toMatchObject(expected);
   });
 
-  it('reaches an MCP client as content blocks, with the reader of each part', async () => {
+  it('a result with parts reaches an MCP client as content blocks', async () => {
     const { registry, executor } = setUp();
     const server = createMcpServer(registry, { executor });
     onTestFinished(() => server.close());
@@ -262,65 +258,6 @@ describe('a screenshot with a text, a file and a link', () => {
         { type: 'text', text: 'saved under ~/shots', annotations: { audience: ['user'] } },
       ],
     });
-  });
-});
-
-describe('the content of a result that ends the run', () => {
-  it('reaches model services, the model of a chat, and an MCP client with the parts for users', async () => {
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'shot',
-        description: 'Takes a screenshot',
-        inputSchema: { type: 'object', properties: {} },
-        accessMode: 'readonly',
-        execute: () =>
-          halt(
-            'seen enough',
-            ok(
-              { width: 2 },
-              {
-                content: [
-                  image(new Uint8Array(3), 'image/png'),
-                  text('for users', { audience: ['user'] }),
-                ],
-              },
-            ),
-          ),
-      }),
-    );
-    const executor = new ToolExecutor({ registry });
-    const words = { type: 'input_text', text: '{"width":2}' };
-    expect(
-      toOpenAITools(registry, { api: 'responses' }).toMessages([await executor.execute(call)])[0]!
-        .output,
-    ).toEqual([
-      words,
-      { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' },
-    ]);
-    const { messages } = await chat({
-      model: scriptedModel([{ calls: [call] }, 'done']),
-      executor,
-      prompt: 'a screenshot please',
-    });
-    expect(messages[2]!.content[0]).toMatchObject({
-      output: {
-        type: 'content',
-        value: [
-          { text: '{"width":2}' },
-          { type: 'image-data', data: 'AAAA', mediaType: 'image/png' },
-        ],
-      },
-    });
-    const server = createMcpServer(registry, { executor });
-    onTestFinished(() => server.close());
-    const client = await WAYS[0]!.open(server);
-    expect((await client.call('shot')).content).toMatchObject([
-      { type: 'text', text: '{"width":2}' },
-      { type: 'image', data: 'AAAA' },
-      { type: 'text', text: 'for users', annotations: { audience: ['user'] } },
-      { type: 'text', text: 'The tool asks to end here: seen enough' },
-    ]);
   });
 });
 
@@ -384,7 +321,7 @@ describe('a part that a model service does not take', () => {
       file(bytes, 'application/zip', { name: 'a.zip' }),
       '[file a.zip: application/zip, 3 bytes]',
     ],
-  ])('is told in words, with others that it takes as they are: %s', async (_, part, words) => {
+  ])("a part that a service can't take is described in words: %s", async (_, part, words) => {
     const alone = await exported(part);
     const told = `${words} ${NOTE}`;
     expect(alone).toMatchObject({
@@ -413,7 +350,7 @@ describe('a part that a model service does not take', () => {
     });
   });
 
-  it('is an image where a file holds one, and to Gemini words where it has an address alone', async () => {
+  it('a file with an image is an image, and to Gemini words if it has only an address', async () => {
     const { openai } = await exported(file(bytes, 'image/PNG; q=1', { name: 'a.png' }));
     expect(openai).toEqual([
       { type: 'input_image', image_url: 'data:image/png;base64,AQID', detail: 'auto' },
@@ -425,7 +362,7 @@ describe('a part that a model service does not take', () => {
 });
 
 describe('a tool set of the AI SDK that several users share', () => {
-  it('shows each model the content of its own call, also where two calls have the same id and value', async () => {
+  it('each model sees the content of its own call, even with equal ids and values', async () => {
     const registry = new ToolMetadataRegistry();
     const shots: Record<string, ContentPart> = {
       ada: image(new Uint8Array([1]), 'image/png'),
@@ -475,78 +412,5 @@ describe('a tool set of the AI SDK that several users share', () => {
     const again = {};
     const [first] = [await run('ada', again), await run('bob', again)];
     expect(shot!.toModelOutput!(first)).toEqual({ type: 'json', value: null });
-  });
-
-  it('keeps no result longer than the call that it belongs to', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'shot',
-        description: 'Takes a screenshot',
-        inputSchema: { type: 'object', properties: {} },
-        accessMode: 'readonly',
-        execute: () => ok(null, { content: [image(new Uint8Array(2 ** 22), 'image/png')] }),
-      }),
-    );
-    const { shot } = toAISDKTools(registry, { executor: new ToolExecutor({ registry }) });
-    const heap = () => (collect(), process.memoryUsage().heapUsed / 2 ** 20);
-    const before = heap();
-    for (let at = 0; at < 30; at += 1)
-      await shot!.execute!({}, { toolCallId: `c${at}`, messages: [] });
-    await new Promise(setImmediate);
-    expect(heap() - before).toBeLessThan(60); // The results of all calls are 160 MiB of base64.
-  });
-
-  it('gives content by the value where the SDK gives no input, once', async () => {
-    const { registry, executor } = setUp();
-    const { shot } = toAISDKTools(registry, { executor });
-    const output = await shot!.execute!({}, { toolCallId: 'c1', messages: [] });
-    expect(shot!.toModelOutput!({ toolCallId: 'c2', output })).toMatchObject({ type: 'json' });
-    expect(shot!.toModelOutput!({ toolCallId: 'c1', output: { width: 1_024 } })).toMatchObject({
-      type: 'json',
-    });
-    expect(shot!.toModelOutput!({ toolCallId: 'c1', output })).toMatchObject({ type: 'content' });
-    expect(shot!.toModelOutput!({ toolCallId: 'c1', output })).toMatchObject({ type: 'json' });
-  });
-});
-
-describe('content of another MCP server', () => {
-  it('goes through a gateway as it came', async () => {
-    const { definitions, discovery } = await discoverMcpTools({
-      mcpServers: { everything: official('everything') },
-    });
-    onTestFinished(() => discovery.close());
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(definitions);
-    const server = createMcpServer(registry, {
-      policy: {
-        decide: () => ({ verdict: 'allow', reason: 'a test', rule: 'all', danger: 'low' }),
-      },
-    });
-    onTestFinished(() => server.close());
-    const client = await WAYS[0]!.open(server);
-    const shown = await client.call('mcp.everything.get-tiny-image');
-    expect(shown.content).toMatchObject([
-      { type: 'text', text: expect.stringMatching(/^Here's the image/) },
-      { type: 'image', mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) },
-      { type: 'text' },
-    ]);
-    const structured = await client.call('mcp.everything.get-structured-content', {
-      location: 'New York',
-    });
-    expect([structured.structuredContent, structured.content.length]).toMatchObject([
-      { conditions: 'Cloudy' },
-      1,
-    ]);
-    const annotated = await client.call('mcp.everything.get-annotated-message', {
-      messageType: 'error',
-      includeImage: true,
-    });
-    expect(annotated.content).toMatchObject([
-      { type: 'text', annotations: { audience: ['user', 'assistant'] } },
-      { type: 'image', annotations: { audience: ['user'] } },
-    ]);
   });
 });

@@ -41,7 +41,7 @@ const annotations = fc.oneof(
 );
 
 describe('the hints of a tool', () => {
-  it('are always all four', () => {
+  it('a tool always has all four hints', () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -117,11 +117,11 @@ describe('the hints of a tool', () => {
       { sideEffects: 'system' },
       { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     ],
-  ])('follow from its axes: %s', (_, options, hints) => {
+  ])('hints follow from axes: %s', (_, options, hints) => {
     expect(hintsOf(options)).toEqual(hints);
   });
 
-  it('come with the title that metadata carries, if it is a text', () => {
+  it("the title comes from metadata if it's text", () => {
     expect(hintsOf({ metadata: { title: 'Read a file' } }).title).toBe('Read a file');
     for (const title of [1, '', ' ', {}])
       expect(hintsOf({ metadata: { title } })).not.toHaveProperty('title');
@@ -129,7 +129,7 @@ describe('the hints of a tool', () => {
 });
 
 describe('the hints of a server that is not trusted', () => {
-  it('never loosen anything, whatever they are', () => {
+  it('hints of an untrusted server never loosen anything', () => {
     fc.assert(
       fc.property(annotations, (given) => {
         const entry = foreign(given, false);
@@ -149,7 +149,7 @@ describe('the hints of a server that is not trusted', () => {
     );
   });
 
-  it('say that a tool writes or destroys', () => {
+  it('hints of an untrusted server can say that a tool writes or destroys', () => {
     expect(axesFromAnnotations({ readOnlyHint: false }, { trusted: false })).toEqual({
       accessMode: 'mixed',
     });
@@ -160,7 +160,7 @@ describe('the hints of a server that is not trusted', () => {
 });
 
 describe('the hints of a trusted server', () => {
-  it('make a tool that only reads one that needs no approval', () => {
+  it('a trusted read-only hint removes the approval', () => {
     const entry = foreign({ readOnlyHint: true }, true);
     expect(entry).toMatchObject({
       accessMode: 'readonly',
@@ -171,15 +171,7 @@ describe('the hints of a trusted server', () => {
     expect(requiresApproval(entry)).toBe(false);
   });
 
-  it('count as the stricter where they contradict each other', () => {
-    expect(foreign({ readOnlyHint: true, destructiveHint: true }, true)).toMatchObject({
-      accessMode: 'mixed',
-      dangerLevel: 'high',
-      requiresConsent: true,
-    });
-  });
-
-  it('come back the same, or more careful', () => {
+  it('trusted hints survive a round trip, or become stricter', () => {
     fc.assert(
       fc.property(annotations, (given) => {
         const back = annotationsOf(foreign(given, true));
@@ -196,16 +188,5 @@ describe('the hints of a trusted server', () => {
       }),
       { numRuns: propertyRuns(500) },
     );
-  });
-
-  it('are lost in no combination but openWorldHint: false and contradictions', () => {
-    for (const readOnlyHint of [true, false]) {
-      for (const destructiveHint of readOnlyHint ? [false] : [true, false]) {
-        for (const idempotentHint of readOnlyHint ? [true] : [true, false]) {
-          const given = { readOnlyHint, destructiveHint, idempotentHint, openWorldHint: true };
-          expect(annotationsOf(foreign(given, true))).toEqual(given);
-        }
-      }
-    }
   });
 });

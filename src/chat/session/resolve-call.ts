@@ -1,5 +1,5 @@
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, invalidArgument } from '../../core/issues.js';
+import { invalidArgument } from '../../core/issues.js';
 import {
   canonicalJson,
   describeValue,
@@ -9,12 +9,7 @@ import {
 } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { answerIssues } from '../../execution/read-result.js';
-import type {
-  PendingApproval,
-  PendingManualCall,
-  PendingQuestion,
-  GrantScope,
-} from '../../safety/calls.js';
+import type { GrantScope, Pending, PendingManualCall } from '../../safety/calls.js';
 import { checkScope } from '../../safety/grants.js';
 import { failureText, plainValue, unansweredText } from '../../safety/read-outcome.js';
 import { isToolResult } from '../../tool/outcome.js';
@@ -22,315 +17,256 @@ import { readAnswer } from '../../tool/question.js';
 import {
   closeTurn,
   pendingOf,
-  positionOf,
   withCall,
   type CallProgress,
   type CallRecord,
-  type ChatState,
 } from '../chat-state.js';
-import { deniedOutput, encodeAnswer, encodeValue, errorOutput } from '../encode-output.js';
+import { deniedOutput, encodeResult, errorOutput } from '../encode-output.js';
 import { cloneMessage, type ToolOutput } from '../thread.js';
-import { withChat, type SessionData } from './session-data.js';
+import { revised, type SessionData } from './session-data.js';
 
-/** A decision of a user or program about a pending call. */
+/** A decision of a user or a program about a pending call. */
 export type CallDecision =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'answer'; readonly answer: string | readonly string[]; readonly now: number }
   | {
       readonly kind: 'approve';
-      readonly edited?: { readonly input: unknown };
-      readonly grant?: GrantScope;
+      readonly input?: unknown;
+      readonly grant?: GrantScope | undefined;
       readonly pendingId?: string | undefined;
     }
   | { readonly kind: 'deny'; readonly reason?: string | undefined };
 
-/** The data after a decision; `applied` is false when it changed nothing: the same decision twice. */
+/** The data after a decision. `applied` is false if the decision was on record already. */
 export interface Resolved {
   readonly data: SessionData;
   readonly applied: boolean;
 }
 
-/** The effect of a decision: what the model reads, or the arguments with which the tool runs. */
-type Effect =
-  | { readonly output: ToolOutput }
-  | { readonly input: Json | undefined; readonly grant?: GrantScope };
+/** A decision that was read: the facts that tell it from others, and the progress of a call after it. */
+interface Effect {
+  readonly facts: unknown;
+  /** @param pending what the call waits for; `undefined` if nobody knows its outcome, or if it hasn't started. */
+  readonly progressAfter: (call: CallRecord, pending: Pending | undefined) => CallProgress;
+}
 
 /**
- * Puts a decision about one call on record; a turn whose last call it settles joins the thread.
+ * Records a decision about one call. If it settles the last call of a turn, the turn joins the thread.
  *
  * @throws ToolError `UNKNOWN_CALL` for a call that was never pending, `ALREADY_RESOLVED` for another decision than the one on
- * record, `INVALID_APPROVAL` for an approval of something else than what is pending, `INVALID_INPUT` for a decision that the call
- * does not wait for; nothing is changed then.
+ * record, `INVALID_APPROVAL` for an approval of something else than what is pending, `INVALID_INPUT` for a decision that
+ * doesn't fit. Nothing changes then.
  */
 export function resolveCall(data: SessionData, callId: string, decision: CallDecision): Resolved {
   if (typeof callId !== 'string') throw invalidArgument('the id of a call as text', callId);
-  const effect = effectOf(decision);
-  const digest = digestOf(effect);
-  const call = findCall(data, callId);
+  const { facts, progressAfter } = effectOf(decision);
+  const digest = digestOf(facts);
+  const call = callOf(data, callId);
+  const { progress } = call ?? {};
   const before = data.resolutions.find((each) => each.callId === callId);
-  if (before?.digest === digest && call?.progress.state !== 'waiting')
-    return { data, applied: false };
-  if (call === undefined || !isOpen(call.progress, decision)) {
-    if (before === undefined) throw unknownCall(data, callId, 'a pending call');
+  if (before?.digest === digest && progress?.state !== 'waiting') return { data, applied: false };
+  // A call that hasn't started can be denied: a run that was given up left it.
+  const isOpen =
+    progress?.state === 'waiting' ||
+    progress?.state === 'started' ||
+    (progress?.state === 'not_started' && decision.kind === 'deny');
+  if (call === undefined || !isOpen) {
+    if (before === undefined) throw unknownCall(data, callId);
     throw new ToolError(
       'ALREADY_RESOLVED',
-      expectedGot(
-        `the decision on record about the call ${describeValue(callId)}`,
-        'another',
-        'What was decided first stays.',
-      ),
+      `There is another decision about the call ${describeValue(callId)} already, and the first one counts.`,
       { details: { callId } },
     );
   }
-  return resolved(data, withCall(data.chat, callId, progressAfter(call, decision, effect)), [
-    { callId, digest },
-  ]);
+  const pending = progress?.state === 'waiting' ? progress.pending : undefined;
+  return resolved(data, [{ callId, progress: progressAfter(call, pending), digest }]);
 }
 
-/** Settles the questions whose time is over: the model reads that the user did not answer. Other calls stay as they are. */
+/** Settles the questions whose time is over. The model reads that the user did not answer. */
 export function expireQuestions(data: SessionData, now: number): Resolved {
-  const expired = (data.chat.openTurn?.calls ?? []).filter(
-    ({ progress }) =>
-      progress.state === 'waiting' &&
-      progress.pending.kind === 'question' &&
-      (progress.pending.expiresAt ?? Infinity) <= now,
-  );
-  if (expired.length === 0) return { data, applied: false };
-  const settled = expired.map((call) => ({
-    call,
-    output: errorOutput(unansweredText(call.toolName)),
-  }));
-  const chat = settled.reduce(
-    (before, { call, output }) => withCall(before, call.callId, settledWith(call, output)),
-    data.chat,
-  );
-  return resolved(
-    data,
-    chat,
-    settled.map(({ call: { callId }, output }) => ({ callId, digest: digestOf(output) })),
-  );
+  const changes = (data.openTurn?.calls ?? []).flatMap((call): Change[] => {
+    const { callId, toolName, progress } = call;
+    if (progress.state !== 'waiting' || progress.pending.kind !== 'question') return [];
+    if ((progress.pending.expiresAt ?? Infinity) > now) return [];
+    const output = errorOutput(unansweredText(toolName));
+    return [{ callId, progress: settledWith(call, output), digest: digestOf(output) }];
+  });
+  return changes.length === 0 ? { data, applied: false } : resolved(data, changes);
 }
 
-function resolved(data: SessionData, chat: ChatState, added: SessionData['resolutions']): Resolved {
-  const kept = data.resolutions.filter(
-    ({ callId }) => !added.some((each) => each.callId === callId),
-  );
-  const resolutions = Object.freeze([...kept, ...added.map((each) => Object.freeze(each))]);
-  return {
-    data: Object.freeze({ ...withChat(data, closeTurn(chat)), resolutions }),
-    applied: true,
-  };
+interface Change {
+  readonly callId: string;
+  readonly progress: CallProgress;
+  readonly digest: string;
+}
+
+function resolved(data: SessionData, changes: readonly Change[]): Resolved {
+  let next = data;
+  for (const { callId, progress, digest } of changes) {
+    const others = next.resolutions.filter((each) => each.callId !== callId);
+    const resolutions = [...others, { callId, digest }];
+    next = { ...withCall(next, callId, progress), resolutions };
+  }
+  return { data: revised(closeTurn(next)), applied: true };
 }
 
 /** Lets a call run again of which nobody knows whether it ran. @throws ToolError `UNKNOWN_CALL`. */
 export function rerunCall(data: SessionData, callId: string): Resolved {
-  const call = findCall(data, callId);
-  if (call?.progress.state === 'not_started') return { data, applied: false };
-  if (call?.progress.state !== 'started')
-    throw unknownCall(data, callId, 'a call whose outcome is not known');
-  const { input, startedAt } = call.progress;
-  return {
-    data: withChat(
-      data,
-      withCall(data.chat, callId, {
-        state: 'not_started',
-        rerunOf: startedAt,
-        ...(input !== undefined && { input }),
-      }),
-    ),
-    applied: true,
-  };
+  const { progress } = callOf(data, callId) ?? {};
+  if (progress?.state === 'not_started') return { data, applied: false };
+  if (progress?.state !== 'started') throw unknownCall(data, callId);
+  const { startedAt: rerunOf, ...rest } = progress;
+  const next = withCall(data, callId, { ...rest, state: 'not_started', rerunOf });
+  return { data: revised(next), applied: true };
 }
 
-function findCall({ chat }: SessionData, callId: string): CallRecord | undefined {
-  return chat.openTurn?.calls[positionOf(chat.openTurn, callId)];
+function callOf({ openTurn }: SessionData, callId: string): CallRecord | undefined {
+  return openTurn?.calls.find((call) => call.callId === callId);
 }
 
-function unknownCall({ chat }: SessionData, callId: string, what: string): ToolError {
-  const ids = pendingOf(chat).map((each) => each.callId);
+function unknownCall(data: SessionData, callId: string): ToolError {
+  const ids = pendingOf(data).map((each) => each.callId);
+  const more = ids.length > 10 ? ` and ${ids.length - 10} more` : '';
   const known =
-    ids.length === 0
-      ? 'No call is pending.'
-      : `Pending are ${ids.slice(0, 10).join(', ')}${ids.length > 10 ? ` and ${ids.length - 10} more` : ''}.`;
+    ids.length === 0 ? 'No call is pending.' : `Pending are ${ids.slice(0, 10).join(', ')}${more}.`;
   return new ToolError(
     'UNKNOWN_CALL',
-    expectedGot(`the id of ${what}`, describeValue(callId), known),
+    `Expected the id of a pending call, got ${describeValue(callId)}. ${known}`,
     { details: { callId } },
   );
 }
 
-/** Returns true for a call about which this can be decided. Calls that have not begun can be denied, too: a run left them when it was given up. */
-function isOpen({ state }: CallProgress, { kind }: CallDecision): boolean {
-  return state === 'waiting' || state === 'started' || (state === 'not_started' && kind === 'deny');
-}
-
 function effectOf(decision: CallDecision): Effect {
   switch (decision.kind) {
-    case 'result':
-      return { output: outputOf(decision.result) };
-    case 'answer':
-      if (![decision.answer].flat().every((each) => typeof each === 'string'))
-        throw invalidInput(
-          'the answer as text, or as a list of texts',
-          describeValue(decision.answer),
-        );
-      return { output: encodeValue(decision.answer) };
-    case 'deny':
-      if (decision.reason !== undefined && typeof decision.reason !== 'string')
-        throw invalidInput('the reason as text', describeValue(decision.reason));
-      return { output: deniedOutput(decision.reason ?? 'the user denied this call') };
-    case 'approve':
-      return {
-        input:
-          decision.edited &&
-          cloneMessage(decision.edited.input as Json, 'the arguments', 'INVALID_INPUT'),
-        ...(decision.grant !== undefined && { grant: checkScope(decision.grant) }),
+    case 'result': {
+      const output = outputOf(decision.result);
+      const progressAfter: Effect['progressAfter'] = (call, pending) => {
+        if (pending?.kind === 'manual') assertPromised(pending, decision.result);
+        else if (pending !== undefined) throw unfit(pending, decision);
+        return settledWith(call, output);
       };
-  }
-}
-
-function outputOf(result: unknown): ToolOutput {
-  if (isToolResult(result)) {
-    if (result.status === 'error') return errorOutput(failureText(result.message, result.details));
-    if (result.status !== 'ok')
-      throw invalidInput(
-        'a value, ok(value) or fail(message) as the result of a call',
-        result.status,
+      return { facts: { output }, progressAfter };
+    }
+    case 'answer':
+      return answerEffect(decision);
+    case 'approve':
+      return approvalEffect(decision);
+    case 'deny': {
+      const { reason } = decision;
+      if (reason !== undefined && typeof reason !== 'string')
+        throw invalidInput(`Expected the reason as text, got ${describeValue(reason)}.`);
+      const denied = deniedOutput(reason ?? 'the user denied this call');
+      const unknown = errorOutput(
+        `Whether the call had its effect is not known; the user decided not to run it again${reason === undefined ? '' : `: ${reason}`}`,
       );
-    return encodeGiven(result);
+      return {
+        facts: { output: denied },
+        progressAfter: ({ progress }) => ({
+          state: 'settled',
+          // The model must not read that nothing was done.
+          output: progress.state === 'started' ? unknown : denied,
+        }),
+      };
+    }
   }
-  return encodeGiven({ value: result });
 }
 
-function encodeGiven(answer: Parameters<typeof encodeAnswer>[0]): ToolOutput {
+function answerEffect(decision: Extract<CallDecision, { kind: 'answer' }>): Effect {
+  const { answer, now } = decision;
+  if (![answer].flat().every((each) => typeof each === 'string'))
+    throw invalidInput(
+      `Expected the answer as text or a list of texts, got ${describeValue(answer)}.`,
+    );
+  const progressAfter: Effect['progressAfter'] = (call, pending) => {
+    if (pending?.kind !== 'question') throw unfit(pending, decision);
+    const { callId, options = [], expiresAt = Infinity } = pending;
+    if (expiresAt <= now)
+      throw new ToolError(
+        'TIMEOUT',
+        'The time for an answer to this question is over. continue(engine) continues without it.',
+        { details: { callId } },
+      );
+    const read = readAnswer(pending, answer);
+    if (!read.ok) throw invalidInput(read.message, { callId, options });
+    return settledWith(call, encodeResult(read));
+  };
+  return { facts: { answer }, progressAfter };
+}
+
+function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): Effect {
+  const { input: edited, grant: scope, pendingId } = decision;
+  const own = edited === undefined ? undefined : clonedInput(edited);
+  const grant = scope && { grant: checkScope(scope) };
+  const progressAfter: Effect['progressAfter'] = (call, pending) => {
+    if (pending?.kind !== 'approval') throw unfit(pending, decision);
+    if (pendingId !== undefined && pendingId !== pending.id)
+      throw new ToolError(
+        'INVALID_APPROVAL',
+        'This approval is of something that was pending before. Show the user what is pending now, and ask again.',
+        { details: { callId: call.callId, pendingId: pending.id } },
+      );
+    // The approval is of what the user saw, or changed. These need not be the model's arguments any more.
+    const input = own === undefined ? pending.input : own;
+    const isEdited = canonicalJson(input) !== canonicalJson(call.input);
+    return { state: 'approved', pending, ...(isEdited && { input }), ...grant };
+  };
+  return { facts: { input: own ?? null, isEdited: own !== undefined, ...grant }, progressAfter };
+}
+
+function clonedInput(input: unknown): Json {
+  return cloneMessage(input as Json, 'the arguments', 'INVALID_INPUT');
+}
+
+function outputOf(given: unknown): ToolOutput {
+  const result = isToolResult(given) ? given : ({ status: 'ok', value: given } as const);
+  if (result.status === 'error') return errorOutput(failureText(result.message, result.details));
+  if (result.status !== 'ok')
+    throw invalidInput(
+      `Expected a value, ok(value) or fail(message) as the result of a call, got ${result.status}.`,
+    );
   try {
-    return encodeAnswer(answer);
+    return encodeResult(result);
   } catch (error) {
-    throw invalidInput('plain data as the result of a call', publicMessage(error));
+    throw invalidInput(`Expected plain data as the result of a call, got ${publicMessage(error)}.`);
   }
 }
 
-/** The kind of decision that each kind of pending call takes. */
+/** The decisions that each kind of pending call takes. */
 const TAKES = {
   approval: 'an approval or a denial (approve, deny)',
-  question: 'an answer to the question of the call (answer)',
-  manual: 'the result of the call (submitToolResult)',
-  uncertain: 'the result of the call (submitToolResult), or that it runs again (rerun)',
+  question: 'an answer (answer)',
+  manual: 'a result (submitToolResult)',
+  uncertain: 'a result (submitToolResult), or the decision to run it again (rerun)',
 };
 
-function progressAfter(call: CallRecord, decision: CallDecision, effect: Effect): CallProgress {
-  const { callId, progress } = call;
-  const pending = progress.state === 'waiting' ? progress.pending : undefined;
-  if (decision.kind === 'approve' && pending?.kind === 'approval' && 'input' in effect)
-    return approved(call, pending, effect, decision.pendingId);
-  if (decision.kind === 'deny' && 'output' in effect)
-    return {
-      state: 'settled',
-      output: progress.state === 'started' ? notRunAgain(decision.reason) : effect.output,
-    };
-  if (decision.kind === 'answer' && pending?.kind === 'question')
-    return settledWith(call, answered(pending, decision));
-  if (
-    decision.kind === 'result' &&
-    (pending === undefined || pending.kind === 'manual') &&
-    'output' in effect
-  ) {
-    if (pending !== undefined) assertPromised(pending, decision.result);
-    return settledWith(call, effect.output);
-  }
+function unfit(pending: Pending | undefined, { kind }: CallDecision): ToolError {
   const waitsFor = pending?.kind ?? 'uncertain';
-  throw invalidInput(TAKES[waitsFor], `a decision of the kind ${decision.kind}`, {
-    callId,
+  return invalidInput(`This call waits for ${TAKES[waitsFor]}, got a decision of kind ${kind}.`, {
+    ...(pending && { callId: pending.callId }),
     waitsFor,
   });
 }
 
-/** @throws ToolError `INVALID_INPUT` for a result that is not what the tool's output schema promises. */
+/** Throws `INVALID_INPUT` for a result that doesn't fit the tool's output schema. */
 function assertPromised({ callId, outputSchema }: PendingManualCall, given: unknown): void {
-  let result = given;
-  for (; isToolResult(result); result = result.value) if (result.status !== 'ok') return;
-  const issues = isPlainObject(outputSchema)
-    ? answerIssues(outputSchema, plainValue(result).data)
-    : [];
+  const result = isToolResult(given) ? given : { status: 'ok', value: given };
+  if (result.status !== 'ok' || !isPlainObject(outputSchema)) return;
+  const issues = answerIssues(outputSchema, plainValue(result.value).data);
   if (issues.length > 0)
-    throw invalidInput(
-      'a result that is what the output schema of the tool promises',
-      `another: ${issues[0]!.message}`,
-      { callId, issues },
-    );
+    throw invalidInput(`The result doesn't fit the tool's output schema: ${issues[0]!.message}`, {
+      callId,
+      issues,
+    });
 }
 
-/** Returns the progress of a call that was settled from outside; it was run with other arguments than the model's where the user had changed them. */
+/** Returns the progress of a call that was settled from outside, with the arguments that the user had changed. */
 function settledWith({ input, progress }: CallRecord, output: ToolOutput): CallProgress {
-  const ranWith =
-    progress.state === 'waiting'
-      ? progress.pending.input
-      : progress.state === 'started'
-        ? progress.input
-        : undefined;
-  return ranWith === undefined || canonicalJson(ranWith) === canonicalJson(input)
-    ? { state: 'settled', output }
-    : { state: 'settled', output, input: ranWith };
+  const { input: ranWith = input } =
+    progress.state === 'waiting' ? progress.pending : (progress as { readonly input?: Json });
+  const isEdited = canonicalJson(ranWith) !== canonicalJson(input);
+  return { state: 'settled', output, ...(isEdited && { input: ranWith }) };
 }
 
-/** The model must not read that nothing was done. */
-function notRunAgain(reason: string | undefined): ToolOutput {
-  return errorOutput(
-    `Whether the call had its effect is not known; the user decided not to run it again${reason === undefined ? '' : `: ${reason}`}`,
-  );
-}
-
-/** Returns the progress of an approved call. The approval is of the arguments that the user was shown, or changed; they need not be the model's any more. */
-function approved(
-  call: CallRecord,
-  pending: PendingApproval,
-  { input: edited, grant }: Extract<Effect, { readonly input: unknown }>,
-  pendingId: string | undefined,
-): CallProgress {
-  if (pendingId !== undefined && pendingId !== pending.id)
-    throw new ToolError(
-      'INVALID_APPROVAL',
-      expectedGot(
-        'an approval of what is pending now',
-        'one of something that was pending before',
-        'Show the user what is pending, and ask again.',
-      ),
-      { details: { callId: call.callId, pendingId: pending.id } },
-    );
-  const input = edited === undefined ? pending.input : edited;
-  return {
-    state: 'approved',
-    pending,
-    ...(canonicalJson(input) !== canonicalJson(call.input) && { input }),
-    ...(grant !== undefined && { grant }),
-  };
-}
-
-function answered(
-  question: PendingQuestion,
-  { answer: given, now }: Extract<CallDecision, { kind: 'answer' }>,
-): ToolOutput {
-  const { callId, options = [], expiresAt = Infinity } = question;
-  if (expiresAt <= now)
-    throw new ToolError(
-      'TIMEOUT',
-      expectedGot(
-        'an answer in the time of the question',
-        'one later',
-        'continue(engine) goes on without it.',
-      ),
-      { details: { callId } },
-    );
-  const answer = readAnswer(question, given);
-  if (!answer.ok)
-    throw new ToolError('INVALID_INPUT', answer.message, { details: { callId, options } });
-  return encodeValue(answer.value);
-}
-
-function invalidInput(
-  expected: string,
-  got: string,
-  details: Readonly<Record<string, unknown>> = {},
-): ToolError {
-  return new ToolError('INVALID_INPUT', expectedGot(expected, got), { details });
+function invalidInput(message: string, details: Readonly<Record<string, unknown>> = {}): ToolError {
+  return new ToolError('INVALID_INPUT', message, { details });
 }

@@ -1,27 +1,25 @@
 import { z } from 'zod';
 import { randomUUID, sha256Of } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { checkOptions, withMethods } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { isRestarted } from '../../state/state-arguments.js';
 import type { StateStore } from '../../state/state-store.js';
 import {
-  assertId,
   newSessionData,
   withDecisionsAskedAgain,
   type NewSession,
   type SessionData,
 } from './session-data.js';
 import { keptSession, type Keep, type Session } from './session.js';
-import { assertSigned, key, readSnapshot, signed, writeSnapshot } from './snapshot.js';
+import { assertSigned, key, readSnapshot, refused, signed, writeSnapshot } from './snapshot.js';
 
 type SessionStoreOptions = {
-  /** The store that keeps the sessions, the same for all processes that run them. */
+  /** The store that keeps the sessions; the same for all processes that run them. */
   readonly store: StateStore;
-  /** The lifetime of a session after its last change, in milliseconds. @default for good */
+  /** The lifetime of a session after its last change, in milliseconds. @default forever */
   readonly ttlMs?: number;
-  /** A key of at least 32 bytes: a session that was changed in the store by anything else is refused. @default sessions are not signed */
+  /** A key of at least 32 bytes. A session that anything else changed in the store is refused. @default sessions aren't signed */
   readonly key?: Uint8Array;
 };
 
@@ -31,35 +29,34 @@ const sessionStoreOptions = z.strictObject({
   ttlMs: z.number().int().min(1).optional(),
 });
 
-/** Characters of a message or call that its head holds itself; longer ones have a key of their own. */
-const INLINE = 400;
-/** The milliseconds that a part can still be read after the last head that names it. */
+/** A part of at most this many characters stays in the head. Longer parts have keys of their own. */
+const INLINE = 512;
+/** The time for which a part can still be read after the last head that names it, in milliseconds. */
 const LEAD_MS = 60_000;
 
-/** Messages, calls and lists of tools: frozen, so that the same object is the same data, and is written once. */
-type Part = object;
-/** The name of a part in the store: 64 random bits, and the first 128 bits of the SHA-256 of its text, as hexadecimal digits. */
+/** The name of a part: 64 random bits, and the first 128 bits of the SHA-256 of its text, in hexadecimal. */
 type Reference = string;
 
 /** A session as it was kept or read last. */
 interface Kept {
-  /** The text under the session's key: what is kept next replaces exactly this. */
+  /** The text under the session's key. The next head replaces exactly this text. */
   readonly head: string;
-  /** The store's identity when the session was read: what is written now is bound to it. */
+  /** The store's identity when the session was read. Writes are bound to it. */
   readonly identity: string;
-  readonly parts: ReadonlyMap<Part, Reference>;
-  /** The time by the store's clock when the lifetimes of all parts began. */
+  /** The parts that have keys of their own. They are frozen, so the same object is the same data and is written once. */
+  readonly parts: ReadonlyMap<unknown, Reference>;
+  /** The time when the lifetimes of all parts began, by the store's clock. */
   readonly renewedAt: number;
 }
 
 /**
- * A store of sessions that processes share: each change is kept before the next begins, and of two processes that go on with the same
- * session one wins.
+ * A store of sessions that processes share. Each change is kept before the next one begins, and if two processes continue
+ * the same session, one of them wins.
  *
- * A session is a small head, replaced by compare-and-set, and parts that are written once: its messages and calls. No part may
- * be larger than 1 MiB. Decisions about a session are kept when it goes on, or by `save`. A session that was running when its
- * process ended opens as it was kept last: calls that had begun are uncertain. After a restart of the store, which may have
- * brought back an older state, calls that were approved or not begun need a decision again.
+ * A session is a small head, replaced by compare-and-set, and parts that are written once: its messages and calls. A part is
+ * at most 1 MiB. Decisions are kept when the session continues, or by `save`. If a process ends in the middle of a run, the
+ * session opens as it was kept last, and calls that had started are uncertain. After a restart of the store, which may have
+ * brought back an older state, calls that were approved or not started need a decision again.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -78,161 +75,153 @@ export class SessionStore {
 
   /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
   constructor(options: SessionStoreOptions) {
-    const { store, ttlMs, key } = checkOptions(
-      sessionStoreOptions,
-      options,
-      'options of a store of sessions',
-    );
-    this.#store = store;
-    this.#ttlMs = ttlMs;
-    // A copy of the key: the caller may wipe or reuse its own.
-    this.#key = key && Uint8Array.from(key);
+    const checked = checkOptions(sessionStoreOptions, options, 'options of a store of sessions');
+    this.#store = checked.store;
+    this.#ttlMs = checked.ttlMs;
+    this.#key = checked.key;
   }
 
-  /** Returns a new session that is kept from its first run on. @throws ToolError `INVALID_ARGUMENT` as `Session.create` does. */
+  /** Returns a new session, which is kept from its first run on. @throws ToolError `INVALID_ARGUMENT` as `Session.create` does. */
   create(options: NewSession = {}): Session {
     return keptSession(newSessionData(options), this.#keepAfter(undefined));
   }
 
   /** Opens a session as it was kept last; `undefined` for an unknown id. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
   async open(id: string): Promise<Session | undefined> {
-    assertId(id);
     for (let before: string | undefined; ;) {
-      // Before anything is read: what is written later is refused if the store restarts in between.
+      // Asked first: if the store restarts in between, later writes are refused.
       const { identity, time } = await this.#store.now();
       const head = await this.#store.get(headKey(id));
       if (head === undefined) return undefined;
       const read = await this.#read(id, head);
       if (read !== undefined) {
-        const { data, parts, identity: kept } = read;
-        return keptSession(
-          kept === identity ? data : asDecidedElsewhere(data, kept, identity, time),
-          this.#keepAfter({ head, identity, parts, renewedAt: -Infinity }),
-        );
+        const data =
+          read.identity === identity
+            ? read.data
+            : afterRestart(read.data, read.identity, identity, time);
+        const kept = { head, identity, parts: read.parts, renewedAt: -Infinity };
+        return keptSession(data, this.#keepAfter(kept));
       }
-      // A part goes when another process has kept the session since: then the head is another one, too.
-      if (head === before) throw refused('all parts of the session', 'a head that names others');
+      // A part may be gone because another process has kept the session since. Then the head has changed, too.
+      if (head === before) throw refused(`Parts of it are missing. ${DELETE_IT}`);
       before = head;
     }
   }
 
-  /** Forgets a session; a run of it that is under way ends with `STALE_SESSION`. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Deletes a session. A run that is under way ends with `STALE_SESSION`. @throws ToolError `STATE_UNAVAILABLE`. */
   async delete(id: string): Promise<void> {
-    assertId(id);
     for (;;) {
       const head = await this.#store.get(headKey(id));
       if (head === undefined) return;
       if (!(await this.#store.compareAndSet(headKey(id), head, undefined))) continue;
+      const parts = await partsIn(parsed(head));
       return this.#drop(
         id,
-        partsIn(parsed(head)).filter((part) => typeof part === 'string'),
+        parts.filter((part) => typeof part === 'string'),
       );
     }
   }
 
-  /** Returns what keeps the next state of a session. @throws ToolError `STALE_SESSION` when another process kept it since. */
+  /** Returns what keeps the next state of a session. */
   #keepAfter(before: Kept | undefined): Keep {
     return async (data) => {
+      const { id, rev } = data;
+      const stale = (why: string, more = {}) =>
+        new ToolError('STALE_SESSION', `The session ${id} ${why}.`, {
+          details: { id, rev, ...more },
+        });
+      let kept: Kept | undefined;
       try {
-        const kept = await this.#keep(data, before);
-        if (kept !== undefined) return this.#keepAfter(kept);
+        kept = await this.#write(data, before);
       } catch (error) {
         if (!isRestarted(error)) throw error;
         throw stale(
-          data,
-          'it was read',
-          'a store that restarted since',
-          'Open it again: calls that were approved and not run need approval again.',
-          'restarted',
+          'was read before its store restarted. Open it again: approved calls that have not run need approval again',
+          { reason: 'restarted' },
         );
       }
-      throw before === undefined
-        ? stale(data, 'it is new to the store', 'one of this id', 'Open it, or take another id.')
-        : stale(
-            data,
-            'it was read',
-            'one that was changed or deleted since',
-            'Open it again, and decide again.',
-          );
+      if (kept !== undefined) return this.#keepAfter(kept);
+      throw stale(
+        before === undefined
+          ? 'exists already. Open it, or take another id'
+          : 'was changed or deleted since it was read. Open it again, and decide again',
+      );
     };
   }
 
-  /** Writes the parts that are new, and then the head. @returns `undefined` when the head is another one by now. */
-  async #keep(data: SessionData, before: Kept | undefined): Promise<Kept | undefined> {
+  /** Writes the new parts, then the head. @returns `undefined` if another process replaced the head. */
+  async #write(data: SessionData, before: Kept | undefined): Promise<Kept | undefined> {
     const { id } = data;
     const ttlMs = this.#ttlMs;
     const now = before === undefined || ttlMs !== undefined ? await this.#store.now() : undefined;
     const identity = before?.identity ?? now!.identity;
-    const parts = new Map<Part, Reference>();
-    const written: Reference[] = [];
-    const write = async (key: string, from: string | undefined, text: string, lives: number) =>
+    const set = (key: string, from: string | undefined, text: string, lives: number) =>
       this.#store
         .compareAndSet(key, from, text, { identity, ...(ttlMs && { ttlMs: lives * ttlMs }) })
-        .catch(explained);
-    const packed = await mapParts(writeSnapshot(data), async (part) => {
-      const known = before?.parts.get(part as Part);
-      const text = known === undefined ? JSON.stringify(part) : '';
-      if (known === undefined && text.length <= INLINE) return part;
-      const reference = known ?? `${randomUUID().replaceAll('-', '').slice(16)}${digestIn(text)}`;
-      parts.set(part as Part, reference);
-      if (known !== undefined) return known;
-      written.push(reference);
-      await write(partKey(id, reference), undefined, text, 2);
+        .catch(tooLarge);
+    const parts = new Map<unknown, Reference>();
+    const written: Reference[] = [];
+    const packed = await mapParts({ ...writeSnapshot(data) }, async (part) => {
+      let reference = before?.parts.get(part);
+      if (reference === undefined) {
+        const text = JSON.stringify(part);
+        if (text.length <= INLINE) return part;
+        reference = `${randomUUID().replaceAll('-', '').slice(16)}${digestIn(text)}`;
+        written.push(reference);
+        await set(partKey(id, reference), undefined, text, 2);
+      }
+      parts.set(part, reference);
       return reference;
     });
-    // Parts live twice as long as a head, and begin again after one life: so they outlive every head that names them.
-    const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
-    if (isOld)
-      await Promise.all(
-        [...parts.values()].map((each) => this.#store.expire(partKey(id, each), 2 * ttlMs)),
-      );
-    const head = JSON.stringify(signed({ ...packed, identity }, this.#key));
-    if (!(await write(headKey(id), before?.head, head, 1))) {
-      await this.#drop(id, written);
-      return undefined;
-    }
     const named = new Set(parts.values());
-    await this.#drop(
-      id,
-      [...(before?.parts.values() ?? [])].filter((each) => !named.has(each)),
-    );
+    // Parts live twice as long as a head and are renewed after one life, so they outlive every head that names them.
+    const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
+    if (isOld) await this.#expire(id, named, 2 * ttlMs);
+    const head = JSON.stringify(signed({ ...packed, identity }, this.#key));
+    const isKept = await set(headKey(id), before?.head, head, 1);
+    const unnamed = [...(before?.parts.values() ?? [])].filter((each) => !named.has(each));
+    await this.#drop(id, isKept ? unnamed : written);
+    if (!isKept) return undefined;
     const renewedAt = before === undefined || isOld ? (now?.time ?? 0) : before.renewedAt;
-    return Object.freeze({ head, identity, parts, renewedAt });
+    return { head, identity, parts, renewedAt };
   }
 
-  /** Lets parts go that no head names any more; a process that reads them at the moment can read on. Nothing depends on it. */
-  async #drop(id: string, references: readonly Reference[]): Promise<void> {
+  /** Drops parts that no head names any more. A process that is reading them has a minute for it. Nothing depends on this. */
+  async #drop(id: string, references: Iterable<Reference>): Promise<void> {
+    await this.#expire(id, references, LEAD_MS).catch(() => undefined);
+  }
+
+  async #expire(id: string, references: Iterable<Reference>, ttlMs: number): Promise<void> {
     await Promise.all(
-      references.map((each) => this.#store.expire(partKey(id, each), LEAD_MS)),
-    ).catch(() => undefined);
+      Array.from(references, (each) => this.#store.expire(partKey(id, each), ttlMs)),
+    );
   }
 
-  /** @returns `undefined` when a part is gone. @throws ToolError `INVALID_SNAPSHOT` for a head or part that was changed. */
-  async #read(
-    id: string,
-    head: string,
-  ): Promise<(Pick<Kept, 'identity' | 'parts'> & { readonly data: SessionData }) | undefined> {
+  /** @returns `undefined` if a part is gone. @throws ToolError `INVALID_SNAPSHOT` for a head or a part that was changed. */
+  async #read(id: string, head: string) {
     const { identity, ...packed } = assertSigned(parsed(head), this.#key);
     let isWhole = true;
     const snapshot = await mapParts(packed, async (part) => {
       if (typeof part !== 'string') return part;
       const text = await this.#store.get(partKey(id, part));
-      if (text === undefined) isWhole = false;
-      else if (digestIn(text) !== part.slice(16))
-        throw refused('the parts that the head names', 'others');
+      isWhole &&= text !== undefined;
+      if (text !== undefined && digestIn(text) !== part.slice(16))
+        throw refused(`A part of it was changed. ${DELETE_IT}`);
       return parsed(text ?? '');
     });
     if (!isWhole) return undefined;
     const data = readSnapshot(snapshot);
     if (data.id !== id || typeof identity !== 'string')
-      throw refused(`the session ${id}`, 'another under its key');
-    const references = partsIn(packed);
-    const parts = partsIn({ ...data.chat }).flatMap((part, at): [Part, Reference][] =>
-      typeof references[at] === 'string' ? [[part as Part, references[at]]] : [],
-    );
-    return { data, identity, parts: new Map(parts) };
+      throw refused(`Another session is under its key. ${DELETE_IT}`);
+    const references = await partsIn(packed);
+    const parts = new Map<unknown, Reference>();
+    for (const [at, part] of (await partsIn({ ...data })).entries())
+      if (typeof references[at] === 'string') parts.set(part, references[at]);
+    return { data, identity, parts };
   }
 }
+
+const DELETE_IT = 'Something else changed its keys in the store: delete the session.';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -243,38 +232,28 @@ async function mapParts(
 ): Promise<Fields> {
   const each = (list: unknown) => (Array.isArray(list) ? Promise.all(list.map(change)) : list);
   const { messages, offered, openTurn } = fields;
+  const { message, calls } = isPlainObject(openTurn) ? openTurn : {};
   return {
     ...fields,
     messages: await each(messages),
     offered: await change(offered),
     ...(isPlainObject(openTurn) && {
-      openTurn: {
-        ...openTurn,
-        message: await change(openTurn['message']),
-        calls: await each(openTurn['calls']),
-      },
+      openTurn: { ...openTurn, message: await change(message), calls: await each(calls) },
     }),
   };
 }
 
-/** Returns the parts of a snapshot, or the references of a head, in an order that both have. */
-function partsIn(fields: unknown): readonly unknown[] {
-  const { messages, offered, openTurn } = (fields ?? {}) as Fields;
-  const { message, calls } = (openTurn ?? {}) as Fields;
-  return [[offered], [message], messages, calls].flatMap((list) =>
-    Array.isArray(list) ? (list as readonly unknown[]) : [],
-  );
+/** Returns the parts of a snapshot, or the references of a head, in the same order. */
+async function partsIn(fields: unknown): Promise<readonly unknown[]> {
+  const parts: unknown[] = [];
+  await mapParts(isPlainObject(fields) ? fields : {}, (part) => Promise.resolve(parts.push(part)));
+  return parts;
 }
 
-/** Returns the data as they must be taken in a store that was restarted: what is decided then counts in the store that is there now. */
-function asDecidedElsewhere(
-  data: SessionData,
-  kept: string,
-  identity: string,
-  now: number,
-): SessionData {
+/** Returns the data as they count after a restart of the store. Later decisions count in the store as it is now. */
+function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);
-  return data.storeIdentity === kept ? Object.freeze({ ...asked, storeIdentity: identity }) : asked;
+  return data.storeIdentity === kept ? { ...asked, storeIdentity: identity } : asked;
 }
 
 function digestIn(text: string): string {
@@ -289,7 +268,6 @@ function partKey(id: string, reference: Reference): string {
   return `session-part/${id}/${reference}`;
 }
 
-/** Returns what a text says; nothing for what is no JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -298,37 +276,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Says of a message or result that is too large for a store what to do about it. */
-function explained(error: unknown): never {
-  if (!isToolError(error, 'LIMIT_EXCEEDED')) throw error;
+/** Says what to do about a message or a result that is too large for the store. */
+function tooLarge(cause: unknown): never {
+  if (!isToolError(cause, 'LIMIT_EXCEEDED')) throw cause;
   throw new ToolError(
     'LIMIT_EXCEEDED',
-    expectedGot(
-      'messages and results of at most 1 MiB each',
-      'a larger one',
-      'Keep files and images apart: give the engine a BlobStore as blobs. Shorten large results with maxResultBytes.',
-    ),
-    { cause: error },
-  );
-}
-
-function stale(
-  { id, rev }: SessionData,
-  expected: string,
-  got: string,
-  advice: string,
-  reason?: string,
-): ToolError {
-  return new ToolError(
-    'STALE_SESSION',
-    expectedGot(`the session ${id} as ${expected}`, got, advice),
-    { details: { id, rev, ...(reason !== undefined && { reason }) } },
-  );
-}
-
-function refused(expected: string, got: string): ToolError {
-  return new ToolError(
-    'INVALID_SNAPSHOT',
-    `The session is refused:\n  ${expectedGot(expected, got, 'Its keys in the store were changed by something else: delete it.')}`,
+    'A message or result is larger than 1 MiB, which the store does not take. Keep files and images apart: give the engine a BlobStore as blobs. Shorten large results with maxResultBytes.',
+    { cause },
   );
 }

@@ -174,7 +174,6 @@ const EXPORT_OPTIONS = {
   ]),
   api: choice('<api>', 'with --to openai: its API (default: chat)', ['chat', 'responses']),
   level: choice('<level>', 'how much of each tool to include', SCHEMA_LEVELS),
-  strict: flag('with --to openai: use strict mode for tools that allow it'),
   select: text('<request>', 'only the tools that a model would get for this request'),
   max: { ...LIMIT_OPTIONS.max, needs: ['select'] },
   budget: { ...LIMIT_OPTIONS.budget, needs: ['select'] },
@@ -189,11 +188,11 @@ export const exportTools = command({
   ],
   run: (context) => {
     const { options, terminal } = context;
-    const { to, api, strict, select: request, max, budget } = options;
+    const { to, api, select: request, max, budget } = options;
     if (to === undefined)
       throw wrongUsage('Expected --to openai, anthropic, gemini or mcp, got nothing.');
-    if (to !== 'openai' && (api !== undefined || strict))
-      throw wrongUsage(`${strict ? '--strict' : '--api'} only works with --to openai.`);
+    if (to !== 'openai' && api !== undefined)
+      throw wrongUsage('--api only works with --to openai.');
     return withTools(context, {}, ({ registry }) => {
       const filter = filterOf(options);
       const limits = given({ maxTools: max, tokenBudget: budget });
@@ -211,13 +210,13 @@ export const exportTools = command({
 function exported(
   input: ExportInput,
   to: 'openai' | 'anthropic' | 'gemini' | 'mcp',
-  { api, level, strict }: Values<typeof EXPORT_OPTIONS>,
+  { api, level }: Values<typeof EXPORT_OPTIONS>,
 ): unknown {
   switch (to) {
     case 'openai':
       return api === 'responses'
-        ? toOpenAITools(input, { level, api, strict })
-        : toOpenAITools(input, { level, strict });
+        ? toOpenAITools(input, { level, api })
+        : toOpenAITools(input, { level });
     case 'anthropic':
       return toAnthropicTools(input, { level });
     case 'gemini':

@@ -18,21 +18,21 @@ import {
 import { entryOf, isToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 import { createNameCodec, type NameCodec } from './name-codec.js';
 
-/** A source of an export: a registry, a selection, or any tools one after the other. */
+/** The tools to export: a registry, a selection, or a list of tools. */
 export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSource>;
 
 /** The options of every export. */
 export interface ExportOptions {
-  /** The schema level at which every tool is shown. @default what a selection chose for it; otherwise `full`, and `stub` for tools declared `compact` */
+  /** The schema level of every tool. @default the level that a selection chose; otherwise `full`, or `stub` for tools declared `compact` */
   readonly level?: SchemaLevel | undefined;
-  /** Makes the instances of classes that are given as they are. @default `new Class()`, once */
+  /** Makes the instances of classes. @default `new Class()`, once */
   readonly resolve?: ResolveInstance | undefined;
 }
 
-/** One tool, as it goes out. */
+/** One exported tool. */
 export interface ExportedTool {
   readonly entry: ToolEntry;
-  /** The name at the target. */
+  /** The name that the target sees. */
   readonly name: string;
   readonly level: SchemaLevel;
   readonly rendered: RenderedTool;
@@ -42,28 +42,26 @@ export interface ExportedTool {
 export interface ExportedTools {
   readonly tools: readonly ExportedTool[];
   readonly codec: NameCodec;
-  /** Undoes what the export changes in a tool's parameters, by the tool's own name. */
+  /** Functions that undo what the export changed in a tool's parameters, by the tool's own name. */
   readonly restore: Map<string, (input: unknown) => unknown>;
 }
 
-const EVERY_NAME = /(?:)/;
-
-/** The options that all exports have. */
+/** The options of every export. */
 export const exportShape = {
   level: z.enum(SCHEMA_LEVELS).optional(),
   resolve: aFunction<ResolveInstance>().optional(),
 } satisfies FieldsOf<ExportOptions>;
 
 /**
- * Returns the tools of an export in the given order, and their names there and back; a tool that is given twice counts once.
+ * Returns the tools of an export, in the given order, and their names. A tool that is given twice counts once.
  *
- * @throws ToolError `INVALID_ARGUMENT` for what can be no tools, `NOT_A_TOOL` for a member that is none, and
- * `DUPLICATE_TOOL` when two tools have one name.
+ * @throws ToolError `INVALID_ARGUMENT` if the input isn't a list of tools, `NOT_A_TOOL` if a member isn't a tool, and
+ * `DUPLICATE_TOOL` if two tools have the same name.
  */
 export function exportTools(
   input: ExportInput,
   options: ExportOptions,
-  rule = EVERY_NAME,
+  rule = /(?:)/,
   reserved: readonly string[] = [],
 ): ExportedTools {
   const byName = new Map<string, Omit<ExportedTool, 'name'>>();
@@ -74,7 +72,7 @@ export function exportTools(
       if (before !== undefined && before.entry !== tool.entry) {
         throw new ToolError(
           'DUPLICATE_TOOL',
-          `Expected tools with different names, got two named ${describeValue(name)}, which a model could not tell apart`,
+          `Two tools are named ${describeValue(name)}, and a model could not tell them apart. Rename one.`,
           { details: { name } },
         );
       }

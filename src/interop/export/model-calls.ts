@@ -8,54 +8,53 @@ import type { ContentPart } from '../../tool/content.js';
 import type { ExportedTools } from './exported-tools.js';
 import type { NameCodec } from './name-codec.js';
 
-/** A call that no executor can be asked for. */
+/** A call that can't be read. */
 interface RefusedCall {
   readonly id: string;
   /** The name as the model wrote it. */
   readonly name: string;
   readonly input?: undefined;
-  /** `TOOL_NOT_FOUND` for a name that was not offered, `INVALID_INPUT` for everything else; the message is for the model. */
+  /** `TOOL_NOT_FOUND` for a name that wasn't offered, `INVALID_INPUT` for everything else. The message is for the model. */
   readonly error: ToolError;
 }
 
-/** A call of a model: ready for an executor under the tool's own name, or with the `error` that keeps it from being run. */
+/** A call of a model, ready for an executor under the tool's own name, or with an `error`. */
 export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | RefusedCall;
 
-/** A result that a model is told: an outcome, or a call that could not be read. */
+/** A result for the model: an outcome, or a call that couldn't be read. */
 export type CallResult = ToolOutcome | RefusedCall;
 
-/** A call as it stands in a model's answer, of any shape; its input is an object, or the JSON of one as text. */
+/** A call in a model's answer. Its input should be an object, or the JSON of an object. */
 export interface RawCall {
   readonly id: unknown;
   readonly name: unknown;
   readonly input: unknown;
 }
 
-/** A list that goes to the client as it is, and has the way back: methods that do not appear in its JSON. */
+/** A list of tools for a client, with methods that lead back. The methods don't appear in its JSON. */
 export type ModelTools<Tool, Message> = Tool[] & {
-  /** The list itself, for those who expect it under this name. */
+  /** The list itself. */
   readonly tools: Tool[];
-  /** Returns the tool that the model means by a name; undefined for a name that was not offered. */
+  /** Returns the tool that the model means by a name; `undefined` for a name that wasn't offered. */
   nameOf(encoded: string): string | undefined;
   /**
-   * Returns the calls in a model's answer, for an executor. Never throws; what cannot be read has an `error`.
+   * Returns the calls in a model's answer, for an executor. It never throws: a call that can't be read has an `error`.
    *
    * @param response the answer of the client, or the part of it that holds the calls.
-   * @param options `newId` makes the ids of calls that came without. @default random ones: a second call must not be taken for a repetition of the first
    */
-  toCalls(response: unknown, options?: { readonly newId?: () => string }): ModelCall[];
-  /** Returns the messages that tell the model what became of its calls, in the same order; they go after the model's own message. */
+  toCalls(response: unknown): ModelCall[];
+  /** Returns the messages with the results, in the same order. They go after the model's own message. */
   toMessages(results: Iterable<CallResult>): Message[];
 };
 
-/** The form of one service: where calls stand in its answers, and how it is answered. */
+/** The format of one service: where its answers hold calls, and how results are sent. */
 interface CallFormat<Message> {
   /** Finds the calls in an answer. */
   readonly find: (response: unknown) => readonly RawCall[];
   readonly answer: (answers: readonly CallAnswer[]) => Message[];
 }
 
-/** Gives a list the methods that lead back, out of sight of JSON and of loops over keys. */
+/** Adds the methods that lead back to a list, hidden from JSON and from loops over keys. */
 export function withMethods<Tool, Message>(
   tools: Tool[],
   exported: ExportedTools,
@@ -65,16 +64,17 @@ export function withMethods<Tool, Message>(
   const methods: Omit<ModelTools<Tool, Message>, keyof Tool[]> = {
     tools,
     nameOf: (encoded) => codec.decode(encoded),
-    toCalls: (response, { newId = () => `${OWN_ID}${randomUUID()}` } = {}) => {
+    toCalls: (response) => {
       const seen = new Set<string>();
       return find(response).map((call): ModelCall => {
-        const id = typeof call.id === 'string' && call.id !== '' ? call.id : newId();
+        const id =
+          typeof call.id === 'string' && call.id !== '' ? call.id : `${OWN_ID}${randomUUID()}`;
         const written = typeof call.name === 'string' ? call.name : '';
         try {
           if (seen.has(id))
             throw new ToolError(
               'INVALID_INPUT',
-              `Expected a different id for every call, got ${describeValue(id)} twice. This one was not run; call it again.`,
+              `Expected a different id for every call, got ${describeValue(id)} twice. This call was not run. Call it again.`,
             );
           seen.add(id);
           const name = codec.decode(written) ?? unknownName(written, exported);
@@ -98,7 +98,7 @@ export function withMethods<Tool, Message>(
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
-  const encoded = codec.encode(written); // The tool's own name, which models read in descriptions.
+  const encoded = codec.encode(written); // Models read a tool's own name in descriptions.
   const similar =
     encoded === undefined
       ? suggestNames(
@@ -112,10 +112,10 @@ function unknownName(written: string, { codec, tools }: ExportedTools): never {
   );
 }
 
-/** Begins the ids that are made here, so that they are not told to a service that gave none. */
+/** The beginning of ids that are made here. A service that gave no id isn't sent one. */
 export const OWN_ID = 'call-';
 
-/** Parses the arguments that a model wrote; text that is no JSON stays text. Models write nothing at all for a call without arguments. */
+/** Parses the arguments that a model wrote. Text that isn't JSON stays text. Models may write nothing for a call without arguments. */
 export function parseArguments(input: unknown): unknown {
   if (typeof input !== 'string') return input ?? {};
   try {
@@ -125,7 +125,7 @@ export function parseArguments(input: unknown): unknown {
   }
 }
 
-/** Returns the objects in a list, wherever it comes from; none where there is no list. */
+/** Returns the objects in a list; none if it isn't a list. */
 export function objectsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value)
     ? value.filter(
@@ -134,27 +134,27 @@ export function objectsIn(value: unknown): readonly Readonly<Record<string, unkn
     : [];
 }
 
-/** Returns a field of something that may be no object. */
+/** Returns a field of a value that may not be an object. */
 export function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null
     ? (value as Record<string, unknown>)[key]
     : undefined;
 }
 
-/** The answer to one call, as the model is told it. */
+/** The answer to one call. */
 export interface CallAnswer {
   readonly id: string;
   /** The name by which the model knows the tool. */
   readonly name: string;
   readonly failed: boolean;
   readonly text: string;
-  /** The parts that the model reads; `text` is all of them in words. */
+  /** The parts that the model reads. `text` has all of them in words. */
   readonly content: readonly ContentPart[];
-  /** The result as JSON has it; what is no result has none. */
+  /** The result as JSON; missing if there is no result. */
   readonly data?: Json;
 }
 
-/** Reads a result for a service. Pending calls are answered as failed: services refuse a conversation with a call that has no answer. */
+/** Reads a result for a service. A pending call is answered as failed, because services refuse a conversation with an open call. */
 function answerTo(result: CallResult, codec: NameCodec): CallAnswer {
   if ('error' in result)
     return {

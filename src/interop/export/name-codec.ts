@@ -1,46 +1,45 @@
 import { sha256Of } from '../../core/crypto.js';
-import { compareText } from '../../core/plain-data.js';
+import { compareText, isPlainObject, mapValues } from '../../core/plain-data.js';
 import { mapSchemas } from '../../tool/render-tool.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
-import { alongSchema, propertiesOf, requiredOf } from '../schema/walk-schema.js';
+import { propertiesOf, requiredOf } from '../schema/walk-schema.js';
 
 /** The names of one export, there and back. */
 export interface NameCodec {
-  /** The name as the target sees it; undefined for names that are not in this export. */
+  /** Returns the name that the target sees; `undefined` for a name that is not in this export. */
   encode(name: string): string | undefined;
-  /** The name that the target's name stands for; undefined for names that were never given out. */
+  /** Returns the tool's own name; `undefined` for a name that was never given out. */
   decode(encoded: string): string | undefined;
 }
 
-/** Letters, digits, `_` and `-`, 64 at most. Source: the comments of `FunctionDefinition.name` in the openai package, and the API reference of Anthropic. */
+/** The names that OpenAI and Anthropic take: at most 64 letters, digits, `_` and `-`. Source: the comments of `FunctionDefinition.name` in the openai package, and the API reference of Anthropic. */
 export const FUNCTION_NAME_RULE = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * The same, and no digit or hyphen at the start.
+ * The same, without a digit or hyphen at the start.
  *
- * Source: the comments of `FunctionDeclaration.name` in the @google/genai package. They allow dots and 128 characters as
- * well, but older Gemini models do not; and so a tool has the same name at every target.
+ * Source: the comments of `FunctionDeclaration.name` in the @google/genai package. They also allow dots and 128 characters,
+ * but older Gemini models don't, and this way a tool has the same name at every target.
  */
 export const GEMINI_NAME_RULE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** Source: the API's own refusal, "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'". */
+/** The parameter names that Anthropic takes. Source: the API's own refusal, "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'". */
 export const ANTHROPIC_PARAMETER_RULE = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Source: the comments of `FunctionDeclaration.parameters` in the @google/genai package. */
+/** The parameter names that Gemini takes. Source: the comments of `FunctionDeclaration.parameters` in the @google/genai package. */
 export const GEMINI_PARAMETER_RULE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-/** Characters of the longest name that a target takes whose names are not all allowed. */
+/** The maximum length of an encoded name. */
 const LONGEST = 64;
-/** Digits of the digest that tells names apart: with 8, two of 1,000 names meet once in 8,000 exports, and then the next ones are taken. */
+/** The digits of the digest that tells similar names apart. */
 const DIGEST_DIGITS = 8;
 
 /**
- * Gives every name one that the rule allows, and knows the way back.
+ * Encodes names so that a rule allows them, and decodes them again.
  *
- * Names that fit stay as they are. In others a dot becomes `__` (`mcp.github.get_issue` → `mcp__github__get_issue`) and
- * whatever else is not allowed `_`, which also goes before a start that is not; a name that would be too long or equal to
- * another one ends in `_` and the first digits of its SHA-256. The order of the names changes nothing, and a name is encoded
- * alike in every export in which it collides with none.
+ * Names that fit stay as they are. In others a dot becomes `__` (`mcp.github.get_issue` → `mcp__github__get_issue`), and
+ * anything else that isn't allowed becomes `_`. A name that would be too long, or equal to another, ends in `_` and the first
+ * digits of its SHA-256. The order of the names doesn't matter.
  *
  * @param rule matches the names that the target allows.
  * @param reserved names that mean something else to the target.
@@ -79,14 +78,14 @@ export function createNameCodec(
   });
 }
 
-/** Returns the readable encoding; it may be too long, or that of another name too. */
+/** Returns the readable encoding, which may be too long or equal to another. */
 function plainly(name: string, rule: RegExp): string {
   const plain = name.replaceAll('.', '__').replace(/[^A-Za-z0-9_-]/g, '_');
   const dashless = plain.replaceAll('-', '_');
   return [plain, dashless].find((text) => rule.test(text.slice(0, LONGEST))) ?? `_${dashless}`;
 }
 
-/** Returns the readable encoding and a digest, cut to what is allowed. A name made to meet the digest of another gets the next. */
+/** Returns the readable encoding with a digest, cut to the maximum length. */
 function marked(name: string, plain: string, taken: ReadonlySet<string>): string {
   for (let attempt = 0; ; attempt += 1) {
     const digest = sha256Of(attempt === 0 ? name : `${name}\n${attempt}`).slice(0, DIGEST_DIGITS);
@@ -95,38 +94,39 @@ function marked(name: string, plain: string, taken: ReadonlySet<string>): string
   }
 }
 
-/** Renames parameters whose names the target refuses (`$filter`, `@type`), on every level; `restore` gives those of a call their own names back. */
+/** Renames parameters, on every level, whose names the target refuses (`$filter`, `@type`). `restore` gives the arguments of a call their own names back. */
 export function renameParameters<S extends JsonSchema>(
   schema: S,
   rule: RegExp,
 ): { readonly schema: S; readonly restore: (input: unknown) => unknown } {
-  const codecs = new Map<unknown, NameCodec>();
-  const renamed = mapSchemas(schema, (each) => {
-    const names = Object.keys(propertiesOf(each));
-    if (names.every((name) => rule.test(name))) return each;
-    const codec = createNameCodec(names, rule);
-    const properties = Object.fromEntries(
-      Object.entries(propertiesOf(each)).map(([name, property]) => [codec.encode(name)!, property]),
-    );
-    const copy: JsonSchema = {
-      ...each,
-      properties,
-      ...(each['required'] === undefined
-        ? {}
-        : { required: requiredOf(each).map((name) => codec.encode(name) ?? name) }),
-    };
-    codecs.set(copy['properties'], codec);
-    return copy;
+  const names = new Set<string>();
+  mapSchemas(schema, (each) => {
+    for (const name of Object.keys(propertiesOf(each))) names.add(name);
+    return each;
   });
-  if (codecs.size === 0) return { schema: renamed as S, restore: (input) => input };
-  const restore = (input: unknown) =>
-    alongSchema(input, renamed, (object, each) => {
-      const codec = codecs.get(each['properties']);
-      return codec === undefined
-        ? { ...object }
-        : Object.fromEntries(
-            Object.entries(object).map(([name, value]) => [codec.decode(name) ?? name, value]),
-          );
-    });
-  return { schema: structuredClone(renamed) as S, restore }; // The caller may change its copy; the way back must stay.
+  if ([...names].every((name) => rule.test(name))) return { schema, restore: (input) => input };
+  // One codec for all levels: no new name is the name of another parameter.
+  const codec = createNameCodec(names, rule);
+  const renamed = mapSchemas(schema, (each) => {
+    if (!isPlainObject(each['properties'])) return each;
+    const properties = renameKeys(each['properties'], (name) => codec.encode(name));
+    const required = requiredOf(each).map((name) => codec.encode(name) ?? name);
+    return { ...each, properties, ...(required.length > 0 && { required }) };
+  });
+  const restore = (input: unknown): unknown => {
+    if (Array.isArray(input)) return input.map(restore);
+    if (!isPlainObject(input)) return input;
+    return renameKeys(
+      mapValues(input, ([, value]) => restore(value)),
+      (name) => codec.decode(name),
+    );
+  };
+  return { schema: renamed as S, restore };
+}
+
+function renameKeys(
+  value: Readonly<Record<string, unknown>>,
+  rename: (key: string) => string | undefined,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [rename(key) ?? key, each]));
 }

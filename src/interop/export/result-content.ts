@@ -1,13 +1,13 @@
 import { describePart, textOfFile, type ContentPart, type MediaPart } from '../../tool/content.js';
 
-/** A part in the shape of a service or framework. */
+/** A part in the shape of one target. */
 type Shape = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /**
- * Returns the parts of a result in the shapes of one target, or the words for them where none is more than words.
+ * Returns the parts of a result in the shapes of one target, or one text if all of them are words.
  *
- * @param shapeOf gives the shape of an image, audio or a file, of which files with images are images; `undefined` for what the
- * target cannot take, which is told in words: a service refuses the whole request otherwise.
+ * @param shapeOf returns the shape of an image, audio or file; `undefined` if the target can't take the part. Such a part is
+ * described in words, because a service would refuse the whole request.
  */
 function shaped<S extends Shape>(
   parts: readonly ContentPart[],
@@ -23,18 +23,18 @@ function shaped<S extends Shape>(
   return parts.map((part, at) => shapes[at] ?? words(inWords(part)));
 }
 
-/** Files of text are words to every target. */
+/** Returns true for a part that is more than words. Text files are words to every target. */
 function isMedia(part: ContentPart): part is MediaPart {
   return part.type !== 'text' && part.type !== 'resource_link' && textOfFile(part) === undefined;
 }
 
-/** The images and the documents that model services take. */
+/** The images and documents that model services take. */
 const IMAGES = /^image\/(?:jpeg|png|gif|webp)$/;
 const DOCUMENTS =
   /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-(?:excel|powerpoint)|openxmlformats-officedocument\..*))$/;
 
 type ServicePart = MediaPart & { readonly kind: 'image' | 'audio' | 'document' | undefined };
-/** Returns a part as services know its kind: an image only if they take it, and a media type in small letters without parameters. */
+/** Returns a part with its kind, and its media type in lower case without parameters. A file with an image is an image. */
 function asService(part: MediaPart): ServicePart {
   const mediaType = part.mediaType
     .toLowerCase()
@@ -64,7 +64,7 @@ function nameOf({ name, mediaType }: MediaPart): string {
   return name ?? `file.${/\w+$/.exec(mediaType)?.[0] ?? 'bin'}`;
 }
 
-/** Source: `ResponseFunctionCallOutputItemList` of OpenAI's responses API; the chat API takes text alone. */
+/** Returns parts for OpenAI's responses API; the chat API takes only text. Source: `ResponseFunctionCallOutputItemList`. */
 export function openAIContent(parts: readonly ContentPart[]): string | OpenAIContent[] {
   return shaped<OpenAIContent>(
     parts,
@@ -86,7 +86,7 @@ type OpenAIContent =
   | { type: 'input_file'; filename: string; file_data: string }
   | { type: 'input_file'; file_url: string };
 
-/** Source: `ToolResultBlockParam` of Anthropic's SDK. */
+/** Returns parts for Anthropic. Source: `ToolResultBlockParam` of its SDK. */
 export function anthropicContent(parts: readonly ContentPart[]): string | AnthropicContent[] {
   return shaped<AnthropicContent>(
     parts,
@@ -126,10 +126,10 @@ type AnthropicContent =
         | { type: 'url'; url: string };
     };
 
-/** The media that Gemini takes beside the words of a function response. */
+/** The media types that Gemini takes in a function response. */
 const GEMINI_MEDIA = /^(?:image\/(?:jpeg|png|webp)|application\/pdf)$/;
 
-/** Returns what goes beside the words of a function response, which tell of every part. Source: `FunctionResponsePart` of Gemini's SDK, whose `fileData` is for Vertex AI alone. */
+/** Returns the media for Gemini, next to words that describe every part. Source: `FunctionResponsePart` of its SDK, whose `fileData` works only on Vertex AI. */
 export function geminiParts(
   parts: readonly ContentPart[],
 ): { inlineData: { mimeType: string; data: string } }[] {
@@ -141,7 +141,7 @@ export function geminiParts(
     );
 }
 
-/** Source: the standard content blocks of `@langchain/core`. */
+/** Returns parts for LangChain. Source: the standard content blocks of `@langchain/core`. */
 export function langChainContent(parts: readonly ContentPart[]): string | Shape[] {
   return shaped<Shape>(
     parts,
@@ -156,7 +156,7 @@ export function langChainContent(parts: readonly ContentPart[]): string | Shape[
   );
 }
 
-/** Source: `ToolCallOutputContent` of `@openai/agents`. */
+/** Returns parts for OpenAI Agents. Source: `ToolCallOutputContent` of `@openai/agents`. */
 export function openAIAgentsContent(parts: readonly ContentPart[]): string | Shape[] {
   return shaped<Shape>(
     parts,
@@ -178,7 +178,7 @@ export function openAIAgentsContent(parts: readonly ContentPart[]): string | Sha
   );
 }
 
-/** The answer of a tool with parts, as the AI SDK 6 takes it. Source: `ToolResultOutput` of `@ai-sdk/provider-utils`. */
+/** A result with parts, as the AI SDK takes it. Source: `ToolResultOutput` of `@ai-sdk/provider-utils`. */
 type AISDKContent = { type: 'text'; value: string } | { type: 'content'; value: AISDKPart[] };
 type AISDKPart =
   | { type: 'text'; text: string }

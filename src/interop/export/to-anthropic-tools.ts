@@ -31,13 +31,13 @@ export interface AnthropicTool {
   cache_control?: CacheControl;
 }
 
-/** The service's own search over the tools that are not loaded yet. */
+/** The service's own search over tools that aren't loaded yet. */
 type AnthropicToolSearch = (
   | { type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex' }
   | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25' }
 ) & { cache_control?: CacheControl };
 
-/** The answers to the calls of one message: the service wants them all in the next. */
+/** The answers to the calls of one message. The service wants them all in the next message. */
 type AnthropicMessage = {
   role: 'user';
   content: {
@@ -50,13 +50,13 @@ type AnthropicMessage = {
 
 interface AnthropicOptions extends ExportOptions {
   /**
-   * Chooses the tools that the model finds by search instead of seeing them at once; the service's search tool is then the first of the
-   * list. `true`: all but those of priority critical; a number: those after the first so many. @default false
+   * Chooses the tools that the model finds by search instead of seeing them at once. The service's search tool is then first
+   * in the list. `true`: all tools whose priority isn't critical; a number: the tools after the first so many. @default false
    */
   readonly deferLoading?: boolean | number | ((entry: ToolEntry) => boolean);
-  /** The search of the service that finds them. @default 'bm25', which takes plain words */
+  /** The service's search that finds these tools. @default 'bm25', which takes plain words */
   readonly toolSearch?: 'bm25' | 'regex';
-  /** Marks the last tool that is loaded at once, so that the service keeps the list; true means five minutes. @default false */
+  /** Marks the last tool that is loaded at once, so that the service caches the list. `true` means five minutes. @default false */
   readonly cacheControl?: boolean | '5m' | '1h';
 }
 
@@ -82,8 +82,8 @@ const SEARCHES = {
 /**
  * Returns the tools as Anthropic's Messages API takes them: `client.messages.create({ model, messages, tools: toAnthropicTools(selection) })`.
  *
- * Equal input gives equal bytes, in the given order, whatever is deferred. The list and the schemas are copies that the
- * caller may change. Parameters whose names the service refuses (`$filter`) are renamed, and `toCalls` gives them back.
+ * Equal input gives equal bytes, in the same order. You may change the list and its schemas. Parameters whose names the
+ * service refuses (`$filter`) are renamed, and `toCalls` gives them their own names back.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -119,7 +119,7 @@ export function toAnthropicTools(
       : []),
     ...tools,
   ];
-  // A mark on a deferred tool is refused.
+  // The service refuses a mark on a deferred tool.
   const last =
     cacheControl === false ? undefined : list.findLast((tool) => !('defer_loading' in tool));
   if (last !== undefined)
@@ -141,7 +141,7 @@ function deferral(
   return (entry) => deferLoading && entry.priority !== Priority.CRITICAL;
 }
 
-/** Finds the calls of a message or its content. What the service runs itself (`server_tool_use`) is not ours. */
+/** Finds the calls in a message or its content, without those that the service runs itself (`server_tool_use`). */
 function callsIn(response: unknown): RawCall[] {
   const blocks = objectsIn(
     Array.isArray(response) ? response : fieldOf(response, 'content'),

@@ -24,7 +24,7 @@ export type GeminiTool = {
   functionDeclarations: {
     name: string;
     description: string;
-    /** The parameters as JSON Schema; missing for a tool without any. */
+    /** The parameters as JSON Schema; missing for a tool without parameters. */
     parametersJsonSchema?: unknown;
   }[];
 };
@@ -52,9 +52,9 @@ const optionsSchema = z.strictObject(exportShape);
 /**
  * Returns the tools as Gemini takes them: `ai.models.generateContent({ model, contents, config: { tools: toGeminiTools(selection) } })`.
  *
- * The list has one member with all declarations, or none when there are no tools. Equal input gives equal bytes, in the
- * given order; all are copies that the caller may change. Parameters whose names the service refuses are renamed, and
- * `toCalls` gives them back.
+ * The list has one member with all declarations, or none without tools. Equal input gives equal bytes, in the same order.
+ * You may change the list and its schemas. Parameters whose names the service refuses are renamed, and `toCalls` gives them
+ * their own names back.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -77,7 +77,7 @@ export function toGeminiTools(input: ExportInput, options: ExportOptions = {}): 
   }) as GeminiTools;
 }
 
-/** Finds the calls of a response, one of its contents, or a list of calls or parts. */
+/** Finds the calls in a response, one of its contents, or a list of calls or parts. */
 function callsIn(response: unknown): RawCall[] {
   const content = fieldOf(objectsIn(fieldOf(response, 'candidates'))[0], 'content') ?? response;
   const members = objectsIn(
@@ -95,11 +95,11 @@ function callsIn(response: unknown): RawCall[] {
   return calls.map((call) => ({ id: call['id'], name: call['name'], input: call['args'] }));
 }
 
-/** Answers calls; the id goes along only where the service gave one. */
+/** Answers calls, with an id only if the service gave one. */
 function answer(answers: readonly CallAnswer[]): GeminiMessage[] {
   const parts = answers.map(({ id, name, failed, text, content, data }) => {
     const media = geminiParts(content);
-    // The value itself, unless models read other words for it: of a part beside it, or of its two ends.
+    // The value itself, unless the model reads other words: for images and files, or of a long result.
     const output = text === (typeof data === 'string' ? data : JSON.stringify(data)) ? data : text;
     return {
       functionResponse: {

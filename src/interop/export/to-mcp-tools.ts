@@ -15,7 +15,7 @@ import {
   type ExportOptions,
 } from './exported-tools.js';
 
-/** An object schema as `tools/list` wants it. */
+/** The schema of an object, as `tools/list` has it. */
 type McpSchema = { type: 'object'; [keyword: string]: unknown };
 
 /** A tool of `tools/list`. */
@@ -26,7 +26,7 @@ export interface McpTool {
   inputSchema: McpSchema;
   outputSchema?: McpSchema;
   annotations: ToolAnnotations;
-  /** Holds the tool's axes in snake_case under `tooldex/axes`: clients that know them need not guess from the hints. */
+  /** Holds the tool's axes in snake_case under `tooldex/axes`, for clients that know them. */
   _meta: Record<string, unknown>;
 }
 
@@ -35,8 +35,8 @@ const schema = z.strictObject(exportShape);
 /**
  * Returns the tools as an MCP server lists them, with all four annotations.
  *
- * Names stay as they are: the protocol allows the same ones. An output schema goes along where it is one of an object, as
- * the protocol demands. Equal input gives equal bytes, in the given order; all are copies that the caller may change.
+ * Names stay as they are. An output schema is included if it describes an object, as the protocol demands. Equal input gives
+ * equal bytes, in the same order. You may change the list and its schemas.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -53,7 +53,7 @@ export function toMcpTools(
       name: entry.name,
       ...(title !== undefined && { title }),
       description: rendered.description,
-      // Clients read a schema by the dialect that it names; models are told none.
+      // Clients need the dialect of a schema; models don't.
       inputSchema: structuredClone({
         ...(entry.inputJsonSchema['$schema'] !== undefined && {
           $schema: entry.inputJsonSchema['$schema'],
@@ -98,10 +98,10 @@ function axesOf(entry: ToolEntry): Record<string, unknown> {
 }
 
 /**
- * The annotations by which the Model Context Protocol lets a tool tell of itself.
+ * The annotations of a tool in the Model Context Protocol.
  *
- * All four hints are always present: to clients a missing one means its default, and the default of `destructiveHint`
- * is true, so that tools that only read look destructive.
+ * All four hints are always present. Clients take a missing hint for its default, and because the default of
+ * `destructiveHint` is true, tools that only read would look destructive.
  *
  * Source: `ToolAnnotations` in the schema of the protocol, 2025-06-18 and later.
  */
@@ -109,15 +109,15 @@ export type ToolAnnotations = {
   title?: string;
   /** True for a tool that changes nothing. */
   readOnlyHint: boolean;
-  /** True for one that may delete or overwrite, rather than only add. */
+  /** True for a tool that may delete or overwrite, rather than only add. */
   destructiveHint: boolean;
-  /** True when a second call with the same arguments changes nothing more. */
+  /** True if a second call with the same arguments changes nothing more. */
   idempotentHint: boolean;
-  /** True for one that deals with what lies outside, rather than with a closed domain. */
+  /** True for a tool that reaches beyond a closed domain. */
   openWorldHint: boolean;
 };
 
-/** The effects that stay within the machine. `write` alone does not say where it writes. */
+/** The effects that stay on this machine. `write` alone doesn't say where it writes. */
 const CLOSED: ReadonlySet<SideEffect> = new Set([
   SideEffect.NONE,
   SideEffect.COMPUTE,
@@ -125,14 +125,14 @@ const CLOSED: ReadonlySet<SideEffect> = new Set([
 ]);
 
 /**
- * Returns the hints that follow from a tool's axes, frozen; what is not known counts as the worse.
+ * Returns the hints that follow from a tool's axes, frozen. Anything unknown counts as the worse case.
  *
- * - `readOnlyHint`: access `readonly`, unless the danger is high or more: clients let such calls pass without a question.
- * - `destructiveHint`: false for those, and for tools of danger `safe` or `low` whose arguments cannot raise it.
+ * - `readOnlyHint`: access `readonly`, unless the danger is high or more, because clients don't ask about such calls.
+ * - `destructiveHint`: false for these, and for tools of danger `safe` or `low` whose arguments can't raise it.
  * - `idempotentHint`: access `readonly`, or `idempotencyKey`.
- * - `openWorldHint`: false only where side effects are declared that all stay local: none, compute, filesystem (with or
- *   without write), and the category is not network.
- * - `title`: `metadata.title`, where that is a text.
+ * - `openWorldHint`: false only if all declared side effects stay local (none, compute, filesystem, with or without write)
+ *   and the category isn't network.
+ * - `title`: `metadata.title`, if it's text.
  */
 export function annotationsOf(entry: ToolEntry): Readonly<ToolAnnotations> {
   const { accessMode, dangerLevel, sideEffects, executionCategory, metadata } = entry;
@@ -156,7 +156,7 @@ function staysLocal(effects: readonly SideEffect[]): boolean {
   return places.length > 0 && places.every((effect) => CLOSED.has(effect));
 }
 
-/** The axes that hints can tell of. */
+/** The axes that follow from hints. */
 export type AnnotatedAxes = Pick<
   ToolOptions,
   | 'accessMode'
@@ -170,11 +170,11 @@ export type AnnotatedAxes = Pick<
 >;
 
 /**
- * Returns what the hints of a foreign tool mean here, to be laid over the defaults of foreign tools: side effects `network` (and
- * so mixed access, high danger, no cache and no retry), with consent, not parallel, no idempotency key.
+ * Returns the axes that follow from the hints of a foreign tool. They override the defaults of foreign tools: side effects
+ * `network` (so mixed access, high danger, no cache and no retry), with consent, not parallel, no idempotency key.
  *
- * Hints of a server that is not trusted only tighten: `readOnlyHint: false` and `destructiveHint: true` are believed, and
- * nothing else, since a hostile server claims what gets its tools called unseen. Of a trusted server:
+ * Hints of a server that isn't trusted only tighten: `readOnlyHint: false` and `destructiveHint: true` count, and nothing
+ * else, because a hostile server would claim whatever gets its tools called. Hints of a trusted server:
  *
  * | hints | axes |
  * |---|---|
@@ -183,10 +183,10 @@ export type AnnotatedAxes = Pick<
  * | idempotentHint | repeatable |
  * | openWorldHint: false | sends nowhere |
  *
- * A missing hint, or one of a wrong type, means the protocol's default: not read-only, destructive, not idempotent, open.
- * `openWorldHint` is no side effect: a call to a foreign server leaves the machine whatever lies behind that server.
+ * A missing hint, or a hint of a wrong type, means the protocol's default: not read-only, destructive, not idempotent, open.
+ * `openWorldHint` isn't a side effect: every call to a foreign server leaves this machine.
  *
- * @param annotations anything; what is no plain object says nothing.
+ * @param annotations any value; anything but a plain object has no hints.
  */
 export function axesFromAnnotations(
   annotations: unknown,
@@ -248,13 +248,13 @@ const SHARED_FIELDS = [
   'digest',
 ] as const;
 
-/** The part of a tool's metadata that other frameworks are given: plain JSON, nothing of providers, auth or free metadata. Under `tooldex` is the tool's own name, which may differ from the one that models are given. */
+/** A tool's metadata for other frameworks, as plain JSON, without providers, auth and free metadata. `tooldex` has the tool's own name, which may differ from the name that models see. */
 export type BridgeMetadata = {
   annotations: ToolAnnotations;
   tooldex: Pick<ToolEntry, (typeof SHARED_FIELDS)[number]>;
 };
 
-/** Returns the metadata that goes along with a tool to another framework. */
+/** Returns a tool's metadata for other frameworks. */
 export function metadataOf(entry: ToolEntry): BridgeMetadata {
   const shared = SHARED_FIELDS.filter((field) => entry[field] !== undefined).map((field) => [
     field,

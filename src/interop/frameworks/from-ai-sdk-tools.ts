@@ -29,11 +29,11 @@ interface ForeignAISDKTool {
 }
 
 /**
- * Reads tools of the AI SDK: name, description, schemas and work.
+ * Returns definitions of the AI SDK's tools, with name, description, schemas and work.
  *
- * Nothing that a tool leaves unsaid is assumed harmless, as `importTools` has it. `needsApproval`, a function too, becomes
- * `requiresConsent`. Of a tool that streams, earlier values are progress and the last one is the result. `toModelOutput`,
- * `providerOptions` and `onInput…` are left out; a tool without `execute` is manual.
+ * What a tool doesn't say isn't assumed to be harmless. `needsApproval` becomes `requiresConsent`, even if it's a function. If a
+ * tool streams, its last value is the result and the others are progress. A tool without `execute` is manual.
+ * `toModelOutput`, `providerOptions` and `onInput…` are left out.
  *
  * ```ts
  * registry.registerAll(fromAISDKTools(tools, { overrides: { search: { accessMode: 'readonly' } } }));
@@ -63,7 +63,7 @@ function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
       'Make it with tool() of the AI SDK.',
     );
   const { type, description, title, metadata, needsApproval, inputSchema, outputSchema } = tool;
-  if (type === 'provider' || type === 'provider-defined')
+  if (type === 'provider')
     throw refusedTool(
       name,
       'a tool with a function',
@@ -99,7 +99,7 @@ function executeOf(tool: { readonly execute: Run }): Execute {
   };
 }
 
-/** Returns the last value of a stream; those before are told as progress. */
+/** Returns the last value of a stream. The values before it become progress. */
 async function lastOf(
   values: AsyncIterable<unknown>,
   { signal, reportProgress }: ToolContext,
@@ -108,20 +108,20 @@ async function lastOf(
   for await (const value of values) {
     if (last !== undefined) reportProgress?.(last.value);
     last = { value };
-    if (signal?.aborted === true) break; // So that the stream is closed.
+    if (signal?.aborted === true) break; // This closes the stream.
   }
   return last?.value;
 }
 
-/** The key by which the AI SDK knows its schemas. Source: `schemaSymbol` in @ai-sdk/provider-utils 3 and 4. */
+/** The key that marks the AI SDK's schemas. Source: `schemaSymbol` in @ai-sdk/provider-utils 3 and 4. */
 export const AI_SDK_SCHEMA = Symbol.for('vercel.ai.schema');
 
-/** The AI SDK's own form of a check. */
+/** The result of a check, as the AI SDK has it. */
 export type Validation =
   | { readonly success: true; readonly value: unknown }
   | { readonly success: false; readonly error: Error };
 
-/** Reads a schema: zod and other Standard Schemas are taken as they are, and what `jsonSchema` and `zodSchema` made is asked to validate, if it can. */
+/** Reads a schema. zod and other Standard Schemas stay as they are; schemas made with `jsonSchema` and `zodSchema` validate by themselves if they can. */
 function readSchema(schema: unknown, name: string): ToolSchema {
   if (schema === undefined || schema === null)
     return { type: 'object', properties: {}, additionalProperties: false };
@@ -162,7 +162,7 @@ function readSchema(schema: unknown, name: string): ToolSchema {
   );
 }
 
-/** Returns the list that an error of zod carries; the message of any other may repeat the whole input. */
+/** Returns the issues of a zod error. The message of any other error may repeat the whole input. */
 function issuesOf(error: unknown): readonly StandardIssue[] {
   const issues: unknown =
     typeof error === 'object' && error !== null

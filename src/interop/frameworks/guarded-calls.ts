@@ -19,23 +19,23 @@ import { readOutcome } from '../../safety/read-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
-/** The caller of a call; the executor itself knows what the conversation has read. */
+/** Says who makes a call. */
 type CallFrame = Omit<CallContext, 'flow'>;
 
 interface CallOptions extends CallFrame {
-  /** Gives the call up when it aborts. @default none */
+  /** Ends the call when it aborts. @default none */
   readonly signal?: AbortSignal;
   /** Asks the user. @default the executor's */
   readonly confirm?: Confirm;
-  /** A policy beside the executor's own; the stricter of both decides. @default none */
+  /** A policy in addition to the executor's. The stricter one decides. @default none */
   readonly policy?: Policy;
-  /** Handed to the tool's work as `context.context`. @default none */
+  /** Passed to the tool as `context.context`. @default none */
   readonly context?: unknown;
 }
 
-/** Makes the calls of a framework, and keeps those that need a user: a `ToolExecutor` fits. */
+/** Makes the calls of a framework, and keeps those that need a user. A `ToolExecutor` does. */
 export interface CallExecutor {
-  /** Stores a call that needs approval, and runs nothing; anything else is only decided over. */
+  /** Judges a call, and stores it if it needs approval. Nothing runs. */
   request(
     call: ToolCall,
     options?: Omit<CallOptions, 'confirm'>,
@@ -45,19 +45,19 @@ export interface CallExecutor {
   readonly pendingCalls: Pick<PendingCalls, 'find' | 'list'>;
   /** Makes a call, with the approval that was recorded for it. */
   execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
-  /** Tells of progress. @returns what ends it. */
+  /** Listens to events, until the returned function is called. */
   on?(listener: (event: ToolEvent) => void): () => void;
 }
 
-/** The options of tools in another framework: what makes their calls, for whom, and how they are shown. */
+/** The options of tools in another framework. */
 export interface FrameworkOptions extends ExportOptions, CallFrame {
   /** Makes the calls: a `ToolExecutor`. */
   readonly executor: CallExecutor;
-  /** A policy beside the executor's own; the stricter of both decides. @default none */
+  /** A policy in addition to the executor's. The stricter one decides. @default none */
   readonly policy?: Policy;
-  /** Handed to the tools' work as `context.context` where the framework gives a call no context of its own. @default none */
+  /** Passed to tools as `context.context` if the framework has no context for the call. @default none */
   readonly context?: unknown;
-  /** Returns who makes a call, from the context of the call, where one set of tools serves many users; what it returns replaces the options of the same name. @default the options, for all calls */
+  /** Returns who makes a call, from the context of the call, if one set of tools serves many users. What it returns replaces the options of the same name. @default the options, for all calls */
   caller?(context: unknown): CallFrame | Promise<CallFrame>;
 }
 
@@ -80,7 +80,7 @@ export const frameworkSchema = z.strictObject({
   caller: aFunction<NonNullable<FrameworkOptions['caller']>>().optional(),
 } satisfies FieldsOf<FrameworkOptions>);
 
-/** A call, who makes it, and the program's own context of it. */
+/** A call, who makes it, and the program's own context. */
 export interface FramedCall extends ToolCall {
   readonly frame: CallFrame & { readonly context?: unknown };
 }
@@ -88,8 +88,8 @@ export interface FramedCall extends ToolCall {
 type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
 
 /**
- * Returns what puts a call into its frame: who calls, and the context that the framework has for the call, or else the one of
- * the options. Neither is taken from the call, which a model wrote.
+ * Returns a function that adds to a call who makes it, and its context: the framework's, or else that of the options. A
+ * model wrote the call, so neither comes from it.
  */
 export function framing({
   principal,
@@ -117,16 +117,16 @@ export function framing({
 
 interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Asks about calls that need approval and have none. */
+  /** Asks about calls that need approval. */
   readonly confirm?: Confirm | undefined;
   readonly onProgress?: ((progress: unknown) => void) | undefined;
 }
 
 /**
- * The calls that another framework asks for, each of which runs only as the policy and the executor allow.
+ * The calls that another framework asks for.
  *
- * Frameworks ask a user before a call runs, and hand over a yes. The executor stores what the user is asked about: a yes approves exactly that
- * call, which then runs once, in whatever process and however often the framework comes back with its messages.
+ * Frameworks ask a user before a call runs, and pass on a yes. The executor stores what the user is asked about. A yes
+ * approves exactly this call, and it runs once, in any process and however often the framework sends its messages again.
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
@@ -137,7 +137,7 @@ export class GuardedCalls {
     this.#policy = policy === undefined ? {} : { policy };
   }
 
-  /** Returns true if the framework has to ask a user about a call, which is stored then. */
+  /** Returns true if the framework has to ask a user about a call. The executor stores the call. */
   async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
     const asked = await this.#executor.request(call, { ...frame, ...this.#policy });
     return 'kind' in asked && asked.kind === 'approval';
@@ -146,7 +146,7 @@ export class GuardedCalls {
   /**
    * Records the user's yes to a call that was asked about.
    *
-   * @param always the user approved all calls of the tool, and was not asked about this one.
+   * @param always true if the user approved all calls of the tool. Then nobody was asked about this one.
    * @throws ToolError `INVALID_APPROVAL` for a call that is not stored, or shares its id with another one.
    */
   async approve(entry: ToolEntry, call: FramedCall, always = false): Promise<void> {
@@ -167,7 +167,7 @@ export class GuardedCalls {
       if (always) return;
       throw new ToolError(
         'INVALID_APPROVAL',
-        'Expected an approval of a call that was asked about, got one that the executor does not know. Its store restarted, or the call, its arguments, its tool or its caller changed. Ask again.',
+        'The executor does not know this approval. Its store restarted, or the call, its arguments, its tool or its caller changed. Ask again.',
       );
     }
     if (pending.answer !== undefined) return; // The executor says whether it ran.
@@ -184,7 +184,7 @@ export class GuardedCalls {
     if (others.length > 0 && !always)
       throw new ToolError(
         'INVALID_APPROVAL',
-        'Expected one call with the approved id, got calls with different inputs. Nothing was run; call again, each with an id of its own.',
+        'Several calls with different inputs share the approved id, so none of them ran. Call again, each with an id of its own.',
       );
     await this.#executor.approve(pending);
   }
@@ -217,21 +217,17 @@ export class GuardedCalls {
   }
 }
 
-/** Compares two inputs as JSON; what is none equals nothing but itself. */
+/** Compares two inputs as JSON. */
 export function isSameInput(one: unknown, other: unknown): boolean {
-  try {
-    return one === other || canonicalJson(one) === canonicalJson(other);
-  } catch {
-    return false;
-  }
+  return canonicalJson(one) === canonicalJson(other);
 }
 
 /**
- * Returns the result of a call, for a framework that takes errors as they are thrown.
+ * Returns the result of a call.
  *
- * @throws ToolError with the words of `readOutcome` for everything that is no result: the code of an `error`;
- * `INVALID_APPROVAL` for `approval_required`; `NOT_EXECUTABLE` for `denied`, `manual` and `ask_user`. `details` has the
- * outcome's `status`, and `pending` where something is awaited.
+ * @throws ToolError with the words of `readOutcome` if there is no result: with the code of an `error`, `INVALID_APPROVAL` for
+ * `approval_required`, and `NOT_EXECUTABLE` for `denied`, `manual` and `ask_user`. `details` has the outcome's `status`, and
+ * `pending` if somebody has to answer.
  */
 export function resultOf(outcome: ToolOutcome): Json {
   const { kind, text: message, data, code, pending } = readOutcome(outcome);

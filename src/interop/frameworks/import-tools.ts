@@ -15,17 +15,17 @@ import {
 import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
-/** The options of importing tools of another framework. */
+/** The options for importing tools of another framework. */
 export interface ImportOptions {
-  /** Options that the program knows better than a tool says of itself, by the tool's name where it comes from; `name` gives it another one here. A name that no tool has is refused. @default none */
+  /** Options that override what a tool says, by the tool's original name. `name` renames it. A name that no tool has is refused. @default none */
   readonly overrides?: Readonly<
     Record<string, Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>>
   >;
-  /** Believes MCP annotations among the tools' metadata, which otherwise only tighten, and checks patterns of plain JSON Schemas: one can be made to match for hours. @default false */
+  /** Believes MCP annotations in the tools' metadata, which otherwise only tighten, and checks patterns in plain JSON Schemas, which can be made to run for hours. @default false */
   readonly trusted?: boolean;
 }
 
-/** A tool of another framework, read. */
+/** A tool of another framework after it was read. */
 export interface ForeignTool {
   readonly title?: string | undefined;
   readonly description: string | undefined;
@@ -33,7 +33,7 @@ export interface ForeignTool {
   readonly inputSchema: ToolSchema;
   readonly outputSchema?: ToolSchema | undefined;
   readonly requiresConsent?: boolean;
-  /** Missing for tools that something else answers. */
+  /** The work; missing for manual tools. */
   readonly execute: Execute | undefined;
 }
 
@@ -48,13 +48,13 @@ const schema = z.strictObject({
 } satisfies FieldsOf<ImportOptions>);
 
 /**
- * Defines tools that were made for another framework.
+ * Returns definitions of tools that were made for another framework.
  *
- * Nothing that a tool leaves unsaid is assumed harmless: without overrides it is mixed, of high danger, runs alone and is not
- * cached. Its MCP annotations tighten that, and overrides are laid over all. Patterns of plain JSON Schemas are left to the tool.
+ * What a tool doesn't say isn't assumed to be harmless: without overrides it is mixed, of high danger, runs alone and isn't
+ * cached. MCP annotations only tighten that. Overrides win. Patterns in plain JSON Schemas aren't checked.
  *
- * @param read reads one tool; it throws for what cannot be imported.
- * @throws ToolError `INVALID_ARGUMENT` for wrong options; `INVALID_METADATA` naming every tool that is refused, and why.
+ * @param read reads one tool, and throws if it can't be imported.
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options, `INVALID_METADATA` naming every tool that is refused, and why.
  */
 export function importTools<T>(
   tools: readonly (readonly [name: string, tool: T])[],
@@ -78,16 +78,8 @@ export function importTools<T>(
         }),
       ];
     } catch (error) {
-      refused.push(
-        isToolError(error)
-          ? error.message
-          : refusedTool(
-              name,
-              'a definition that can be read',
-              'one that throws',
-              'Look at its getters.',
-            ).message,
-      );
+      if (!isToolError(error)) throw error;
+      refused.push(error.message);
       return [];
     }
   });
@@ -111,27 +103,25 @@ function optionsOf(
   const hints = isPlainObject(metadata) ? (metadata['annotations'] ?? metadata) : undefined;
   return {
     name,
-    description:
-      [description, title].find((text) => text !== undefined && text.trim() !== '') ??
-      `The tool ${name}`,
+    description: [description, title].find((text) => text?.trim()) ?? `The tool ${name}`,
     inputSchema: originOf(inputSchema, trusted),
     ...(outputSchema && { outputSchema: originOf(outputSchema, trusted) }),
     ...(title !== undefined && { metadata: { title } }),
     ...axesFromAnnotations(hints, { trusted }),
-    // A hint of a trusted source takes back no approval that the tool itself asks for.
+    // A trusted hint doesn't remove an approval that the tool itself asks for.
     ...(requiresConsent === true && { requiresConsent }),
     ...(execute === undefined ? { manual: true } : { execute }),
   };
 }
 
-/** Marks a plain JSON Schema that is not trusted as foreign; a schema with a check of its own is the tool's code, and what is no schema is refused later. */
+/** Marks a plain JSON Schema as foreign, unless it's trusted. A schema with a check of its own is the tool's code. */
 function originOf(schema: ToolSchema, trusted: boolean): ToolSchema {
   return trusted || isStandardSchema(schema) || !isPlainObject(schema)
     ? schema
     : foreignSchema(schema);
 }
 
-/** Makes a schema that shows a JSON Schema and is checked by other means. */
+/** Returns a Standard Schema with a JSON Schema to show and a function that validates. */
 export function standardSchema(
   vendor: string,
   json: JsonSchema,
@@ -143,7 +133,7 @@ export function standardSchema(
   };
 }
 
-/** Returns the error for a tool that cannot be imported. */
+/** Returns the error for a tool that can't be imported. */
 export function refusedTool(
   name: string,
   expected: string,

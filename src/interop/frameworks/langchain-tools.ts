@@ -38,15 +38,11 @@ import {
 import type { OutputOf } from './output-of.js';
 
 type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
-  /** Asks a user where the policy says `confirm`. @default the executor's own; without one such calls are errors */
+  /** Asks a user if the policy says `confirm`. @default the executor's own; without one, such calls are errors */
   readonly confirm?: Confirm;
 };
 
-/**
- * A `DynamicStructuredTool` of LangChain: it can be bound to models, given to agents and invoked.
- *
- * Written down here so that the published types need no LangChain; what it takes and gives is for LangChain's own to say.
- */
+/** A `DynamicStructuredTool` of LangChain, written down so that the published types don't need LangChain. */
 /* eslint-disable @typescript-eslint/no-explicit-any */
 export interface LangChainTool<Input = any, Output = any> {
   readonly lc_serializable: boolean;
@@ -67,7 +63,7 @@ export interface LangChainTool<Input = any, Output = any> {
 }
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
-/** The tools of a list of definitions, with the types of their inputs and outputs. */
+/** The tools of a list of definitions, with the types of inputs and outputs. */
 type LangChainToolsOf<Tools extends readonly ToolDefinition[]> = {
   -readonly [At in keyof Tools]: Tools[At] extends ToolDefinition<
     infer In,
@@ -84,18 +80,18 @@ const optionsSchema = frameworkSchema
   .extend({ confirm: aFunction<Confirm>().optional() });
 
 /**
- * Makes structured tools of LangChain, by the names that models can be given (`a.b` becomes `a__b`).
+ * Returns structured tools for LangChain, by the names that models can see (`a.b` becomes `a__b`).
  *
- * Every call goes through the executor. Invoked with arguments a tool gives its result, and throws a `ToolError` when there
- * is none; invoked with a model's tool call it gives a `ToolMessage`: the result as text, `artifact` the result as data, and
- * `status: 'error'` with a message for the model when there is none. LangChain has no form of waiting: what is awaited, such
- * as an approval or the answer of a manual tool, is an error that says so. Progress is told as tool events.
+ * The executor makes every call. If you invoke a tool with arguments, it returns its result, or throws a `ToolError`. If you
+ * invoke it with a model's tool call, it returns a `ToolMessage`: the result as text, with the data as `artifact`, or a message
+ * for the model with `status: 'error'`. LangChain can't wait, so a call that needs an approval or an answer is an error that
+ * says so. Progress comes as tool events.
  *
  * ```js
  * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });
  * ```
  *
- * A list of definitions gives a list that knows their inputs and outputs.
+ * If you pass a list of definitions, the tools know their inputs and outputs.
  *
  * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` with every wrong option or
  * for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
@@ -137,9 +133,9 @@ function toTool(
     description: tool.rendered.description,
     schema: shownSchema(tool),
     metadata: metadataOf(entry),
-    verboseParsingErrors: true, // Otherwise the model is told that something is wrong, and not what.
+    verboseParsingErrors: true, // Otherwise the model doesn't read what is wrong.
     func: async (input, runManager, config) => {
-      // A `toolCall` is there when a model's call is invoked.
+      // The config has `toolCall` if the tool is invoked with a model's call.
       const { toolCall, signal, context, configurable } = (config ?? {}) as {
         readonly toolCall?: { readonly id?: string };
         readonly signal?: AbortSignal;
@@ -153,10 +149,10 @@ function toTool(
         context ?? ownConfigurable(configurable),
       );
       const outcome = await calls.run(entry, call, { signal, confirm, onProgress });
-      // What cancels a run must not become an answer in it.
+      // An abort must not become a result.
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
-      // Made here: LangChain would take lists of objects for parts of a message, and failures would end the agent's run.
+      // LangChain would take lists of objects for parts of a message, and a failure would end the agent's run.
       const { kind, text, content, data } = readOutcome(outcome);
       const facts = { tool_call_id: toolCall.id, name };
       return kind === 'result'
@@ -172,21 +168,17 @@ function toTool(
   return made as unknown as LangChainTool;
 }
 
-/** Keys under `configurable` that LangGraph and LangChain's agents set themselves, all of them texts about the run. */
+/** The keys under `configurable` that LangGraph and LangChain's agents set themselves. */
 const OF_LANGGRAPH = /^(?:__|checkpoint|langgraph_|ls_|thread_id$|run_id$|assistant_id$|graph_id$)/;
 
-/** Returns what a program put under `configurable` of the run's config; `undefined` when all of it is LangGraph's. */
+/** Returns the program's own values under `configurable`; `undefined` if there are none. */
 function ownConfigurable(configurable: unknown): unknown {
   if (!isPlainObject(configurable)) return undefined;
   const own = Object.entries(configurable).filter(([key]) => !/^(?:__|checkpoint)/.test(key));
   return own.every(([key]) => OF_LANGGRAPH.test(key)) ? undefined : Object.fromEntries(own);
 }
 
-/**
- * Copies the schema by which LangChain checks the input, and into which it writes.
- *
- * A shortened schema is left open: it does not show all parameters that the executor takes.
- */
+/** Returns the schema by which LangChain checks an input. A shortened schema stays open, because it doesn't show all parameters. */
 function shownSchema({ level, rendered }: ExportedTool): Record<string, unknown> {
   const { additionalProperties, ...open } = objectSchema(rendered.inputSchema);
   return level === 'full' && additionalProperties !== undefined
@@ -204,11 +196,11 @@ interface ForeignLangChainTool {
 }
 
 /**
- * Reads tools of LangChain: name, description, input schema and work.
+ * Returns definitions of LangChain's tools, with name, description, input schema and work.
  *
- * Nothing that a tool leaves unsaid is assumed harmless, as `importTools` has it. The input is checked before the call, and
- * parsed by LangChain itself. Events are told as progress; an answer of a `returnDirect` tool halts the run; an error message
- * of the tool is its failure. Artifacts, callbacks and `extras` are left out.
+ * What a tool doesn't say isn't assumed to be harmless. The input is checked before the call, and LangChain parses it. Events
+ * become progress, the answer of a `returnDirect` tool halts the run, and an error message of the tool is a failure.
+ * Artifacts, callbacks and `extras` are left out.
  *
  * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` for wrong options;
  * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run elsewhere.
@@ -220,7 +212,7 @@ export async function fromLangChainTools(
   if (typeof tools !== 'object' || tools === null || !(Symbol.iterator in tools))
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Expected a list of tools of LangChain, got ${describeValue(tools)}. Call fromLangChainTools([tool, …]).`,
+      `Expected a list of LangChain tools, got ${describeValue(tools)}. Call fromLangChainTools([tool, …]).`,
     );
   const langChain = await importLangChain();
   const named = Array.from(
@@ -247,7 +239,7 @@ function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool
   };
 }
 
-/** Checks as the tool's own schema does, and hands the input on as it came: what it converts, LangChain converts. */
+/** Returns a schema that checks as the tool's own does, and passes the input on as it came. LangChain converts it. */
 function checkedSchema(
   { toJsonSchema }: LangChain,
   { name, schema }: ForeignLangChainTool,
@@ -292,7 +284,7 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
     const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
     if (content === undefined)
       return fail(
-        'Expected a result, got a command that only LangGraph can carry out. Call this tool there.',
+        'This tool returned a command, which only LangGraph can carry out. Call the tool in LangGraph.',
       );
     return status === 'error'
       ? fail(typeof content === 'string' ? content : JSON.stringify(content))
@@ -300,7 +292,7 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
   };
 }
 
-/** The part of LangChain that is used. */
+/** The parts of LangChain that are used. */
 type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> &
   Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> &
   Pick<typeof Schemas, 'toJsonSchema'>;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { checkOptions } from '../../core/options.js';
-import type { Policy, ToolOutcome } from '../../safety/calls.js';
+import type { ToolOutcome } from '../../safety/calls.js';
 import { boundText, plainValue, readOutcome } from '../../safety/read-outcome.js';
-import { checkAhead, checkInput } from '../../tool/check-input.js';
+import { checkAhead } from '../../tool/check-input.js';
 import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema, SchemaInput, StandardSchema } from '../../tool/tool-schema.js';
 import type { ToolDefinition, ToolEntry } from '../../tool/tool-definition.js';
@@ -26,13 +26,13 @@ import {
 import { standardSchema } from './import-tools.js';
 import type { OutputOf } from './output-of.js';
 
-/** The options of an export to the AI SDK. Without `executor` no tool has `execute`, and the caller makes the calls. */
+/** The options of an export to the AI SDK. Without `executor`, no tool has `execute`, and you make the calls. */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
-  /** Handed to the tools' work where the call has no context of its own; its type is that of `toolsContext` of the AI SDK 7. @default none */
+  /** Passed to tools if the call has no context of its own. Its type becomes that of `toolsContext` in the AI SDK 7. @default none */
   readonly context?: Context;
-  /** Returns who makes a call, from the context of the call, see `FrameworkOptions`. @default the options, for all calls */
+  /** Returns who makes a call, from the context of the call. See `FrameworkOptions`. @default the options, for all calls */
   caller?(context: Context): ReturnType<NonNullable<FrameworkOptions['caller']>>;
-  /** Shows what tools report while they run as preliminary results `{ progress }`; `execute` is then a generator. @default false */
+  /** Gives progress as preliminary results `{ progress }`; `execute` is then a generator. @default false */
   readonly progress?: boolean;
 };
 
@@ -40,9 +40,9 @@ interface AISDKCallOptions<Context = unknown> {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];
   readonly abortSignal?: AbortSignal | undefined;
-  /** The program's own value, in version 6. */
+  /** The program's own value in version 6. */
   readonly experimental_context?: unknown;
-  /** The same in version 7: the tool's entry in `toolsContext`. */
+  /** The program's own value in version 7: the tool's entry in `toolsContext`. */
   readonly context?: Context | undefined;
 }
 
@@ -63,9 +63,9 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
   description: string;
   inputSchema: AISDKSchema<Input>;
   outputSchema?: AISDKSchema<Output>;
-  /** The place where the AI SDK 7 reads the type of the context; there is none, and the context is handed on as it is. */
+  /** Tells the AI SDK 7 the type of the context. At run time it is missing. */
   contextSchema?: AISDKSchema<Context | undefined>;
-  /** Facts that are not sent to the model: the AI SDK puts them on the parts of a call, as `toolMetadata`. */
+  /** Facts that the model doesn't see. The AI SDK adds them to the parts of a call, as `toolMetadata`. */
   metadata: BridgeMetadata;
   needsApproval?: (
     input: Input,
@@ -75,7 +75,7 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
     input: Input,
     options: AISDKCallOptions<Context>,
   ) => Promise<Output> | AsyncIterable<Output>;
-  /** Gives the model the parts of a result beside its value, and of a long one its two ends and its size. */
+  /** Gives the model the images and files of a result, and of a long result its two ends and its size. */
   toModelOutput?: (result: {
     readonly toolCallId: string;
     readonly input?: unknown;
@@ -84,8 +84,8 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
 }
 
 /**
- * The tools of a list of definitions under the names that models are given, with the types of their inputs and outputs, as
- * `InferUITools` reads them. With an executor they have `execute`; manual ones to the types alone.
+ * The tools of a list of definitions, by the names that models see, with the types of inputs and outputs that
+ * `InferUITools` reads. With an executor, the types have `execute`, even those of manual tools.
  */
 export type AISDKToolSet<
   Tools extends readonly ToolDefinition[],
@@ -108,7 +108,7 @@ export type AISDKToolSet<
     : never;
 };
 
-/** The AI SDK takes its types from the members that a tool must have. */
+/** A tool whose required members tell the AI SDK its types. */
 type TypedTool<Input, Output, Executor, Context> = AISDKTool<Input, Output, Context> &
   ([Executor] extends [never]
     ? { readonly execute?: never } & Required<Pick<AISDKTool<Input, Output>, 'outputSchema'>>
@@ -123,19 +123,17 @@ const optionsSchema = frameworkSchema
   .extend({ progress: z.boolean().default(false) });
 
 /**
- * Makes a tool set of the AI SDK 6 or 7, by the names that models can be given (`a.b` becomes `a__b`).
+ * Returns a tool set for the AI SDK 6 or 7, by the names that models can see (`a.b` becomes `a__b`).
  *
- * A call is checked when the AI SDK reads it, decided over when the AI SDK asks whether it needs approval, and made by the
- * executor; what is no result is an error that the model reads. A call that needs approval is stored by the executor, and runs once if the
- * messages hold the approval of exactly this call.
- * Manual tools have no `execute`: the run stops, and the answer is the result that the program adds. The AI SDK itself is
- * not loaded. Every call makes fresh objects.
+ * The executor makes the calls. If a call gives no result, the model reads an error. If it needs approval, the executor
+ * stores it, and it runs once when the messages hold the approval of exactly this call. Manual tools have no `execute`:
+ * the run stops, and you add the result. The AI SDK itself isn't loaded.
  *
  * ```js
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
  * ```
  *
- * A list of definitions gives a set that knows their names, inputs and outputs: `InferUITools<typeof tools>`.
+ * If you pass a list of definitions, the set knows their names, inputs and outputs: `InferUITools<typeof tools>`.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
@@ -163,27 +161,19 @@ export function toAISDKTools(
   );
   const frame = framing(rest);
   const calls = executor && new GuardedCalls(executor, policy);
-  // Without a prototype: models ask for tools of any name, also of the name `constructor`.
+  // Without a prototype, because models ask for tools of any name, even `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
   for (const exported of exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools) {
     const { entry, name } = exported;
-    const inputs = new CheckedInputs(entry);
     const read = new ReadResults();
     const callOf = (
       given: unknown,
       { toolCallId, experimental_context: of6, context: of7 }: AISDKCallOptions,
-    ): Promise<FramedCall> =>
-      frame({ id: toolCallId, name: entry.name, input: inputs.checked(given) }, of6 ?? of7);
-    const tool = (tools[name] = described(exported, inputs));
-    if (entry.manual) continue;
-    if (calls === undefined) {
-      if (policy !== undefined)
-        tool.needsApproval = async (given, options) =>
-          needsApproval(entry, await callOf(given, options), policy);
-      continue;
-    }
+    ): Promise<FramedCall> => frame({ id: toolCallId, name: entry.name, input: given }, of6 ?? of7);
+    const tool = (tools[name] = described(exported));
+    if (entry.manual || calls === undefined) continue;
     tool.needsApproval = async (given, options) => {
-      // Asked again after the approval, the AI SDK would take a no for "denied". The decision is made when the call runs.
+      // The AI SDK asks again after the approval, and would take `false` for a denial. `execute` decides.
       if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
       return calls.needsApproval(await callOf(given, options));
     };
@@ -212,10 +202,11 @@ export function toAISDKTools(
 }
 
 /**
- * The results that models read otherwise than by their value: the AI SDK hands on the value, and then asks what the model reads.
+ * Results of which the model reads more than their value, such as images. The AI SDK passes the value on, and then asks
+ * what the model should read.
  *
- * Ids of calls do not tell whose a result is: models make `call_0` again and again, and users may share a tool set. A result belongs to
- * its value, which is an object of one call alone, or else to its input; it is given once, and is kept no longer than that object.
+ * Ids don't say whose a result is: models write `call_0` again and again, and users may share a tool set. So a result
+ * belongs to its value or its input, which are objects of one call. It's given once, and kept no longer than this object.
  */
 class ReadResults {
   readonly #kept = new WeakMap<
@@ -231,7 +222,7 @@ class ReadResults {
       (outcome.content === undefined && outcome.maxResultBytes === undefined)
     )
       return;
-    // An input that is there already does not tell two calls apart.
+    // Two calls with one input can't be told apart.
     this.#kept.set(key, {
       callId,
       output,
@@ -256,13 +247,13 @@ function modelOutput(output: unknown, maxBytes: number | undefined): ModelOutput
     : { type: 'json', value: data as OpenJson };
 }
 
-function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AISDKTool {
+function described({ entry, rendered }: ExportedTool): AISDKTool {
   const metadata = metadataOf(entry);
   const { title } = metadata.annotations;
   return {
     ...(title !== undefined && { title }),
     description: rendered.description,
-    inputSchema: schemaOf(objectSchema(rendered.inputSchema), (value) => inputs.check(value)),
+    inputSchema: schemaOf(objectSchema(rendered.inputSchema), (value) => validated(entry, value)),
     ...(entry.outputSchema !== undefined && {
       outputSchema: schemaOf(structuredClone(jsonSchemaOf(entry.outputSchema, 'output'))),
     }),
@@ -271,10 +262,10 @@ function described({ entry, rendered }: ExportedTool, inputs: CheckedInputs): AI
 }
 
 /**
- * Makes the object that `jsonSchema` of the AI SDK makes, which is therefore not needed.
+ * Returns the object that the AI SDK's `jsonSchema` returns.
  *
- * @param validate gives the value as it came, or an error for the model. What a schema converts is converted by the executor:
- * the AI SDK compares what was approved with what its schema gives, and would refuse. @default everything is accepted
+ * @param validate returns the value as it came, or an error for the model. It must not convert the value, because the AI SDK
+ * compares it with the one that was approved. @default everything is accepted
  */
 function schemaOf(
   jsonSchema: JsonSchema,
@@ -292,60 +283,24 @@ function schemaOf(
   } as AISDKSchema;
 }
 
-/**
- * The inputs of one tool between their check and their call: the AI SDK has a call's input checked before it names the call.
- *
- * The checked input is a frozen copy, which the AI SDK hands on; after an approval it hands on the input of the messages, for
- * which the copy is looked up. Nothing is kept longer than the AI SDK keeps it.
- */
-class CheckedInputs {
-  readonly #entry: ToolEntry;
-  readonly #copies = new WeakMap<object, unknown>();
-
-  constructor(entry: ToolEntry) {
-    this.#entry = entry;
-  }
-
-  async check(value: unknown): Promise<Validation> {
-    const checked = await checkAhead(this.#entry, value);
-    if (!checked.ok) return { success: false, error: new Error(checked.error.message) };
-    if (isObject(value)) this.#copies.set(value, checked.raw);
-    return { success: true, value: checked.raw };
-  }
-
-  /** Returns the checked copy of an input, or the input itself when it is the copy, was not checked or was changed since. */
-  checked(given: unknown): unknown {
-    const copy = isObject(given) ? this.#copies.get(given) : undefined;
-    return copy !== undefined && isSameInput(copy, given) ? copy : given;
-  }
+/** Checks an input. The executor doesn't check the frozen copy again. */
+async function validated(entry: ToolEntry, value: unknown): Promise<Validation> {
+  const checked = await checkAhead(entry, value);
+  return checked.ok
+    ? { success: true, value: checked.raw }
+    : { success: false, error: new Error(checked.error.message) };
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Decides by a policy alone, for tool sets without an executor. What is not clearly allowed or denied needs approval: nothing else would stop it. */
-async function needsApproval(
-  entry: ToolEntry,
-  { frame, ...call }: FramedCall,
-  policy: Policy,
-): Promise<boolean> {
-  try {
-    const input = await checkInput(entry, call.input);
-    if (!input.ok) return false;
-    const { verdict } = await policy.decide({ ...call, input: input.value }, frame, entry);
-    return verdict !== 'allow' && verdict !== 'deny';
-  } catch {
-    return true;
-  }
-}
-
 /**
  * Returns true if the messages end with an approval of exactly this call.
  *
- * As for the AI SDK, only answers in the last message count, one no outweighs all approvals, and the call and the question
- * must be in the messages before. Here the arguments must also be those that the model asked for, in the one call of this id
- * that has no result yet: of two calls with one id the AI SDK shows the user one and may run the other.
+ * As in the AI SDK, only answers in the last message count, one no outweighs every yes, and the call and the question must be
+ * in earlier messages. The arguments must be the model's, and no other call with this id may be open: of two such calls, the
+ * AI SDK shows one to the user and may run the other.
  */
 function isApprovedIn(
   messages: unknown,
@@ -387,7 +342,7 @@ function partsOf(message: unknown, role: string): ReturnType<typeof objectsIn> {
   return fieldOf(message, 'role') === role ? objectsIn(fieldOf(message, 'content')) : [];
 }
 
-/** Yields what a call reports while it runs, each as `{ progress }`, and at the end its answer. */
+/** Yields the progress of a call, as `{ progress }`, and then its result. */
 async function* withProgress(
   run: (onProgress: (progress: unknown) => void) => Promise<unknown>,
 ): AsyncGenerator<unknown, void> {
@@ -401,7 +356,7 @@ async function* withProgress(
     running = false;
     wake();
   });
-  answer.catch(() => undefined); // It is awaited below.
+  answer.catch(() => undefined); // Awaited below.
   while (running || reported.length > 0) {
     if (reported.length > 0) yield { progress: reported.shift() };
     else await new Promise<void>((resolve) => (wake = resolve));

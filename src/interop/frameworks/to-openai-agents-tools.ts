@@ -16,7 +16,7 @@ import {
   type FrameworkOptions,
 } from './guarded-calls.js';
 
-/** The part of the run's context that is used: the program's own, and the calls that a user approved. */
+/** The run's context: the program's own, and the calls that a user approved. */
 type AgentsRunContext = {
   readonly context?: unknown;
   isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
@@ -48,13 +48,11 @@ export interface OpenAIAgentsTool {
 }
 
 /**
- * Makes function tools of `@openai/agents`, by the names that models can be given (`a.b` becomes `a__b`).
+ * Returns function tools for `@openai/agents`, by the names that models can see (`a.b` becomes `a__b`).
  *
- * The run is interrupted where the policy says `confirm`; an approved call then runs through the executor, once, with the
- * input that was asked about. The runner knows approvals by the id of the call alone: when calls with different inputs were
- * asked about under one id, none of them runs. Results are text, and so is what is told of a call that failed, was denied or
- * is pending: the model reads it and the run goes on. A call that needs no approval runs as it was checked and decided over
- * before. The package itself is not loaded.
+ * The run is interrupted if the policy asks for approval. An approved call then runs once, with the input that was asked
+ * about. The runner knows approvals by the id of the call only, so if calls with different inputs share an id, none of them
+ * runs. If a call gives no result, the model reads why, and the run continues. The package itself isn't loaded.
  *
  * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
@@ -79,7 +77,7 @@ function toTool(
   calls: GuardedCalls,
   frame: ReturnType<typeof framing>,
 ): OpenAIAgentsTool {
-  // A run without a context of its own has an empty object.
+  // A run without a context has an empty object.
   const callOf = (
     { context }: AgentsRunContext,
     input: unknown,
@@ -101,9 +99,9 @@ function toTool(
     strict: false,
     deferLoading: false,
     needsApproval: async (context, input, callId) => {
-      if (entry.manual) return false; // A manual call is a user's work already.
+      if (entry.manual) return false; // A user does the work anyway.
       const call = await callOf(context, input, callId);
-      // A question that was answered is not asked again: its call may have run.
+      // A call that was approved may have run, so it isn't asked about again.
       if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;
       return calls.needsApproval(call);
     },

@@ -1,8 +1,8 @@
-import { canonicalJson, isPlainObject, mapValues } from '../../core/plain-data.js';
+import { canonicalJson, mapValues } from '../../core/plain-data.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { asSchema, dereference, propertiesOf, requiredOf, schemasUnder } from './walk-schema.js';
 
-/** A JSON Schema of an object, as model APIs take them. */
+/** The JSON Schema of an object, as model APIs take it. */
 export interface ObjectSchema {
   type: 'object';
   properties: Record<string, JsonSchema>;
@@ -13,12 +13,12 @@ export interface ObjectSchema {
 const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as const;
 
 /**
- * Returns a copy of a tool's input schema that says `type: 'object'` and lists its properties at the top, without alternatives there.
+ * Returns a copy of a tool's input schema with `type: 'object'` and all properties at the top, without alternatives there.
  *
- * OpenAI and Anthropic refuse the whole request when one tool has `anyOf`, `oneOf`, `allOf`, `enum` or `not` at the top, or
- * no type there ("input_schema does not support oneOf, allOf, or anyOf at the top level"). All properties of all
- * alternatives are kept, those that every alternative requires stay required, and the description says which go together. It
- * allows more than before, never less; the tool checks its input itself.
+ * OpenAI and Anthropic refuse the whole request if one tool has `anyOf`, `oneOf`, `allOf`, `enum` or `not` at the top, or no
+ * type ("input_schema does not support oneOf, allOf, or anyOf at the top level"). The copy has the properties of all
+ * alternatives, requires those that every alternative requires, and says in its description which go together. It never
+ * allows less than the original; the executor checks the input by the original.
  */
 export function objectSchema(schema: JsonSchema): ObjectSchema {
   const { type: _type, properties: _properties, required: _required, ...rest } = schema;
@@ -43,7 +43,7 @@ interface Folded {
   readonly notes: readonly string[];
 }
 
-/** Parts that are joined at most: a definition may be two alternatives of itself. */
+/** The maximum number of parts that are joined: a definition may be two alternatives of itself. */
 const MOST_PARTS = 1_000;
 
 function fold(schema: JsonSchema, place: { readonly root: JsonSchema; left: number }): Folded {
@@ -83,7 +83,7 @@ function either(branches: readonly Folded[]): Folded {
   };
 }
 
-/** Returns the properties of both; where they differ, both schemas or either of them hold. */
+/** Joins the properties of two schemas. If both have a property, both of its schemas hold (`allOf`), or either does (`anyOf`). */
 function merged(
   a: Folded['properties'],
   b: Folded['properties'],
@@ -107,39 +107,9 @@ function joined(a: JsonSchema, b: JsonSchema, how: 'allOf' | 'anyOf'): JsonSchem
 }
 
 /** Returns a copy without some keys. */
-export function withoutKeys(
+function withoutKeys(
   value: Readonly<Record<string, unknown>>,
   keys: readonly string[],
 ): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
-}
-
-/** Appends to a description what could not be said in the target's own words. */
-export function noted(
-  description: unknown,
-  notes: readonly (readonly [keyword: string, value: unknown])[],
-): string | undefined {
-  const text = notes.map(([keyword, value]) => `${keyword}: ${shortJson(value)}`).join('; ');
-  const before = typeof description === 'string' ? description : '';
-  return text === ''
-    ? before === ''
-      ? undefined
-      : before
-    : before === ''
-      ? text
-      : `${before} (${text})`;
-}
-
-const NOTE_LENGTH = 200;
-
-function shortJson(value: unknown): string {
-  const text =
-    typeof value === 'string'
-      ? value
-      : isPlainObject(value) || Array.isArray(value)
-        ? canonicalJson(value)
-        : String(value);
-  return text.length <= NOTE_LENGTH
-    ? text
-    : `${text.slice(0, NOTE_LENGTH - 1)}…`.replace(/[\ud800-\udbff](?=…$)/, '');
 }
