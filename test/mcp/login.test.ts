@@ -493,12 +493,12 @@ describe('the settings of a login', () => {
     [
       'a secret without an issuer',
       { client_id: 'a', client_secret_env: 'SECRET' },
-      /oauth.issuer: Expected an issuer beside client_secret_env/,
+      /oauth.issuer: Expected an issuer and a client_id beside client_secret_env/,
     ],
     [
       'a secret without a client',
       { client_secret_env: 'SECRET', issuer: 'https://login.example' },
-      /oauth.clientId: Expected a client_id/,
+      /oauth.issuer: Expected an issuer and a client_id/,
     ],
     [
       'client credentials without a secret',

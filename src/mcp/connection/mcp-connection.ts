@@ -8,11 +8,7 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { onAbort } from '../../core/listeners.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import {
-  expandTransport,
-  hidingSecrets,
-  type Environment,
-} from '../settings/transport-settings.js';
+import { expandTransport, type Environment } from '../settings/transport-settings.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { Ask } from './offered-answers.js';
 import { Elicitation, type OnElicit } from './elicitation.js';
@@ -29,6 +25,7 @@ import type { ToolContext } from '../../tool/tool-options.js';
 import { availableParallelism, homedir } from 'node:os';
 import {
   createTransport,
+  hidingSecrets,
   listenToStderr,
   withEnvFile,
   type Credentials,
@@ -345,14 +342,18 @@ export class McpConnection {
     const { clientInfo, env, packages, onElicit, onToolsChanged } = this.#options;
     const { Client } = await packages.client();
     const variables = { workspaceFolder: process.cwd(), userHome: homedir(), ...env };
-    const settings = await withEnvFile(expandTransport(this.#server.transport, variables));
+    const { settings: expanded, secrets } = expandTransport(this.#server.transport, variables);
+    const settings = await withEnvFile(expanded);
     const transport = await createTransport(
       settings,
       packages,
       () => this.#drop(session),
       this.#options,
     );
-    this.#hide = hidingSecrets(this.#server.transport, settings, variables);
+    this.#hide = hidingSecrets([
+      ...secrets,
+      ...Object.values(settings.kind === 'stdio' ? settings.env : {}),
+    ]);
     this.#stderr = listenToStderr(transport, this.#hide);
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {

@@ -134,6 +134,17 @@ export async function withEnvFile(settings: McpTransportSettings): Promise<McpTr
   }
 }
 
+/** Shorter texts are no secrets: they are part of too many words. */
+const LEAST_SECRET = 8;
+
+/** Returns a function that replaces the secrets of a server's settings in a text, the longest first. */
+export function hidingSecrets(secrets: readonly string[]): (text: string) => string {
+  const all = secrets
+    .filter(({ length }) => length >= LEAST_SECRET)
+    .sort((a, b) => b.length - a.length);
+  return (text) => all.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
+}
+
 /** Characters of a server's stderr that are kept, and those that are shown. */
 const KEPT = 8_192;
 const SHOWN = 4_096;
