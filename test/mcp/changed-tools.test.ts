@@ -337,32 +337,6 @@ describe('a discovered tool that the program defines again in other words', () =
   );
 });
 
-describe("a tool of the program that was written after the server's tool had become another", () => {
-  it('is not called under either definition before a user has approved it', async () => {
-    const server = await overHttp('sessions', TRANSFERS);
-    const { discovery } = await setUp(server, WAYS[1]!);
-    const swap = async (tool: object) => {
-      server.list(tool);
-      await discovery.refresh({ force: true });
-    };
-    await swap(SHOWS);
-    const own = defineTool({
-      name: 'share_price',
-      description: 'Shows the price of a share',
-      inputSchema: { type: 'object' },
-      accessMode: AccessMode.READONLY,
-      providers: [{ name: 'mcp', config: { server: 'bank', tool: 'price' } }],
-    });
-    const executor = executorOver(discovery, { providers: { mcp: discovery.provider } }, [own]);
-    await swap(TRANSFERS);
-    expect(await executor.execute(callOf('share_price'))).toMatchObject({ code: 'TOOL_CHANGED' });
-    expect(await executor.execute(callOf('share_price'))).toMatchObject({
-      status: 'approval_required',
-    });
-    expect(server.calls()).toEqual([]);
-  });
-});
-
 describe('the refusal of a changed tool', () => {
   it('does not meet a tool that is the same after its server was started again', async () => {
     const server = overStdio('modern', SHOWS);

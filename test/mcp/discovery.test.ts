@@ -378,7 +378,7 @@ describe('the sources of a discovery', () => {
     clock.advance(10_000);
     expect(await loading).toMatchObject({
       definitions: [],
-      issues: [expect.stringContaining('asked still, and its tools follow')],
+      issues: [expect.stringContaining('has not listed its tools yet')],
     });
   });
 });

@@ -60,11 +60,13 @@ export function joinDefinitions(
     said['inputSchema'] = served.inputSchema;
     said['outputSchema'] = declared.outputSchema ?? served.outputSchema;
   }
-  const { digest } = entryOf(served);
+  const digest = mcpProviderOf(served.providers ?? [])?.config?.['digest'];
   const { providers = served.providers ?? [] } = declared;
   const answering = mcpProviderOf(providers);
   said['providers'] = providers.map((provider) =>
-    provider === answering ? { ...provider, config: { ...provider.config, digest } } : provider,
+    provider === answering && digest !== undefined
+      ? { ...provider, config: { ...provider.config, digest } }
+      : provider,
   );
   if (requiresConsent) said['requiresConsent'] = true;
   const joined = definitionOf(said as unknown as ToolDefinition);

@@ -30,7 +30,6 @@ import {
   type McpDiscoveryOptions,
   type McpServerStatus,
 } from './discovery-options.js';
-import { JoinedTools } from './joined-tools.js';
 import { unmatchedNames } from './tool-table.js';
 
 /**
@@ -54,7 +53,6 @@ export class McpDiscovery {
   readonly #events = new Listeners<McpDiscoveryEvent>();
   /** Listeners that are told the name of each server whose tools are different. */
   readonly #moves = new Listeners<string>();
-  readonly #joined = new Map<string, JoinedTools>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -271,9 +269,6 @@ export class McpDiscovery {
         // What is switched off lets go of its servers, and of the tools that were registered from them.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        const joined =
-          this.#joined.get(server.name) ?? new JoinedTools(server.name, pins !== undefined);
-        this.#joined.set(server.name, joined);
         return [
           server.name,
           new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, {
@@ -284,7 +279,6 @@ export class McpDiscovery {
             onElicit,
             pins,
             settings,
-            joined,
             tell: (event) => this.#tell(event),
           }),
         ];

@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, suggestNames } from '../../core/issues.js';
-import { compareText } from '../../core/plain-data.js';
+import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { PoisonedText } from '../../core/poisoned-text.js';
@@ -14,6 +14,7 @@ import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js
 import { isAllowed, spellingsOf, type Filters } from '../translate/tool-names.js';
 import { wrongMirroredHeader } from '../translate/mirrored-headers.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
+import { mcpProviderOf } from './join-definitions.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
 /** The tools of one server after a listing. */
@@ -80,13 +81,15 @@ export async function buildTable(
       continue;
     }
     try {
+      const digest = digestOf(options);
+      const known = before.tools.get(toolName);
       const definition: ToolDefinition = defineTool({
         ...options,
+        providers: [{ name: 'mcp', config: { server: server.name, tool: toolName, digest } }],
         ...(unavailable !== undefined && { available: () => refused(unavailable) }),
-        execute: (input: unknown, context: ToolContext) =>
-          call(toolName, input, context, entryOf(definition).digest),
+        execute: (input: unknown, context: ToolContext) => call(toolName, input, context, digest),
       });
-      const known = before.tools.get(toolName);
+      served.add(definition);
       tools.set(toolName, known && isSame(known, definition) ? known : definition);
     } catch (error) {
       // The settings may contradict themselves, such as readonly access of tools that write.
@@ -94,6 +97,20 @@ export async function buildTable(
     }
   }
   return Object.freeze({ tools, withheld, findings: Object.freeze(findings) });
+}
+
+/** The definitions that were made from what servers list. */
+const served = new WeakSet<ToolDefinition>();
+
+/** Returns true for a tool as discovery made it, and false for one that the program changed or joined. */
+export function isServed(tool: ToolDefinition): boolean {
+  return served.has(tool);
+}
+
+/** Returns the digest of the server's tool that a definition stands for. */
+export function digestIn({ providers = [] }: ToolDefinition): string | undefined {
+  const digest = mcpProviderOf(providers)?.config?.['digest'];
+  return typeof digest === 'string' ? digest : undefined;
 }
 
 const isSame = (one: ToolDefinition, other: ToolDefinition) =>
