@@ -84,44 +84,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       });
     });
 
-    it('comes in pages, which tools that come and go neither shift nor repeat', async () => {
-      const registry = manyTools(7);
-      const client = await open(serverOf(registry, { pageSize: 3 }));
-      const first = await client.page();
-      registry.unregister('tool_002');
-      registry.unregister('tool_004');
-      registry.register(manyTools(1, {}).require('tool_000').definition, { replace: true });
-      const second = await client.page(first.nextCursor);
-      expect([...first.tools, ...second.tools].map(({ name }) => name)).toEqual([
-        'tool_000',
-        'tool_001',
-        'tool_002',
-        'tool_003',
-        'tool_005',
-        'tool_006',
-      ]);
-      expect(second.nextCursor).toBeUndefined();
-      await expect(client.page('nonsense!')).rejects.toThrow(/cursor/);
-      expect((await client.tools()).length).toBe(5);
-    });
-
-    it('is whole also where the names on the wire are in another order', async () => {
-      const registry = new ToolMetadataRegistry();
-      for (const name of ['a.x', 'a.y', 'a0', 'aa', 'a_b', 'b.x'])
-        registry.register(
-          defineTool({ name, description: 'A tool', inputSchema: z.object({}), execute: () => 1 }),
-        );
-      const client = await open(serverOf(registry, { pageSize: 1 }));
-      expect((await client.tools()).map(({ name }) => name).sort()).toEqual([
-        'a0',
-        'a__x',
-        'a__y',
-        'a_b',
-        'aa',
-        'b__x',
-      ]);
-    });
-
     it('is told to be another one when tools come and go', async () => {
       const registry = sampleRegistry();
       const changed = signalled();
@@ -662,33 +624,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
     });
   });
 });
-
-describe.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))(
-  'a large catalogue, asked by $way',
-  ({ open }) => {
-    it('lists what was found from then on, at most maxTools of it', async () => {
-      const changed = signalled();
-      const client = await open(serverOf(manyTools(20), { maxTools: 3 }), {
-        onListChanged: () => changed.fire(),
-      });
-      await client.call('find_tools', { names: ['tool_004'] });
-      await changed.fired;
-      expect((await client.tools()).map(({ name }) => name)).toEqual([
-        'call_tool',
-        'find_tools',
-        'tool_004',
-      ]);
-      await client.call('find_tools', { names: ['tool_005', 'tool_006', 'tool_007'] });
-      expect((await client.tools()).map(({ name }) => name)).toEqual([
-        'call_tool',
-        'find_tools',
-        'tool_005',
-        'tool_006',
-        'tool_007',
-      ]);
-    });
-  },
-);
 
 describe('clients', () => {
   it('of 2026 and of 2025 are spoken to in their own protocol', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../host/request-guard.js';
 import { createVerifiedTokens } from '../../host/verified-tokens.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
-import { ownerOf } from './connection.js';
+import { ownerOf } from './request-context.js';
 import { LegacySessions, rpcRefusal } from './legacy-sessions.js';
 import type { CheckedServerOptions } from './server-options.js';
 import type { ServerSdk } from './tool-calls.js';

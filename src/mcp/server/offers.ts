@@ -60,8 +60,10 @@ export class Offers {
     const { resources, prompts } = this.#parts.options;
     const { tools } = this.#parts;
     return {
-      ...((resources.length > 0 || tools.hasOffering('list_resources')) && { resources: {} }),
-      ...((prompts.length > 0 || tools.hasOffering('list_prompts')) && { prompts: {} }),
+      ...((resources.length > 0 || tools.offering('list_resources').length > 0) && {
+        resources: {},
+      }),
+      ...((prompts.length > 0 || tools.offering('list_prompts').length > 0) && { prompts: {} }),
       ...([...resources, ...prompts].some(isCompleted) && { completions: {} }),
     };
   }

@@ -82,10 +82,8 @@ export interface McpServerOptions {
   readonly names?: 'safe' | 'original';
   /** True when tools are found by search instead of being listed; `auto` does so when there are more than `maxTools`. @default 'auto' */
   readonly search?: 'auto' | boolean;
-  /** Tools that are listed at most before search takes over, and found tools that are remembered of a connection. @default 128 */
+  /** The maximum number of tools that are listed before search takes over. @default 128 */
   readonly maxTools?: number;
-  /** Tools of one page of the list. @default 100 */
-  readonly pageSize?: number;
   /** The token that web clients must send as `Authorization: Bearer <token>`; 16 or more visible characters. @default none is asked for */
   readonly token?: string;
   /** Checks the tokens of web clients, in place of `token`: gives the principal and scopes of the call, or `undefined` to refuse it. @default none is asked for */
@@ -138,7 +136,6 @@ const schema = z
     names: z.enum(['safe', 'original']).default('safe'),
     search: z.union([z.literal('auto'), z.boolean()], "'auto', true or false").default('auto'),
     maxTools: wholeBetween(1).default(128),
-    pageSize: wholeBetween(1, 1_000).default(100),
     token: tokenField.optional(),
     ...verifyFields,
     allowedHosts: allowedHosts.optional(),
