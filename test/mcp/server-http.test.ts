@@ -394,7 +394,7 @@ describe('what travels through a client between question and answer', () => {
     }
   });
 
-  it('asks a question again at most four times, and takes no answer when its time is over', async () => {
+  it('asks a question again without running its tool again, and takes no answer when its time is over', async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     let runs = 0;
@@ -419,13 +419,7 @@ describe('what travels through a client between question and answer', () => {
         { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer } } } },
       );
     const first = (await call(server, 'asks', {}))['result']!['requestState'] as unknown;
-    let last: Record<string, never> = await answered(first, 'b');
-    for (let times = 0; times < 3; times += 1)
-      last = await answered(last['result']!['requestState'], 'b');
-    expect(last).toMatchObject({ result: { resultType: 'input_required' } });
-    expect(await answered(last['result']!['requestState'], 'b')).toMatchObject({
-      result: { isError: true },
-    });
+    expect(await answered(first, 'b')).toMatchObject({ result: { resultType: 'input_required' } });
     clock.advance(1_000);
     expect(await answered(first, 'a')).toMatchObject({
       result: {

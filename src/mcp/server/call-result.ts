@@ -122,7 +122,7 @@ export function approvalForm(pending: PendingApproval): Form {
   );
 }
 
-/** Returns the form that asks what a tool wants to know; `refused` says why the answer before was not taken. */
+/** Returns the form that asks what a tool wants to know. `refused` says why the last answer was not taken. */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
   const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
   const flat = flatForm(question);

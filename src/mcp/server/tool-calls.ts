@@ -19,6 +19,7 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OnElicit } from '../connection/elicitation.js';
+import { relayProgress } from './relay-progress.js';
 import type { RelayedCalls } from './relayed-calls.js';
 import type { RequestContext } from './server-options.js';
 import {
@@ -49,7 +50,6 @@ export type AskedBefore =
       readonly kind: 'question';
       readonly question: Question;
       readonly expiresAt?: number;
-      /** The number of times it was asked. */ readonly times: number;
     });
 
 /** The call that asked, as the request with the answer must make it again. */
@@ -57,9 +57,6 @@ interface SameCall {
   readonly toolName: string;
   readonly inputDigest: string;
 }
-
-/** The number of times that a question is asked while it does not take the answers. */
-const MOST_TIMES = 5;
 
 interface ToolCallsOptions {
   readonly sdk: ServerSdk;
@@ -167,17 +164,9 @@ export class ToolCalls {
     if (asked.expiresAt !== undefined && now() >= asked.expiresAt)
       return errorResult(unansweredText(entry.name));
     const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
-    // The tool has asked once and is not run again: the question stays.
-    if (!answer.ok && asked.times < MOST_TIMES)
-      return this.#ask(
-        questionForm(entry.name, asked.question, answer.message),
-        { ...asked, times: asked.times + 1 },
-        request,
-      );
+    // The tool has asked and is not run again, so the question is.
     if (!answer.ok)
-      return errorResult(
-        `${entry.name} asked the user, and does not take the answer. Call again to ask again.`,
-      );
+      return this.#ask(questionForm(entry.name, asked.question, answer.message), asked, request);
     return answerToQuestion(entry, plainValue(answer.value));
   }
 
@@ -279,7 +268,6 @@ export class ToolCalls {
           ...sameCall(call),
           question: asked,
           ...(expiresAt !== undefined && { expiresAt }),
-          times: 1,
         },
         request,
       );
@@ -328,65 +316,4 @@ export function canShow(capabilities: unknown, mode: 'form' | 'url'): boolean {
     isPlainObject(elicitation) &&
     (isPlainObject(elicitation[mode]) || (mode === 'form' && Object.keys(elicitation).length === 0))
   );
-}
-
-/** Progress as the protocol sends it. */
-interface McpProgress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
-const LONGEST_MESSAGE = 1_000;
-/** The step by which progress rises when a tool has something to say, but no higher number. */
-const LEAST_STEP = 0.001;
-
-/**
- * Passes on what a tool tells of its progress to the client that asked for it.
- *
- * A number is the progress; of an object `progress`, `total` and `message` are taken; a text is the message of one step
- * more, as is anything else without a number. The protocol wants progress to rise: what does not, and says nothing
- * either, is left out.
- *
- * @returns what ends it, and resolves when all is sent.
- */
-function relayProgress(
-  executor: ToolExecutor,
-  callId: string,
-  send: (progress: McpProgress) => Promise<void>,
-): () => Promise<void> {
-  let last = -Infinity;
-  let sent = Promise.resolve();
-  const stop = executor.on((event) => {
-    if (event.type !== 'call-progress' || event.callId !== callId) return;
-    const { progress = Math.max(last, 0) + 1, total, message } = partsOf(event.progress);
-    const text = typeof message === 'string' ? message.slice(0, LONGEST_MESSAGE) : '';
-    const rises = isNumber(progress) && progress > last && progress >= 0;
-    if (!rises && text === '') return;
-    last = rises ? progress : Math.max(last, 0) + LEAST_STEP;
-    const told: McpProgress = {
-      progress: last,
-      ...(isNumber(total) && { total }),
-      ...(text !== '' && { message: text }),
-    };
-    sent = sent.then(() => send(told)).catch(() => undefined); // The client has gone.
-  });
-  return () => {
-    stop();
-    return sent;
-  };
-}
-
-function partsOf(told: unknown): {
-  readonly progress?: unknown;
-  readonly total?: unknown;
-  readonly message?: unknown;
-} {
-  if (typeof told === 'number') return { progress: told };
-  if (typeof told === 'string') return { message: told };
-  return isPlainObject(told) ? told : {};
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
 }
