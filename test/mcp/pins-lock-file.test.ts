@@ -153,4 +153,17 @@ describe('a lock file', () => {
     ]);
     expect(readdirSync(folder)).toEqual(['tooldex-pins.json']);
   });
+
+  it('is not written over what another process approved meanwhile', async () => {
+    await saved(ECHO);
+    const [pins, others] = [await DefinitionPins.load(file), await DefinitionPins.load(file)];
+    others.approve('files', other);
+    await others.save();
+    pins.approve('files', { ...ECHO, name: 'third' });
+    await expect(pins.save()).rejects.toThrow('Another process has changed');
+    expect((await DefinitionPins.load(file)).pinned().map(({ tool }) => tool)).toEqual([
+      'echo',
+      'other',
+    ]);
+  });
 });

@@ -136,21 +136,6 @@ describe('settings of single tools', () => {
       'Expected a name or pattern in "deny_tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?',
     ]);
   });
-
-  it('are findings in the lists for all servers only where no server has the tool', async () => {
-    const [a, b] = [new Demo('a'), new Demo('b')];
-    a.list(rawTool('one'));
-    b.list(rawTool('two'));
-    const discovery = discover({
-      mcpServers: { a: a.start, b: b.start },
-      deny_tools: ['one', 'mcp.b.*', 'edit-file'],
-    });
-    await discovery.refresh();
-    expect(namesOf(discovery)).toEqual([]);
-    expect(settingsIn(discovery.findings())).toEqual([
-      'Expected a name or pattern in "deny_tools" that matches a tool of some server, got "edit-file".',
-    ]);
-  });
 });
 
 describe('approvals in the settings of other programs', () => {

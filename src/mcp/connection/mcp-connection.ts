@@ -41,9 +41,9 @@ export interface McpConnectionOptions extends Credentials {
   readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
   /** Returns true for a tool of a listing that is kept. */
   readonly isWanted: (tool: unknown) => boolean;
-  /** Is called when the server announces that its tools have changed. */
+  /** A function that is called when the server announces that its tools have changed. */
   readonly onToolsChanged: () => void;
-  /** Is called when the tools may have changed unnoticed, as after a reconnection. */
+  /** A function that is called when the tools may have changed unnoticed, as after a reconnection. */
   readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
   readonly elicitUrls?: boolean;
@@ -213,7 +213,7 @@ export class McpConnection {
     const sessions = [...this.#sessions];
     await Promise.all(sessions.map((session) => this.#sayGoodbye(session)));
     for (const session of sessions) session.end();
-    await Promise.all(sessions.map(({ closed }) => closed));
+    await Promise.all(sessions.map(async ({ closed }) => closed));
   }
 
   async #useIn<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {

@@ -21,7 +21,7 @@ interface SessionParts {
   /** Asks the user what the server asks; missing if nobody can be asked. */
   readonly elicitation: Elicitation | undefined;
   readonly isHttp: boolean;
-  /** Is called when the server's tools may have changed unnoticed. */
+  /** A function that is called when the server's tools may have changed unnoticed. */
   readonly onDoubt: () => void;
 }
 

@@ -405,7 +405,7 @@ export class DiscoveredServer {
     );
   }
 
-  /** Once the server's tool is another one than at first, the joined tool requires consent, unless pins judge it. */
+  /** Joins two tools. If the server's tool is no longer the first one, the joined tool requires consent, unless pins judge it. */
   #joined(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
     const known = this.#joins.get(declared);
     if (known?.served === served) return known.joined;

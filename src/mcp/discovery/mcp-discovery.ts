@@ -18,7 +18,7 @@ import { serverNameOf } from '../settings/read-mcp-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { withApprovals } from '../settings/tool-settings.js';
-import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
+import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import {
@@ -30,7 +30,6 @@ import {
   type McpDiscoveryOptions,
   type McpServerStatus,
 } from './discovery-options.js';
-import { unmatchedNames } from './tool-table.js';
 
 /**
  * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
@@ -115,7 +114,6 @@ export class McpDiscovery {
     );
     return Object.freeze([
       ...this.#settingFindings(),
-      ...unmatchedByAll(this.#settings, servers),
       ...servers.flatMap(({ findings }) => findings),
       ...findLookAlikes(named),
       ...findSteering(named),
@@ -470,27 +468,4 @@ export async function discoverMcpTools(
     discovery,
     close: () => discovery.close(),
   });
-}
-
-/** Finds names in the lists for all servers that no tool of any has matched. A server that has listed nothing may have it. */
-function unmatchedByAll(
-  settings: McpSettings,
-  servers: readonly DiscoveredServer[],
-): readonly McpFinding[] {
-  const [first, ...others] = servers.map(({ server, names }) =>
-    names === undefined ? [] : unmatchedNames(settings, server, names),
-  );
-  const unmatched = (first ?? []).filter(([list, pattern]) =>
-    others.every((each) => each.some((other) => other[0] === list && other[1] === pattern)),
-  );
-  return unmatched.map(([list, pattern]) =>
-    findingOf(
-      'settings',
-      '',
-      expectedGot(
-        `a name or pattern in "${list}" that matches a tool of some server`,
-        quoted(pattern),
-      ),
-    ),
-  );
 }

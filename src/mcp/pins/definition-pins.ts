@@ -62,6 +62,8 @@ export class DefinitionPins {
   #file: string | undefined;
   #pins: PinTable = new Map();
   readonly #quarantine = new RecentMap<string, QuarantinedTool>(MOST_QUARANTINED);
+  /** The text of the lock file as it was read or written last. */
+  #text: string | undefined;
   /** The last save: one at a time, or an earlier one could end last. */
   #saving: Promise<unknown> = Promise.resolve();
 
@@ -81,8 +83,8 @@ export class DefinitionPins {
     options: DefinitionPinsOptions = {},
   ): Promise<DefinitionPins> {
     const pins = new DefinitionPins(strictly(options));
-    const table = await readLockFile(file);
-    if (table === undefined)
+    const text = await readLockFile(file);
+    if (text === undefined)
       throw new ToolError(
         'INVALID_ARGUMENT',
         expectedGot(
@@ -91,8 +93,9 @@ export class DefinitionPins {
           'Run tooldex mcp pins approve --all, which makes it from what the servers list now.',
         ),
       );
-    pins.#pins = table;
+    pins.#pins = readLockText(text, shownPath(file));
     pins.#file = file;
+    pins.#text = text;
     return pins;
   }
 
@@ -198,15 +201,27 @@ export class DefinitionPins {
   }
 
   /**
-   * Writes all pins into the lock file, in place of what is there.
+   * Writes all pins into the lock file and replaces its content.
    *
-   * @param file that of `load` when missing, or else `tooldex-pins.json`.
-   * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be written, `LIMIT_EXCEEDED` for more than 16 Mi characters.
+   * If another process has changed the file since these pins read or wrote it, nothing is written: its approvals would be
+   * lost.
+   *
+   * @param file @default the file of `load`, or else `tooldex-pins.json`
+   * @throws ToolError `INVALID_ARGUMENT` for a file that another process has changed or that cannot be written,
+   * `LIMIT_EXCEEDED` for more than 16 Mi characters.
    */
   save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
-    const saved = this.#saving.then(() => writeLockFile(file, this.#pins));
-    this.#saving = saved.catch(() => {}); // Whoever asked for it is told.
-    return saved.then(() => void (this.#file = file));
+    const saved = this.#saving.then(async () => {
+      if (file === this.#file && (await readLockFile(file)) !== this.#text)
+        throw new ToolError(
+          'INVALID_ARGUMENT',
+          `Another process has changed ${shownPath(file)}. Load it again, and repeat the approval.`,
+        );
+      this.#text = await writeLockFile(file, this.#pins);
+      this.#file = file;
+    });
+    this.#saving = saved.catch(() => {}); // The caller gets the error.
+    return saved;
   }
 }
 

@@ -75,10 +75,10 @@ export function refusedUnasked(
   entry: ToolEntry,
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
 ): CallToolResult {
-  const server = entry.providers.find(({ name }) => name === 'mcp')?.config?.['server'];
+  const { server, tool } = entry.providers.find(({ name }) => name === 'mcp')?.config ?? {};
   const settings =
-    typeof server === 'string'
-      ? `"access_mode": "readonly" and "requires_consent": false for the server ${JSON.stringify(server)} in the settings of MCP if all its tools only read, or for this tool in its "tools", or `
+    typeof server === 'string' && typeof tool === 'string'
+      ? `if the tool only reads, "tools": ${JSON.stringify({ [tool]: { access: 'readonly', consent: false } })} for the server ${JSON.stringify(server)} in the settings of MCP; otherwise `
       : '';
   return errorResult(
     `${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${settings}--yes ${outcome.pending.danger} of tooldex mcp serve, or a rule of the policy.`,

@@ -26,7 +26,7 @@ export interface ConnectionParts {
   readonly tools: ServedTools;
   readonly calls: ToolCalls;
   readonly codec: RequestStateCodec<AskedBefore>;
-  /** Is told of calls that belong to no conversation. */
+  /** Reports calls that belong to no conversation. */
   readonly warnAlone: () => void;
 }
 

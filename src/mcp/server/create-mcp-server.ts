@@ -124,7 +124,7 @@ export function createMcpServer(
     });
   const tools = new ServedTools(registry, options);
   const running = new RelayedCalls(clock);
-  /** Everything that is open, and everything that tells clients of changes. */
+  // Everything that is open, and the functions that tell clients of changes.
   const open = new Set<{ close(): Promise<void> }>();
   const told = new Set<() => unknown>();
   let isClosed = false;
@@ -159,9 +159,10 @@ export function createMcpServer(
     const createFace = (hosts = options.allowedHosts) => {
       const checked = { ...options, ...(hosts && { allowedHosts: hosts }) };
       const face = createHttpFace(sdk, checked, connect, (name) => tools.inputSchemaOf(name));
-      told.add(face.tellChange);
+      const tell = () => face.tellChange();
+      told.add(tell);
       const close = () => {
-        told.delete(face.tellChange);
+        told.delete(tell);
         return face.close();
       };
       return { ...face, close };
@@ -170,7 +171,7 @@ export function createMcpServer(
     open.add(face);
     return { sdk, connect, face, createFace };
   });
-  /** Loads the SDK. It may have been closed meanwhile, and then nobody would close what is opened. */
+  // If the server is closed while the SDK loads, nobody would close what is opened then.
   const start = async () => {
     const started = await prepare();
     if (isClosed) throw closedError();

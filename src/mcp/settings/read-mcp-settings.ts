@@ -33,7 +33,7 @@ export interface McpServerAuth {
 export interface McpServerSettings {
   /** Empty for the one server whose tools are named `mcp.<tool>`. */
   readonly name: string;
-  /** How to reach the server. */
+  /** The way to reach the server. */
   readonly transport: McpTransportSettings;
   /** The milliseconds that a call may take. @default 30,000 */
   readonly timeoutMs: number;
@@ -55,9 +55,9 @@ export interface McpServerSettings {
   readonly resources: boolean;
   /** True if models get tools to list and get its prompts. @default false */
   readonly prompts: boolean;
-  /** What the operator says about all of its tools; empty by default. */
+  /** The operator's statements about all of its tools; empty by default. */
   readonly overrides: McpToolOverrides;
-  /** What the operator says about single tools, by patterns of their names; empty by default. */
+  /** The operator's statements about single tools, by patterns of their names; empty by default. */
   readonly tools: readonly McpToolSetting[];
   /** The maximum number of tools that it may list. @default 1,000 */
   readonly maxTools: number;

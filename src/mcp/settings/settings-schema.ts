@@ -81,9 +81,7 @@ const programArguments = () =>
     'a list of arguments, or one text with blanks between them and every quote closed',
     (value) => {
       if (Array.isArray(value))
-        return value.every((each) => typeof each === 'string')
-          ? [...(value as string[])]
-          : undefined;
+        return value.every((each) => typeof each === 'string') ? [...value] : undefined;
       if (typeof value !== 'string' || /["']/.test(value.replace(/"[^"]*"|'[^']*'/g, '')))
         return undefined;
       const words = value.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? [];
@@ -99,7 +97,7 @@ const limits = () => ({
 });
 const filters = () => ({ allowTools: names(), denyTools: names() });
 
-/** What the operator says about tools; it overrides what the server says. */
+/** The operator's statements about tools, which override what the server says. */
 const overrides = () => ({
   sideEffects: reading(
     (text) => [text],

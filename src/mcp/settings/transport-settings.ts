@@ -2,7 +2,7 @@ import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { without } from './tool-settings.js';
 
-/** How to reach a server. `${NAME}` in a value stands for a variable of the environment; see `expandVariables`. */
+/** The way to reach a server. `${NAME}` in a value stands for a variable of the environment; see `expandVariables`. */
 export type McpTransportSettings =
   | {
       readonly kind: 'stdio';
@@ -18,13 +18,13 @@ export type McpTransportSettings =
       readonly kind: 'http' | 'sse' | 'websocket';
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
-      /** How this program logs in there. @default as the server says, after `tooldex mcp login` */
+      /** The way in which this program logs in there. @default as the server says, after `tooldex mcp login` */
       readonly oauth?: McpOAuthSettings;
     };
 
-/** How a program logs in at the authorization server of an MCP server. Everything is optional: servers say where to log in. */
+/** The way in which a program logs in at the authorization server of an MCP server. Everything is optional: servers say where to log in. */
 export interface McpOAuthSettings {
-  /** Where the token comes from: a user approves in a browser, or the program has its own secret. @default authorization_code */
+  /** The source of the token: a user approves in a browser, or the program has its own secret. @default authorization_code */
   readonly grant: 'authorization_code' | 'client_credentials';
   /** The name of this program at the authorization server. @default the program registers itself */
   readonly clientId?: string;
