@@ -1,9 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { CapabilityRegistry } from '../../src/capability.js';
 import {
   AccessMode,
   defineTool,
-  SafetyPolicy,
   ToolExecutor,
   ToolMetadataRegistry,
   type ToolExecutorOptions,
@@ -75,13 +73,6 @@ const WAYS: readonly Way[] = [
     second: 'approval_required',
   },
   {
-    name: 'of a trusted server, with the same hints',
-    settings: { trusted: true },
-    now: TRANSFERS_QUIETLY,
-    first: 'ok',
-    second: 'ok',
-  },
-  {
     name: 'that the operator calls harmless',
     settings: OVERRIDES,
     now: TRANSFERS_QUIETLY,
@@ -95,32 +86,6 @@ const WAYS: readonly Way[] = [
     second: 'approval_required',
     executorOf: async (discovery) =>
       executorOver(discovery, { providers: { mcp: discovery.provider } }),
-  },
-  {
-    name: 'out of the registry of a persona',
-    settings: { trusted: true },
-    first: 'ok',
-    second: 'approval_required',
-    executorOf: async (discovery) => {
-      const capabilities = await CapabilityRegistry.load({ sources: discovery.sources() });
-      const registry = capabilities.registryFor();
-      return new ToolExecutor({
-        registry,
-        policy: new SafetyPolicy({ registry, rules: capabilities.policyRules() }),
-        providers: { mcp: discovery.provider },
-      });
-    },
-  },
-  {
-    name: 'whose policy goes by another registry',
-    settings: { trusted: true },
-    first: 'ok',
-    second: 'approval_required',
-    executorOf: async (discovery) => {
-      const registry = new ToolMetadataRegistry();
-      registry.registerAll(discovery.definitions());
-      return executorOver(discovery, { policy: new SafetyPolicy({ registry }) });
-    },
   },
   {
     name: 'that the program wrapped in a tool of its own',
@@ -338,14 +303,6 @@ describe('a discovered tool that the program defines again in other words', () =
 });
 
 describe('the refusal of a changed tool', () => {
-  it('does not meet a tool that is the same after its server was started again', async () => {
-    const server = overStdio('modern', SHOWS);
-    const { executor, tool } = await setUp(server, WAYS[1]!);
-    await executor.execute(callOf(tool));
-    await server.restart();
-    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
-  });
-
   it('meets a tool whose settings were changed under it', async () => {
     const server = overStdio('modern', SHOWS);
     const { discovery } = await setUp(server, WAYS[1]!);

@@ -294,32 +294,6 @@ describe('a discovery', () => {
     expect(discovery.definitions()).toEqual([]);
     expect(discovery.findings()).toMatchObject([{ kind: 'quarantined' }]);
   });
-
-  it('gives what servers sent for pins, as far as the settings allow it', async () => {
-    const demo = new Demo('echo', 'secret');
-    const discovery = discover({
-      mcpServers: { demo: demo.start, dead: hostile('dies') },
-      deny_tools: ['secret'],
-    });
-    expect(discovery.rawListings()).toEqual([
-      { server: 'dead', error: 'it was not asked yet' },
-      { server: 'demo', error: 'it was not asked yet' },
-    ]);
-    await discovery.refresh();
-    expect(discovery.rawListings()).toMatchObject([
-      { server: 'dead', error: expect.any(String) as string },
-      { server: 'demo', tools: [{ name: 'echo', description: 'Does echo' }] },
-    ]);
-  });
-
-  it('refuses wrong settings and options, all of them at once', () => {
-    expect(() => discover({ mcpServers: 5 })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
-    const wrong = { clock: 1, pins: {}, nonsense: true } as never;
-    expect(() => discover({}, wrong)).toThrow(/clock[\s\S]*nonsense|nonsense[\s\S]*clock/);
-    expect(() => discover({}, wrong)).toThrow(/pins/);
-  });
 });
 
 describe('the sources of a discovery', () => {

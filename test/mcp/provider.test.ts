@@ -276,16 +276,6 @@ describe('a manifest entry whose provider is mcp', () => {
     // A server that does not know pings answers with an error, and is there.
     expect(await check('old')).toBe(true);
   });
-
-  it('calls a tool that is new at the server after a refresh', async () => {
-    const demo = new Demo('echo');
-    const discovery = discover({ mcpServers: { demo: demo.start } });
-    const { run } = await wrapped(discovery, [wrapper('t', { server: 'demo', tool: 'later' })]);
-    expect(await run('t')).toMatchObject({ code: 'TOOL_UNAVAILABLE' });
-    demo.list(rawTool('later'));
-    await discovery.refresh({ force: true });
-    expect(await run('t', { text: 'now' })).toMatchObject({ status: 'ok' });
-  });
 });
 
 describe('an answer of a server', () => {

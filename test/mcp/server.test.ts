@@ -15,7 +15,6 @@ import {
 } from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpRequestInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { createDefaultTools } from '../../tools/index.js';
 import { manyTools, sampleRegistry } from './server-tools.js';
 import {
   signalled,
@@ -154,14 +153,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         '',
       ])
         await expect(client.call(name)).rejects.toThrow(/name of a tool/);
-    });
-
-    it('takes an alias for its tool', async () => {
-      const client = await open(serverOf(), { answer: accept() });
-      expect((await client.call('write', { path: 'a' })).structuredContent).toEqual({
-        path: 'a',
-        length: 0,
-      });
     });
 
     it('passes on progress that rises, to those who asked for it', async () => {
@@ -478,28 +469,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('the policy', () => {
-    it('holds for calls of tools that are not listed, too', async () => {
-      const registry = sampleRegistry();
-      const policy = new SafetyPolicy({
-        registry,
-        rules: [
-          {
-            name: 'no-adding',
-            tools: ['add', 'absent'],
-            verdict: 'deny',
-            reason: 'sums are forbidden',
-          },
-        ] as never,
-      });
-      const client = await open(serverOf(registry, { policy }), { answer: accept() });
-      for (const name of ['add', 'absent']) {
-        const result = await client.call(name, name === 'add' ? { a: 1, b: 2 } : {});
-        expect(result.isError).toBe(true);
-        expect(textOf(result)).toMatch(/not run: sums are forbidden/);
-        expect(textOf(result)).not.toContain('no-adding');
-      }
-    });
-
     it('is asked who calls', async () => {
       const registry = sampleRegistry();
       const heard: (string | undefined)[] = [];
@@ -607,21 +576,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(await client.call('call_tool', { input: {} })).toMatchObject({ isError: true });
       expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
     });
-
-    it('asks for approval through call_tool as it does directly', async () => {
-      const asked: string[] = [];
-      const client = await open(serverOf(sampleRegistry(), { search: true }), {
-        answer: ({ message }) => {
-          asked.push(message);
-          return { action: 'accept', content: {} };
-        },
-      });
-      expect(
-        (await client.call('call_tool', { name: 'files.write', input: { path: 'b' } }))
-          .structuredContent,
-      ).toEqual({ path: 'b', length: 0 });
-      expect(asked[0]).toContain('Run files.write?');
-    });
   });
 });
 
@@ -637,18 +591,6 @@ describe('clients', () => {
       '2025-11-25',
       undefined,
     ]);
-  });
-});
-
-describe('the bundled tools', () => {
-  it.each(WAYS)('are all listed to $way', async ({ open }) => {
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(createDefaultTools({ root: import.meta.dirname }));
-    const client = await open(serverOf(registry));
-    expect((await client.tools()).map(({ name }) => name)).toEqual(
-      [...registry].map(({ name }) => name).sort(),
-    );
-    expect((await client.call('calculate', { expression: '6 * 7' })).isError ?? false).toBe(false);
   });
 });
 

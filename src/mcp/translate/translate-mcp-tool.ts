@@ -105,9 +105,9 @@ export function translateMcpTool(
   );
   const capabilities = capabilitiesOf(raw.capabilities);
 
-  const authHints = authHintsOf(raw);
+  const auth = mergeAuth(raw, server.auth);
   const changes = [
-    ...authHints.changes,
+    ...auth.changes,
     ...description.changes.map((change) => `of its description ${change}`),
     ...input.changes,
     ...(output === undefined
@@ -125,7 +125,7 @@ export function translateMcpTool(
     ...mergeAxes(raw.annotations, server),
     ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
     timeoutMs: server.timeoutMs,
-    auth: mergeAuth(raw, authHints.says, server.auth),
+    auth: auth.auth,
     ...(capabilities.length > 0 ? { capabilities } : {}),
     ...allowlistOf(raw, server),
     ...extras,
@@ -304,75 +304,61 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
   }).axes.accessMode;
 }
 
-function ownAuth({ auth, authentication }: Raw): Readonly<Record<string, unknown>> {
-  return ([auth, authentication] as readonly unknown[]).find(isPlainObject) ?? {};
-}
-
-/** Texts and numbers by which servers say no. */
+/** Texts and numbers with which servers say no. */
 const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
 
-/** Reads whether a tool says that it needs a login. Any value that is neither true nor false, nor a no as text, counts as a yes. */
-function authHintsOf(tool: Raw): {
-  readonly says: readonly boolean[];
-  readonly changes: readonly string[];
-} {
-  const given = [
-    ['requires_authentication', tool.requires_authentication],
-    ['auth.required', ownAuth(tool)['required']],
-  ] as const;
-  const says: boolean[] = [];
-  const changes: string[] = [];
-  for (const [field, value] of given) {
-    if (value === undefined || value === null) continue;
-    const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
-    const isRequired = typeof word === 'boolean' ? word : !NO.has(word);
-    says.push(isRequired);
-    if (typeof value !== 'boolean')
-      changes.push(
-        expectedGot(
-          `true or false in "${field}"`,
-          describeValue(value),
-          `It counts as ${isRequired}.`,
-        ),
-      );
-  }
-  return { says, changes };
-}
-
 /**
- * Returns what a tool needs to be allowed to call: what its server's settings say, and more if the tool asks for more.
+ * Returns what a caller needs to call a tool: what the server's settings say, and more if the tool asks for more.
  *
- * It is required when either says so, or when there are scopes: the server's always count, the tool's unless one of both
- * says no. A tool never takes back what the settings require. Scopes are those of both; variables only the settings',
- * since a foreign server has no business with names in our environment.
+ * Credentials are required if the settings or the tool say so, or if there are scopes. The settings' scopes always count;
+ * the tool's imply it only if neither says no. A tool never takes back what the settings require, and only the settings
+ * name variables of our environment. A hint that is neither true nor false counts as yes, unless it is a no as text.
  */
 function mergeAuth(
   tool: Raw,
-  says: readonly boolean[],
   server: McpServerAuth | undefined,
-): ToolAuth {
-  const own = ownAuth(tool);
+): { readonly auth: ToolAuth; readonly changes: readonly string[] } {
+  const own: Readonly<Record<string, unknown>> =
+    ([tool.auth, tool.authentication] as readonly unknown[]).find(isPlainObject) ?? {};
+  const hints = [
+    ['requires_authentication', tool.requires_authentication],
+    ['auth.required', own['required']],
+  ]
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([field, value]) => {
+      const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
+      return { field, value, isRequired: typeof word === 'boolean' ? word : !NO.has(word) };
+    });
+  const changes = hints
+    .filter(({ value }) => typeof value !== 'boolean')
+    .map(({ field, value, isRequired }) =>
+      expectedGot(
+        `true or false in "${String(field)}"`,
+        describeValue(value),
+        `It counts as ${isRequired}.`,
+      ),
+    );
+  const given = own['scopes'] ?? own['scope'];
   const serverScopes = server?.scopes ?? [];
-  const scopes = scopesIn(own).slice(0, LIMITS.listLength - serverScopes.length);
+  const scopes = (
+    typeof given === 'string'
+      ? given.split(/\s+/)
+      : Array.isArray(given)
+        ? (given as unknown[])
+        : []
+  )
+    .slice(0, LIMITS.listLength - serverScopes.length)
+    .map(labelOf)
+    .filter((scope) => scope !== undefined);
   const implied =
-    (serverScopes.length > 0 && server?.required === undefined) ||
-    (scopes.length > 0 && server?.required === undefined && says.length === 0);
-  const type =
-    [own['type'], own['scheme']].map(labelOf).find((each) => each !== undefined) ?? server?.type;
-  return authOptions({
-    required: server?.required === true || says.includes(true) || implied,
-    ...(type === undefined ? {} : { type }),
+    server?.required === undefined &&
+    (serverScopes.length > 0 || (scopes.length > 0 && hints.length === 0));
+  const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? server?.type;
+  const auth = authOptions({
+    required: server?.required === true || hints.some(({ isRequired }) => isRequired) || implied,
+    ...(type !== undefined && { type }),
     scopes: [...new Set([...scopes, ...serverScopes])],
     env: { ...server?.env },
   });
-}
-
-function scopesIn(own: Readonly<Record<string, unknown>>): readonly string[] {
-  const given = own['scopes'] ?? own['scope'];
-  const list: readonly unknown[] =
-    typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
-  return list
-    .slice(0, LIMITS.listLength)
-    .map(labelOf)
-    .filter((scope) => scope !== undefined);
+  return { auth, changes };
 }
