@@ -231,7 +231,6 @@ describe('the schemas of a server’s tool', () => {
       'description',
       'constructor',
       '__proto__',
-      'const',
       'properties',
     ];
     const properties = Object.fromEntries(
