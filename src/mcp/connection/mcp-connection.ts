@@ -59,7 +59,7 @@ export interface RawListing {
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-export interface CallRequest {
+interface CallRequest {
   /** The tool's name at the server. */
   readonly tool: string;
   readonly inputSchema: unknown;

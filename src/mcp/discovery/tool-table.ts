@@ -146,7 +146,7 @@ function settingFindings(
 }
 
 /** Returns the names and patterns of lists that none of a server's tools matches: misspelt, they leave open what they were to close. */
-export function unmatchedNames(
+function unmatchedNames(
   { allowTools = [], denyTools, tools = [] }: Filters & Partial<Pick<McpServerSettings, 'tools'>>,
   { name }: McpServerSettings,
   names: readonly string[],

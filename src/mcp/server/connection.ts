@@ -8,30 +8,16 @@ import type {
 import { randomUUID } from 'node:crypto';
 import { isPlainObject } from '../../core/plain-data.js';
 import { errorResult } from './call-result.js';
-import { Offers } from './offers.js';
+import { Offers, type OfferParts } from './offers.js';
 import { contextOf } from './request-context.js';
-import { CALL_TOOL, FIND_TOOLS, type ServedTools } from './served-tools.js';
-import type { CheckedServerOptions } from './server-options.js';
-import {
-  canShow,
-  type AskedBefore,
-  type RequestedCall,
-  type ServerSdk,
-  type ToolCalls,
-} from './tool-calls.js';
+import { CALL_TOOL, FIND_TOOLS } from './served-tools.js';
+import { canShow, type AskedBefore, type By } from './tool-calls.js';
 
-export interface ConnectionParts {
-  readonly sdk: ServerSdk;
-  readonly options: CheckedServerOptions;
-  readonly tools: ServedTools;
-  readonly calls: ToolCalls;
+interface ConnectionParts extends OfferParts {
   readonly codec: RequestStateCodec<AskedBefore>;
   /** Reports calls that belong to no conversation. */
   readonly warnAlone: () => void;
 }
-
-/** The caller of a request, and how they can be asked. */
-export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 
 const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TOOLS}, and call them with ${CALL_TOOL}.`;
 

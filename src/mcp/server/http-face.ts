@@ -21,7 +21,7 @@ import type { ServerSdk } from './tool-calls.js';
 const PATH = '/mcp';
 
 /** Streamable HTTP, for clients of both eras. */
-export interface HttpFace {
+interface HttpFace {
   fetch(request: Request, authInfo: AuthInfo | undefined): Promise<Response>;
   /** Tells clients of 2026, which listen on a stream of their own; those of 2025 are told through their sessions. */
   tellChange(): void;

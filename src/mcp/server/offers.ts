@@ -21,7 +21,17 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import { isMadeBy } from '../connection/offered-answers.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 import { outcomeResult } from './call-result.js';
-import type { By, ConnectionParts } from './connection.js';
+import type { CheckedServerOptions } from './server-options.js';
+import type { ServedTools } from './served-tools.js';
+import type { By, ServerSdk, ToolCalls } from './tool-calls.js';
+
+/** The parts of a server that its resources and prompts need. */
+export interface OfferParts {
+  readonly sdk: ServerSdk;
+  readonly options: CheckedServerOptions;
+  readonly tools: ServedTools;
+  readonly calls: ToolCalls;
+}
 
 type Item = Readonly<Record<string, unknown>>;
 /** A request with its caller. */
@@ -42,9 +52,9 @@ const MOST_VALUES = 100;
  * read is a call of the server's `read_resource` or `get_prompt`, like any other call.
  */
 export class Offers {
-  readonly #parts: ConnectionParts;
+  readonly #parts: OfferParts;
 
-  constructor(parts: ConnectionParts) {
+  constructor(parts: OfferParts) {
     this.#parts = parts;
   }
 

@@ -33,7 +33,7 @@ export function contextOf(
 }
 
 /** Returns the context that the program gives. The facts of `verify` hold unless a function of the request says otherwise. */
-export function givenContext(
+function givenContext(
   { context = {}, persona, verify }: CheckedServerOptions,
   given: AuthInfo | undefined,
   request: McpRequestInfo,

@@ -68,7 +68,7 @@ interface ToolCallsOptions {
 }
 
 /** A call as a client makes it. */
-export interface RequestedCall {
+interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
@@ -77,6 +77,9 @@ export interface RequestedCall {
   /** Makes the answer of an outcome that asks nothing. @default as `outcomeResult` */
   readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
+
+/** The caller of a request, and how they can be asked. */
+export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 
 /** The key of the one thing that is asked in a round. */
 const ASKED = 'tooldex';
