@@ -141,7 +141,7 @@ describe('approvals in the settings of other programs', () => {
         await Promise.all(tools.map((_, index) => statusOf(registry, [...registry][index]!.name))),
       ).toEqual(['approval_required', 'approval_required', 'approval_required']);
       expect(findings).toEqual([
-        'Expected approvals of tools by this program, got those of a file, which any repository may bring. Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.',
+        expect.stringContaining('any repository may bring such a file') as string,
       ]);
     },
   );

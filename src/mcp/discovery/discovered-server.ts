@@ -58,7 +58,7 @@ interface DiscoveredServerOptions extends Omit<
 > {
   readonly clock: Clock;
   readonly random: () => number;
-  readonly pins: PinGuard | undefined;
+  readonly pins?: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
   readonly settings: McpSettings;
   readonly logins: LoginStore;

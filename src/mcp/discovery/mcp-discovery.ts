@@ -97,16 +97,9 @@ export class McpDiscovery {
   /** Returns what is wrong or odd: servers that cannot be reached, tools that are left out, withheld, look like others, or have texts that are hidden or steer models. */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
+    const off = 'The settings of MCP are switched off. Set "enabled": true.';
     if (!this.#settings.enabled)
-      return Object.freeze(
-        servers.map(({ server: { name } }) =>
-          findingOf(
-            'disabled',
-            name,
-            'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.',
-          ),
-        ),
-      );
+      return Object.freeze(servers.map(({ server }) => findingOf('disabled', server.name, off)));
     const named = servers.flatMap(({ server, tools, offered }) =>
       [...tools]
         .filter(([toolName]) => !offered.has(toolName))
@@ -125,18 +118,13 @@ export class McpDiscovery {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
   }
 
-  /** Tells which tools have come, changed or gone, as soon as that is known, until the returned function is called. */
+  /** Reports which tools are new, changed or gone, until the returned function is called. */
   onChange(listener: (change: McpChange) => void): () => void {
-    return this.#events.add((event) =>
-      event.type === 'changed'
-        ? listener({
-            server: event.server,
-            added: event.added,
-            edited: event.edited,
-            removed: event.removed,
-          })
-        : undefined,
-    );
+    return this.#events.add((event) => {
+      if (event.type !== 'changed') return;
+      const { server, added, edited, removed } = event;
+      listener({ server, added, edited, removed });
+    });
   }
 
   /** Registers the tools that there are, and those that come, change and go, until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
@@ -253,61 +241,35 @@ export class McpDiscovery {
   }
 
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
-    const {
-      env = process.env,
-      logins = loginFolder(env),
-      headers,
-      onElicit,
-      pins,
-      ...options
-    } = this.#options;
-    const store = typeof logins === 'string' ? loginsIn(logins) : logins;
+    const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
+    const logins = typeof given === 'string' ? loginsIn(given) : given;
+    const tell = (event: McpDiscoveryEvent) => this.#tell(event);
     return new Map(
       settings.servers.map((server) => {
-        // What is switched off lets go of its servers, and of the tools that were registered from them.
+        // Settings that are switched off let go of their servers and tools.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        return [
-          server.name,
-          new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, {
-            ...options,
-            env,
-            logins: store,
-            headers,
-            onElicit,
-            pins,
-            settings,
-            tell: (event) => this.#tell(event),
-          }),
-        ];
+        const trusted = options.trustAutoApprove ? withApprovals(server) : server;
+        const all = { ...options, env, logins, settings, tell };
+        return [server.name, new DiscoveredServer(trusted, all)];
       }),
     );
   }
 
   #settingFindings(): readonly McpFinding[] {
     const { servers, warnings } = this.#settings;
-    const unheard = this.#options.trustAutoApprove
-      ? []
-      : servers.filter(({ autoApprove }) => autoApprove.length > 0);
+    const find = (server: string, message: string) => findingOf('settings', server, message);
     return [
-      ...warnings.map((warning) =>
-        findingOf(
-          'settings',
-          warning.path.length > 1 ? serverNameOf(String(warning.path[1])) : '',
+      ...warnings.map((warning) => {
+        const [, server] = warning.path;
+        return find(
+          server === undefined ? '' : serverNameOf(String(server)),
           formatIssues([warning]),
-        ),
-      ),
-      ...unheard.map(({ name }) =>
-        findingOf(
-          'settings',
-          name,
-          expectedGot(
-            'approvals of tools by this program',
-            'those of a file, which any repository may bring',
-            'Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.',
-          ),
-        ),
-      ),
+        );
+      }),
+      ...servers
+        .filter(({ autoApprove }) => autoApprove.length > 0 && !this.#options.trustAutoApprove)
+        .map(({ name }) => find(name, UNTRUSTED)),
     ];
   }
 
@@ -360,8 +322,8 @@ export class McpDiscovery {
       throw new ToolError(
         'TOOL_UNAVAILABLE',
         this.#closed
-          ? expectedGot('a discovery that is open', 'a closed one')
-          : expectedGot('MCP to be in use', 'it switched off', 'Set enabled to true.'),
+          ? 'This discovery was closed. Make a new one.'
+          : 'MCP is switched off. Set "enabled": true in its settings.',
       );
     const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
@@ -382,6 +344,9 @@ export class McpDiscovery {
     if (event.type === 'changed') this.#moves.tell(event.server);
   }
 }
+
+const UNTRUSTED =
+  'The file approves tools, but any repository may bring such a file, so calls still need approval. Trust it with trustAutoApprove, or say in "tools" what the tools may do.';
 
 /**
  * Lets a tool of an MCP server answer calls, as one of a tool's providers.
