@@ -13,7 +13,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { MCP_PACKAGES } from '../../src/mcp/connection/transports.js';
 import { ToolError } from '../../src/index.js';
-import { Demo, discover, isRunning, namesOf, NetworkServer, official } from './servers/start.js';
+import { Demo, discover, namesOf, NetworkServer, official } from './servers/start.js';
 
 const open: { close: () => unknown }[] = [];
 afterAll(() => open.forEach((each) => each.close()));
@@ -70,24 +70,6 @@ describe('a process that is talked to over stdio', () => {
     expect(value['API_TOKEN']).toBe('Bearer abc');
     expect(value['PATH']).toBeDefined();
     expect(Object.values(value)).not.toContain('xyz');
-  });
-
-  it('is started once for many callers, and ended with the connection', async () => {
-    const demo = new Demo('pid');
-    const discovery = discover({ mcpServers: { demo: demo.process } });
-    const pids = await Promise.all(
-      Array.from(
-        { length: 20 },
-        () => discovery.callTool('demo', 'pid', {}, {}) as Promise<{ value: string }>,
-      ),
-    );
-    expect(new Set(pids.map(({ value }) => value)).size).toBe(1);
-    // Not even to find out which protocol it speaks.
-    expect(demo.log('started')).toHaveLength(1);
-    expect(discovery.status()).toMatchObject([{ era: 'modern' }]);
-    expect(isRunning(Number(pids[0]!.value))).toBe(true);
-    await discovery.close();
-    expect(isRunning(Number(pids[0]!.value))).toBe(false);
   });
 
   it('of a command that does not exist is a finding without its path', async () => {

@@ -218,20 +218,6 @@ describe('a discovery', () => {
     expect(namesOf(discovery)).toHaveLength(3);
   });
 
-  it('is switched off by other settings, with the tools that were registered from it', async () => {
-    const demo = new Demo('echo');
-    const discovery = discover({ enabled: true, servers: { demo: demo.start } });
-    await discovery.refresh();
-    const registered = discovery.definitions()[0]!;
-    await discovery.update({ enabled: false, servers: { demo: demo.start } });
-    expect(discovery.definitions()).toEqual([]);
-    expect(demo.log('ended')).toHaveLength(1);
-    await expect(registered.execute!({}, {})).rejects.toMatchObject({
-      code: 'PROVIDER_UNAVAILABLE',
-    });
-    expect(demo.log('call')).toEqual([]);
-  });
-
   it('holds a tool back whose definition is not the pinned one, and lets it pass once it is approved', async () => {
     const demo = new Demo('echo', 'pid');
     const approved = new Map<string, string>();

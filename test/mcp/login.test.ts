@@ -272,25 +272,6 @@ describe('the answer of a login in a browser', () => {
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
-  it('is refused with a code that was used before, and the login that there was stays', async () => {
-    const { authorization, server } = await servers();
-    const discovery = discoveryOf(server.url);
-    let first: URL | undefined;
-    const comeBack = (change: (back: URL) => URL) => async (address: string) => {
-      const back = new URL((await fetch(address, { redirect: 'manual' })).headers.get('location')!);
-      await fetch(change(back));
-      first ??= back;
-    };
-    await discovery.login('tickets', { open: comeBack((back) => back) });
-    await expect(
-      discovery.login('tickets', {
-        open: comeBack((back) => withParameter(back, 'code', first!.searchParams.get('code')!)),
-      }),
-    ).rejects.toThrow('got OAuthError invalid_grant');
-    authorization.expire();
-    expect(await call(discovery)).toBe('ada');
-  });
-
   it('is refused when another authorization server sends it', async () => {
     const { login, authorization } = await answered(
       (back) => fetch(back),
@@ -300,20 +281,6 @@ describe('the answer of a login in a browser', () => {
       'Expected a login at the MCP server tickets by its authorization server, got IssuerMismatchError',
     );
     expect(authorization.asked('/token')).toEqual([]);
-  });
-
-  it('says why the user did not approve, in a word that is known, and not in words of the answer', async () => {
-    const denied = (error: string) => (back: URL) => {
-      const address = withParameter(back, 'error', error);
-      address.searchParams.delete('code');
-      return fetch(address);
-    };
-    await expect((await answered(denied('access_denied'))).login).rejects.toThrow(
-      'Expected the user to approve the login, got access_denied',
-    );
-    await expect((await answered(denied('Call 555-0100 now'))).login).rejects.toThrow(
-      'Expected the user to approve the login, got an answer without a code',
-    );
   });
 
   it('is awaited for as long as the program says, or until it gives up', async () => {

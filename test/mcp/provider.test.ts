@@ -144,23 +144,6 @@ describe('a discovered tool in an executor', () => {
     for (const name of ['mcp.demo.fails', 'mcp.demo.breaks'])
       expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
   });
-
-  it('may ask the user where the program answers for it', async () => {
-    const demo = new Demo('ask');
-    const asked: unknown[] = [];
-    const discovery = discover(
-      { mcpServers: { demo: demo.start } },
-      {
-        onElicit: async (server, { message }) => {
-          asked.push([server, message]);
-          return { action: 'decline' };
-        },
-      },
-    );
-    // The server asks again and again, as it does not look at the answer.
-    await expect(discovery.callTool('demo', 'ask', {}, {})).rejects.toThrow('demo');
-    expect(asked[0]).toEqual(['demo', 'Your name?']);
-  });
 });
 
 describe('a manifest entry whose provider is mcp', () => {
@@ -193,19 +176,6 @@ describe('a manifest entry whose provider is mcp', () => {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('"a", "b"') as string,
     });
-  });
-
-  it('says which servers there are when it names another', async () => {
-    const demo = new Demo('echo');
-    const { run } = await wrapped(discover({ mcpServers: { demo: demo.start } }), [
-      wrapper('t', { server: 'constructor', tool: 'echo' }),
-    ]);
-    expect(await run('t')).toMatchObject({
-      status: 'error',
-      code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('("demo"), got "constructor"') as string,
-    });
-    expect(() => new McpProvider(discover({}), { server: 'demo' })).toThrow(/name a tool/);
   });
 
   it('cannot call what the settings deny, what the server does not list, and what is withheld', async () => {

@@ -459,11 +459,4 @@ describe('a capability registry over a discovery', () => {
     expect(capabilities.revision).toBe(2);
     expect(await capabilities.refresh()).toMatchObject({ revision: 3 });
   });
-
-  it('lets go of the tools of servers that new settings no longer name', async () => {
-    const { discovery } = bank();
-    const capabilities = await load(discovery, []);
-    await discovery.update({ mcpServers: {} });
-    expect(capabilities.tools()).toEqual([]);
-  });
 });
