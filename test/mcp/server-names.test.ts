@@ -91,8 +91,6 @@ describe.each(WAYS)('names on the wire, asked by $way', ({ open }) => {
   });
 });
 
-describe('names on the wire', () => {});
-
 describe.each(WAYS)('the tools of personas, asked by $way', ({ open }) => {
   const registry = () =>
     registryOf(

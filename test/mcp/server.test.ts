@@ -620,7 +620,7 @@ describe('options', () => {
     ).toThrow(/no policy beside an executor/);
     expect(() =>
       createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) }),
-    ).toThrow(/executor over the registry that is served/);
+    ).toThrow(/runs the tools of another registry/);
     expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
     expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
   });
