@@ -6,10 +6,10 @@ import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
-/** Rises when the shape of the file changes. */
+/** The version of the file's format. */
 const VERSION = 1;
 const ALGORITHM = 'sha256:';
-/** Bytes of a lock file: 16 MiB. */
+/** The maximum size of a lock file: 16 MiB. */
 const MAX_LOCK_LENGTH = 16 * 2 ** 20;
 
 /** Reads the text of a lock file; `undefined` if there is no file. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read. */
@@ -79,10 +79,10 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Reads the pins of a lock file's text: the definitions alone, of which the same text must come again but for white space.
- * So a text is refused that is cut off, has a key twice (after a bad merge, say), or in which a digest does not fit.
+ * Reads the pins of a lock file's text. Only the definitions are read, and they must give the same text again, apart from
+ * white space. So texts are refused that are cut off, have a key twice (as after a bad merge) or a wrong digest.
  *
- * @param name how messages call the file.
+ * @param name the name of the file in messages.
  * @throws ToolError `INVALID_ARGUMENT` for any other text.
  */
 export function readLockText(text: string, name: string): PinTable {

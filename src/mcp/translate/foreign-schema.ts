@@ -11,7 +11,7 @@ import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
-/** A sound schema with what was changed in it, or the reason why it is none. */
+/** A sound schema with its corrections, or the reason why it is refused. */
 type ForeignSchema =
   | { readonly schema: JsonSchema; readonly changes: readonly string[] }
   | { readonly refused: string };
@@ -61,7 +61,7 @@ function namesIn(required: unknown): readonly string[] {
   ];
 }
 
-/** Returns a schema that can be enforced and in which nothing is hidden. Its patterns are left to the server, or to an engine. */
+/** Returns a schema that can be enforced and hides nothing. The server or an engine checks its patterns. */
 export function soundSchema(
   given: Json,
   side: 'input' | 'output',
