@@ -42,11 +42,10 @@ async function listed(
   const wanted = typeof contains === 'string' ? contains.toLowerCase() : '';
   const take = (item: unknown) =>
     isPlainObject(item) &&
-    SEARCHED.some((field) =>
-      String(item[field] ?? '')
-        .toLowerCase()
-        .includes(wanted),
-    ) &&
+    SEARCHED.some((field) => {
+      const said = item[field];
+      return typeof said === 'string' && said.toLowerCase().includes(wanted);
+    }) &&
     entries.push(shown(item)) >= MOST_LISTED;
   await readPages(
     (cursor) => ask(method, cursor === undefined ? {} : { cursor }),
