@@ -32,12 +32,12 @@ import {
 } from './discovery-options.js';
 
 /**
- * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
+ * The tools of MCP servers, as definitions for any registry and executor.
  *
- * Nothing is opened before `refresh`, a call, or a registry asks. A listing counts for the server's
- * `healthCheckIntervalMs`, and stays in use while the server is asked again or is away; a server that fails is left alone
- * for `exponentialBackoff(failures in a row)`. Servers that announce changes are asked again at once. What one server
- * does neither delays nor removes the tools of another.
+ * Nothing is opened before `refresh`, a call, or a registry asks. A listing is fresh for the server's
+ * `healthCheckIntervalMs`. It stays in use while the server is asked again or is away. A server that fails is left alone for
+ * `exponentialBackoff(failures in a row)`; a server that announces changes is asked again at once. No server delays or
+ * removes the tools of another.
  *
  * ```js
  * const discovery = new McpDiscovery({ enabled: true, servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } } });
@@ -50,7 +50,7 @@ export class McpDiscovery {
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #events = new Listeners<McpDiscoveryEvent>();
-  /** Listeners that are told the name of each server whose tools are different. */
+  /** The listeners that get the name of each server whose tools have changed. */
   readonly #moves = new Listeners<string>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
@@ -68,12 +68,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Asks every server whose listing is not fresh, all at the same time, and resolves when each has answered or failed.
+   * Asks all servers without a fresh listing at the same time, and resolves when each has answered or failed.
    *
-   * Definitions can be read while it runs: those of quick servers are there before slow ones have answered.
+   * Meanwhile you can read the definitions of servers that have answered.
    *
-   * @param options `force` asks also servers whose listing is fresh, or which are left alone after failures.
-   * @throws ToolError `MISSING_PACKAGE` when a transport's package is not installed; no server was asked then.
+   * @param options `force` also asks servers with a fresh listing, and those that are left alone after failures.
+   * @throws ToolError `MISSING_PACKAGE` if a transport's package is not installed; no server is asked then.
    * Faults of servers are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
@@ -94,7 +94,7 @@ export class McpDiscovery {
     return Object.freeze([...this.#servers.values()].map(({ status }) => status));
   }
 
-  /** Returns what is wrong or odd: servers that cannot be reached, tools that are left out, withheld, look like others, or have texts that are hidden or steer models. */
+  /** Returns everything that is wrong or odd: unreachable servers, and tools that are left out, withheld, look like others, hide text or steer models. */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
     const off = 'The settings of MCP are switched off. Set "enabled": true.';
@@ -113,7 +113,7 @@ export class McpDiscovery {
     ]);
   }
 
-  /** Returns what each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
+  /** Returns the last listing of each server as it sent it, without the tools that the settings deny; for `DefinitionPins.verify`. */
   rawListings(): readonly ServerListing[] {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
   }
@@ -127,7 +127,7 @@ export class McpDiscovery {
     });
   }
 
-  /** Registers the tools that there are, and those that come, change and go, until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
+  /** Registers the tools, and follows their changes until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
   follow(registry: ToolMetadataRegistry): () => void {
     const take = (tools: readonly ToolDefinition[]) =>
       registry.registerAll(
@@ -142,7 +142,7 @@ export class McpDiscovery {
     });
   }
 
-  /** Makes one source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
+  /** Returns one source for each server, for a `CapabilityRegistry`. A server's persona owns its tools. */
   sources(): readonly CapabilitySource[] {
     return Object.freeze(
       [...this.#servers.keys()].map((name) =>
@@ -157,12 +157,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Joins a tool of the program, or of a manifest, with the tool of a server for which it stands; every other tool is
-   * returned as it is. For registries without sources; a `CapabilityRegistry` does it by itself.
+   * Joins a tool of the program or of a manifest with the server's tool for which it stands; other tools are returned as
+   * they are. A `CapabilityRegistry` does this by itself.
    *
-   * A tool that has neither a function nor other providers stands for the discovered one of its name: it may add words
-   * and tighten what is said of that, the handler and the schema are the server's. A tool of another name whose provider
-   * is `mcp`, and whose input is not described, takes the schema of the server.
+   * A tool without a function and other providers stands for the discovered tool of its name. It may add texts and tighten
+   * safety; the handler and the schema are the server's. A tool of another name with the provider `mcp` takes the server's
+   * schema if it describes no input.
    */
   complete(definition: ToolDefinition): ToolDefinition {
     if (!isToolDefinition(definition))
@@ -175,14 +175,14 @@ export class McpDiscovery {
   }
 
   /**
-   * Calls a tool by its name at a server. Arguments are passed as they are, whatever they are called.
+   * Calls a tool by its name at a server. Arguments are passed on unchanged.
    *
    * @param server the default server when missing.
-   * @param digest the digest of the server's tool as the call was judged by; another is not called.
+   * @param digest the digest of the server's tool by which the call was judged. Another tool is not called.
    * @returns a plain value, or a failure that the server answered.
    * @throws ToolError `INVALID_ARGUMENT` for an unknown server, `TOOL_CHANGED`, `TOOL_UNAVAILABLE` for a tool that is not listed, not
-   * allowed or withheld, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
-   * @throws Error that is no ToolError when the connection breaks during the call.
+   * allowed or withheld, `PROVIDER_UNAVAILABLE` if the server cannot be reached.
+   * @throws Error that is no ToolError if the connection breaks during the call.
    */
   async callTool(
     server: string | undefined,
@@ -200,10 +200,11 @@ export class McpDiscovery {
   }
 
   /**
-   * Logs in at the authorization server of a server over HTTP, and asks the server for its tools. The login is kept where `logins` says, and refreshed.
+   * Logs in at the authorization server of a server over HTTP, and lists the server's tools. The option `logins` of the
+   * discovery says where the login is kept.
    *
-   * @param options `open` is given the address at which the user logs in with a browser on this machine, in which they come back
-   * within `timeoutMs` (five minutes). A login with `grant: "client_credentials"` asks nobody.
+   * @param options `open` gets the address at which the user logs in, with a browser on this machine and within `timeoutMs`
+   * (five minutes). A login with `grant: "client_credentials"` asks nobody.
    * @throws ToolError `INVALID_ARGUMENT` for wrong options, and a server that is unknown or not reached over HTTP; `PROVIDER_UNAVAILABLE` when the
    * login is refused or not safe, `TIMEOUT`, `ABORTED`.
    */
@@ -213,15 +214,15 @@ export class McpDiscovery {
     await known.ask(true);
   }
 
-  /** Forgets the login at a server; the authorization server is not told. */
+  /** Forgets the login at a server. The authorization server is not informed. */
   async logout(server: string | undefined): Promise<void> {
     await this.#require(server).login.logOut();
   }
 
   /**
-   * Takes other settings over: servers whose settings are the same keep their tools and connections, others are closed.
+   * Takes new settings. Servers with equal settings keep their tools and connections; others are closed.
    *
-   * @throws ToolError `INVALID_ARGUMENT`; then nothing has changed.
+   * @throws ToolError `INVALID_ARGUMENT`, and then nothing has changed.
    */
   async update(settings: unknown): Promise<void> {
     const next = readMcpSettings(settings);
@@ -273,7 +274,7 @@ export class McpDiscovery {
     ];
   }
 
-  /** Loads a server's tools: at once if they are known, while it is asked again where it is time. */
+  /** Returns a server's tools. Known tools are returned at once, even if the server must be asked again. */
   async #load(name: string, force: boolean): Promise<SourceTools> {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
@@ -287,7 +288,7 @@ export class McpDiscovery {
     return this.#toolsOf(name);
   }
 
-  /** Returns the tools of a server as they are known now. */
+  /** Returns the known tools of a server. */
   #toolsOf(name: string): SourceTools {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
@@ -308,7 +309,7 @@ export class McpDiscovery {
       : undefined;
   }
 
-  /** The server that is meant where none is named. */
+  /** The server that is meant if none is named. */
   get #defaultServer(): string | undefined {
     return (
       this.#settings.defaultServer ??

@@ -16,9 +16,9 @@ interface LegacySessionsOptions {
   readonly clock: Clock;
 }
 
-/** The sender of a request, as its tools are told of it. */
+/** The sender of a request. */
 interface Sender {
-  /** The key of the principal: a session belongs to the one that opened it. */
+  /** The key of the caller, to whom the session belongs. */
   readonly owner: string;
   readonly authInfo?: AuthInfo;
 }
@@ -27,23 +27,23 @@ interface Session {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: Server;
-  /** Streams that the client reads: calls that run, and the one on which it is told of changes. */
+  /** The number of open streams: those of running calls, and the stream for changes. */
   streams: number;
   usedAt: number;
 }
 
 /**
- * The sessions of clients of 2025 over HTTP, bounded in number and idle time.
+ * The sessions of clients of 2025 over HTTP, limited in number and idle time.
  *
- * A session is used by the principal that opened it alone: to all others its id is unknown, for calls, answers and
- * streams alike. Only sessions without an open stream are forgotten; when all are in use, a new client is asked to come
- * again. A client whose session was forgotten gets a 404, as the protocol has it, and starts again.
+ * Only the caller that opened a session can use it: for all others its id is unknown. Only sessions without an open stream
+ * are forgotten; if all are in use, a new client must try again later. A client whose session was forgotten gets a 404 and
+ * starts again, as the protocol says.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
-  /** The longest unused first. */
+  /** The sessions, with the longest unused one first. */
   readonly #sessions = new Map<string, Session>();
-  /** The number of sessions that are being opened: they count as well, or many at once would pass the bound. */
+  /** The number of sessions that are being opened. They count, too: otherwise many at once would pass the limit. */
   #opening = 0;
   #closed = false;
 
@@ -100,7 +100,7 @@ export class LegacySessions {
     await server.connect(transport);
     const response = await transport.handleRequest(request, optionsOf(sender));
     const { sessionId } = transport;
-    // Whatever was no initialize opens no session.
+    // Only initialize opens a session.
     if (sessionId === undefined || !response.ok || this.#closed) {
       await server.close();
       return response;
@@ -146,7 +146,7 @@ export class LegacySessions {
       session.streams -= 1;
       session.usedAt = this.#options.clock.elapsed();
     };
-    // It fails when the client goes, and when the stream breaks, of which the reader is told.
+    // It fails if the client goes or the stream breaks; the reader notices.
     response.body.pipeTo(writable).then(end, end);
     return new Response(readable, response);
   }
@@ -156,7 +156,7 @@ function optionsOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
   return authInfo === undefined ? {} : { authInfo };
 }
 
-/** Words a refusal in the form that clients of the protocol read. */
+/** Returns a refusal in the form that clients of the protocol read. */
 export function rpcRefusal(
   message: string,
   status: number,

@@ -36,11 +36,11 @@ import {
 export type ServerSdk = typeof McpServerSdk &
   Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
-/** The question of the round before; signed, because it travels through the client. */
+/** The question of the round before. It is signed, because it travels through the client. */
 export type AskedBefore =
-  /** The call without its arguments, which the request carries again: with others its signature does not hold. */
+  // The call without its arguments, which the request carries again. With other arguments the signature is wrong.
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  /** Questions of a server behind this one, by their keys. The call runs still. */
+  // Questions of a server behind this one, by their keys. The call is still running.
   | (SameCall & {
       readonly kind: 'relayed';
       readonly callId: string;
@@ -52,7 +52,7 @@ export type AskedBefore =
       readonly expiresAt?: number;
     });
 
-/** The call that asked, as the request with the answer must make it again. */
+/** The call that asked. The request with the answer must repeat it. */
 interface SameCall {
   readonly toolName: string;
   readonly inputDigest: string;
@@ -67,29 +67,28 @@ interface ToolCallsOptions {
   readonly now: () => number;
 }
 
-/** A call as a client makes it. */
+/** A call of a client. */
 interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
   /** Returns true for questions that the client can show to the user. */
   readonly canAsk: (mode: 'form' | 'url') => boolean;
-  /** Makes the answer of an outcome that asks nothing. @default as `outcomeResult` */
+  /** Returns the answer for an outcome that asks nothing. @default as `outcomeResult` */
   readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
 
 /** The caller of a request, and how they can be asked. */
 export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 
-/** The key of the one thing that is asked in a round. */
+/** The key of the only question of a round. */
 const ASKED = 'tooldex';
 
 /**
- * Runs the calls of clients, and asks the user behind the client where policy or tool want to.
+ * Runs the calls of clients, and asks the user behind the client if the policy or the tool wants to.
  *
- * A question ends the request: it is answered with what is to be asked, and the client makes it again with the answer
- * (protocol 2026-07-28). For clients of 2025 the SDK asks in between and comes back in the same way, so that both take
- * the same path.
+ * A question ends the request. The client repeats the request with the answer (protocol 2026-07-28). For clients of 2025
+ * the SDK asks and repeats, so both take the same path.
  */
 export class ToolCalls {
   readonly #options: ToolCallsOptions;
@@ -195,7 +194,7 @@ export class ToolCalls {
     );
   }
 
-  /** Answers a request with the outcome of its call, or with the questions of a server behind this one. */
+  /** Answers a request with the outcome of its call, or with questions of a server behind this one. */
   async #follow(
     call: RequestedCall,
     request: ServerContext,
@@ -304,14 +303,14 @@ const sameCall = ({ entry, input }: RequestedCall): SameCall => ({
   inputDigest: digestOf(input),
 });
 
-/** Returns a client's answer as the server behind gets it; without one the question is cancelled. */
+/** Returns a client's answer for the server that asked. Without an answer the question is cancelled. */
 function answerOf(answer: InputResponseView): Awaited<ReturnType<OnElicit>> {
   if (answer.kind !== 'elicit') return { action: 'cancel' };
   const { action, content } = answer;
   return { action, ...(content && { content: content as Record<string, string> }) };
 }
 
-/** Returns true for a client that can show a form to the user, or an address; an empty capability is how clients said that they show forms before there were other kinds. */
+/** Returns true for a client that can show the user a form, or an address. Older clients declare forms with an empty capability. */
 export function canShow(capabilities: unknown, mode: 'form' | 'url'): boolean {
   if (!isPlainObject(capabilities)) return false;
   const { elicitation } = capabilities;
