@@ -47,7 +47,7 @@ function encoded(character: string): string {
 }
 
 /** The lists of allowed and denied tools. */
-export type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
+type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
 
 /**
  * Returns true for a tool that the lists for all servers and for this server allow.
