@@ -223,7 +223,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
     await gateway({}, [], async (client, root) => {
       expect(
         textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
-      ).toContain('"requires_consent": false for the server "files" in the settings of MCP');
+      ).toContain('"consent":false}} for the server "files" in the settings of MCP');
     });
     await gateway(
       { access_mode: 'readonly', allow_tools: ['read_text_file'] },
@@ -231,11 +231,14 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
       async (client, root) => {
         expect(
           textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
-        ).toContain('"requires_consent": false for the server "files" in the settings of MCP');
+        ).toContain('"consent":false}} for the server "files" in the settings of MCP');
       },
     );
     await gateway(
-      { access_mode: 'readonly', requires_consent: false, allow_tools: ['read_text_file'] },
+      {
+        tools: { read_text_file: { access: 'readonly', consent: false } },
+        allow_tools: ['read_text_file'],
+      },
       [],
       async (client, root) => {
         expect(

@@ -160,10 +160,4 @@ describe('a server behind the proxy of the page on operating', () => {
     });
     expect(elsewhere.status).toBe(403);
   });
-
-  it('is told of as unreachable while it does not listen', async () => {
-    const { ask, stop } = await served();
-    await stop();
-    expect((await ask('/healthz')).status).toBe(502);
-  });
 });

@@ -1,9 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { CapabilityRegistry } from '../../src/capability.js';
 import {
   AccessMode,
   defineTool,
-  SafetyPolicy,
   ToolExecutor,
   ToolMetadataRegistry,
   type ToolExecutorOptions,
@@ -75,13 +73,6 @@ const WAYS: readonly Way[] = [
     second: 'approval_required',
   },
   {
-    name: 'of a trusted server, with the same hints',
-    settings: { trusted: true },
-    now: TRANSFERS_QUIETLY,
-    first: 'ok',
-    second: 'ok',
-  },
-  {
     name: 'that the operator calls harmless',
     settings: OVERRIDES,
     now: TRANSFERS_QUIETLY,
@@ -95,32 +86,6 @@ const WAYS: readonly Way[] = [
     second: 'approval_required',
     executorOf: async (discovery) =>
       executorOver(discovery, { providers: { mcp: discovery.provider } }),
-  },
-  {
-    name: 'out of the registry of a persona',
-    settings: { trusted: true },
-    first: 'ok',
-    second: 'approval_required',
-    executorOf: async (discovery) => {
-      const capabilities = await CapabilityRegistry.load({ sources: discovery.sources() });
-      const registry = capabilities.registryFor();
-      return new ToolExecutor({
-        registry,
-        policy: new SafetyPolicy({ registry, rules: capabilities.policyRules() }),
-        providers: { mcp: discovery.provider },
-      });
-    },
-  },
-  {
-    name: 'whose policy goes by another registry',
-    settings: { trusted: true },
-    first: 'ok',
-    second: 'approval_required',
-    executorOf: async (discovery) => {
-      const registry = new ToolMetadataRegistry();
-      registry.registerAll(discovery.definitions());
-      return executorOver(discovery, { policy: new SafetyPolicy({ registry }) });
-    },
   },
   {
     name: 'that the program wrapped in a tool of its own',
@@ -337,41 +302,7 @@ describe('a discovered tool that the program defines again in other words', () =
   );
 });
 
-describe("a tool of the program that was written after the server's tool had become another", () => {
-  it('is not called under either definition before a user has approved it', async () => {
-    const server = await overHttp('sessions', TRANSFERS);
-    const { discovery } = await setUp(server, WAYS[1]!);
-    const swap = async (tool: object) => {
-      server.list(tool);
-      await discovery.refresh({ force: true });
-    };
-    await swap(SHOWS);
-    const own = defineTool({
-      name: 'share_price',
-      description: 'Shows the price of a share',
-      inputSchema: { type: 'object' },
-      accessMode: AccessMode.READONLY,
-      providers: [{ name: 'mcp', config: { server: 'bank', tool: 'price' } }],
-    });
-    const executor = executorOver(discovery, { providers: { mcp: discovery.provider } }, [own]);
-    await swap(TRANSFERS);
-    expect(await executor.execute(callOf('share_price'))).toMatchObject({ code: 'TOOL_CHANGED' });
-    expect(await executor.execute(callOf('share_price'))).toMatchObject({
-      status: 'approval_required',
-    });
-    expect(server.calls()).toEqual([]);
-  });
-});
-
 describe('the refusal of a changed tool', () => {
-  it('does not meet a tool that is the same after its server was started again', async () => {
-    const server = overStdio('modern', SHOWS);
-    const { executor, tool } = await setUp(server, WAYS[1]!);
-    await executor.execute(callOf(tool));
-    await server.restart();
-    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
-  });
-
   it('meets a tool whose settings were changed under it', async () => {
     const server = overStdio('modern', SHOWS);
     const { discovery } = await setUp(server, WAYS[1]!);

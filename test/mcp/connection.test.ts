@@ -11,10 +11,9 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { checkTransports, MCP_PACKAGES } from '../../src/mcp/connection/transports.js';
-import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
+import { MCP_PACKAGES } from '../../src/mcp/connection/transports.js';
 import { ToolError } from '../../src/index.js';
-import { Demo, discover, isRunning, namesOf, NetworkServer, official } from './servers/start.js';
+import { Demo, discover, namesOf, NetworkServer, official } from './servers/start.js';
 
 const open: { close: () => unknown }[] = [];
 afterAll(() => open.forEach((each) => each.close()));
@@ -71,57 +70,6 @@ describe('a process that is talked to over stdio', () => {
     expect(value['API_TOKEN']).toBe('Bearer abc');
     expect(value['PATH']).toBeDefined();
     expect(Object.values(value)).not.toContain('xyz');
-  });
-
-  it('is started once for many callers, and ended with the connection', async () => {
-    const demo = new Demo('pid');
-    const discovery = discover({ mcpServers: { demo: demo.process } });
-    const pids = await Promise.all(
-      Array.from(
-        { length: 20 },
-        () => discovery.callTool('demo', 'pid', {}, {}) as Promise<{ value: string }>,
-      ),
-    );
-    expect(new Set(pids.map(({ value }) => value)).size).toBe(1);
-    // Not even to find out which protocol it speaks.
-    expect(demo.log('started')).toHaveLength(1);
-    expect(discovery.status()).toMatchObject([{ era: 'modern' }]);
-    expect(isRunning(Number(pids[0]!.value))).toBe(true);
-    await discovery.close();
-    expect(isRunning(Number(pids[0]!.value))).toBe(false);
-  });
-
-  it('that dies in the middle of a call fails that call, and answers the next one', async () => {
-    const demo = new Demo('crash', 'pid', 'hang');
-    const discovery = discover({ mcpServers: { demo: demo.process } });
-    await discovery.refresh();
-    const hanging = discovery.callTool('demo', 'hang', {}, {});
-    const others = expect(hanging).rejects.toThrow(
-      'ConnectionLostError; whether the call had an effect is not known',
-    );
-    await expect(discovery.callTool('demo', 'crash', {}, {})).rejects.toThrow(
-      'Expected an answer of the MCP server demo',
-    );
-    await others;
-    expect(await discovery.callTool('demo', 'pid', {}, {})).toMatchObject({ status: 'ok' });
-    expect(new Set(demo.log('ended')).size).toBe(1);
-  });
-
-  it('is told when a call is given up, and tells how far it is', async () => {
-    const demo = new Demo('hang', 'pid');
-    const discovery = discover({ mcpServers: { demo: demo.process } });
-    const controller = new AbortController();
-    const progress: unknown[] = [];
-    const reportProgress = (each: unknown) => {
-      progress.push(each);
-      controller.abort();
-    };
-    await expect(
-      discovery.callTool('demo', 'hang', {}, { signal: controller.signal, reportProgress }),
-    ).rejects.toMatchObject({ code: 'ABORTED' });
-    expect(progress).toEqual([{ progress: 1, total: 2 }]);
-    await discovery.callTool('demo', 'pid', {}, {});
-    expect(demo.log()).toContain('cancelled');
   });
 
   it('of a command that does not exist is a finding without its path', async () => {
@@ -411,8 +359,6 @@ describe('a server over a WebSocket', () => {
 });
 
 describe('a package that is not installed', () => {
-  const settings = { enabled: true, servers: { a: { command: 'node' }, b: { url: 'wss://host' } } };
-
   it('fails a refresh before any server is asked, and says what to install', async () => {
     const demo = new Demo('pid');
     const discovery = discover(
@@ -424,19 +370,6 @@ describe('a package that is not installed', () => {
       message: expect.stringContaining('npm install ws') as string,
     });
     expect(demo.log()).toEqual([]);
-  });
-
-  it('matters only where a transport needs it', async () => {
-    const packages = { ...MCP_PACKAGES, ws: missing('ws') };
-    await expect(checkTransports(readMcpSettings(settings), packages)).rejects.toMatchObject({
-      code: 'MISSING_PACKAGE',
-    });
-    await checkTransports(readMcpSettings({ servers: { a: { command: 'node' } } }), packages);
-    await checkTransports(readMcpSettings({}), {
-      client: missing('c'),
-      stdio: missing('s'),
-      ws: missing('ws'),
-    });
   });
 });
 

@@ -141,16 +141,6 @@ describe('a hostile server', () => {
       ]);
     },
   );
-
-  it('whose answers are not what the protocol says fails calls, and stays in use', async () => {
-    const { discovery } = await ask('odd answer');
-    const answer = await discovery.callTool('bad', 'fine', {}, {}).then(
-      (value) => ['answered', value],
-      (error: unknown) => ['threw', (error as { code?: string }).code],
-    );
-    expect(answer).toEqual(['threw', 'INVALID_RESULT']);
-    expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 1 }]);
-  });
 });
 
 describe('whatever a server sends', () => {
@@ -270,21 +260,6 @@ describe('whatever a server sends', () => {
         ],
       }),
     ).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
-  });
-
-  it('the parts that a result cannot hold are counted in its last one', () => {
-    const partsOf = (count: number) =>
-      callResult({
-        content: [
-          { type: 'image', mimeType: 'image/png', data: 'eA==' },
-          ...Array.from({ length: count - 1 }, (_, at) => ({ type: 'text', text: String(at) })),
-        ],
-      }) as { readonly content?: readonly object[] };
-    expect(partsOf(100).content!.at(-1)).toMatchObject({ text: '98' });
-    expect(partsOf(103).content).toHaveLength(100);
-    expect(partsOf(103).content!.at(-1)).toMatchObject({
-      text: '[4 more parts, left out: a result has at most 100]',
-    });
   });
 
   it('secrets in its failures do not reach the model; paths do, which it may have to fix', () => {

@@ -218,20 +218,6 @@ describe('a discovery', () => {
     expect(namesOf(discovery)).toHaveLength(3);
   });
 
-  it('is switched off by other settings, with the tools that were registered from it', async () => {
-    const demo = new Demo('echo');
-    const discovery = discover({ enabled: true, servers: { demo: demo.start } });
-    await discovery.refresh();
-    const registered = discovery.definitions()[0]!;
-    await discovery.update({ enabled: false, servers: { demo: demo.start } });
-    expect(discovery.definitions()).toEqual([]);
-    expect(demo.log('ended')).toHaveLength(1);
-    await expect(registered.execute!({}, {})).rejects.toMatchObject({
-      code: 'PROVIDER_UNAVAILABLE',
-    });
-    expect(demo.log('call')).toEqual([]);
-  });
-
   it('holds a tool back whose definition is not the pinned one, and lets it pass once it is approved', async () => {
     const demo = new Demo('echo', 'pid');
     const approved = new Map<string, string>();
@@ -294,32 +280,6 @@ describe('a discovery', () => {
     expect(discovery.definitions()).toEqual([]);
     expect(discovery.findings()).toMatchObject([{ kind: 'quarantined' }]);
   });
-
-  it('gives what servers sent for pins, as far as the settings allow it', async () => {
-    const demo = new Demo('echo', 'secret');
-    const discovery = discover({
-      mcpServers: { demo: demo.start, dead: hostile('dies') },
-      deny_tools: ['secret'],
-    });
-    expect(discovery.rawListings()).toEqual([
-      { server: 'dead', error: 'it was not asked yet' },
-      { server: 'demo', error: 'it was not asked yet' },
-    ]);
-    await discovery.refresh();
-    expect(discovery.rawListings()).toMatchObject([
-      { server: 'dead', error: expect.any(String) as string },
-      { server: 'demo', tools: [{ name: 'echo', description: 'Does echo' }] },
-    ]);
-  });
-
-  it('refuses wrong settings and options, all of them at once', () => {
-    expect(() => discover({ mcpServers: 5 })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
-    const wrong = { clock: 1, pins: {}, nonsense: true } as never;
-    expect(() => discover({}, wrong)).toThrow(/clock[\s\S]*nonsense|nonsense[\s\S]*clock/);
-    expect(() => discover({}, wrong)).toThrow(/pins/);
-  });
 });
 
 describe('the sources of a discovery', () => {
@@ -378,7 +338,7 @@ describe('the sources of a discovery', () => {
     clock.advance(10_000);
     expect(await loading).toMatchObject({
       definitions: [],
-      issues: [expect.stringContaining('asked still, and its tools follow')],
+      issues: [expect.stringContaining('has not listed its tools yet')],
     });
   });
 });

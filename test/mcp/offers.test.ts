@@ -175,9 +175,7 @@ describe('a gateway', () => {
   it('says so when nobody has a resource or prompt', async () => {
     const client = await open(await gateway({ one: OPEN, other: OPEN }));
     await expect(client.readResource({ uri: 'docs://none' })).rejects.toThrow('docs://none');
-    await expect(client.getPrompt({ name: 'one__none' })).rejects.toThrow(
-      'Expected the name of a prompt',
-    );
+    await expect(client.getPrompt({ name: 'one__none' })).rejects.toThrow('Prompt none not found');
     await expect(client.getPrompt({ name: 'talk' })).rejects.toThrow(
       'Expected the name of a prompt of this server, got "talk"',
     );

@@ -57,12 +57,6 @@ describe('a lock file', () => {
     expect(DefinitionPins.fromJson(text).toJson()).toBe(text);
   });
 
-  it('may be indented in another way', async () => {
-    const text = await saved(ECHO);
-    writeFileSync(file, `\uFEFF${JSON.stringify(JSON.parse(text)).replaceAll(',', ',\r\n\t')}`);
-    expect((await DefinitionPins.load(file)).check('files', ECHO).ok).toBe(true);
-  });
-
   it('is refused when it is missing, and approval says so', async () => {
     await expect(DefinitionPins.load(file)).rejects.toThrow(
       /Expected a lock file .*tooldex-pins\.json, got none\. Run tooldex mcp pins approve --all/,
@@ -152,5 +146,18 @@ describe('a lock file', () => {
       'third',
     ]);
     expect(readdirSync(folder)).toEqual(['tooldex-pins.json']);
+  });
+
+  it('is not written over what another process approved meanwhile', async () => {
+    await saved(ECHO);
+    const [pins, others] = [await DefinitionPins.load(file), await DefinitionPins.load(file)];
+    others.approve('files', other);
+    await others.save();
+    pins.approve('files', { ...ECHO, name: 'third' });
+    await expect(pins.save()).rejects.toThrow('Another process has changed');
+    expect((await DefinitionPins.load(file)).pinned().map(({ tool }) => tool)).toEqual([
+      'echo',
+      'other',
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { leavesOf, shuffleKeys, withLeaf, type LeafPath } from '../core/json-values.js';
-import { definitions, ECHO } from './pin-samples.js';
+import { definitions } from './pin-samples.js';
 import { propertyRuns } from '../property-runs.js';
 
 function pinsOf(definition: unknown): DefinitionPins {
@@ -83,14 +83,6 @@ const mutations = fc
   }))
   .filter(({ definition, mutant }) => !isDeepStrictEqual(definition, mutant));
 
-const anything = fc.anything({
-  withBigInt: true,
-  withDate: true,
-  withMap: true,
-  withNullPrototype: true,
-  withSparseArray: true,
-});
-
 describe('a pin', () => {
   it('breaks at every change of a single leaf, and the diff shows it', () => {
     fc.assert(
@@ -108,17 +100,6 @@ describe('a pin', () => {
     );
   });
 
-  it('breaks at every leaf of a usual definition, whatever is done to it', () => {
-    const pins = pinsOf(ECHO);
-    const mutants = leavesOf(ECHO).flatMap((path) =>
-      ['change', 'retype', 'remove', 'add'].flatMap((kind) =>
-        [0, 1, 2, 3].map((seed) => mutated(ECHO, path, kind, seed)),
-      ),
-    );
-    expect(mutants.length).toBeGreaterThan(200);
-    expect(mutants.filter((mutant) => pins.check('server', mutant).ok)).toEqual([]);
-  });
-
   it('never breaks at another order of keys', () => {
     fc.assert(
       fc.property(definitions, fc.nat(), (definition, seed) => {
@@ -127,35 +108,6 @@ describe('a pin', () => {
         expect(pins.check('server', shuffled)).toEqual({ ok: true });
         expect(pins.diff('server', shuffled)).toEqual([]);
       }),
-      { numRuns: propertyRuns(500) },
-    );
-  });
-
-  it('is the same after the lock file was written and read', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.constantFrom('a', 'b', '__proto__'), definitions), { maxLength: 5 }),
-        (tools) => {
-          const pins = new DefinitionPins();
-          for (const [server, tool] of tools) pins.approve(server, tool);
-          const read = DefinitionPins.fromJson(pins.toJson());
-          expect(read.pinned()).toEqual(pins.pinned());
-          expect(read.toJson()).toBe(pins.toJson());
-        },
-      ),
-      { numRuns: propertyRuns(300) },
-    );
-  });
-
-  it('takes any value for a definition without throwing, and lets nothing without a name pass', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(anything, fc.record({ name: fc.string(), inputSchema: anything })),
-        (tool) => {
-          const pins = new DefinitionPins();
-          expect(pins.check('server', tool).ok).toBe(pins.size === 1);
-        },
-      ),
       { numRuns: propertyRuns(500) },
     );
   });

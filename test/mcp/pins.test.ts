@@ -27,13 +27,6 @@ describe('DefinitionPins', () => {
     expect(pins.size).toBe(0);
   });
 
-  it('knows the tools of every server for themselves', () => {
-    const pins = new DefinitionPins({ onNew: 'quarantine' });
-    pins.approve('a', ECHO);
-    expect(pins.check('a', ECHO).ok).toBe(true);
-    expect(pins.check('b', ECHO)).toMatchObject({ kind: 'new' });
-  });
-
   it('lists what is withheld until it is approved or as it was before', () => {
     const pins = new DefinitionPins();
     pins.check('files', ECHO);
@@ -48,24 +41,6 @@ describe('DefinitionPins', () => {
     expect(pins.quarantined()).toEqual([]);
     expect(pins.check('files', evil)).toEqual({ ok: true });
     expect(pins.check('files', ECHO)).toMatchObject({ kind: 'changed' });
-  });
-
-  it('approves the definition that was looked at, and not one that came since', () => {
-    const pins = new DefinitionPins({ onNew: 'quarantine' });
-    pins.check('files', ECHO);
-    const [{ definition }] = pins.quarantined() as [ReturnType<typeof pins.quarantined>[0]];
-    pins.check('files', evil);
-    pins.approve('files', definition);
-    expect(pins.check('files', evil)).toMatchObject({ kind: 'changed' });
-  });
-
-  it('is not changed by what happens to a definition after it was approved', () => {
-    const mutable = structuredClone(ECHO);
-    const pins = new DefinitionPins();
-    pins.approve('files', mutable);
-    mutable.inputSchema.properties.message.type = 'number';
-    expect(pins.check('files', ECHO).ok).toBe(true);
-    expect(pins.check('files', mutable).ok).toBe(false);
   });
 
   it('keeps tools and servers with the names of prototypes apart from them', () => {
@@ -142,21 +117,6 @@ describe('DefinitionPins', () => {
     expect(strict.quarantined().at(-1)?.tool).toBe('t4999');
     expect(trusting.check('files', ECHO).ok).toBe(true);
   });
-
-  it('refuses wrong options, all at once', async () => {
-    const wrong = { onNew: 'always', clock: {}, strict: true } as never;
-    for (const make of [
-      () => new DefinitionPins(wrong),
-      () => DefinitionPins.fromJson('{"version":1,"servers":{}}', wrong),
-    ]) {
-      expect(make).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_ARGUMENT',
-          message: expect.stringMatching(/onNew[^]*clock[^]*"strict"/),
-        }),
-      );
-    }
-  });
 });
 
 describe('the diff of a definition', () => {
@@ -184,18 +144,6 @@ describe('the diff of a definition', () => {
       { path: '/inputSchema/properties/message/type', before: 'string', after: 'number' },
     ]);
     expect(isDeepFrozen(pins.diff('files', after))).toBe(true);
-  });
-
-  it('of a tool without a pin is all of it, and of an equal one nothing', () => {
-    expect(pins.diff('others', ECHO).map(({ path }) => path)).toEqual([
-      '/annotations',
-      '/description',
-      '/inputSchema',
-      '/name',
-      '/outputSchema',
-      '/title',
-    ]);
-    expect(pins.diff('files', structuredClone(ECHO))).toEqual([]);
   });
 });
 
@@ -234,14 +182,6 @@ describe('verifying servers', () => {
       changes: [{ path: '/description', before: ECHO.description, after: evil.description }],
     });
     expect(JSON.stringify(found[0])).not.toContain('abcdef');
-  });
-
-  it('finds nothing where nothing differs, and pins nothing by itself', () => {
-    const fresh = new DefinitionPins();
-    expect(fresh.verify([{ server: 'files', tools: [ECHO] }])).toMatchObject([{ kind: 'new' }]);
-    expect(fresh.size).toBe(0);
-    fresh.approve('files', ECHO);
-    expect(fresh.verify([{ server: 'files', tools: [structuredClone(ECHO)] }])).toEqual([]);
   });
 
   it('forgets what is removed', () => {

@@ -144,23 +144,6 @@ describe('a discovered tool in an executor', () => {
     for (const name of ['mcp.demo.fails', 'mcp.demo.breaks'])
       expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
   });
-
-  it('may ask the user where the program answers for it', async () => {
-    const demo = new Demo('ask');
-    const asked: unknown[] = [];
-    const discovery = discover(
-      { mcpServers: { demo: demo.start } },
-      {
-        onElicit: async (server, { message }) => {
-          asked.push([server, message]);
-          return { action: 'decline' };
-        },
-      },
-    );
-    // The server asks again and again, as it does not look at the answer.
-    await expect(discovery.callTool('demo', 'ask', {}, {})).rejects.toThrow('demo');
-    expect(asked[0]).toEqual(['demo', 'Your name?']);
-  });
 });
 
 describe('a manifest entry whose provider is mcp', () => {
@@ -193,19 +176,6 @@ describe('a manifest entry whose provider is mcp', () => {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('"a", "b"') as string,
     });
-  });
-
-  it('says which servers there are when it names another', async () => {
-    const demo = new Demo('echo');
-    const { run } = await wrapped(discover({ mcpServers: { demo: demo.start } }), [
-      wrapper('t', { server: 'constructor', tool: 'echo' }),
-    ]);
-    expect(await run('t')).toMatchObject({
-      status: 'error',
-      code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('("demo"), got "constructor"') as string,
-    });
-    expect(() => new McpProvider(discover({}), { server: 'demo' })).toThrow(/name a tool/);
   });
 
   it('cannot call what the settings deny, what the server does not list, and what is withheld', async () => {
@@ -275,16 +245,6 @@ describe('a manifest entry whose provider is mcp', () => {
     await expect(check('dead')).rejects.toThrow();
     // A server that does not know pings answers with an error, and is there.
     expect(await check('old')).toBe(true);
-  });
-
-  it('calls a tool that is new at the server after a refresh', async () => {
-    const demo = new Demo('echo');
-    const discovery = discover({ mcpServers: { demo: demo.start } });
-    const { run } = await wrapped(discovery, [wrapper('t', { server: 'demo', tool: 'later' })]);
-    expect(await run('t')).toMatchObject({ code: 'TOOL_UNAVAILABLE' });
-    demo.list(rawTool('later'));
-    await discovery.refresh({ force: true });
-    expect(await run('t', { text: 'now' })).toMatchObject({ status: 'ok' });
   });
 });
 

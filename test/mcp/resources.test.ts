@@ -142,45 +142,6 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('are read only under URIs and names that the server lists, or that its templates make', async () => {
-    const { call, discovery, log } = await start(OPEN);
-    expect(await call('read_resource', { uri: 'users://ada/profile' })).toMatchObject({
-      content: [{ text: 'profile of ada' }],
-    });
-    for (const uri of [
-      'file:///etc/passwd',
-      'docs://guide/',
-      'users://a/b/profile',
-      'users://ada/profile?x',
-      'docs://folder/a',
-    ]) {
-      expect(await call('read_resource', { uri })).toMatchObject({
-        status: 'error',
-        message: expect.stringContaining(
-          'Expected a URI that the server lists, or one made by a template that it lists',
-        ) as string,
-      });
-    }
-    expect(
-      await discovery.callTool('docs', 'read_resource', { uri: ['docs://guide'] }, {}),
-    ).toMatchObject({ status: 'error' });
-    expect(await call('get_prompt', { name: 'other' })).toMatchObject({
-      status: 'error',
-      message: expect.stringContaining(
-        'Expected the name of a prompt that the server lists, got "other"',
-      ) as string,
-    });
-    expect(await call('get_prompt', { name: 'review' })).toMatchObject({
-      status: 'error',
-      message: expect.stringContaining('refused the call') as string,
-    });
-    expect(await call('read_resource', { uri: 'docs://guide', more: 1 })).toMatchObject({
-      status: 'error',
-      code: 'INVALID_INPUT',
-    });
-    expect(log).toThrow();
-  });
-
   it('take no name of the server’s own tools', async () => {
     const { discovery, call } = await start(OPEN, { modes: ['tools'] });
     expect(namesOf(discovery)).toEqual([
@@ -225,7 +186,7 @@ describe('resources and prompts of a server', () => {
       {
         kind: 'settings',
         message:
-          'Expected a tool beside "resources": true that the settings allow, got none of "list_resources", "read_resource". Name them in "allow_tools".',
+          '"resources": true has no effect: the settings leave out "list_resources" and "read_resource". Name them in "allow_tools".',
       },
     ]);
   });
@@ -239,7 +200,7 @@ describe('resources and prompts of a server', () => {
       {
         kind: 'settings',
         message:
-          'Expected a server that offers resources beside "resources": true, got one that does not. Leave the setting out.',
+          '"resources": true has no effect: the server offers no resources. Remove the setting.',
       },
     ]);
   });

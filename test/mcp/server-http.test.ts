@@ -10,7 +10,7 @@ import {
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
 import { ManualClock } from '../../src/testing.js';
-import { overHttp, signalled, textOf } from './server-clients.js';
+import { overHttp, textOf } from './server-clients.js';
 import { sampleRegistry } from './server-tools.js';
 
 function serverOf(options: McpServerOptions = {}, registry = sampleRegistry()): McpToolServer {
@@ -84,32 +84,6 @@ describe('a server that listens', () => {
       });
     },
   );
-
-  it.each(KINDS)('stops the work of a %s client that cancels', async (kind) => {
-    const [started, gone] = [signalled(), signalled()];
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'waits',
-        description: 'Waits',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: (_, { signal }) =>
-          new Promise(() => {
-            signal!.addEventListener('abort', () => gone.fire());
-            started.fire();
-          }),
-      }),
-    );
-    const running = await serverOf({}, registry).serveHttp({ port: 0 });
-    const client = await overHttp(running.url, kind);
-    const cancel = new AbortController();
-    const call = client.call('waits', {}, { signal: cancel.signal });
-    call.catch(() => undefined);
-    await started.fired;
-    cancel.abort();
-    await gone.fired;
-  });
 
   it('asks for the token, in both eras, and does not take another', async () => {
     const token = 'correct-horse-battery';
@@ -207,39 +181,6 @@ describe('hostile requests', () => {
     expect(result.isError).toBe(true);
     expect(textOf(result)).toMatch(/expected an input of at most/i);
   });
-
-  it('nested beyond all reason are refused, and the server goes on', async () => {
-    const server = serverOf();
-    const session = await openSession(server);
-    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
-    for (const headers of [{ 'mcp-session-id': session }, {}] as Record<string, string>[]) {
-      const response = await post(
-        server,
-        `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"say","arguments":{"text":${deep}}}}`,
-        headers,
-      );
-      expect(await response.text()).toMatch(/error/i);
-    }
-    expect(await ping(server, session)).toBe(200);
-  });
-
-  it('with names of prototypes reach nothing', async () => {
-    const server = serverOf();
-    const session = await openSession(server);
-    const call = async (params: string) =>
-      (
-        await post(server, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":${params}}`, {
-          'mcp-session-id': session,
-        })
-      ).text();
-    expect(
-      await call('{"name":"say","arguments":{"text":"a","__proto__":{"text":"b"}}}'),
-    ).toContain('"text":"a"');
-    expect(await call('{"name":"__proto__","arguments":{}}')).toContain('-32602');
-    expect(await call('{"name":"say","arguments":[]}')).toContain('"error"');
-    expect(await call('{"name":5}')).toContain('"error"');
-    expect(await ping(server, session)).toBe(200);
-  });
 });
 
 describe('what travels through a client between question and answer', () => {
@@ -324,77 +265,7 @@ describe('what travels through a client between question and answer', () => {
     ).toMatchObject({ error: { code: -32602 } });
   });
 
-  it('holds the answers of a question to what was offered', async () => {
-    const server = serverOf();
-    const { requestState } = (await call(server, 'asks', {}))['result']!;
-    const answer = (content: object) =>
-      call(
-        server,
-        'asks',
-        {},
-        { requestState, inputResponses: { tooldex: { action: 'accept', content } } },
-      );
-    expect(await answer({ answer: 'red' })).toMatchObject({
-      result: { content: [{ text: 'red' }] },
-    });
-    expect(
-      await call(
-        server,
-        'asks',
-        { other: 1 },
-        {
-          requestState,
-          inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } },
-        },
-      ),
-    ).toMatchObject({ result: { isError: true } });
-    expect(
-      await call(
-        server,
-        'asks_anything',
-        {},
-        {
-          requestState,
-          inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } },
-        },
-      ),
-    ).toMatchObject({ result: { isError: true } });
-    for (const content of [
-      { answer: 'green' },
-      { answer: 5 },
-      {},
-      { __proto__: { answer: 'red' } },
-    ]) {
-      const again = await answer(content);
-      expect(again).toMatchObject({
-        result: {
-          resultType: 'input_required',
-          inputRequests: {
-            tooldex: {
-              params: {
-                message: expect.stringMatching(
-                  /^Expected one of "red", "blue" as the answer, got .*\n\nasks asks: Which colour\?$/,
-                ) as string,
-              },
-            },
-          },
-        },
-      });
-      expect(
-        await call(
-          server,
-          'asks',
-          {},
-          {
-            requestState: again['result']!['requestState'],
-            inputResponses: { tooldex: { action: 'accept', content: { answer: 'red' } } },
-          },
-        ),
-      ).toMatchObject({ result: { content: [{ text: 'red' }] } });
-    }
-  });
-
-  it('asks a question again at most four times, and takes no answer when its time is over', async () => {
+  it('asks a question again without running its tool again, and takes no answer when its time is over', async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     let runs = 0;
@@ -419,13 +290,7 @@ describe('what travels through a client between question and answer', () => {
         { requestState, inputResponses: { tooldex: { action: 'accept', content: { answer } } } },
       );
     const first = (await call(server, 'asks', {}))['result']!['requestState'] as unknown;
-    let last: Record<string, never> = await answered(first, 'b');
-    for (let times = 0; times < 3; times += 1)
-      last = await answered(last['result']!['requestState'], 'b');
-    expect(last).toMatchObject({ result: { resultType: 'input_required' } });
-    expect(await answered(last['result']!['requestState'], 'b')).toMatchObject({
-      result: { isError: true },
-    });
+    expect(await answered(first, 'b')).toMatchObject({ result: { resultType: 'input_required' } });
     clock.advance(1_000);
     expect(await answered(first, 'a')).toMatchObject({
       result: {
@@ -466,28 +331,6 @@ describe('what travels through a client between question and answer', () => {
       },
     );
     expect(runs).toBe(1);
-  });
-
-  it('is not asked of a client that cannot show forms', async () => {
-    const server = serverOf();
-    const body = {
-      jsonrpc: '2.0',
-      id: 7,
-      method: 'tools/call',
-      params: {
-        name: 'files.write',
-        arguments: { path: 'a' },
-        _meta: meta({ elicitation: { url: {} } }),
-      },
-    };
-    const answer = await (
-      await post(server, body, {
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': 'files.write',
-      })
-    ).text();
-    expect(answer).toContain('files.write was not run yet: this call needs approval');
   });
 });
 

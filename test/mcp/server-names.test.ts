@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   AccessMode,
@@ -10,8 +9,7 @@ import {
 } from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { signalled, textOf, WAYS } from './server-clients.js';
-import { propertyRuns } from '../property-runs.js';
+import { textOf, WAYS } from './server-clients.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const reads = {
@@ -38,7 +36,6 @@ function serverOf(registry: ToolMetadataRegistry, options: McpServerOptions = {}
 }
 
 const LONG = `mcp.files.${'x'.repeat(100)}`;
-const [memory] = WAYS;
 
 describe.each(WAYS)('names on the wire, asked by $way', ({ open }) => {
   it('fit what model APIs take, carry the own name along, and are called by', async () => {
@@ -91,64 +88,6 @@ describe.each(WAYS)('names on the wire, asked by $way', ({ open }) => {
     expect(textOf(await client.call('call_tool', { name: 'mcp__a__read', input: {} }))).toBe(
       'mcp.a.read',
     );
-  });
-});
-
-describe('names on the wire', () => {
-  it('never stand for two tools, nor for the alias of another, in whatever order the tools came', async () => {
-    const tools = [named('a.b'), named('a__b'), named('c.d'), named('e', { aliases: ['c__d'] })];
-    const listings = await Promise.all(
-      [tools, tools.toReversed()].map(async (order) => {
-        const client = await memory!.open(serverOf(registryOf(...order)));
-        for (const alias of ['a__b', 'c__d'])
-          expect(textOf(await client.call(alias))).toBe(alias === 'a__b' ? 'a__b' : 'e');
-        return Promise.all(
-          (await client.tools()).map(async ({ name }) => [name, textOf(await client.call(name))]),
-        );
-      }),
-    );
-    expect(listings[0]).toEqual(listings[1]);
-    expect(listings[0]).toEqual([
-      [expect.stringMatching(/^a__b_[0-9a-f]{8}$/), 'a.b'],
-      ['a__b', 'a__b'],
-      [expect.stringMatching(/^c__d_[0-9a-f]{8}$/), 'c.d'],
-      ['e', 'e'],
-    ]);
-  });
-
-  it('of all tools fit and lead back to them', async () => {
-    const name = fc.string({
-      unit: fc.constantFrom('a', 'B', '1', '.', '_', '-'),
-      minLength: 1,
-      maxLength: 90,
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(name, { minLength: 1, maxLength: 12 }), async (names) => {
-        const server = createMcpServer(registryOf(...names.map((each) => named(each))));
-        const client = await memory!.open(server);
-        const listed = (await client.tools()).map((tool) => tool.name);
-        expect(new Set(listed).size).toBe(names.length);
-        const answers: string[] = [];
-        for (const each of listed) {
-          expect(each).toMatch(MODEL_NAME);
-          answers.push(textOf(await client.call(each)));
-        }
-        expect(answers.sort()).toEqual([...names].sort());
-        await server.close();
-      }),
-      { numRuns: propertyRuns(25) },
-    );
-  });
-
-  it('follow the registry when the client is told that the list has changed', async () => {
-    const registry = registryOf(named('a.b'));
-    const changed = signalled();
-    const client = await memory!.open(serverOf(registry), { onListChanged: () => changed.fire() });
-    expect((await client.tools()).map(({ name }) => name)).toEqual(['a__b']);
-    registry.register(named('c.d'));
-    await changed.fired;
-    expect((await client.tools()).map(({ name }) => name)).toEqual(['a__b', 'c__d']);
-    expect(textOf(await client.call('c__d'))).toBe('c.d');
   });
 });
 

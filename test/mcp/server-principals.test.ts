@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AccessMode, defineTool, SafetyPolicy, type ToolContext } from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpAuthInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { overHttp, signalled, textOf } from './server-clients.js';
+import { overHttp, textOf } from './server-clients.js';
 import { sampleRegistry } from './server-tools.js';
 
 const PRINCIPALS = new Map([
@@ -73,8 +73,7 @@ async function open(server: McpToolServer, sent: Sent): Promise<string> {
 }
 
 interface Event {
-  readonly id: string;
-  readonly data?: {
+  readonly data: {
     readonly id?: number | string;
     readonly method?: string;
     readonly params?: Record<string, never>;
@@ -95,11 +94,7 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
           .find((line) => line.startsWith(`${name}:`))
           ?.slice(name.length + 1)
           .trim() ?? '';
-      if (field('id') !== '')
-        yield {
-          id: field('id'),
-          ...(field('data') !== '' && { data: JSON.parse(field('data')) as never }),
-        };
+      if (field('data') !== '') yield { data: JSON.parse(field('data')) as never };
     }
   }
 }
@@ -112,23 +107,21 @@ describe('a session', () => {
     const stream = eventsOf(
       await send(server, { ...ada, body: call(2, 'files.write', { path: 'a' }) }),
     );
-    await stream.next(); // The first event gives an id to go on from.
-    const { data: asked, id } = (await stream.next()).value as Event;
+    const { data: asked } = (await stream.next()).value as Event;
     expect(asked).toMatchObject({ method: 'elicitation/create' });
-    const answer = { jsonrpc: '2.0', id: asked!.id, result: { action: 'accept', content: {} } };
+    const answer = { jsonrpc: '2.0', id: asked.id, result: { action: 'accept', content: {} } };
     const statuses = async (who: Sent) => {
       const tries: Sent[] = [
         { body: call(3, 'say', { text: 'x' }) },
         { body: answer },
         { method: 'GET' },
-        { method: 'GET', headers: { 'last-event-id': id } },
         { method: 'DELETE' },
       ];
       return Promise.all(
         tries.map(async (each) => (await send(server, { ...who, ...each })).status),
       );
     };
-    expect(await statuses(eve)).toEqual([404, 404, 404, 404, 404]);
+    expect(await statuses(eve)).toEqual([404, 404, 404, 404]);
     // What eve said was no answer: the call waits until ada gives one, with a newer token.
     expect(
       (
@@ -171,40 +164,6 @@ describe('a session', () => {
       expect(await ping(infoOf('2', 'ada'))).toBe(status);
       expect(await ping(infoOf('3', 'eve'))).toBe(404);
     }
-  });
-
-  it('lets a client that lost its stream read on where it was, and no one read another stream', async () => {
-    const [started, released] = [signalled(), signalled()];
-    const registry = sampleRegistry();
-    registry.register(
-      defineTool({
-        name: 'slow',
-        description: 'Waits',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        execute: async () => {
-          started.fire();
-          await released.fired;
-          return 'done';
-        },
-      }),
-    );
-    const server = serverOf({ verify }, registry);
-    const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
-    const response = await send(server, { ...ada, body: call(2, 'slow') });
-    const lost = eventsOf(response);
-    const { id } = (await lost.next()).value as Event;
-    await started.fired;
-    await lost.return(undefined);
-    released.fire();
-    const resumed = await send(server, { ...ada, method: 'GET', headers: { 'last-event-id': id } });
-    expect((await eventsOf(resumed).next()).value).toMatchObject({
-      data: { id: 2, result: { content: [{ text: 'done' }] } },
-    });
-    const other = { token: 'token-of-eve', session: await open(server, { token: 'token-of-eve' }) };
-    expect(
-      (await send(server, { ...other, method: 'GET', headers: { 'last-event-id': id } })).status,
-    ).toBe(400);
   });
 });
 
@@ -294,18 +253,6 @@ describe('a server with verify', () => {
     expect((await fetch(new URL('/.well-known/other', url))).status).toBe(401);
   });
 
-  it('gives its own address where none is given', async () => {
-    const { url } = await serverOf({ verify }).serveHttp({ port: 0 });
-    const origin = new URL(url).origin;
-    const refused = await fetch(url, { method: 'POST' });
-    expect(refused.headers.get('www-authenticate')).toBe(
-      `Bearer realm="tooldex", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
-    );
-    expect(
-      await (await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`)).json(),
-    ).toEqual({ resource: url, bearer_methods_supported: ['header'] });
-  });
-
   it.each([
     [
       'throws',
@@ -340,21 +287,6 @@ describe('a server with verify', () => {
     ).serveHttp({ port: 0 });
     const client = await overHttp(url, 'auto', {}, { authorization: 'Bearer token-of-eve' });
     expect(textOf(await client.call('whoami'))).toBe('eve');
-  });
-
-  it('does not take a token beside it, and may listen where others connect', async () => {
-    expect(() => serverOf({ verify, token: 'correct-horse-battery' })).toThrow(
-      /either a token or verify/,
-    );
-    for (const resource of [
-      { url: 'tools.example' },
-      { url: 'https://tools.example/#a' },
-      { scopes: ['a b'] },
-      { authorizationServers: ['login.example'] },
-      { unknown: 1 },
-    ])
-      expect(() => serverOf({ verify, resource })).toThrow(/resource/);
-    await (await serverOf({ verify }).serveHttp({ port: 0, host: '0.0.0.0' })).close();
   });
 });
 

@@ -15,7 +15,6 @@ import {
 } from '../../src/index.js';
 import { createMcpServer, type McpToolServer } from '../../src/mcp/server/create-mcp-server.js';
 import type { McpRequestInfo, McpServerOptions } from '../../src/mcp/server/server-options.js';
-import { createDefaultTools } from '../../tools/index.js';
 import { manyTools, sampleRegistry } from './server-tools.js';
 import {
   signalled,
@@ -82,44 +81,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         readOnlyHint: false,
         destructiveHint: true,
       });
-    });
-
-    it('comes in pages, which tools that come and go neither shift nor repeat', async () => {
-      const registry = manyTools(7);
-      const client = await open(serverOf(registry, { pageSize: 3 }));
-      const first = await client.page();
-      registry.unregister('tool_002');
-      registry.unregister('tool_004');
-      registry.register(manyTools(1, {}).require('tool_000').definition, { replace: true });
-      const second = await client.page(first.nextCursor);
-      expect([...first.tools, ...second.tools].map(({ name }) => name)).toEqual([
-        'tool_000',
-        'tool_001',
-        'tool_002',
-        'tool_003',
-        'tool_005',
-        'tool_006',
-      ]);
-      expect(second.nextCursor).toBeUndefined();
-      await expect(client.page('nonsense!')).rejects.toThrow(/cursor/);
-      expect((await client.tools()).length).toBe(5);
-    });
-
-    it('is whole also where the names on the wire are in another order', async () => {
-      const registry = new ToolMetadataRegistry();
-      for (const name of ['a.x', 'a.y', 'a0', 'aa', 'a_b', 'b.x'])
-        registry.register(
-          defineTool({ name, description: 'A tool', inputSchema: z.object({}), execute: () => 1 }),
-        );
-      const client = await open(serverOf(registry, { pageSize: 1 }));
-      expect((await client.tools()).map(({ name }) => name).sort()).toEqual([
-        'a0',
-        'a__x',
-        'a__y',
-        'a_b',
-        'aa',
-        'b__x',
-      ]);
     });
 
     it('is told to be another one when tools come and go', async () => {
@@ -192,14 +153,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         '',
       ])
         await expect(client.call(name)).rejects.toThrow(/name of a tool/);
-    });
-
-    it('takes an alias for its tool', async () => {
-      const client = await open(serverOf(), { answer: accept() });
-      expect((await client.call('write', { path: 'a' })).structuredContent).toEqual({
-        path: 'a',
-        length: 0,
-      });
     });
 
     it('passes on progress that rises, to those who asked for it', async () => {
@@ -516,28 +469,6 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('the policy', () => {
-    it('holds for calls of tools that are not listed, too', async () => {
-      const registry = sampleRegistry();
-      const policy = new SafetyPolicy({
-        registry,
-        rules: [
-          {
-            name: 'no-adding',
-            tools: ['add', 'absent'],
-            verdict: 'deny',
-            reason: 'sums are forbidden',
-          },
-        ] as never,
-      });
-      const client = await open(serverOf(registry, { policy }), { answer: accept() });
-      for (const name of ['add', 'absent']) {
-        const result = await client.call(name, name === 'add' ? { a: 1, b: 2 } : {});
-        expect(result.isError).toBe(true);
-        expect(textOf(result)).toMatch(/not run: sums are forbidden/);
-        expect(textOf(result)).not.toContain('no-adding');
-      }
-    });
-
     it('is asked who calls', async () => {
       const registry = sampleRegistry();
       const heard: (string | undefined)[] = [];
@@ -645,50 +576,8 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(await client.call('call_tool', { input: {} })).toMatchObject({ isError: true });
       expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
     });
-
-    it('asks for approval through call_tool as it does directly', async () => {
-      const asked: string[] = [];
-      const client = await open(serverOf(sampleRegistry(), { search: true }), {
-        answer: ({ message }) => {
-          asked.push(message);
-          return { action: 'accept', content: {} };
-        },
-      });
-      expect(
-        (await client.call('call_tool', { name: 'files.write', input: { path: 'b' } }))
-          .structuredContent,
-      ).toEqual({ path: 'b', length: 0 });
-      expect(asked[0]).toContain('Run files.write?');
-    });
   });
 });
-
-describe.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))(
-  'a large catalogue, asked by $way',
-  ({ open }) => {
-    it('lists what was found from then on, at most maxTools of it', async () => {
-      const changed = signalled();
-      const client = await open(serverOf(manyTools(20), { maxTools: 3 }), {
-        onListChanged: () => changed.fire(),
-      });
-      await client.call('find_tools', { names: ['tool_004'] });
-      await changed.fired;
-      expect((await client.tools()).map(({ name }) => name)).toEqual([
-        'call_tool',
-        'find_tools',
-        'tool_004',
-      ]);
-      await client.call('find_tools', { names: ['tool_005', 'tool_006', 'tool_007'] });
-      expect((await client.tools()).map(({ name }) => name)).toEqual([
-        'call_tool',
-        'find_tools',
-        'tool_005',
-        'tool_006',
-        'tool_007',
-      ]);
-    });
-  },
-);
 
 describe('clients', () => {
   it('of 2026 and of 2025 are spoken to in their own protocol', async () => {
@@ -702,18 +591,6 @@ describe('clients', () => {
       '2025-11-25',
       undefined,
     ]);
-  });
-});
-
-describe('the bundled tools', () => {
-  it.each(WAYS)('are all listed to $way', async ({ open }) => {
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(createDefaultTools({ root: import.meta.dirname }));
-    const client = await open(serverOf(registry));
-    expect((await client.tools()).map(({ name }) => name)).toEqual(
-      [...registry].map(({ name }) => name).sort(),
-    );
-    expect((await client.call('calculate', { expression: '6 * 7' })).isError ?? false).toBe(false);
   });
 });
 
@@ -743,7 +620,7 @@ describe('options', () => {
     ).toThrow(/no policy beside an executor/);
     expect(() =>
       createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) }),
-    ).toThrow(/executor over the registry that is served/);
+    ).toThrow(/runs the tools of another registry/);
     expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
     expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
   });

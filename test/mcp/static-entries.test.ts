@@ -109,7 +109,7 @@ describe('a static wrapper without parameters', () => {
     );
   });
 
-  it('is another tool once the schema of the server has changed: it is judged again, with approval until its author declares it again', async () => {
+  it('is another tool once the schema of the server has changed: it is judged again, with approval', async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [WRAPPER] });
     const capabilities = await CapabilityRegistry.load({
@@ -135,11 +135,6 @@ describe('a static wrapper without parameters', () => {
       await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' })),
     ).toMatchObject({ status: 'approval_required' });
     expect(demo.log('call')).toEqual([]);
-    tree.write('functions.json', [{ ...WRAPPER, description: 'Transfers money' }]);
-    await capabilities.refresh();
-    expect(
-      await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' })),
-    ).toMatchObject({ status: 'ok' });
   });
 });
 
@@ -328,7 +323,7 @@ describe('a static entry with the name of a discovered tool', () => {
     );
   });
 
-  it('requires approval after the tool of the server has changed, until it is declared again', async () => {
+  it('requires approval after the tool of the server has changed', async () => {
     const { demo, discovery } = bank();
     const { requires_flags: _, ...entry } = ENTRY;
     const capabilities = await load(discovery, [entry]);
@@ -402,9 +397,7 @@ describe('a static entry with the name of a discovered tool', () => {
       root: tree.root,
       sources: discovery.sources(),
     });
-    const first = capabilities.tool('mcp.bank.price');
     expect((await capabilities.refresh({ force: true })).changed).toBe(false);
-    expect(capabilities.tool('mcp.bank.price')).toBe(first);
     demo.list();
     await discovery.refresh({ force: true });
     await capabilities.refresh();
@@ -465,12 +458,5 @@ describe('a capability registry over a discovery', () => {
     await discovery.refresh({ force: true });
     expect(capabilities.revision).toBe(2);
     expect(await capabilities.refresh()).toMatchObject({ revision: 3 });
-  });
-
-  it('lets go of the tools of servers that new settings no longer name', async () => {
-    const { discovery } = bank();
-    const capabilities = await load(discovery, []);
-    await discovery.update({ mcpServers: {} });
-    expect(capabilities.tools()).toEqual([]);
   });
 });

@@ -64,13 +64,6 @@ describe('the name of a server’s tool', () => {
     expect(nameOf('files.read', '')).not.toBe(nameOf('read', 'files'));
   });
 
-  it('keeps a name in a name where it belongs', () => {
-    expect(nameOf('mcp.other.delete')).toBe('mcp.s.mcp.other.delete');
-    expect(optionsOf({ name: 'mcp.other.delete' }).providers).toEqual([
-      { name: 'mcp', config: { server: 's', tool: 'mcp.other.delete' } },
-    ]);
-  });
-
   it('is refused when blank, too long, or with hidden characters', () => {
     for (const name of [
       '',
@@ -94,28 +87,6 @@ describe('the name of a server’s tool', () => {
 });
 
 describe('a translated tool', () => {
-  it('keeps the tool’s own name for calls, blanks and all', () => {
-    expect(optionsOf({ name: ' a b ' }).providers).toEqual([
-      { name: 'mcp', config: { server: 's', tool: ' a b ' } },
-    ]);
-  });
-
-  it('needs approval, runs alone, is not repeated and not kept, when only a name is known', () => {
-    const entry = entryFor({ name: 't' });
-    expect(entry).toMatchObject({
-      sideEffects: ['network'],
-      accessMode: 'mixed',
-      dangerLevel: 'high',
-      requiresConsent: true,
-      allowParallel: false,
-      idempotencyKey: false,
-      timeoutMs: 30_000,
-      version: '1.0.0',
-      auth: { required: false },
-    });
-    expect(requiresApproval(entry)).toBe(true);
-  });
-
   it('is no safer for any hints of a server that is not trusted', () => {
     const hint = fc.oneof(fc.boolean(), fc.constantFrom(undefined, null, 'true', 1, {}));
     const settings = fc.record(
@@ -222,35 +193,6 @@ describe('a translated tool', () => {
     ).toEqual(allowed);
   });
 
-  it('is for nobody where its list of personas is none', () =>
-    expect(optionsOf({ name: 't', persona_allowlist: 'everybody' }).personaAllowlist).toEqual([]));
-
-  it('has the server’s title, hints and _meta as data, and nothing else of it', () => {
-    const tool = {
-      name: 't',
-      title: ' Find\u200b it ',
-      annotations: { readOnlyHint: true, title: 'x', text: 'y' },
-      _meta: { ui: { page: 1 } },
-      icons: ['data:,'],
-      execute: 'x',
-      dangerLevel: 'safe',
-      requiresConsent: false,
-    };
-    const options = optionsOf(tool);
-    expect(options.metadata).toEqual({
-      title: 'Find it',
-      mcp: { annotations: { readOnlyHint: true }, _meta: { ui: { page: 1 } } },
-    });
-    expect(options).not.toHaveProperty('dangerLevel');
-    expect(options.requiresConsent).toBe(true);
-    expect(
-      optionsOf({ name: 't', annotations: { title: 'From the hints' } }).metadata,
-    ).toMatchObject({ title: 'From the hints' });
-    expect(optionsOf({ name: 't', _meta: { big: 'x'.repeat(20_000) } }).metadata).toEqual({
-      mcp: {},
-    });
-  });
-
   it('is described without hidden characters, and not at any length', () => {
     const { options, changes } = translated({
       name: 't',
@@ -263,10 +205,6 @@ describe('a translated tool', () => {
     expect(optionsOf({ name: 't', description: '\u200b' }).description).toBe(
       "MCP tool 't' from server 's'",
     );
-  });
-
-  it('is whole without what only pictures take up', () => {
-    expect(refusal({ name: 't', icons: [{ src: 'x'.repeat(1_000_000) }] })).toBeUndefined();
   });
 });
 
@@ -284,17 +222,6 @@ describe('the schemas of a server’s tool', () => {
     expect(schemaOf(undefined).options.inputSchema).toEqual({ type: 'object', properties: {} });
   });
 
-  it('are those of the protocol where a tool has several', () => {
-    expect(
-      optionsOf({
-        name: 't',
-        parameters: { properties: { c: {} } },
-        input_schema: { properties: { b: {} } },
-        inputSchema: { properties: { a: {} } },
-      }).inputSchema,
-    ).toMatchObject({ properties: { a: {} } });
-  });
-
   it('may have fields of any name', () => {
     const names = [
       'server',
@@ -304,7 +231,6 @@ describe('the schemas of a server’s tool', () => {
       'description',
       'constructor',
       '__proto__',
-      'const',
       'properties',
     ];
     const properties = Object.fromEntries(
@@ -461,17 +387,6 @@ describe('what a tool needs to be called', () => {
     ).toMatchObject({ required: true });
   });
 
-  it('may be more', () => {
-    expect(authOf({ requires_authentication: true }, { auth: { required: false } })).toEqual({
-      required: true,
-    });
-    expect(authOf({ auth: { scopes: 'x y x', type: 'oauth2' } }, { scopes: ['z'] })).toEqual({
-      required: true,
-      type: 'oauth2',
-      scopes: ['x', 'y', 'z'],
-    });
-  });
-
   it.each([
     ['1', true],
     ['true', true],
@@ -525,12 +440,6 @@ describe('a listing', () => {
     ]);
     expect(tools.map(({ options }) => options.description)).toEqual(['1']);
     expect(findings).toMatchObject([{ kind: 'duplicate', server: 's', tool: '"a"' }]);
-  });
-
-  it('has nothing of tools that are not allowed', () => {
-    expect(
-      listingOf([{ name: 'a' }, { name: 'b', inputSchema: 'x' }], {}, { deny_tools: ['b'] }),
-    ).toMatchObject({ tools: [{ toolName: 'a' }], findings: [] });
   });
 
   it('shows nothing hidden, secret or long in its findings', () => {
@@ -606,23 +515,6 @@ describe('a listing', () => {
     );
     expect(used).toBeGreaterThan(0);
   });
-
-  it('survives objects that fail when they are read', () => {
-    const { proxy, revoke } = Proxy.revocable({}, {});
-    revoke();
-    const getter = Object.defineProperty({}, 'name', {
-      enumerable: true,
-      get: () => {
-        throw new Error('no');
-      },
-    });
-    const circle: Record<string, unknown> = { name: 'c' };
-    circle['inputSchema'] = circle;
-    expect(listingOf([proxy, getter, circle])).toMatchObject({
-      tools: [],
-      findings: [{ kind: 'refused' }, { kind: 'refused' }, { kind: 'refused' }],
-    });
-  });
 });
 
 describe('names that may be taken for each other', () => {
@@ -644,12 +536,5 @@ describe('names that may be taken for each other', () => {
         ['b', 'read_fi1e'],
       ),
     ).toHaveLength(4);
-  });
-
-  it('are not found where names differ', () => {
-    expect(
-      found(['a', 'read_file'], ['a', 'read_files'], ['b', 'write_file'], ['b', '文'], ['b', '件']),
-    ).toEqual([]);
-    expect(found(['a', '_'], ['b', '-'], ['a', 'read'], ['a', 'read'])).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { selectTools, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { Demo, discover, hostile, rawTool } from './servers/start.js';
+import { Demo, discover, hostile } from './servers/start.js';
 
 const REASON =
   'Expected a tool that answers its calls, got one that runs only as a task, which this program does not start. Use another tool of the server.';
@@ -83,41 +83,5 @@ describe('what a server answers in structured form', () => {
         { type: 'image', mediaType: 'image/png' },
       ],
     });
-  });
-});
-
-describe('a server of 5,000 tools', () => {
-  it('is read whole where max_tools allows it, and its few allowed tools are read where it does not', async () => {
-    const demo = new Demo();
-    demo.list(
-      ...Array.from({ length: 5_000 }, (_, index) =>
-        rawTool(`tool_${index}`, {
-          inputSchema: {
-            type: 'object',
-            properties: { path: { type: 'string', description: 'Where' } },
-            required: ['path'],
-          },
-        }),
-      ),
-    );
-    const discovery = discover({
-      mcpServers: {
-        all: { ...demo.start, max_tools: 5_000 },
-        few: { ...demo.start, allow_tools: ['tool_7', 'tool_4999'] },
-        none: { ...demo.start, max_tools: 4_999 },
-      },
-    });
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([
-      { server: 'all', state: 'ready', tools: 5_000 },
-      { server: 'few', state: 'ready', tools: 2 },
-      { server: 'none', tools: 0, reason: expect.stringContaining('at most 4999 tools') as string },
-    ]);
-    expect(
-      discovery
-        .definitions()
-        .filter(({ name }) => name.startsWith('mcp.few.'))
-        .map(({ name }) => name),
-    ).toEqual(['mcp.few.tool_4999', 'mcp.few.tool_7']);
   });
 });

@@ -15,12 +15,12 @@ import type { ToolContext } from '../../tool/tool-options.js';
 // The types of elicitation are written out: those of the SDK would have to be installed by everyone who imports this package's.
 
 /**
- * Answers the question that a server asks the user in the middle of a call; its form is a JSON Schema of an object with flat
- * fields, and `content` has the fields that were filled in, for `accept`. Fields left out get the form's defaults.
+ * Answers the question that a server asks the user during a call. The form is a JSON Schema of an object with flat fields. For
+ * `accept`, `content` has the fields that were filled in; other fields get the form's defaults.
  *
- * The time until it answers is not the call's. `about` says in which call and for whom the server asks, where that is known: a
- * server of the protocol of 2025 that has several calls does not say which one it means. Where these are of several
- * principals, nobody is asked. `signal` fires when the answer is no longer awaited.
+ * The time until the answer does not count for the call. `about` says in which call and for whom the server asks, if that is
+ * known: a server of 2025 with several running calls does not say which one it means. If these belong to several
+ * principals, nobody is asked. `signal` fires when nobody waits for the answer any more.
  */
 export type OnElicit = (
   server: string,
@@ -39,20 +39,20 @@ export type OnElicit = (
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }>;
 
-/** Rounds of questions in one call; the SDK's own number. */
+/** The maximum number of rounds of questions in one call, as in the SDK. */
 const MOST_ROUNDS = 10;
-/** The pause before a call is made again that the server has answered with no question; the SDK's own, too. */
+/** The pause before a call is repeated that the server answered without a question, as in the SDK. */
 const PACE_MS = 250;
 
 type CallParams = CallToolRequest['params'];
 type ElicitParams = Parameters<OnElicit>[1];
 
-/** Asks the user what a server asks in the calls of one session. */
+/** Passes the questions of a server on to the user, for the calls of one session. */
 export class Elicitation {
   readonly #server: string;
   readonly #onElicit: OnElicit;
   readonly #clock: Clock;
-  /** The calls that the server carries out now. */
+  /** The running calls of the server. */
   readonly #calls = new Set<ToolContext>();
 
   constructor(server: string, onElicit: OnElicit, clock: Clock) {
@@ -61,7 +61,7 @@ export class Elicitation {
     this.#clock = clock;
   }
 
-  /** Makes a call, and makes it again with the answers as often as the server answers with questions (protocol 2026-07-28). */
+  /** Makes a call, and repeats it with the answers as long as the server answers with questions (protocol 2026-07-28). */
   async call(
     client: Client,
     params: CallParams,
@@ -100,7 +100,7 @@ export class Elicitation {
     }
   }
 
-  /** Answers a question that a server asks beside its calls (protocol of 2025): it does not say in which. */
+  /** Answers a question of the protocol of 2025, which does not name its call. */
   async answer(params: unknown, signal: AbortSignal): Promise<ElicitResult> {
     const calls = [...this.#calls];
     // A user must not answer for another.
@@ -132,7 +132,7 @@ export class Elicitation {
       });
       const answered = (async () => this.#onElicit(this.#server, params, about))().catch(
         (cause: unknown) => {
-          // The server is told what is thrown here; a failure of the program may name its hosts, paths and credentials.
+          // The server gets this message. The program's own error may name hosts, paths and credentials.
           throw new Error('The question could not be answered: the program that answers failed.', {
             cause,
           });
@@ -149,7 +149,7 @@ export class Elicitation {
   }
 }
 
-/** Fills in what the form says of fields that the user left out. */
+/** Fills in the form's defaults for fields that the user left out. */
 function withDefaults(
   { action, content = {} }: Awaited<ReturnType<OnElicit>>,
   schema: ElicitParams['requestedSchema'],

@@ -1,34 +1,30 @@
-import type * as McpClient from '@modelcontextprotocol/client';
-import type { Client, Progress, RequestOptions, Transport } from '@modelcontextprotocol/client';
+import type { Progress } from '@modelcontextprotocol/client';
+import { availableParallelism, homedir } from 'node:os';
 import type { Clock } from '../../core/clock.js';
-import { isToolError, ToolError } from '../../core/errors.js';
+import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
-import { isPlainObject } from '../../core/plain-data.js';
 import { onAbort } from '../../core/listeners.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import {
-  expandTransport,
-  hidingSecrets,
-  type Environment,
-} from '../settings/transport-settings.js';
-import type { McpServerSettings } from '../settings/read-mcp-settings.js';
-import type { Ask } from './offered-answers.js';
-import { Elicitation, type OnElicit } from './elicitation.js';
+import type { ToolContext } from '../../tool/tool-options.js';
 import { inTime, labelOf, unavailable } from '../login/server-errors.js';
+import type { McpServerSettings } from '../settings/read-mcp-settings.js';
+import { expandTransport, type Environment } from '../settings/transport-settings.js';
+import { Elicitation, type OnElicit } from './elicitation.js';
+import type { Ask } from './offered-answers.js';
 import {
-  ConnectionLostError,
   inAnySession,
   isMethodNotFound,
   keepWhole,
   readAllPages,
   SessionExpiredError,
 } from './server-answers.js';
-import type { ToolContext } from '../../tool/tool-options.js';
-import { availableParallelism, homedir } from 'node:os';
+import { NO_LIMIT, ping, Session, type Work } from './session.js';
 import {
   createTransport,
+  hidingSecrets,
   listenToStderr,
   withEnvFile,
   type Credentials,
@@ -45,70 +41,40 @@ export interface McpConnectionOptions extends Credentials {
   readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
   /** Returns true for a tool of a listing that is kept. */
   readonly isWanted: (tool: unknown) => boolean;
-  /** Hears that the server says that its tools have changed. */
+  /** A function that is called when the server announces that its tools have changed. */
   readonly onToolsChanged: () => void;
+  /** A function that is called when the tools may have changed unnoticed, as after a reconnection. */
+  readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
   readonly elicitUrls?: boolean;
 }
 
-/** The tools of a server as it sent them, and the session in which it did. */
+/** The tools of a server as it sent them. */
 export interface RawListing {
   readonly tools: readonly unknown[];
-  /** The names of all tools, also of those that are not wanted. */
+  /** The names of all tools, including those that are not wanted. */
   readonly names: readonly string[];
   readonly era: ProtocolEra;
-  readonly session: number;
   /** The capabilities that the server declares. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-export interface CallRequest {
+interface CallRequest {
   /** The tool's name at the server. */
   readonly tool: string;
   readonly inputSchema: unknown;
   readonly arguments: unknown;
-  /** The call of which it is a part. */
+  /** The context of the call that this request carries out. */
   readonly context: ToolContext;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** One life of a connection. */
-export interface Session {
-  /** Counts the sessions of a connection: with another number, another process may answer, or a change may have gone unheard. */
-  number: number;
-  readonly client: Client;
-  readonly transport: Transport;
-  /** Asks the user what the server asks; missing where nobody can be asked. */
-  readonly elicitation: Elicitation | undefined;
-  /** Fires when the session is of no use any more. */
-  readonly gone: AbortController;
-  /** Returns true where requests stand for themselves: a server that is started again answers them as if nothing had been. */
-  readonly isStateless: () => boolean;
-  /** True when the server says that it tells of changes. */
-  tellsChanges: boolean;
-  /** True when it was asked to, and does. */
-  isWatched: boolean;
-}
-
-/** Returns true when the server's tools may have changed without a sign: a call then needs a listing of its own. */
-export function isBlind({ isStateless, isWatched, tellsChanges }: Session): boolean {
-  return !tellsChanges || (isStateless() && !isWatched);
-}
-
-/** Makes requests in a session. */
-type Work<T> = (
-  session: Session,
-  options: RequestOptions & { readonly signal: AbortSignal },
-) => Promise<T>;
-
-/** Names of tools that are kept to compare the settings with. */
+/** The maximum number of names that are kept to compare the settings with. */
 const MOST_NAMES = 100_000;
 /** The time that a server may take to prove that it is alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
-/** The SDK's own limit of 60 s would cut calls off whose tools have more; deadlines are set here and by executors. */
-const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
-/** The SDK wants a schema for results; what came is looked at elsewhere. */
+/** The SDK wants a schema for results; results are checked elsewhere. */
 const ANYTHING = Object.freeze({
   '~standard': Object.freeze({
     version: 1 as const,
@@ -118,23 +84,21 @@ const ANYTHING = Object.freeze({
 });
 
 /**
- * The connection to one server: opened when it is first needed, and again after it was lost.
+ * The connection to one server. It is opened when it is first needed, and again after it was lost.
  *
- * Until `close` is called, a process that was started and sockets that are open keep the program alive.
+ * Until `close` is called, open sockets and the process that was started keep the program alive.
  */
 export class McpConnection {
   readonly #server: McpServerSettings;
   readonly #options: McpConnectionOptions;
   readonly #closed = new AbortController();
-  /** The session that is open or being opened; whoever needs one shares it. */
+  /** The session that is open or being opened. Everyone who needs a session shares it. */
   #opening: Promise<Session> | undefined;
-  /** The session once it is open. */
-  #current: Session | undefined;
-  #sessions = 0;
-  #closing: Promise<unknown>[] = [];
+  /** All sessions that have not closed yet. */
+  readonly #sessions = new Set<Session>();
   #stderr = (): string => '';
   #hide = (text: string): string => text;
-  /** True when the server is one of before 2026 that ended when it was asked which protocol it speaks. */
+  /** True for a server of before 2026 that ended when it was asked for its protocol. */
   #isOld = false;
 
   constructor(server: McpServerSettings, options: McpConnectionOptions) {
@@ -142,11 +106,18 @@ export class McpConnection {
     this.#options = options;
   }
 
-  /** Lists the server's tools. @throws ListingError, ToolError, or whatever the transport throws. */
-  async listTools(): Promise<RawListing> {
-    return this.#inTime('list its tools', this.#setupMs(), undefined, (signal) =>
-      inAnySession(() =>
-        this.#use(signal, async ({ client, number }, options) => {
+  /**
+   * Lists the server's tools.
+   *
+   * @param onStart is called once a session is open: the listing tells of everything that changed before.
+   * @throws ListingError, ToolError, or anything that the transport throws.
+   */
+  async listTools(onStart: () => void): Promise<RawListing> {
+    return this.#inTime('list its tools', this.#server.startupTimeoutMs, undefined, (signal) =>
+      inAnySession(async () => {
+        const session = await this.#opened(signal);
+        onStart();
+        return this.#useIn(session, signal, async ({ client }, options) => {
           const capabilities: Readonly<Record<string, unknown>> = {
             ...client.getServerCapabilities(),
           };
@@ -160,29 +131,27 @@ export class McpConnection {
           const tools = await readAllPages(
             (cursor) =>
               client.request(
-                { method: 'tools/list', ...(cursor === undefined ? {} : { params: { cursor } }) },
+                { method: 'tools/list', ...(cursor !== undefined && { params: { cursor } }) },
                 ANYTHING,
                 options,
               ),
             { maxTools: this.#server.maxTools, isWanted },
-          ).catch((error: unknown) =>
-            capabilities['tools'] === undefined && isMethodNotFound(error)
-              ? []
-              : Promise.reject(error as Error),
-          );
-          const era = client.getProtocolEra() ?? 'legacy';
-          return { tools, names, era, session: number, capabilities };
-        }),
-      ),
+          ).catch((error: unknown) => {
+            if (capabilities['tools'] !== undefined || !isMethodNotFound(error)) throw error;
+            return [];
+          });
+          return { tools, names, era: client.getProtocolEra() ?? 'legacy', capabilities };
+        });
+      }),
     );
   }
 
   /**
-   * Calls a tool, and returns the answer as the server sent it.
+   * Calls a tool and returns the answer as the server sent it.
    *
-   * @param session the one in which the tool was listed.
-   * @throws SessionExpiredError when the session has ended and nothing was done in it: the next call has another.
-   * @throws whatever the SDK throws; see `callFailure`.
+   * @param session the session in which the tool was listed.
+   * @throws SessionExpiredError if the session has ended and nothing was done in it; the next call gets another session.
+   * @throws anything that the SDK throws; see `callFailure`.
    */
   callTool(
     session: Session,
@@ -190,7 +159,7 @@ export class McpConnection {
   ): Promise<unknown> {
     return this.#useIn(session, context.signal, ({ client, elicitation }, options) => {
       const request = { name: tool, arguments: input as Record<string, unknown> };
-      // Handing the definition over keeps the SDK from compiling the server's output schema, which may be made to hang it.
+      // With a definition given, the SDK does not compile the server's output schema, which may be made to hang it.
       const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
       const all = { ...options, toolDefinition, ...(onProgress && { onprogress: onProgress }) };
       return elicitation === undefined
@@ -199,7 +168,7 @@ export class McpConnection {
     });
   }
 
-  /** Makes other requests than calls in the session in which they were offered. @throws as `callTool`. */
+  /** Makes other requests than calls, in the session in which they were offered. @throws as `callTool`. */
   askIn<T>(session: Session, { signal }: ToolContext, work: (ask: Ask) => Promise<T>): Promise<T> {
     return this.#useIn(session, signal, ({ client }, options) =>
       work((method, params) => client.request({ method, params }, ANYTHING, options)),
@@ -210,20 +179,24 @@ export class McpConnection {
   async ping(signal?: AbortSignal): Promise<void> {
     const sdk = await this.#options.packages.client();
     await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) =>
-      inAnySession(() => this.#use(stop, ({ client }, options) => pingOf(client, options, sdk))),
+      inAnySession(async () =>
+        this.#useIn(await this.#opened(stop), stop, ({ client }, options) =>
+          ping(client, options, sdk),
+        ),
+      ),
     );
   }
 
-  /** Returns the open session, or a new one; giving up ends only one's own wait. */
+  /** Returns the open session, or a new one. A caller that gives up ends only its own wait. */
   async open(signal?: AbortSignal): Promise<Session> {
-    const session = this.#current ?? (await this.#opened(signal));
-    // That a stream has ended is heard before it is looked at: this process may have been busy since.
-    if (session.isStateless())
+    const session = await this.#opened(signal);
+    // Lets this process notice that a stream has ended: it may have been busy since.
+    if (session.isStateless)
       for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     return session;
   }
 
-  /** The last that the process behind the connection has written to stderr, without secrets. */
+  /** The last text that the server's process has written to stderr, without secrets. */
   get stderr(): string {
     return this.#stderr();
   }
@@ -233,37 +206,30 @@ export class McpConnection {
     return this.#hide(text);
   }
 
-  /** Ends the connection, and the process behind it, for good. */
+  /** Ends the connection and the process behind it. It cannot be opened again. */
   async close(): Promise<void> {
-    const session = this.#current;
-    this.#current = undefined;
     this.#closed.abort();
-    if (session !== undefined) {
-      await this.#sayGoodbye(session);
-      this.#end(session);
-    }
-    await Promise.all(this.#closing);
-  }
-
-  /** Runs requests in the open session, or in a new one if none is. */
-  async #use<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
-    return this.#useIn(await this.#opened(signal), signal, work);
+    this.#opening = undefined;
+    const sessions = [...this.#sessions];
+    await Promise.all(sessions.map((session) => this.#sayGoodbye(session)));
+    for (const session of sessions) session.end();
+    await Promise.all(sessions.map(async ({ closed }) => closed));
   }
 
   async #useIn<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     try {
-      return await this.#withScopes(() => this.#request(session, signal, work));
+      return await this.#withScopes(() => session.request(signal, work));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       const { SdkHttpError } = await this.#options.packages.client();
-      // A server that was started again turns its old sessions away, with 404 by the protocol and with 400 by many.
+      // A restarted server turns old sessions away: with 404 by the protocol, and many with 400.
       if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
       this.#drop(session);
       throw new SessionExpiredError(error);
     }
   }
 
-  /** Makes an attempt once more with the scopes that the server has missed: it has refused the request, and done nothing. */
+  /** Makes an attempt again with the scopes that the server missed: it refused the request and did nothing. */
   async #withScopes<T>(attempt: () => Promise<T>): Promise<T> {
     const { login, packages } = this.#options;
     if (login === undefined) return attempt();
@@ -275,50 +241,29 @@ export class McpConnection {
     });
   }
 
-  async #request<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
-    // One of our own: the SDK sends the reason of the signal to the server, and the caller's may say too much.
-    const controller = new AbortController();
-    const stops = [
-      onAbort(signal, () => controller.abort('the caller gave up')),
-      onAbort(session.gone.signal, () => controller.abort(session.gone.signal.reason)),
-    ];
-    const { signal: gone } = session.gone;
-    try {
-      if (gone.aborted) throw gone.reason;
-      return await work(session, { ...NO_LIMIT, signal: controller.signal });
-    } catch (error) {
-      throw gone.aborted ? gone.reason : error;
-    } finally {
-      for (const stop of stops) stop();
-    }
-  }
-
   /** Waits for the session that is open or being opened, or opens one. */
   #opened(signal: AbortSignal | undefined): Promise<Session> {
     if (this.#closed.signal.aborted)
       throw unavailable(`a connection to ${labelOf(this.#server.name)}`, 'a closed one');
     const opening = (this.#opening ??= this.#startOpening());
+    if (signal === undefined) return opening;
     return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) return reject(abortError(signal));
-      const stop = onAbort(signal, () => reject(abortError(signal!)));
+      if (signal.aborted) return reject(abortError(signal));
+      const stop = onAbort(signal, () => reject(abortError(signal)));
       opening.finally(stop).then(resolve, reject);
     });
   }
 
   #startOpening(): Promise<Session> {
     const start = () =>
-      this.#inTime('be ready', this.#setupMs(), this.#closed.signal, (signal) =>
+      this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
         this.#withScopes(() => this.#open(signal)),
       );
-    // The time of a server counts from its turn: many at once would slow each other down until all are too late.
+    // A server's time counts from its turn: if many start at once, they slow each other down until all are too late.
     const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
-    opening.then(
-      (session) => {
-        if (session.gone.signal.aborted) this.#opening = undefined;
-        else this.#current = session;
-      },
-      () => (this.#opening = undefined),
-    );
+    opening.catch(() => {
+      if (this.#opening === opening) this.#opening = undefined;
+    });
     return opening;
   }
 
@@ -327,12 +272,8 @@ export class McpConnection {
     if (this.#isOld || this.#server.transport.kind !== 'stdio') return this.#openOnce(signal);
     const { SdkError, SdkErrorCode } = await this.#options.packages.client();
     return this.#openOnce(signal).catch(async (error: unknown) => {
-      if (
-        signal.aborted ||
-        !(error instanceof SdkError) ||
-        error.code !== SdkErrorCode.EraNegotiationFailed
-      )
-        throw error;
+      const isOld = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
+      if (signal.aborted || !isOld) throw error;
       this.#isOld = true;
       return this.#openOnce(signal).catch((again: unknown) => {
         this.#isOld = false;
@@ -342,51 +283,43 @@ export class McpConnection {
   }
 
   async #openOnce(signal: AbortSignal): Promise<Session> {
-    const { clientInfo, env, packages, onElicit, onToolsChanged } = this.#options;
+    const { clientInfo, env, packages, onElicit, elicitUrls, onToolsChanged, onDoubt, clock } =
+      this.#options;
+    const { name, transport: given, startupTimeoutMs } = this.#server;
     const { Client } = await packages.client();
     const variables = { workspaceFolder: process.cwd(), userHome: homedir(), ...env };
-    const settings = await withEnvFile(expandTransport(this.#server.transport, variables));
+    const { settings: expanded, secrets } = expandTransport(given, variables);
+    const settings = await withEnvFile(expanded);
+    const ofFile = settings.kind === 'stdio' ? Object.values(settings.env) : [];
     const transport = await createTransport(
       settings,
       packages,
       () => this.#drop(session),
       this.#options,
     );
-    this.#hide = hidingSecrets(this.#server.transport, settings, variables);
+    this.#hide = hidingSecrets([...secrets, ...ofFile]);
     this.#stderr = listenToStderr(transport, this.#hide);
     if (signal.aborted) throw abortError(signal);
     const client = new Client(clientInfo, {
-      capabilities:
-        onElicit === undefined
-          ? {}
-          : { elicitation: { form: {}, ...(this.#options.elicitUrls === true && { url: {} }) } },
-      inputRequired: { autoFulfill: false }, // Which of the calls asks is known here only.
-      // Servers of these transports are older than the negotiation, and some fall silent at a request they do not know.
+      capabilities: onElicit
+        ? { elicitation: { form: {}, ...(elicitUrls === true && { url: {} }) } }
+        : {},
+      inputRequired: { autoFulfill: false }, // Only this connection knows which of the calls asks.
+      // Servers of the other transports are older than the negotiation, and some fall silent at an unknown request.
       versionNegotiation:
         (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http'
-          ? { mode: 'auto', probe: { timeoutMs: this.#setupMs() / 3 } }
+          ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
           : { mode: 'legacy' },
     });
-    const elicitation =
-      onElicit === undefined
-        ? undefined
-        : new Elicitation(this.#server.name, onElicit, this.#options.clock);
+    const elicitation = onElicit && new Elicitation(name, onElicit, clock);
     if (elicitation !== undefined)
       client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
         elicitation.answer(params, mcpReq.signal),
       );
     client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
-    const isStateless = () => settings.kind === 'http' && transport.sessionId === undefined;
-    const session: Session = {
-      number: ++this.#sessions,
-      client,
-      transport,
-      elicitation,
-      gone: new AbortController(),
-      isStateless,
-      tellsChanges: false,
-      isWatched: false,
-    };
+    const isHttp = settings.kind === 'http';
+    const session = new Session({ client, transport, elicitation, isHttp, onDoubt });
+    this.#sessions.add(session);
     const stop = onAbort(signal, () => this.#end(session));
     try {
       await client.connect(transport, NO_LIMIT);
@@ -399,70 +332,44 @@ export class McpConnection {
     keepWhole(transport);
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
-    // In the 2026 protocol changes are told to those who ask to be told.
-    session.tellsChanges = client.getServerCapabilities()?.tools?.listChanged === true;
-    if (client.getProtocolEra() === 'modern' && session.tellsChanges) void this.#watch(session);
+    onDoubt(); // After a restart it may be another program.
+    if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged)
+      void session.watch();
     return session;
   }
 
-  /** Checks that a session is still good: the SDK lets calls wait for ever whose stream has broken. */
+  /** Checks that a session still works: the SDK lets calls wait for ever if their stream has broken. */
   async #verify(session: Session): Promise<void> {
-    if (session.gone.signal.aborted) return;
-    const { clock, packages } = this.#options;
+    const { clock, packages, onDoubt } = this.#options;
     const sdk = await packages.client();
     const answered = await withDeadline(
-      ({ signal }) =>
-        this.#request(session, signal, ({ client }, options) => pingOf(client, options, sdk)),
+      ({ signal }) => session.request(signal, ({ client }, options) => ping(client, options, sdk)),
       { clock, timeoutMs: PING_TIMEOUT_MS },
     );
-    if (answered.kind !== 'returned')
-      this.#drop(session, answered.kind === 'threw' ? answered.error : undefined);
-    else session.number = ++this.#sessions; // It may be another process that answers.
+    if (answered.kind === 'returned')
+      onDoubt(); // Another process may have answered.
+    else this.#drop(session, answered.kind === 'threw' ? answered.error : undefined);
   }
 
-  /** Hears of changes while the server keeps the stream open; what changed before and after that is open to doubt. */
-  async #watch(session: Session): Promise<void> {
-    try {
-      const subscription = await session.client.listen({ toolsListChanged: true }, NO_LIMIT);
-      session.isWatched = subscription.honoredFilter.toolsListChanged === true;
-      if (session.isStateless()) session.number = ++this.#sessions;
-      await subscription.closed;
-    } catch {
-      return; // The server does not offer it.
-    }
-    session.isWatched = false;
-    session.number = ++this.#sessions;
-  }
-
+  /** Lets go of the open session. The next request opens another one. */
   #drop(session: Session, why?: unknown): void {
-    if (this.#current === session) this.#current = this.#opening = undefined;
+    if (!session.isGone) this.#opening = undefined;
     this.#end(session, why);
   }
 
-  /** Lets go of a session: what waits for an answer in it fails, with the reason where this program gave it. */
-  #end({ client, transport, gone }: Session, why?: unknown): void {
-    if (gone.signal.aborted) return;
-    gone.abort(isToolError(why) ? why : new ConnectionLostError('the connection was lost'));
-    const closing: Promise<unknown> = Promise.allSettled([transport.close(), client.close()]).then(
-      () => {
-        this.#closing = this.#closing.filter((other) => other !== closing);
-      },
-    );
-    this.#closing.push(closing);
+  #end(session: Session, why?: unknown): void {
+    session.end(why);
+    void session.closed?.then(() => this.#sessions.delete(session));
   }
 
-  /** Lets a server drop what it keeps of an HTTP session. It may be gone already. */
-  async #sayGoodbye({ transport }: Session): Promise<void> {
-    if (!('terminateSession' in transport)) return;
+  /** Lets a server forget its HTTP session. The server may be gone already. */
+  async #sayGoodbye({ client: { transport } }: Session): Promise<void> {
+    if (transport === undefined || !('terminateSession' in transport)) return;
     const { terminateSession } = transport as { terminateSession: () => Promise<void> };
     await withDeadline(() => terminateSession.call(transport), {
       clock: this.#options.clock,
       timeoutMs: GOODBYE_TIMEOUT_MS,
     });
-  }
-
-  #setupMs(): number {
-    return this.#server.startupTimeoutMs;
   }
 
   #inTime<T>(
@@ -481,12 +388,12 @@ export class McpConnection {
   }
 }
 
-/** Servers that start at the same time, in all of this process. */
+/** The maximum number of servers that start at the same time in this process. */
 const MOST_STARTING = 2 * availableParallelism();
 let starting = 0;
 const waiting: (() => void)[] = [];
 
-/** Starts a server when fewer than twice as many as there are cores are starting. */
+/** Starts a server once fewer than `MOST_STARTING` others are starting. */
 async function inTurn<T>(start: () => Promise<T>): Promise<T> {
   if (starting >= MOST_STARTING) await new Promise<void>((resolve) => waiting.push(resolve));
   starting += 1;
@@ -498,27 +405,8 @@ async function inTurn<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Sends a ping. The 2026 protocol has none; asking for what the server can do is as cheap. A server that answers with an error is there, too. */
-async function pingOf(
-  client: Client,
-  options: RequestOptions,
-  { ProtocolError }: typeof McpClient,
-): Promise<void> {
-  try {
-    await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
-  } catch (error) {
-    if (!(error instanceof ProtocolError)) throw error;
-  }
-}
-
-/** Makes a function that does nothing while it still runs. */
+/** Returns a function that does nothing while its work is running. */
 function onlyOne(work: () => Promise<void>): () => void {
-  let running = false;
-  return () => {
-    if (running) return;
-    running = true;
-    void work().finally(() => {
-      running = false;
-    });
-  };
+  let running: Promise<void> | undefined;
+  return () => void (running ??= work().finally(() => (running = undefined)));
 }

@@ -1,78 +1,58 @@
-import { expectedGot } from '../../core/issues.js';
-import { describeValue, isPlainObject } from '../../core/plain-data.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { cleanText } from '../translate/foreign-text.js';
 import { isMethodNotFound, readPages, type ListName } from './server-answers.js';
 
-/** Makes a request to the server, and gives the result as it came. */
+/** Makes a request to the server and returns the result as it came. */
 export type Ask = (method: string, params: Readonly<Record<string, unknown>>) => Promise<unknown>;
 export type Input = Readonly<Record<string, unknown>>;
 
 const text = (words: string) => ({ type: 'text', text: words });
-const METHODS: Readonly<Record<Exclude<ListName, 'tools'>, string>> = {
-  resources: 'resources/list',
-  resourceTemplates: 'resources/templates/list',
-  prompts: 'prompts/list',
-};
 
-/** Reads a list of the server until `take` returns true. One that the server does not have is empty. */
-async function read(
-  list: keyof typeof METHODS,
-  ask: Ask,
-  take: (item: Input) => boolean,
-): Promise<void> {
-  const reading = readPages(
-    (cursor) => ask(METHODS[list], cursor === undefined ? {} : { cursor }),
-    list,
-    (item) => isPlainObject(item) && take(item),
-  );
-  await reading.catch((error: unknown) =>
-    isMethodNotFound(error) ? undefined : Promise.reject(error as Error),
-  );
-}
-
-/** Entries that one answer lists; a model asks for others by a text that they contain. */
+/** The maximum number of entries in one answer. A model asks for others by a text that they contain. */
 const MOST_LISTED = 1_000;
-/** Characters of one field. */
+/** The maximum number of characters of one field. */
 const LONGEST = 2_048;
-const SHOWN = [
-  'uri',
-  'uriTemplate',
-  'name',
-  'title',
-  'description',
-  'mimeType',
-  'size',
-  'required',
-  'arguments',
-];
+/** The fields that a text is looked for in, and the other fields that are shown. */
+const SEARCHED = ['uri', 'uriTemplate', 'name', 'title', 'description'];
+const SHOWN = [...SEARCHED, 'mimeType', 'size', 'required', 'arguments'];
 
-/** Lists the resources of a server that contain a text, and the templates by which the URIs of others are made. */
+/** Lists the resources of a server that contain a text, and the templates of URIs. */
 export async function listResources(input: Input, ask: Ask): Promise<unknown> {
   return {
     structuredContent: {
-      resources: await listed('resources', input, ask),
-      resourceTemplates: await listed('resourceTemplates', input, ask),
+      resources: await listed('resources', 'resources/list', input, ask),
+      resourceTemplates: await listed('resourceTemplates', 'resources/templates/list', input, ask),
     },
   };
 }
 
 /** Lists the prompts of a server that contain a text. */
 export async function listPrompts(input: Input, ask: Ask): Promise<unknown> {
-  return { structuredContent: { prompts: await listed('prompts', input, ask) } };
+  return { structuredContent: { prompts: await listed('prompts', 'prompts/list', input, ask) } };
 }
 
+/** Returns the entries of a list that contain a text. A list that the server does not have is empty. */
 async function listed(
-  list: keyof typeof METHODS,
+  list: ListName,
+  method: string,
   { contains }: Input,
   ask: Ask,
 ): Promise<readonly object[]> {
   const entries: object[] = [];
   const wanted = typeof contains === 'string' ? contains.toLowerCase() : '';
-  await read(list, ask, (item) => {
-    const has = ['uri', 'uriTemplate', 'name', 'title', 'description'].some(
-      (field) => typeof item[field] === 'string' && item[field].toLowerCase().includes(wanted),
-    );
-    return has && entries.push(shown(item)) >= MOST_LISTED;
+  const take = (item: unknown) =>
+    isPlainObject(item) &&
+    SEARCHED.some((field) => {
+      const said = item[field];
+      return typeof said === 'string' && said.toLowerCase().includes(wanted);
+    }) &&
+    entries.push(shown(item)) >= MOST_LISTED;
+  await readPages(
+    (cursor) => ask(method, cursor === undefined ? {} : { cursor }),
+    list,
+    take,
+  ).catch((error: unknown) => {
+    if (!isMethodNotFound(error)) throw error;
   });
   return entries;
 }
@@ -92,31 +72,8 @@ function shown(item: Input): object {
   );
 }
 
-/** Reads a resource that the server lists, or whose URI a template of it makes. The parts are for models, the value says what each is. */
+/** Reads a resource. The parts are for models; the value describes each part. */
 export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
-  let isListed = false;
-  if (typeof uri === 'string' && uri.length <= LONGEST) {
-    await read('resources', ask, (item) => (isListed = item['uri'] === uri));
-    if (!isListed)
-      await read(
-        'resourceTemplates',
-        ask,
-        ({ uriTemplate }) =>
-          (isListed = typeof uriTemplate === 'string' && isMadeBy(uriTemplate, uri)),
-      );
-  }
-  if (!isListed)
-    return {
-      isError: true,
-      content: [
-        text(
-          expectedGot(
-            'a URI that the server lists, or one made by a template that it lists',
-            describeValue(uri),
-          ),
-        ),
-      ],
-    };
   const contents = listIn(await ask('resources/read', { uri }), 'contents');
   return {
     structuredContent: { contents: contents.map(withoutBytes) },
@@ -124,13 +81,37 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
   };
 }
 
-/** Returns what came without its bytes, which are in the part of the same place. */
+/** Gets a prompt, its messages one after the other; parts and value as those of `readResource`. */
+export async function getPrompt(
+  { name, arguments: values = {} }: Input,
+  ask: Ask,
+): Promise<unknown> {
+  const result = await ask('prompts/get', { name, arguments: values });
+  const messages = listIn(result, 'messages').flatMap(({ role, content }) =>
+    [content]
+      .flat()
+      .filter(isPlainObject)
+      .map((block) => ({ role, content: block })),
+  );
+  return {
+    structuredContent: {
+      messages: messages.map(({ role, content }) => ({ role, content: withoutBytes(content) })),
+    },
+    content: messages.map(({ role, content }) =>
+      content['type'] === 'text' && messages.length > 1
+        ? { ...content, text: `${String(role)}: ${String(content['text'])}` }
+        : content,
+    ),
+  };
+}
+
+/** Returns a content without its bytes, which are in the part at the same index. */
 function withoutBytes({ blob: _, data: __, ...rest }: Input): Input {
   const { resource } = rest;
   return isPlainObject(resource) ? { ...rest, resource: withoutBytes(resource) } : rest;
 }
 
-/** Returns the content of a resource as a block of a result; of several texts each is told its URI. */
+/** Returns the content of a resource as a block of a result. If there are several texts, each begins with its URI. */
 function blockOf(content: Input, isOneOfSeveral: boolean): object {
   const { uri, text: words, blob, mimeType } = content;
   if (typeof words === 'string') return text(isOneOfSeveral ? `${String(uri)}:\n${words}` : words);
@@ -140,50 +121,17 @@ function blockOf(content: Input, isOneOfSeveral: boolean): object {
     : { type: 'resource', resource: content };
 }
 
-/** Gets a prompt that the server lists, its messages one after the other; parts and value as those of `readResource`. */
-export async function getPrompt({ name, arguments: values }: Input, ask: Ask): Promise<unknown> {
-  let isListed = false;
-  await read('prompts', ask, (item) => (isListed = item['name'] === name));
-  if (!isListed)
-    return {
-      isError: true,
-      content: [
-        text(expectedGot('the name of a prompt that the server lists', describeValue(name))),
-      ],
-    };
-  const result = await ask('prompts/get', {
-    name,
-    ...(values !== undefined && { arguments: values }),
-  });
-  const messages = listIn(result, 'messages').flatMap(({ role, content }) =>
-    [content]
-      .flat()
-      .filter(isPlainObject)
-      .map((block) => ({ role, content: block })),
-  );
-  const said = (role: unknown, block: Input) =>
-    block['type'] === 'text' && messages.length > 1
-      ? { ...block, text: `${String(role)}: ${String(block['text'])}` }
-      : block;
-  return {
-    structuredContent: {
-      messages: messages.map(({ role, content }) => ({ role, content: withoutBytes(content) })),
-    },
-    content: messages.map(({ role, content }) => said(role, content)),
-  };
-}
-
 function listIn(result: unknown, field: string): readonly Input[] {
   const list = isPlainObject(result) ? result[field] : undefined;
   return Array.isArray(list) ? list.filter(isPlainObject) : [];
 }
 
-/** Expressions of a template. */
+/** The maximum number of expressions of a template that is looked at. */
 const MOST_EXPRESSIONS = 32;
 
 /**
- * Returns true for a URI that a template makes (RFC 6570). An expression stands for any characters, one without an operator for
- * none of `/?#`. No template can be slow: each of its parts looks at each character once.
+ * Returns true for a URI that a server's template makes (RFC 6570). An expression stands for any characters; an expression
+ * without an operator stands for any but `/?#`. Each part looks at each character once, so no template can be slow.
  */
 export function isMadeBy(template: string, uri: string): boolean {
   const parts = template.split(/\{([^{}]*)\}/);

@@ -1,5 +1,5 @@
-import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
+import { labelOf } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
 import {
@@ -10,83 +10,85 @@ import {
   type Ask,
   type Input,
 } from './offered-answers.js';
-import { labelOf } from '../login/server-errors.js';
 
-/** A tool of this program by which models reach what a server offers beside its tools. */
+/** A tool of this program with which models reach the resources or prompts of a server. */
 interface OfferedTool {
-  /** The definition, as a server would list it. It says nothing of what the server offers, so that it changes only with this program. */
+  /** The definition, as a server would list it. It doesn't depend on the offers, so it changes only with this program. */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** The name of what it does, whatever its name had to be. */
+  /** The usual name of the tool; its own name may be longer. */
   readonly offers: string;
   /** Answers a call, as a server would. */
   readonly answer: (input: unknown, ask: Ask) => Promise<unknown>;
 }
 
-/** The tools for what a server offers, by their names at the server, and what is wrong with the settings that ask for them. */
+/** The tools for the resources and prompts of a server, by name, and what is wrong with the settings that ask for them. */
 export interface OfferedTools {
   readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** The names of all tools that the settings ask for, also of those that they leave out. */
+  /** The names of all tools that the settings ask for, including those that they leave out. */
   readonly names: readonly string[];
   readonly findings: readonly McpFinding[];
 }
 
-const text = (description: string) => ({ type: 'string', description });
-
-/** The tools of both offers. */
-const TOOLS: readonly {
-  readonly offer: 'resources' | 'prompts';
-  readonly name: string;
-  readonly says: (label: string) => string;
-  readonly properties: object;
-  readonly required?: string;
-  readonly answer: (input: Input, ask: Ask) => Promise<unknown>;
-}[] = [
-  {
-    offer: 'resources',
-    name: 'list_resources',
-    says: (label) =>
-      `Lists the resources of ${label}, and the templates by which the URIs of others are made.`,
-    properties: { contains: text('A text that the URI, the name or the description has') },
-    answer: listResources,
-  },
-  {
-    offer: 'resources',
-    name: 'read_resource',
-    says: (label) => `Reads a resource of ${label}.`,
-    properties: {
-      uri: text('A URI that the server lists, or one made by a template that it lists'),
+const CONTAINS = { contains: { type: 'string', description: 'A text that the entries contain' } };
+const TOOLS: Readonly<
+  Record<
+    'resources' | 'prompts',
+    readonly {
+      readonly name: string;
+      readonly says: string;
+      readonly properties: object;
+      readonly required: readonly string[];
+      readonly answer: (input: Input, ask: Ask) => Promise<unknown>;
+    }[]
+  >
+> = {
+  resources: [
+    {
+      name: 'list_resources',
+      says: 'Lists the resources, and the templates for URIs of others, of',
+      properties: CONTAINS,
+      required: [],
+      answer: listResources,
     },
-    required: 'uri',
-    answer: readResource,
-  },
-  {
-    offer: 'prompts',
-    name: 'list_prompts',
-    says: (label) => `Lists the prompts of ${label}, with the arguments that they take.`,
-    properties: { contains: text('A text that the name or the description has') },
-    answer: listPrompts,
-  },
-  {
-    offer: 'prompts',
-    name: 'get_prompt',
-    says: (label) => `Gets a prompt of ${label}, with its arguments filled in.`,
-    properties: {
-      name: text('The name of a prompt that the server lists'),
-      arguments: {
-        type: 'object',
-        additionalProperties: { type: 'string' },
-        description: 'The arguments of the prompt, by name',
+    {
+      name: 'read_resource',
+      says: 'Reads a resource of',
+      properties: {
+        uri: { type: 'string', description: 'A listed URI, or one that a listed template makes' },
       },
+      required: ['uri'],
+      answer: readResource,
     },
-    required: 'name',
-    answer: getPrompt,
-  },
-];
+  ],
+  prompts: [
+    {
+      name: 'list_prompts',
+      says: 'Lists the prompts, with their arguments, of',
+      properties: CONTAINS,
+      required: [],
+      answer: listPrompts,
+    },
+    {
+      name: 'get_prompt',
+      says: 'Gets a prompt, with its arguments filled in, of',
+      properties: {
+        name: { type: 'string', description: 'The name of a listed prompt' },
+        arguments: {
+          type: 'object',
+          additionalProperties: { type: 'string' },
+          description: 'The arguments of the prompt, by name',
+        },
+      },
+      required: ['name'],
+      answer: getPrompt,
+    },
+  ],
+};
 
 /**
- * Returns the tools for what a server offers and its settings ask for.
+ * Returns the tools for the resources and prompts of a server, if its settings ask for them.
  *
- * @param listed the server's own tools: one that has the name of ours keeps it, and ours is called `mcp_read_resource` and so on.
+ * @param listed the server's own tools. If one of them has the name of ours, ours is called `mcp_read_resource` and so on.
  * @param isWanted returns true for a tool that the settings allow.
  */
 export function offeredTools(
@@ -96,67 +98,36 @@ export function offeredTools(
   isWanted: (tool: unknown) => boolean,
 ): OfferedTools {
   const taken = new Set(
-    listed.map((tool) =>
-      isPlainObject(tool) && typeof tool['name'] === 'string' ? tool['name'].trim() : '',
-    ),
+    listed.map((tool) => (isPlainObject(tool) ? String(tool['name']).trim() : '')),
   );
   const tools = new Map<string, OfferedTool>();
   const names: string[] = [];
   const findings: McpFinding[] = [];
   for (const offer of ['resources', 'prompts'] as const) {
     if (!server[offer]) continue;
-    const all = TOOLS.filter((tool) => tool.offer === offer).map(
-      ({ name, says, properties, required, answer }): [string, OfferedTool] => {
-        let free = name;
-        while (taken.has(free)) free = `mcp_${free}`;
-        const inputSchema = {
-          type: 'object',
-          properties,
-          ...(required !== undefined && { required: [required] }),
-          additionalProperties: false,
-        };
-        return [
-          free,
-          {
-            raw: {
-              name: free,
-              description: says(labelOf(server.name)),
-              inputSchema,
-              annotations: { readOnlyHint: true },
-            },
-            offers: name,
-            answer: (input, ask) => answer(isPlainObject(input) ? input : {}, ask),
-          },
-        ];
-      },
-    );
-    names.push(...all.map(([name]) => name));
-    const wanted = all.filter(([, { raw }]) => isWanted(raw));
+    const all = TOOLS[offer].map(({ name: offers, says, properties, required, answer }) => {
+      let name = offers;
+      while (taken.has(name)) name = `mcp_${name}`;
+      const inputSchema = { type: 'object', properties, required, additionalProperties: false };
+      const description = `${says} ${labelOf(server.name)}.`;
+      const raw = { name, description, inputSchema, annotations: { readOnlyHint: true } };
+      const ask: OfferedTool['answer'] = (input, to) =>
+        answer(isPlainObject(input) ? input : {}, to);
+      return { name, tool: { raw, offers, answer: ask } };
+    });
+    names.push(...all.map(({ name }) => name));
+    const wanted = all.filter(({ tool }) => isWanted(tool.raw));
+    const find = (message: string) =>
+      findings.push(
+        findingOf('settings', server.name, `"${offer}": true has no effect: ${message}`),
+      );
     if (capabilities[offer] === undefined)
-      findings.push(
-        findingOf(
-          'settings',
-          server.name,
-          expectedGot(
-            `a server that offers ${offer} beside "${offer}": true`,
-            'one that does not',
-            'Leave the setting out.',
-          ),
-        ),
-      );
+      find(`the server offers no ${offer}. Remove the setting.`);
     else if (wanted.length === 0)
-      findings.push(
-        findingOf(
-          'settings',
-          server.name,
-          expectedGot(
-            `a tool beside "${offer}": true that the settings allow`,
-            `none of ${all.map(([name]) => quoted(name)).join(', ')}`,
-            'Name them in "allow_tools".',
-          ),
-        ),
+      find(
+        `the settings leave out ${all.map(({ name }) => quoted(name)).join(' and ')}. Name them in "allow_tools".`,
       );
-    else for (const [name, tool] of wanted) tools.set(name, tool);
+    else for (const { name, tool } of wanted) tools.set(name, tool);
   }
   return { tools, names, findings };
 }

@@ -10,7 +10,7 @@ import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
 
-/** The error for a session that has ended, or that the server does not know any more; nothing was done in it. */
+/** The error for a session that has ended or that the server no longer knows. Nothing was done in it. */
 export class SessionExpiredError extends Error {
   override readonly name = 'SessionExpiredError';
 
@@ -19,24 +19,24 @@ export class SessionExpiredError extends Error {
   }
 }
 
-/** Makes an attempt once more if its session had ended before anything was done in it. */
+/** Makes an attempt again if its session had ended before anything was done in it. */
 export async function inAnySession<T>(attempt: () => Promise<T>): Promise<T> {
   return attempt().catch((error: unknown) =>
     error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error),
   );
 }
 
-/** The error of calls whose session has ended; its name is shown to users. */
+/** The error of calls whose session ended before the answer. Users see its name. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
 /**
- * Reads what a failed call means, as a tool's failure or as an error to throw.
+ * Returns the tool's failure for a failed call, or throws the error.
  *
- * An error that the server answered is the tool's own failure: the server is up, and no other provider would do better.
- * Faults on the way are thrown, so that routers count it: `PROVIDER_UNAVAILABLE` where nothing can have happened at
- * the server, an error that is no ToolError where it may have. Texts of the server are shortened and cleaned of secrets.
+ * An error that the server answered is the tool's own failure: no other provider would do better. Faults on the way are
+ * thrown, so that routers count them: `PROVIDER_UNAVAILABLE` if nothing can have happened at the server, and an error
+ * that is no ToolError if something may have. Texts of the server are shortened and freed of secrets.
  */
 export function callFailure(
   error: unknown,
@@ -83,7 +83,7 @@ export function callFailure(
   );
 }
 
-/** Says why a server could not be opened or listed, in a line without secrets and without texts of the server. */
+/** Returns why a server could not be opened or listed, in one line without secrets and texts of the server. */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
   if (error instanceof ConnectionLostError)
@@ -111,7 +111,7 @@ const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
   ['CONNECTION_CLOSED', 'it ended before it answered (CONNECTION_CLOSED)'],
 ]);
 
-/** Codes of a connection that never came to be. */
+/** The codes of connections that were never made. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -121,7 +121,7 @@ const NEVER_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Returns an error and what caused it, the first cause first: the SDK wraps what the network says. */
+/** Returns an error and its causes, the first cause first. The SDK wraps errors of the network. */
 function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] {
   const causes: Readonly<Record<string, unknown>>[] = [];
   for (let at = error; typeof at === 'object' && at !== null && causes.length < 5;) {
@@ -132,21 +132,21 @@ function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] 
   return causes;
 }
 
-/** Returns the codes of causes, as systems and the SDK write them. */
+/** Returns the error codes of causes. */
 function codesOf(causes: readonly Readonly<Record<string, unknown>>[]): readonly string[] {
   return causes
     .map(({ code }) => code)
     .filter((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) as string[];
 }
 
-/** Characters of a failure's text. */
+/** The maximum number of characters of a failure's text. */
 const MAX_FAILURE_LENGTH = 8_192;
 
 /**
- * Reads a server's answer to a call: its structured content, or else its text, as the value, and all its parts as content.
+ * Returns a server's answer to a call as a result. The value is its structured content, or else its text; all parts are content.
  *
- * A text that is the structured content as JSON, as the protocol advises for old clients, is left out. A text for the user alone
- * is a part and no value. `isError` makes it the tool's failure, with the text, or else the structured content, as its message.
+ * A text that only repeats the structured content as JSON is left out. A text for the user alone is a part and no value.
+ * With `isError` the answer is the tool's failure, whose message is the text, or else the structured content.
  */
 export function callResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as {
@@ -202,7 +202,7 @@ function isJsonOf(value: Json, text: unknown): boolean {
   }
 }
 
-/** Returns a failure's text. The model needs the paths in it as much as those in a result; failures of servers, though, often quote their settings. */
+/** Returns a failure's text without secrets, since failures often quote settings. Paths stay, because the model needs them. */
 function failureText(texts: readonly string[]): string {
   const text = texts.join('\n').trim();
   if (text === '') return 'the tool failed and did not say why';
@@ -210,29 +210,26 @@ function failureText(texts: readonly string[]): string {
   return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
 }
 
-/** Pages of one list that are read, also of servers with thousands of tools of which few are wanted. Most servers need two or three. */
+/** The maximum number of pages of one list. Most servers need two or three. */
 const MAX_PAGES = 512;
 
-/** The lists that servers have. */
+/** The lists of a server. */
 const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'] as const;
 export type ListName = (typeof LISTS)[number];
 
-/** Returns the name under which the entries of a page pass by the SDK as they came. */
+/** Returns the key under which the entries of a page get past the SDK's checks. */
 const rawKey = (list: ListName) => `tooldex/raw-${list}`;
 
-/** The error for a listing that cannot be used, in words that hold nothing of the server. */
+/** The error for a listing that cannot be used. Its message has no texts of the server. */
 class ListingError extends Error {
   override readonly name = 'ListingError';
 }
 
 /**
- * Hands messages to the SDK in a way in which it loses none of what they say.
+ * Keeps the SDK from losing parts of messages. Call it once the transport is connected.
  *
- * Listings pass by its checks, which throw a whole page away for one tool of a wrong type; which tools are sound is decided
- * later, for each by itself. And an answer waits until progress that came just before it is told: the SDK forgets who
- * listens as soon as it has read the answer.
- *
- * Called once the transport is connected.
+ * Listings get past its checks, which drop a whole page for one wrong tool; each tool is checked by itself later. And an
+ * answer waits until progress that came just before it is reported: the SDK forgets the listener when it reads the answer.
  */
 export function keepWhole(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
@@ -264,10 +261,10 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
 }
 
 /**
- * Reads all tools that a server lists, as it sent them; those that are not wanted are not kept, and do not count.
+ * Returns all wanted tools that a server lists, as it sent them. The others don't count.
  *
- * @param fetchPage asks for a page, and gives the result as it came.
- * @throws ListingError when there is no end to the pages, or a page is none.
+ * @param fetchPage asks for a page and returns the result as it came.
+ * @throws ListingError if the pages never end, or if a page has no list.
  */
 export async function readAllPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,
@@ -289,7 +286,7 @@ export async function readAllPages(
   return tools;
 }
 
-/** Reads the entries of a list as the server sent them, page by page, until `take` returns true. @throws ListingError as `readAllPages`. */
+/** Hands the entries of a list to `take`, page by page, until it returns true. @throws ListingError as `readAllPages`. */
 export async function readPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,
   list: ListName,
@@ -304,7 +301,7 @@ export async function readPages(
       throw new ListingError(expectedGot(`a page with a list of ${list}`, 'none'));
     if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
-    // An empty cursor means the end to some servers. One that comes again would begin the same pages once more.
+    // Some servers end with an empty cursor. A cursor that comes again would repeat the same pages.
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string')
       throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
@@ -317,7 +314,7 @@ export async function readPages(
   );
 }
 
-/** Returns true for the answer of a server that does not know a request. */
+/** Returns true for the error of a server that does not know a method. */
 export function isMethodNotFound(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === -32_601;
 }

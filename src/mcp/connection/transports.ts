@@ -14,7 +14,7 @@ import { once } from '../../core/options.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
 
-/** The optional packages, loaded when they are first needed. */
+/** The functions that load the optional packages. */
 export interface McpPackages {
   readonly client: () => Promise<typeof McpClient>;
   readonly stdio: () => Promise<typeof McpStdio>;
@@ -22,7 +22,7 @@ export interface McpPackages {
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
-  // Every call asks for it, and an import takes its time also when the module is there.
+  // Every call asks for it, and even a repeated import takes time.
   client: once(() =>
     import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
   ),
@@ -34,9 +34,9 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
 });
 
 /**
- * Makes sure, before any server is asked, that the packages are installed that the configured transports need.
+ * Checks that the packages for the configured transports are installed, before any server is asked.
  *
- * @throws ToolError `MISSING_PACKAGE` saying what to install.
+ * @throws ToolError `MISSING_PACKAGE` that says what to install.
  */
 export async function checkTransports(
   settings: Pick<McpSettings, 'servers'>,
@@ -48,21 +48,22 @@ export async function checkTransports(
   if (kinds.has('websocket')) await packages.ws();
 }
 
-/** The credentials of a connection beside those of the settings. */
+/** The credentials of a connection, in addition to the settings. */
 export interface Credentials {
-  /** Gives requests over HTTP their token. */
+  /** The source of tokens for requests over HTTP. */
   readonly login?: ServerLogin | undefined;
-  /** Gives each request over HTTP headers that go before those of the settings. */
+  /** Returns headers for each request over HTTP, which override those of the settings. */
   readonly ownHeaders?: (() => Promise<Headers | undefined>) | undefined;
 }
 
 /**
- * Makes the transport to a server, not yet started; its settings have their variables filled in.
+ * Returns the transport to a server, not started yet.
  *
- * A process gets the SDK's short list of variables (PATH, HOME and the like) and what its settings name, nothing else of
- * the environment. What it writes to stderr is not shown as it comes: it would clutter the user's terminal, and may hold secrets.
+ * A process gets the SDK's short list of variables (PATH, HOME and the like) and those that its settings name, and nothing
+ * else of the environment. Its stderr is not shown as it comes: it would clutter the terminal and may hold secrets.
  *
- * @param onTooLarge told when a message over HTTP is too large; over the others that ends the connection.
+ * @param settings with their variables filled in.
+ * @param onTooLarge is called if a message over HTTP is too large. On other transports that ends the connection.
  */
 export async function createTransport(
   settings: McpTransportSettings,
@@ -73,7 +74,7 @@ export async function createTransport(
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
     const { command, args, env, cwd } = settings;
-    // The SDK asks a subclass which protocol it speaks; of its own class it would start another process for that.
+    // For its own class, the SDK would start a second process to find out the protocol.
     class InPlaceTransport extends StdioClientTransport {}
     return new InPlaceTransport({
       command,
@@ -102,7 +103,7 @@ export async function createTransport(
     case 'http':
       return new StreamableHTTPClientTransport(new URL(url), options);
     case 'sse':
-      // Deprecated in the SDK because the protocol has replaced it; servers that speak nothing else are still around.
+      // The SDK deprecates it, but some servers speak nothing else.
       return new SSEClientTransport(new URL(url), options);
     case 'websocket':
       return webSocketTransport(
@@ -114,7 +115,7 @@ export async function createTransport(
   }
 }
 
-/** Returns settings with the variables of their file beside their own, which go before. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read. */
+/** Returns settings with the variables of their file; their own variables override those. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read. */
 export async function withEnvFile(settings: McpTransportSettings): Promise<McpTransportSettings> {
   if (settings.kind !== 'stdio' || settings.envFile === undefined) return settings;
   try {
@@ -134,15 +135,26 @@ export async function withEnvFile(settings: McpTransportSettings): Promise<McpTr
   }
 }
 
-/** Characters of a server's stderr that are kept, and those that are shown. */
+/** Shorter texts are no secrets: they are part of too many words. */
+const LEAST_SECRET = 8;
+
+/** Returns a function that replaces the secrets of a server's settings in a text, the longest first. */
+export function hidingSecrets(secrets: readonly string[]): (text: string) => string {
+  const all = secrets
+    .filter(({ length }) => length >= LEAST_SECRET)
+    .sort((a, b) => b.length - a.length);
+  return (text) => all.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
+}
+
+/** The number of characters of a server's stderr that are kept, and that are shown. */
 const KEPT = 8_192;
 const SHOWN = 4_096;
 
 /**
- * Listens to what the process of a transport writes to stderr.
+ * Reads the stderr of a transport's process.
  *
  * @param hide replaces the secrets of the server's settings.
- * @returns a function that gives the last 4 KiB of it: whole lines, without credentials, absolute paths and hidden characters.
+ * @returns a function that returns the last 4 KiB: whole lines, without credentials, absolute paths and hidden characters.
  */
 export function listenToStderr(transport: Transport, hide: (text: string) => string): () => string {
   let said = '';
@@ -153,7 +165,7 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
     said = (said + chunk).slice(-KEPT);
   });
   return () => {
-    // The first line may be the end of one, which could be that of a secret.
+    // The first line may be cut, in the middle of a secret.
     const lines = (isCut ? said.slice(said.indexOf('\n') + 1 || said.length) : said)
       .split('\n')
       .map((line) => line.trimEnd());
@@ -162,19 +174,19 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
   };
 }
 
-/** The largest message that a server may send: 16 MiB. Above the SDK's own 10 MiB, so that one tool of that size costs only itself. */
+/** The largest message that a server may send: 16 MiB. The SDK's own limit of 10 MiB would lose all tools for one huge tool. */
 const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Makes a `fetch` whose answers break off when one message of them is larger than 16 MiB.
+ * Returns a `fetch` whose answers break off if one message is larger than 16 MiB.
  *
- * The SDK reads a body to its end whatever its size. An event stream may last for days, so there each event is counted
- * by itself; it ends with an empty line.
+ * The SDK reads a body of any size. An event stream may last for days, so its events are counted one by one; an event ends
+ * with an empty line.
  *
- * @param onTooLarge told of such a message: the SDK would let the call wait whose answer it was.
+ * @param onTooLarge is called for such a message. The SDK would let its call wait for ever.
  */
 export function boundedFetch(
   onTooLarge: () => void = () => undefined,
@@ -195,7 +207,7 @@ export function boundedFetch(
       },
     });
     const bounded = new Response(response.body.pipeThrough(bound), response);
-    // Which address answered tells a redirect, and a Response that is made again forgets it.
+    // A new Response forgets the address that answered, which shows a redirect.
     Object.defineProperty(bounded, 'url', { value: response.url });
     Object.defineProperty(bounded, 'redirected', { value: response.redirected });
     return bounded;
@@ -223,7 +235,7 @@ function countEvents(): (chunk: Uint8Array) => boolean {
   };
 }
 
-/** The part of the package `ws` that is used. */
+/** The part of the package `ws` that is used here. */
 interface WsModule {
   readonly WebSocket: new (
     url: string,
@@ -245,12 +257,12 @@ interface WsSocket {
 }
 
 /**
- * Makes the transport for MCP over a WebSocket: one message a frame, with the sub-protocol `mcp`.
+ * Returns the transport for MCP over a WebSocket: one message per frame, with the sub-protocol `mcp`.
  *
- * The protocol never standardized it and the SDK has dropped it; servers that speak it speak the 2025 protocol. The package
- * `ws` sends headers, and bounds messages before it has read them, unlike the socket of newer runtimes.
+ * It was never standardized and the SDK has dropped it. Servers that speak it speak the protocol of 2025. Unlike the sockets
+ * of newer runtimes, the package `ws` sends headers and limits messages before it reads them.
  *
- * @param parse turns what was parsed into a message, or throws.
+ * @param parse turns parsed JSON into a message, or throws.
  */
 function webSocketTransport(
   url: string,
@@ -296,7 +308,7 @@ function webSocketTransport(
         socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
       }),
     close: () => {
-      // Without a farewell: a server that hangs would never answer it, and nothing is lost.
+      // A server that hangs would never answer a farewell.
       socket?.terminate();
       return Promise.resolve();
     },

@@ -16,43 +16,43 @@ import type { LoginStore } from '../login/login-store.js';
 import type { Environment } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
 
-/** The longest wait for a server: a slow one must not delay the tools of the others. */
+/** The longest wait for a server, in milliseconds. A slow server must not delay the tools of the others. */
 export const WAIT_MS = 10_000;
 
 /** The state of one server. */
 export type McpServerStatus = {
   readonly server: string;
-  /** The number of its tools that can be used: those listed last, also while the server is away. */
+  /** The number of its usable tools. Tools listed last stay usable while the server is away. */
   readonly tools: number;
   readonly findings: readonly McpFinding[];
-  /** Milliseconds since 1970; `null` when it has never listed its tools. */
+  /** The time of the last listing in milliseconds since 1970; `null` before the first one. */
   readonly lastDiscoveredAt: number | null;
-  /** The protocol that it speaks: `modern` from 2026-07-28 on; `null` when it has never been reached. */
+  /** The protocol that it speaks: `modern` from 2026-07-28 on; `null` before it was first reached. */
   readonly era: ProtocolEra | null;
-  /** The last 4 KiB that its process has written to stderr, without what looks like a secret; missing when it has written nothing. */
+  /** The last 4 KiB that its process has written to stderr, without secrets and paths; missing if it has written nothing. */
   readonly stderr?: string;
 } & (
   | {
       /**
-       * - idle: not asked yet, or not to be asked as the settings are not enabled
-       * - discovering: asked for the first time, and not answered yet
-       * - stale: its listing is older than the interval, or said to have changed; it stays in use until there is a new one
+       * - idle: not asked yet, or the settings are not enabled
+       * - discovering: asked for the first time, without an answer yet
+       * - stale: its listing is older than the interval, or the server has announced changes; the listing stays in use until there is a new one
        */
       readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'closed';
     }
   | {
-      /** The last listing failed: the server is left alone for a while, or asked again by the next refresh. */
+      /** The last listing failed. The server is left alone for a while, and then the next refresh asks it again. */
       readonly state: 'backing-off' | 'failed';
-      /** The reason. */
+      /** The reason of the last failure. */
       readonly reason: string;
       /** The number of failures in a row. */
       readonly failures: number;
-      /** The time when a refresh asks again, in milliseconds since 1970. */
+      /** The time from which a refresh asks again, in milliseconds since 1970. */
       readonly nextAttemptAt: number;
     }
 );
 
-/** The tools of a server that are different, by their names here. */
+/** The tools of a server that are new, changed or gone, by their names here. */
 export interface McpChange {
   readonly server: string;
   readonly added: readonly string[];
@@ -60,16 +60,16 @@ export interface McpChange {
   readonly removed: readonly string[];
 }
 
-/** An event while servers are asked; `at` in milliseconds since 1970. */
+/** An event of discovery; `at` is in milliseconds since 1970. */
 export type McpDiscoveryEvent = { readonly at: number; readonly server: string } & (
   | { readonly type: 'listed'; readonly tools: number }
   | { readonly type: 'failed'; readonly reason: string; readonly nextAttemptAt: number }
   | ({ readonly type: 'changed' } & McpChange)
-  /** The server says that its tools have changed; it is asked again. */
+  /** The server has announced that its tools have changed, and is asked again. */
   | { readonly type: 'list-changed' }
 );
 
-/** Says if a definition may be used; `DefinitionPins` is one. */
+/** Decides if a definition may be used, as `DefinitionPins` does. */
 export interface PinGuard {
   check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;
 }
@@ -85,33 +85,33 @@ export type HeadersFor = (
 
 /** The options of discovery. */
 export interface McpDiscoveryOptions {
-  /** Withholds tools whose definitions have changed: a `DefinitionPins`. @default every definition is used */
+  /** Withholds tools whose definitions have changed; usually a `DefinitionPins`. @default every definition is used */
   readonly pins?: PinGuard;
-  /** Checks the patterns in the schemas of servers, as `(pattern) => new RE2(pattern, 'u')`; it must take linear time. @default they are left to the servers */
+  /** Checks the patterns in the schemas of servers, such as `(pattern) => new RE2(pattern, 'u')`. It must take linear time. @default the servers check their patterns */
   readonly patternEngine?: PatternEngine;
-  /** Lets `autoApprove`, `alwaysAllow` and `trust` of the settings loosen tools: only for a file that is yours, as a repository may bring its own. @default false: they are findings */
+  /** Lets `autoApprove`, `alwaysAllow` and `trust` of the settings loosen tools. Use it only for a file that is yours: any repository may bring such a file. @default false: they are findings */
   readonly trustAutoApprove?: boolean;
-  /** The longest that `discoverMcpTools`, and a registry, wait for a server in milliseconds; its tools follow. @default 10,000 */
+  /** The longest time that `discoverMcpTools` and a registry wait for a server, in milliseconds. Tools of a slower server follow. @default 10,000 */
   readonly waitMs?: number;
-  /** The name under which this program presents itself to servers. @default tooldex */
+  /** The name and version that servers get to see. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
-  /** Hears of everything that happens while servers are asked; its errors are ignored. @default none */
+  /** A function that gets every event; its errors are ignored. @default none */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
-  /** Answers the questions that servers ask the user in the middle of a call. Without it such calls fail. */
+  /** Answers the questions that servers ask the user during a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;
-  /** True when `onElicit` also answers questions of the mode `url`, for which the user must open an address. @default false */
+  /** True if `onElicit` also answers questions for which the user must open an address (mode `url`). @default false */
   readonly elicitUrls?: boolean;
-  /** Returns the headers of each request to a server that isn't a local process, in place of those of the settings of the same name, such as a token that changes. Users with credentials of their own need a discovery each. @default those of the settings */
+  /** Returns headers for each request to a server that isn't a local process, such as a token that changes. They override headers of the settings with the same name. Users with different credentials need a discovery each. @default only the headers of the settings */
   readonly headers?: HeadersFor;
-  /** The place where logins at servers are kept: a folder, or a `StateStore`. @default tooldex/logins in XDG_DATA_HOME */
+  /** The folder or `StateStore` that keeps the logins at servers. @default tooldex/logins in XDG_DATA_HOME */
   readonly logins?: string | LoginStore;
-  /** The variables in which `${NAME}` in the settings is looked up. Servers get of it only what their settings name. @default process.env */
+  /** The variables for `${NAME}` in the settings. Servers get only those that their settings name. @default process.env */
   readonly env?: Environment;
   /** The clock. @default the system's */
   readonly clock?: Clock;
-  /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
+  /** Returns a number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
-  /** Loads the optional packages, as modules: the SDK's client, its part for stdio, and `ws`. @default import */
+  /** The functions that load the optional packages: the SDK's client, its part for stdio, and `ws`. @default import */
   readonly packages?: { readonly [Name in keyof McpPackages]: () => Promise<unknown> };
 }
 

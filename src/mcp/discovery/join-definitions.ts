@@ -7,7 +7,7 @@ import { strictest } from '../../tool/infer-metadata.js';
 import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
 import { definitionOf, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 
-/** The program's part of joined tools. */
+/** The program's parts of joined tools. */
 const declaredParts = new WeakMap<ToolDefinition, ToolDefinition>();
 
 /** Returns the part of a joined tool that the program declared; `undefined` for a tool that was not joined. */
@@ -20,7 +20,7 @@ export function mcpProviderOf(providers: readonly ToolProvider[]): ToolProvider 
   return providers.find(({ name }) => name === 'mcp');
 }
 
-/** Returns true for a tool without a function whose input only a server describes: any object is accepted, or what a server said before. */
+/** Returns true for a tool without a function whose input only the server describes. */
 export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boolean {
   return (
     execute === undefined &&
@@ -32,12 +32,12 @@ export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boo
 /**
  * Joins a declared tool with the server's tool that answers its calls.
  *
- * Two of the same name are one tool: the handler and the schemas are the server's, the words are the declared ones where
- * there are any, and of two statements about safety the stricter counts. A declared tool of another name keeps all that it
- * says, and takes the server's schema where it describes no input. Either way its provider `mcp` carries the digest of the
- * server's tool, so that its calls reach no other.
+ * If both have the same name, they are one tool: handler and schemas are the server's, texts are the declared ones if there
+ * are any, and the stricter statement about safety wins. A declared tool of another name keeps its statements and takes the
+ * server's schema if it describes no input. The provider `mcp` carries the digest of the server's tool, so calls reach no
+ * other.
  *
- * @param requiresConsent true when the server's tool is no longer the one for which the declared tool was made.
+ * @param requiresConsent true if the server's tool is no longer the one for which the declared tool was made.
  */
 export function joinDefinitions(
   declared: ToolDefinition,
@@ -60,11 +60,13 @@ export function joinDefinitions(
     said['inputSchema'] = served.inputSchema;
     said['outputSchema'] = declared.outputSchema ?? served.outputSchema;
   }
-  const { digest } = entryOf(served);
+  const digest = mcpProviderOf(served.providers ?? [])?.config?.['digest'];
   const { providers = served.providers ?? [] } = declared;
   const answering = mcpProviderOf(providers);
   said['providers'] = providers.map((provider) =>
-    provider === answering ? { ...provider, config: { ...provider.config, digest } } : provider,
+    provider === answering && digest !== undefined
+      ? { ...provider, config: { ...provider.config, digest } }
+      : provider,
   );
   if (requiresConsent) said['requiresConsent'] = true;
   const joined = definitionOf(said as unknown as ToolDefinition);
@@ -72,7 +74,7 @@ export function joinDefinitions(
   return joined;
 }
 
-/** Returns the stricter of what both say of safety: the declared tool may tighten what is known of the server's. */
+/** Returns the stricter statements about safety. The declared tool can only tighten those of the server's tool. */
 function stricter(
   declared: ToolDefinition,
   served: ToolDefinition,

@@ -18,7 +18,7 @@ import { serverNameOf } from '../settings/read-mcp-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
 import { withApprovals } from '../settings/tool-settings.js';
-import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
+import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
 import {
@@ -30,16 +30,14 @@ import {
   type McpDiscoveryOptions,
   type McpServerStatus,
 } from './discovery-options.js';
-import { JoinedTools } from './joined-tools.js';
-import { unmatchedNames } from './tool-table.js';
 
 /**
- * Knows the tools of MCP servers, as definitions that any registry takes and any executor runs.
+ * The tools of MCP servers, as definitions for any registry and executor.
  *
- * Nothing is opened before `refresh`, a call, or a registry asks. A listing counts for the server's
- * `healthCheckIntervalMs`, and stays in use while the server is asked again or is away; a server that fails is left alone
- * for `exponentialBackoff(failures in a row)`. Servers that announce changes are asked again at once. What one server
- * does neither delays nor removes the tools of another.
+ * Nothing is opened before `refresh`, a call, or a registry asks. A listing is fresh for the server's
+ * `healthCheckIntervalMs`. It stays in use while the server is asked again or is away. A server that fails is left alone for
+ * `exponentialBackoff(failures in a row)`; a server that announces changes is asked again at once. No server delays or
+ * removes the tools of another.
  *
  * ```js
  * const discovery = new McpDiscovery({ enabled: true, servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } } });
@@ -52,9 +50,8 @@ export class McpDiscovery {
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #events = new Listeners<McpDiscoveryEvent>();
-  /** Listeners that are told the name of each server whose tools are different. */
+  /** The listeners that get the name of each server whose tools have changed. */
   readonly #moves = new Listeners<string>();
-  readonly #joined = new Map<string, JoinedTools>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -71,12 +68,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Asks every server whose listing is not fresh, all at the same time, and resolves when each has answered or failed.
+   * Asks all servers without a fresh listing at the same time, and resolves when each has answered or failed.
    *
-   * Definitions can be read while it runs: those of quick servers are there before slow ones have answered.
+   * Meanwhile you can read the definitions of servers that have answered.
    *
-   * @param options `force` asks also servers whose listing is fresh, or which are left alone after failures.
-   * @throws ToolError `MISSING_PACKAGE` when a transport's package is not installed; no server was asked then.
+   * @param options `force` also asks servers with a fresh listing, and those that are left alone after failures.
+   * @throws ToolError `MISSING_PACKAGE` if a transport's package is not installed; no server is asked then.
    * Faults of servers are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
@@ -97,19 +94,12 @@ export class McpDiscovery {
     return Object.freeze([...this.#servers.values()].map(({ status }) => status));
   }
 
-  /** Returns what is wrong or odd: servers that cannot be reached, tools that are left out, withheld, look like others, or have texts that are hidden or steer models. */
+  /** Returns everything that is wrong or odd: unreachable servers, and tools that are left out, withheld, look like others, hide text or steer models. */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
+    const off = 'The settings of MCP are switched off. Set "enabled": true.';
     if (!this.#settings.enabled)
-      return Object.freeze(
-        servers.map(({ server: { name } }) =>
-          findingOf(
-            'disabled',
-            name,
-            'Expected settings of MCP that are enabled, got them switched off. Set "enabled": true.',
-          ),
-        ),
-      );
+      return Object.freeze(servers.map(({ server }) => findingOf('disabled', server.name, off)));
     const named = servers.flatMap(({ server, tools, offered }) =>
       [...tools]
         .filter(([toolName]) => !offered.has(toolName))
@@ -117,33 +107,27 @@ export class McpDiscovery {
     );
     return Object.freeze([
       ...this.#settingFindings(),
-      ...unmatchedByAll(this.#settings, servers),
       ...servers.flatMap(({ findings }) => findings),
       ...findLookAlikes(named),
       ...findSteering(named),
     ]);
   }
 
-  /** Returns what each server listed last, as it sent it and as far as the settings allow it; for `DefinitionPins.verify`. */
+  /** Returns the last listing of each server as it sent it, without the tools that the settings deny; for `DefinitionPins.verify`. */
   rawListings(): readonly ServerListing[] {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
   }
 
-  /** Tells which tools have come, changed or gone, as soon as that is known, until the returned function is called. */
+  /** Reports which tools are new, changed or gone, until the returned function is called. */
   onChange(listener: (change: McpChange) => void): () => void {
-    return this.#events.add((event) =>
-      event.type === 'changed'
-        ? listener({
-            server: event.server,
-            added: event.added,
-            edited: event.edited,
-            removed: event.removed,
-          })
-        : undefined,
-    );
+    return this.#events.add((event) => {
+      if (event.type !== 'changed') return;
+      const { server, added, edited, removed } = event;
+      listener({ server, added, edited, removed });
+    });
   }
 
-  /** Registers the tools that there are, and those that come, change and go, until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
+  /** Registers the tools, and follows their changes until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
   follow(registry: ToolMetadataRegistry): () => void {
     const take = (tools: readonly ToolDefinition[]) =>
       registry.registerAll(
@@ -158,7 +142,7 @@ export class McpDiscovery {
     });
   }
 
-  /** Makes one source for each server, for a `CapabilityRegistry`: a server's persona owns its tools. */
+  /** Returns one source for each server, for a `CapabilityRegistry`. A server's persona owns its tools. */
   sources(): readonly CapabilitySource[] {
     return Object.freeze(
       [...this.#servers.keys()].map((name) =>
@@ -173,12 +157,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Joins a tool of the program, or of a manifest, with the tool of a server for which it stands; every other tool is
-   * returned as it is. For registries without sources; a `CapabilityRegistry` does it by itself.
+   * Joins a tool of the program or of a manifest with the server's tool for which it stands; other tools are returned as
+   * they are. A `CapabilityRegistry` does this by itself.
    *
-   * A tool that has neither a function nor other providers stands for the discovered one of its name: it may add words
-   * and tighten what is said of that, the handler and the schema are the server's. A tool of another name whose provider
-   * is `mcp`, and whose input is not described, takes the schema of the server.
+   * A tool without a function and other providers stands for the discovered tool of its name. It may add texts and tighten
+   * safety; the handler and the schema are the server's. A tool of another name with the provider `mcp` takes the server's
+   * schema if it describes no input.
    */
   complete(definition: ToolDefinition): ToolDefinition {
     if (!isToolDefinition(definition))
@@ -191,14 +175,14 @@ export class McpDiscovery {
   }
 
   /**
-   * Calls a tool by its name at a server. Arguments are passed as they are, whatever they are called.
+   * Calls a tool by its name at a server. Arguments are passed on unchanged.
    *
    * @param server the default server when missing.
-   * @param digest the digest of the server's tool as the call was judged by; another is not called.
+   * @param digest the digest of the server's tool by which the call was judged. Another tool is not called.
    * @returns a plain value, or a failure that the server answered.
    * @throws ToolError `INVALID_ARGUMENT` for an unknown server, `TOOL_CHANGED`, `TOOL_UNAVAILABLE` for a tool that is not listed, not
-   * allowed or withheld, `PROVIDER_UNAVAILABLE` when the server cannot be reached.
-   * @throws Error that is no ToolError when the connection breaks during the call.
+   * allowed or withheld, `PROVIDER_UNAVAILABLE` if the server cannot be reached.
+   * @throws Error that is no ToolError if the connection breaks during the call.
    */
   async callTool(
     server: string | undefined,
@@ -216,10 +200,11 @@ export class McpDiscovery {
   }
 
   /**
-   * Logs in at the authorization server of a server over HTTP, and asks the server for its tools. The login is kept where `logins` says, and refreshed.
+   * Logs in at the authorization server of a server over HTTP, and lists the server's tools. The option `logins` of the
+   * discovery says where the login is kept.
    *
-   * @param options `open` is given the address at which the user logs in with a browser on this machine, in which they come back
-   * within `timeoutMs` (five minutes). A login with `grant: "client_credentials"` asks nobody.
+   * @param options `open` gets the address at which the user logs in, with a browser on this machine and within `timeoutMs`
+   * (five minutes). A login with `grant: "client_credentials"` asks nobody.
    * @throws ToolError `INVALID_ARGUMENT` for wrong options, and a server that is unknown or not reached over HTTP; `PROVIDER_UNAVAILABLE` when the
    * login is refused or not safe, `TIMEOUT`, `ABORTED`.
    */
@@ -229,15 +214,15 @@ export class McpDiscovery {
     await known.ask(true);
   }
 
-  /** Forgets the login at a server; the authorization server is not told. */
+  /** Forgets the login at a server. The authorization server is not informed. */
   async logout(server: string | undefined): Promise<void> {
     await this.#require(server).login.logOut();
   }
 
   /**
-   * Takes other settings over: servers whose settings are the same keep their tools and connections, others are closed.
+   * Takes new settings. Servers with equal settings keep their tools and connections; others are closed.
    *
-   * @throws ToolError `INVALID_ARGUMENT`; then nothing has changed.
+   * @throws ToolError `INVALID_ARGUMENT`, and then nothing has changed.
    */
   async update(settings: unknown): Promise<void> {
     const next = readMcpSettings(settings);
@@ -257,69 +242,39 @@ export class McpDiscovery {
   }
 
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
-    const {
-      env = process.env,
-      logins = loginFolder(env),
-      headers,
-      onElicit,
-      pins,
-      ...options
-    } = this.#options;
-    const store = typeof logins === 'string' ? loginsIn(logins) : logins;
+    const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
+    const logins = typeof given === 'string' ? loginsIn(given) : given;
+    const tell = (event: McpDiscoveryEvent) => this.#tell(event);
     return new Map(
       settings.servers.map((server) => {
-        // What is switched off lets go of its servers, and of the tools that were registered from them.
+        // Settings that are switched off let go of their servers and tools.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        const joined =
-          this.#joined.get(server.name) ?? new JoinedTools(server.name, pins !== undefined);
-        this.#joined.set(server.name, joined);
-        return [
-          server.name,
-          new DiscoveredServer(options.trustAutoApprove ? withApprovals(server) : server, {
-            ...options,
-            env,
-            logins: store,
-            headers,
-            onElicit,
-            pins,
-            settings,
-            joined,
-            tell: (event) => this.#tell(event),
-          }),
-        ];
+        const trusted = options.trustAutoApprove ? withApprovals(server) : server;
+        const all = { ...options, env, logins, settings, tell };
+        return [server.name, new DiscoveredServer(trusted, all)];
       }),
     );
   }
 
   #settingFindings(): readonly McpFinding[] {
     const { servers, warnings } = this.#settings;
-    const unheard = this.#options.trustAutoApprove
-      ? []
-      : servers.filter(({ autoApprove }) => autoApprove.length > 0);
+    const find = (server: string, message: string) => findingOf('settings', server, message);
     return [
-      ...warnings.map((warning) =>
-        findingOf(
-          'settings',
-          warning.path.length > 1 ? serverNameOf(String(warning.path[1])) : '',
+      ...warnings.map((warning) => {
+        const [, server] = warning.path;
+        return find(
+          server === undefined ? '' : serverNameOf(String(server)),
           formatIssues([warning]),
-        ),
-      ),
-      ...unheard.map(({ name }) =>
-        findingOf(
-          'settings',
-          name,
-          expectedGot(
-            'approvals of tools by this program',
-            'those of a file, which any repository may bring',
-            'Calls still need approval: trust the file with trustAutoApprove, or say in "tools" what they may do.',
-          ),
-        ),
-      ),
+        );
+      }),
+      ...servers
+        .filter(({ autoApprove }) => autoApprove.length > 0 && !this.#options.trustAutoApprove)
+        .map(({ name }) => find(name, UNTRUSTED)),
     ];
   }
 
-  /** Loads a server's tools: at once if they are known, while it is asked again where it is time. */
+  /** Returns a server's tools. Known tools are returned at once, even if the server must be asked again. */
   async #load(name: string, force: boolean): Promise<SourceTools> {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
@@ -333,7 +288,7 @@ export class McpDiscovery {
     return this.#toolsOf(name);
   }
 
-  /** Returns the tools of a server as they are known now. */
+  /** Returns the known tools of a server. */
   #toolsOf(name: string): SourceTools {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
@@ -354,7 +309,7 @@ export class McpDiscovery {
       : undefined;
   }
 
-  /** The server that is meant where none is named. */
+  /** The server that is meant if none is named. */
   get #defaultServer(): string | undefined {
     return (
       this.#settings.defaultServer ??
@@ -368,8 +323,8 @@ export class McpDiscovery {
       throw new ToolError(
         'TOOL_UNAVAILABLE',
         this.#closed
-          ? expectedGot('a discovery that is open', 'a closed one')
-          : expectedGot('MCP to be in use', 'it switched off', 'Set enabled to true.'),
+          ? 'This discovery was closed. Make a new one.'
+          : 'MCP is switched off. Set "enabled": true in its settings.',
       );
     const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
@@ -390,6 +345,9 @@ export class McpDiscovery {
     if (event.type === 'changed') this.#moves.tell(event.server);
   }
 }
+
+const UNTRUSTED =
+  'The file approves tools, but any repository may bring such a file, so calls still need approval. Trust it with trustAutoApprove, or say in "tools" what the tools may do.';
 
 /**
  * Lets a tool of an MCP server answer calls, as one of a tool's providers.
@@ -476,27 +434,4 @@ export async function discoverMcpTools(
     discovery,
     close: () => discovery.close(),
   });
-}
-
-/** Finds names in the lists for all servers that no tool of any has matched. A server that has listed nothing may have it. */
-function unmatchedByAll(
-  settings: McpSettings,
-  servers: readonly DiscoveredServer[],
-): readonly McpFinding[] {
-  const [first, ...others] = servers.map(({ server, names }) =>
-    names === undefined ? [] : unmatchedNames(settings, server, names),
-  );
-  const unmatched = (first ?? []).filter(([list, pattern]) =>
-    others.every((each) => each.some((other) => other[0] === list && other[1] === pattern)),
-  );
-  return unmatched.map(([list, pattern]) =>
-    findingOf(
-      'settings',
-      '',
-      expectedGot(
-        `a name or pattern in "${list}" that matches a tool of some server`,
-        quoted(pattern),
-      ),
-    ),
-  );
 }

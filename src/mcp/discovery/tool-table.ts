@@ -1,6 +1,6 @@
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, suggestNames } from '../../core/issues.js';
-import { compareText } from '../../core/plain-data.js';
+import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
 import type { PoisonedText } from '../../core/poisoned-text.js';
@@ -11,12 +11,13 @@ import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settin
 import type { OfferedTools } from '../connection/offered-tools.js';
 import { withReading } from '../settings/tool-settings.js';
 import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
-import { isAllowed, spellingsOf, type Filters } from '../translate/tool-names.js';
+import { isAllowed, spellingsOf } from '../translate/tool-names.js';
 import { wrongMirroredHeader } from '../translate/mirrored-headers.js';
 import { translateMcpTool, type McpTranslation } from '../translate/translate-mcp-tool.js';
+import { mcpProviderOf } from './join-definitions.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
-/** The tools of one server after a listing. */
+/** The tools of one server, made from one listing. */
 export interface ToolTable {
   /** The usable tools, by their names at the server. */
   readonly tools: ReadonlyMap<string, ToolDefinition>;
@@ -50,7 +51,7 @@ interface TableSources {
   ) => Promise<unknown>;
 }
 
-/** Makes the table of a listing. A tool that is as it was keeps its definition, so that registries see no change. */
+/** Makes the table of a listing. A tool that has not changed keeps its definition, so registries see no change. */
 export async function buildTable(
   listing: readonly unknown[],
   before: ToolTable,
@@ -62,7 +63,7 @@ export async function buildTable(
   const findings: McpFinding[] = [
     ...translated.findings,
     ...offered.findings,
-    ...settingFindings(server, translated.tools, names),
+    ...unmatched(server, names),
   ];
   for (const { toolName, options, raw, unavailable } of translated.tools) {
     const find = (kind: McpFinding['kind'], message: string) =>
@@ -73,20 +74,22 @@ export async function buildTable(
       find('refused', wrongHeader);
       continue;
     }
-    const answer = await askPins(pins, server.name, raw);
-    if (!answer.ok) {
+    const answer = pins && (await askPins(pins, server.name, raw));
+    if (answer?.ok === false) {
       withheld.set(toolName, answer.reason);
       find('quarantined', answer.reason);
       continue;
     }
     try {
+      const digest = digestOf(options);
+      const known = before.tools.get(toolName);
       const definition: ToolDefinition = defineTool({
         ...options,
+        providers: [{ name: 'mcp', config: { server: server.name, tool: toolName, digest } }],
         ...(unavailable !== undefined && { available: () => refused(unavailable) }),
-        execute: (input: unknown, context: ToolContext) =>
-          call(toolName, input, context, entryOf(definition).digest),
+        execute: (input: unknown, context: ToolContext) => call(toolName, input, context, digest),
       });
-      const known = before.tools.get(toolName);
+      served.add(definition);
       tools.set(toolName, known && isSame(known, definition) ? known : definition);
     } catch (error) {
       // The settings may contradict themselves, such as readonly access of tools that write.
@@ -94,6 +97,20 @@ export async function buildTable(
     }
   }
   return Object.freeze({ tools, withheld, findings: Object.freeze(findings) });
+}
+
+/** The definitions that were made from what servers list. */
+const served = new WeakSet<ToolDefinition>();
+
+/** Returns true for a tool as discovery made it, and false for one that the program changed or joined. */
+export function isServed(tool: ToolDefinition): boolean {
+  return served.has(tool);
+}
+
+/** Returns the digest of the server's tool that a definition stands for. */
+export function digestIn({ providers = [] }: ToolDefinition): string | undefined {
+  const digest = mcpProviderOf(providers)?.config?.['digest'];
+  return typeof digest === 'string' ? digest : undefined;
 }
 
 const isSame = (one: ToolDefinition, other: ToolDefinition) =>
@@ -109,89 +126,56 @@ const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
   'instruction-text': 'texts that say what the tool does',
 };
 
-/** Finds settings that do nothing. */
-function settingFindings(
-  server: McpServerSettings,
-  tools: readonly TranslatedTool[],
-  names: readonly string[],
-): readonly McpFinding[] {
-  const findings = unmatchedNames(server, server, names).map(([list, pattern]) =>
-    expectedGot(
-      `a name or pattern in "${list}" that matches a tool of the server`,
-      quoted(pattern),
-      didYouMean(
-        pattern,
-        tools.map(({ toolName }) => toolName),
-      ),
-    ),
-  );
-  return findings.map((message) => findingOf('settings', server.name, message));
-}
-
-/** Returns the names and patterns of lists that none of a server's tools matches: misspelt, they leave open what they were to close. */
-export function unmatchedNames(
-  { allowTools = [], denyTools, tools = [] }: Filters & Partial<Pick<McpServerSettings, 'tools'>>,
-  { name }: McpServerSettings,
-  names: readonly string[],
-): readonly (readonly [list: string, pattern: string])[] {
-  const spellings = names.map((tool) => spellingsOf(tool.trim(), name));
+/** Finds names and patterns of the settings that match none of a server's tools: misspelt, they leave open what they should close. */
+function unmatched(server: McpServerSettings, names: readonly string[]): readonly McpFinding[] {
   const own = names.map((tool) => [tool.trim()]);
-  const unmatched = (list: string, patterns: readonly string[], all: readonly string[][]) =>
+  const full = names.map((tool) => spellingsOf(tool.trim(), server.name));
+  const lists = [
+    ['tools', server.tools.map(({ pattern }) => pattern), own],
+    ['allow_tools', server.allowTools ?? [], full],
+    ['deny_tools', server.denyTools, full],
+  ] as const;
+  return lists.flatMap(([list, patterns, spellings]) =>
     patterns
-      .filter((pattern) => !all.some((each) => each.some((one) => matchesPattern(pattern, one))))
-      .map((pattern) => [list, pattern] as const);
-  return [
-    ...unmatched(
-      'tools',
-      tools.map(({ pattern }) => pattern),
-      own,
-    ),
-    ...unmatched('allow_tools', allowTools, spellings),
-    ...unmatched('deny_tools', denyTools, spellings),
-  ];
+      .filter((pattern) => !spellings.flat().some((each) => matchesPattern(pattern, each)))
+      .map((pattern) => {
+        const [meant] = suggestNames(pattern, own.flat());
+        const message = expectedGot(
+          `a name or pattern in "${list}" that matches a tool of the server`,
+          quoted(pattern),
+          meant && `Did you mean ${quoted(meant)}?`,
+        );
+        return findingOf('settings', server.name, message);
+      }),
+  );
 }
 
-function didYouMean(name: string, names: readonly string[]): string | undefined {
-  const suggestions = suggestNames(name, names).map(quoted);
-  return suggestions.length === 0 ? undefined : `Did you mean ${suggestions.join(' or ')}?`;
-}
-
-/** Asks the guard; one that breaks lets nothing pass. */
-async function askPins(
-  pins: PinGuard | undefined,
-  server: string,
-  raw: unknown,
-): Promise<PinAnswer> {
-  if (pins === undefined) return { ok: true };
+/** Asks the guard. A guard that breaks lets nothing pass. */
+async function askPins(guard: PinGuard, server: string, raw: unknown): Promise<PinAnswer> {
   try {
-    return await pins.check(server, raw);
+    return await guard.check(server, raw);
   } catch (error) {
-    return {
-      ok: false,
-      reason: expectedGot('its definition to be checked', 'a failure', publicMessage(error)),
-    };
+    return { ok: false, reason: `Its definition could not be checked: ${publicMessage(error)}` };
   }
 }
 
-/** Returns how a table differs from the one before it; `undefined` when it does not. */
+/** Returns how a table differs from the one before; `undefined` if it doesn't. */
 export function changeOf(
   server: string,
-  before: ToolTable,
-  after: ToolTable,
+  { tools: before }: ToolTable,
+  { tools: after }: ToolTable,
 ): McpChange | undefined {
-  const names = (table: ToolTable, isOne: (toolName: string, tool: ToolDefinition) => boolean) =>
-    Object.freeze(
-      [...table.tools]
-        .filter(([toolName, tool]) => isOne(toolName, tool))
-        .map(([, { name }]) => name)
-        .sort(compareText),
-    );
-  const added = names(after, (toolName) => !before.tools.has(toolName));
-  const edited = names(
-    after,
-    (toolName, tool) => before.tools.has(toolName) && before.tools.get(toolName) !== tool,
-  );
-  const removed = names(before, (toolName) => !after.tools.has(toolName));
+  const names = (
+    tools: ToolTable['tools'],
+    isOne: (tool: ToolDefinition, name: string) => boolean,
+  ) =>
+    [...tools]
+      .filter(([toolName, tool]) => isOne(tool, toolName))
+      .map(([, { name }]) => name)
+      .sort(compareText);
+  const added = names(after, (_, name) => !before.has(name));
+  const edited = names(after, (tool, name) => before.has(name) && before.get(name) !== tool);
+  const removed = names(before, (_, name) => !after.has(name));
   return added.length + edited.length + removed.length === 0
     ? undefined
     : { server, added, edited, removed };
@@ -203,11 +187,9 @@ type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
 };
 
 /**
- * Translates all tools of a listing that the settings allow, in its order; what is wrong with one is a finding, and takes no
- * other down.
+ * Translates all tools of a listing that the settings allow, in its order. A wrong tool is a finding and takes no other down.
  *
- * The first of two tools with one name is used: a later one could otherwise take over the calls of a tool that was
- * looked at and approved.
+ * Of two tools with one name the first is used: otherwise a later one could take over the calls of an approved tool.
  */
 export function translateListing(
   listing: readonly unknown[],
@@ -228,7 +210,7 @@ export function translateListing(
         ? translateMcpTool(raw, server, engine)
         : offering(translateMcpTool(raw, withReading(server), engine), offers);
     const { toolName } = translated;
-    // Before anything is said of it: what is denied is not told of.
+    // A denied tool has no findings.
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
     const find = (kind: McpFinding['kind'], message: string) =>
       findings.push(findingOf(kind, server.name, message, toolName));
@@ -263,7 +245,7 @@ export function translateListing(
   });
 }
 
-/** Marks a tool of this program by which a gateway relays what its server offers; no server can set this mark. */
+/** Marks a tool of this program with which a gateway relays resources or prompts. No server can set this mark. */
 function offering(translated: McpTranslation, offers: string): McpTranslation {
   if ('refused' in translated) return translated;
   const { metadata } = translated.options;

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 
-/** The addresses of this machine for itself; those that stand for all of its addresses reach it too. */
+/** The addresses with which this machine reaches itself, including those that stand for all of its addresses. */
 const here = new BlockList();
 here.addSubnet('127.0.0.0', 8, 'ipv4'); // Also as IPv6, which is ::ffff:127.0.0.1.
 here.addSubnet('0.0.0.0', 8, 'ipv4');
@@ -19,15 +19,15 @@ function isHere({ hostname }: URL): boolean {
 }
 
 /**
- * Returns an address that a server has named, if it may be asked or opened: https, or http on this machine for a server that is there too.
+ * Returns an address that a server has named, if it may be used: https, or any address of this machine if the server is here.
  *
- * @throws ToolError `FORBIDDEN_URL`: a server far away must not send this program to what listens on this machine.
+ * @throws ToolError `FORBIDDEN_URL`: a distant server must not send this program to programs on this machine.
  */
 export function checkedAddress(address: URL, server: URL): string {
   const fits = isHere(address)
     ? isHere(server) && ['http:', 'https:'].includes(address.protocol)
     : address.protocol === 'https:';
-  // A server that is reached without https, in a network of one's own, may answer itself.
+  // A server that is reached without https, in a private network, may name itself.
   if (!fits && address.origin !== server.origin)
     throw new ToolError(
       'FORBIDDEN_URL',

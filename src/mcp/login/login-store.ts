@@ -10,27 +10,27 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { Environment } from '../settings/transport-settings.js';
 
-/** A place where logins are kept: any `StateStore`, or a folder. */
+/** A store of logins: any `StateStore`, or a folder. */
 export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
 
-/** A login at one server, as it is kept. What the SDK writes carries the issuer for which it is good. */
+/** The stored login at one server. The SDK's parts carry the issuer they are valid for. */
 export interface Login {
-  /** The program as the authorization server knows it, where it registered itself. */
+  /** The registration of this program at the authorization server, if it registered itself. */
   readonly client?: StoredOAuthClientInformation;
   readonly tokens?: StoredOAuthTokens;
-  /** The scopes that the next login asks for: the server has missed some of them. */
+  /** The scopes for the next login, because the server missed some of them. */
   readonly wanted?: string;
 }
 
-/** Attempts to write where other processes write the same login. */
+/** The maximum number of attempts to write a login that other processes write, too. */
 const MOST_ATTEMPTS = 16;
 
-/** Returns the key of the login at a server: a digest of its address, so that no other server is sent what is kept for it. */
+/** Returns the key of the login at a server: a digest of its address, so no other server gets its tokens. */
 export function loginKeyOf(serverUrl: string): string {
   return `tooldex:login:${sha256Of(new URL(serverUrl).href)}`;
 }
 
-/** Changes what is kept; `undefined` removes it. */
+/** Changes a stored login; `undefined` removes it. */
 export async function updateLogin(
   store: LoginStore,
   key: string,
@@ -56,11 +56,11 @@ export async function updateLogin(
 
 /** The end of the key of a lock. */
 const LOCK = '.lock';
-/** The longest that a process keeps the lock of a login, and the pause between two looks at the lock of another. */
+/** The longest time that a process keeps the lock of a login, and the pause before it looks at the lock again. */
 const LOCK_MS = 60_000;
 const PAUSE_MS = 50;
 
-/** Works while no other process does for the same login. The lock of a process that has died ends after a minute. */
+/** Does work while no other process works on the same login. The lock of a process that has died ends after a minute. */
 export async function whileLocked(
   store: LoginStore,
   key: string,
@@ -83,7 +83,7 @@ export async function whileLocked(
   }
 }
 
-/** Reads a login. One that cannot be read is none: the user logs in again. */
+/** Reads a stored login. If it cannot be read, the user logs in again. */
 export function loginOf(text: string | undefined): Login {
   try {
     const value: unknown = JSON.parse(text ?? '{}');
@@ -93,7 +93,7 @@ export function loginOf(text: string | undefined): Login {
   }
 }
 
-/** Returns the folder in which programs keep data of this user (XDG), or its place on Windows. */
+/** Returns the folder for logins: in the user's data folder (XDG), or its counterpart on Windows. */
 export function loginFolder(env: Environment): string {
   const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
   const base =
@@ -102,9 +102,9 @@ export function loginFolder(env: Environment): string {
 }
 
 /**
- * Returns a store of logins in a folder: a file for each server, which only its owner can read, and which appears whole.
+ * Returns a store of logins in a folder, with a file for each server that only its owner can read. Files appear whole.
  *
- * A file that others can read, or that belongs to another user, is refused: who can write it decides as whom the program logs in.
+ * A file that others can read, or that belongs to another user, is refused: whoever writes it decides who the program is.
  */
 export function loginsIn(folder: string): LoginStore {
   const pathOf = (key: string) => join(folder, `${key.slice(key.lastIndexOf(':') + 1)}.json`);
@@ -150,7 +150,7 @@ export function loginsIn(folder: string): LoginStore {
           if (expected === undefined) return await isNewLink(beside, path);
           if (!key.endsWith(LOCK)) await rename(beside, path);
           else {
-            // Of all that take over the same lock only one gets this name, and it looks again while it has it.
+            // Of all processes that take over the same lock, only one gets this name. It looks again while it has the name.
             const turn = `${path}.${sha256Of(expected)}.tmp`;
             if (!(await isNewLink(beside, turn))) return false;
             if ((await get(key)) !== expected) {
@@ -169,7 +169,7 @@ export function loginsIn(folder: string): LoginStore {
   });
 }
 
-/** Gives a file a name that none has: of several processes, one does. A name that a dead process has left is free for the next attempt. */
+/** Gives a file a new name; of several processes, one succeeds. The next attempt may use a name that a dead process left. */
 async function isNewLink(file: string, name: string): Promise<boolean> {
   try {
     await link(file, name);

@@ -3,7 +3,7 @@ import { expectedGot } from '../../core/issues.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 
-/** Makes the error for a login that only a user can give: to try again, or with another provider, is of no use. */
+/** Returns the error for a login that only a user can make. Neither a retry nor another provider would help. */
 export function loginNeeded(expected: string, got: string, advice: string): ToolError {
   return new ToolError('TOOL_UNAVAILABLE', expectedGot(expected, got, advice), {
     details: { needs: 'login' },
@@ -20,12 +20,12 @@ export function labelOf(server: string): string {
   return server === '' ? 'the MCP server' : `the MCP server ${server}`;
 }
 
-/** Makes the error for a call that was not sent, or was turned away: another provider may be asked. */
+/** Returns the error for a call that was not sent or was turned away, so another provider may be asked. */
 export function unavailable(expected: string, got: string, cause?: unknown): ToolError {
   return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got), { cause });
 }
 
-/** Does work under a deadline. @throws what the work throws, the caller's reason, or what `late` makes when the time is over. */
+/** Does work under a deadline. @throws the error of the work, the caller's reason, or the error of `late` when the time is over. */
 export async function inTime<T>(
   deadline: Parameters<typeof withDeadline>[1],
   late: () => Error,

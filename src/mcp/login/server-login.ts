@@ -67,26 +67,26 @@ const ANY_USER: McpOAuthSettings = Object.freeze({
   grant: 'authorization_code',
   scopes: Object.freeze([]),
 });
-/** Stands for the address of a callback where nobody is asked: the SDK takes a program without one for a machine. */
+/** A callback address for refreshing. Without one, the SDK takes the program for a machine. */
 const NO_CALLBACK = 'http://127.0.0.1/callback';
-/** The limit of all that an authorization server is asked at once. */
+/** The time for all requests of one step at an authorization server. */
 const AUTH_TIMEOUT_MS = 30_000;
 /** Scopes as RFC 6749 allows them; a server's own text in messages. */
 const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/;
 
 /**
- * The login at one server: gives its requests a token, refreshes it, and gets one from the user, or with the program's own secret.
+ * The login at one server: gives requests a token, refreshes it, and gets it from the user or with the program's own secret.
  *
- * The SDK speaks OAuth here. What is decided here: nobody is asked unless `logIn` is called, tokens go to the server for which
- * they were got, and refresh tokens and secrets to the authorization server that issued them.
+ * The SDK does the OAuth. The rules here: nobody is asked unless `logIn` is called, tokens go only to the server they are
+ * for, and refresh tokens and secrets go only to the authorization server that issued them.
  */
 export class ServerLogin implements AuthProvider {
   readonly #options: ServerLoginOptions;
   readonly #oauth: McpOAuthSettings;
-  /** Tokens of a program with its own secret are got again, and not kept. */
+  /** The tokens of a program with its own secret, which are not stored. */
   #own: Login = {};
   #renewal: Promise<void> | undefined;
-  /** The credentials with which a request was answered. */
+  /** The credentials of the request that a response answers. */
   readonly #sent = new WeakMap<Response, string | null>();
 
   constructor(options: ServerLoginOptions) {
@@ -98,7 +98,7 @@ export class ServerLogin implements AuthProvider {
     return (await this.#read()).tokens?.access_token;
   }
 
-  /** Notes with which credentials the requests of a `fetch` are answered: a token may have been renewed meanwhile. */
+  /** Remembers the credentials of each request of a `fetch`: the token may be renewed before the response is read. */
   watch<F extends (input: string | URL, init?: RequestInit) => Promise<Response>>(send: F): F {
     return (async (input, init) => {
       const response = await send(input, init);
@@ -107,12 +107,12 @@ export class ServerLogin implements AuthProvider {
     }) as F;
   }
 
-  /** Gets another token after the server has refused one. @throws ToolError `TOOL_UNAVAILABLE` when only the user can. */
+  /** Gets another token after the server has refused one. @throws ToolError `TOOL_UNAVAILABLE` if only the user can get one. */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
     await (this.#renewal ??= this.#renew(response).finally(() => (this.#renewal = undefined)));
   }
 
-  /** Gets a token with the scopes that the server has missed. @throws ToolError `TOOL_UNAVAILABLE` when only the user can. */
+  /** Gets a token with the scopes that the server missed. @throws ToolError `TOOL_UNAVAILABLE` if only the user can get one. */
   async widen(missed: string | undefined): Promise<void> {
     const { computeScopeUnion } = await this.#options.sdk();
     const { tokens } = await this.#read();
@@ -128,7 +128,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   /**
-   * Lets the user log in with a browser, and keeps what comes of it.
+   * Lets the user log in with a browser, and stores the login.
    *
    * @throws ToolError `PROVIDER_UNAVAILABLE` when it is refused, or is not safe; `TIMEOUT`, `ABORTED`, and `INVALID_ARGUMENT` for wrong options.
    */
@@ -226,7 +226,7 @@ export class ServerLogin implements AuthProvider {
     else await updateLogin(this.#options.store, loginKeyOf(this.#url), change);
   }
 
-  /** Gets a token in place of the refused one. One process at a time does, as a refresh token is good once; the others use what it got. */
+  /** Replaces a refused token. A refresh token works once, so one process refreshes and the others use its token. */
   async #renew(response: Response): Promise<void> {
     const { extractWWWAuthenticateParams } = await this.#options.sdk();
     const { resourceMetadataUrl, scope = '' } = extractWWWAuthenticateParams(response);
@@ -250,7 +250,7 @@ export class ServerLogin implements AuthProvider {
         await this.#authorize(about);
       });
     } catch (error) {
-      // A user who logs in waits for no lock: their token may have come since this renewal began.
+      // A login by the user waits for no lock, so its token may be there by now.
       if (!hasAnother(await this.#read())) throw error;
     }
   }
@@ -287,7 +287,7 @@ export class ServerLogin implements AuthProvider {
     );
   }
 
-  /** Makes what the SDK asks: for a login by the user, or without one for refreshing. */
+  /** Returns the SDK's provider: for a login by the user, or for refreshing without a user. */
   #provider(user?: {
     readonly callback: string;
     readonly state: string;
@@ -298,7 +298,7 @@ export class ServerLogin implements AuthProvider {
     const redirect = user?.callback ?? NO_CALLBACK;
     let verifier = '';
     let discovered: OAuthDiscoveryState | undefined;
-    /** The program as it registered for this login; kept with the tokens, for which alone it is good. */
+    // The registration for this login. It is stored with the tokens and valid only for them.
     let registered: StoredOAuthClientInformation | undefined;
     let refreshed: string | undefined;
     return {
@@ -334,7 +334,7 @@ export class ServerLogin implements AuthProvider {
             : undefined)
         );
       },
-      // Without it the SDK neither registers the program nor sends what one server knows to another.
+      // Without this function, the SDK does not register the program.
       ...(clientId === undefined &&
         user !== undefined && {
           saveClientInformation: (client: StoredOAuthClientInformation) =>
@@ -347,7 +347,7 @@ export class ServerLogin implements AuthProvider {
       },
       saveTokens: async (tokens) =>
         this.#update(({ client = registered, tokens: before, wanted }) => {
-          // An answer without scopes gives those that were asked for, or that there were.
+          // An answer without scopes grants the scopes that were asked for, or the old ones.
           const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
           return {
             ...(client && { client: registered ?? client }),
@@ -403,7 +403,7 @@ export class ServerLogin implements AuthProvider {
     return labelOf(this.#options.server);
   }
 
-  /** Returns an error in words that hold nothing of the servers: what they send may be meant to mislead. */
+  /** Returns an error without texts of the servers, which may be meant to mislead. */
   #readable(error: unknown): unknown {
     return isToolError(error)
       ? error
@@ -415,7 +415,7 @@ export class ServerLogin implements AuthProvider {
   }
 }
 
-/** Returns an issuer without the slash at its end, which some write and others do not. */
+/** Returns an issuer without a slash at its end, which some servers write. */
 function trimmed(issuer: string): string {
   return issuer.replace(/\/$/, '');
 }

@@ -3,7 +3,7 @@ import { canonicalJson, compareText, isPlainObject, type Json } from '../../core
 import { publicMessage } from '../../core/public-message.js';
 import { keyOf, pinOf, type PinnedDefinition, type PinTable } from './pin.js';
 
-/** One place where two definitions differ. A side that has nothing there lacks its key. */
+/** One place where two definitions differ. `before` or `after` is missing if that side has nothing there. */
 export interface DefinitionChange {
   /** The place as a JSON pointer (RFC 6901): `/inputSchema/properties/path/type`. */
   readonly path: string;
@@ -12,9 +12,9 @@ export interface DefinitionChange {
 }
 
 /**
- * Returns everywhere that two definitions differ, as few and as deep places as say it all; empty only for equal ones.
+ * Returns the places where two definitions differ, as few and as deep as possible; an empty list only for equal definitions.
  *
- * A part that was added or removed whole is one change, and so is a list. The order of keys is no difference, that of lists is one.
+ * A part that was added or removed as a whole is one change, and so is a list. The order of keys does not matter.
  */
 export function diffDefinitions(before: Json, after: Json, path = ''): readonly DefinitionChange[] {
   if (!isPlainObject(before) || !isPlainObject(after))
@@ -31,7 +31,7 @@ export function diffDefinitions(before: Json, after: Json, path = ''): readonly 
   return Object.freeze(changes);
 }
 
-/** The tools that a server lists, as it sent them; or the reason why it could not be asked. */
+/** The tools that a server lists, as it sent them, or the reason why it could not be asked. */
 export type ServerListing =
   | { readonly server: string; readonly tools: readonly unknown[] }
   | { readonly server: string; readonly error: string };
@@ -45,20 +45,20 @@ export type PinFinding = { readonly server: string } & (
           readonly definition: PinnedDefinition;
           readonly changes: readonly DefinitionChange[];
         }
-      /** Pinned, and no longer listed: by its server, or because the server is no longer configured. */
+      /** A pinned tool that is no longer listed, or whose server is no longer configured. */
       | { readonly kind: 'removed' }
-      /** A definition that cannot be pinned, or the second one of a name. It cannot be approved. */
+      /** A definition that cannot be pinned, or the second one with its name. It cannot be approved. */
       | { readonly kind: 'invalid'; readonly reason: string }
     ))
   /** A server whose tools are not known. */
   | { readonly kind: 'unreachable'; readonly reason: string }
 );
 
-/** Characters that a list shows of a name that a server chose. */
+/** The maximum length of a tool's name in a list. */
 const LONGEST_NAME = 128;
 const NAMELESS = '(without a name)';
 
-/** Returns everything by which the servers and the pins differ, by server and tool. */
+/** Returns all differences between the servers and the pins, by server and tool. */
 export function findingsOf(
   pins: PinTable,
   listings: readonly ServerListing[],
@@ -82,7 +82,7 @@ export function findingsOf(
   );
 }
 
-/** @param listed the keys of what was listed before it, to which its own is added. */
+/** Compares one listed tool with its pin. @param listed the keys of the tools before it; its own key is added. */
 function findingOf(
   pins: PinTable,
   server: string,

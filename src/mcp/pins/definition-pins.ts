@@ -17,10 +17,10 @@ import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTabl
 /** The options of pins. */
 export interface DefinitionPinsOptions {
   /**
-   * Says what happens to a tool that has no pin: `quarantine` withholds it until it is approved, `trust` pins what is
-   * seen first and withholds what differs from it later.
+   * The treatment of a tool without a pin: `quarantine` withholds it until it is approved, `trust` pins its first
+   * definition and withholds different ones later.
    *
-   * @default 'quarantine' with a lock file or its text; 'trust' for pins that begin empty, which otherwise let nothing pass
+   * @default 'quarantine' with a lock file or its text; 'trust' for pins that begin empty
    */
   readonly onNew?: 'trust' | 'quarantine';
 }
@@ -29,10 +29,10 @@ const optionsSchema = z.strictObject({
   onNew: z.enum(['trust', 'quarantine']).default('trust'),
 } satisfies FieldsOf<DefinitionPinsOptions>);
 
-/** The lock file of a repository, where no other is named. */
+/** The default lock file of a repository. */
 export const DEFAULT_LOCK_FILE = 'tooldex-pins.json';
 
-/** Withheld tools that are remembered, in all, and tools of one server that are trusted at first sight: twice what a listing may hold. A server that lists other names every time would fill the memory. */
+/** The maximum numbers of withheld tools that are remembered, and of tools of one server that are trusted at first sight. Otherwise a server with new names in every listing would fill the memory. */
 const MOST_QUARANTINED = 2_000;
 const MOST_TRUSTED = 2_000;
 
@@ -41,7 +41,7 @@ export interface QuarantinedTool {
   readonly server: string;
   readonly tool: string;
   readonly kind: 'new' | 'changed';
-  /** The definition to hand to `approve` once it was reviewed. */
+  /** The definition for `approve`, once you have reviewed it. */
   readonly definition: PinnedDefinition;
 }
 
@@ -62,27 +62,28 @@ export class DefinitionPins {
   #file: string | undefined;
   #pins: PinTable = new Map();
   readonly #quarantine = new RecentMap<string, QuarantinedTool>(MOST_QUARANTINED);
+  /** The text of the lock file as it was read or written last. */
+  #text: string | undefined;
   /** The last save: one at a time, or an earlier one could end last. */
   #saving: Promise<unknown> = Promise.resolve();
 
-  /** Makes pins that begin empty and trust what they see first. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
+  /** Makes empty pins that trust the first definition of each tool. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
   constructor(options: DefinitionPinsOptions = {}) {
     this.#options = checkOptions(optionsSchema, options, 'options of the pins');
   }
 
   /**
-   * Loads the pins of a lock file, and withholds tools that are not in it.
+   * Loads the pins of a lock file. Tools that are not in it are withheld.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options, and for a file that is missing, cut off or edited by hand:
-   * without it every tool would look new, and pass where new tools are trusted.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options, and for a file that is missing, cut off or edited by hand.
    */
   static async load(
     file: string = DEFAULT_LOCK_FILE,
     options: DefinitionPinsOptions = {},
   ): Promise<DefinitionPins> {
     const pins = new DefinitionPins(strictly(options));
-    const table = await readLockFile(file);
-    if (table === undefined)
+    const text = await readLockFile(file);
+    if (text === undefined)
       throw new ToolError(
         'INVALID_ARGUMENT',
         expectedGot(
@@ -91,8 +92,9 @@ export class DefinitionPins {
           'Run tooldex mcp pins approve --all, which makes it from what the servers list now.',
         ),
       );
-    pins.#pins = table;
+    pins.#pins = readLockText(text, shownPath(file));
     pins.#file = file;
+    pins.#text = text;
     return pins;
   }
 
@@ -123,12 +125,12 @@ export class DefinitionPins {
   }
 
   /**
-   * Says if a definition may be used; what may not is in `quarantined()` from now on.
+   * Decides if a definition may be used. A withheld definition is in `quarantined()` from then on.
    *
-   * Pins the first definition of a tool where new tools are trusted. Never throws, whatever the definition.
+   * If new tools are trusted, it pins the first definition of a tool. It never throws.
    *
    * @param tool the definition as the server sent it.
-   * @returns the reason in a sentence, for one that may not.
+   * @returns the reason, as a sentence, for a definition that is withheld.
    */
   check(
     server: string,
@@ -161,13 +163,13 @@ export class DefinitionPins {
     return { ok: false, kind, reason: REASONS[kind] };
   }
 
-  /** Returns the tools that `check` last withheld and that can be approved, in the order in which they were last seen. */
+  /** Returns the tools that `check` has withheld and that can be approved, in the order in which they were last seen. */
   quarantined(): readonly QuarantinedTool[] {
     return Object.freeze([...this.#quarantine.values()]);
   }
 
   /**
-   * Returns what differs between a definition and the pinned one; empty for equal ones. Of a tool without a pin everything is new.
+   * Returns the differences between a definition and the pinned one. For a tool without a pin everything is new.
    *
    * @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned.
    */
@@ -179,12 +181,12 @@ export class DefinitionPins {
     );
   }
 
-  /** Returns everything by which the servers and the pins differ, by server and tool. Nothing is pinned or withheld by it. */
+  /** Returns all differences between the servers and the pins, by server and tool. It changes nothing. */
   verify(listings: readonly ServerListing[]): readonly PinFinding[] {
     return findingsOf(this.#pins, listings);
   }
 
-  /** Pins a definition, in place of what was pinned; lasts once it is saved. @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned. */
+  /** Pins a definition and replaces the old pin; call `save` to keep it. @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned. */
   approve(server: string, tool: unknown): void {
     const pin = pinOrThrow(server, tool);
     const key = keyOf(server, pin.tool);
@@ -192,21 +194,33 @@ export class DefinitionPins {
     this.#quarantine.delete(key);
   }
 
-  /** Forgets the pin of a tool, and says whether there was one; lasts once it is saved. */
+  /** Forgets the pin of a tool and returns true if there was one; call `save` to keep that. */
   remove(server: string, tool: string): boolean {
     return this.#pins.delete(keyOf(server, tool));
   }
 
   /**
-   * Writes all pins into the lock file, in place of what is there.
+   * Writes all pins into the lock file and replaces its content.
    *
-   * @param file that of `load` when missing, or else `tooldex-pins.json`.
-   * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be written, `LIMIT_EXCEEDED` for more than 16 Mi characters.
+   * If another process has changed the file since these pins read or wrote it, nothing is written: its approvals would be
+   * lost.
+   *
+   * @param file @default the file of `load`, or else `tooldex-pins.json`
+   * @throws ToolError `INVALID_ARGUMENT` for a file that another process has changed or that cannot be written,
+   * `LIMIT_EXCEEDED` for more than 16 Mi characters.
    */
   save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
-    const saved = this.#saving.then(() => writeLockFile(file, this.#pins));
-    this.#saving = saved.catch(() => {}); // Whoever asked for it is told.
-    return saved.then(() => void (this.#file = file));
+    const saved = this.#saving.then(async () => {
+      if (file === this.#file && (await readLockFile(file)) !== this.#text)
+        throw new ToolError(
+          'INVALID_ARGUMENT',
+          `Another process has changed ${shownPath(file)}. Load it again, and repeat the approval.`,
+        );
+      this.#text = await writeLockFile(file, this.#pins);
+      this.#file = file;
+    });
+    this.#saving = saved.catch(() => {}); // The caller gets the error.
+    return saved;
   }
 }
 

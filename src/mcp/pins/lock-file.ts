@@ -6,29 +6,34 @@ import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
-/** Rises when the shape of the file changes. */
+/** The version of the file's format. */
 const VERSION = 1;
 const ALGORITHM = 'sha256:';
-/** Bytes of a lock file: 16 MiB. */
+/** The maximum size of a lock file: 16 MiB. */
 const MAX_LOCK_LENGTH = 16 * 2 ** 20;
 
-/**
- * Reads the pins of a lock file; `undefined` where there is no file.
- *
- * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read or is refused.
- */
-export async function readLockFile(file: string): Promise<PinTable | undefined> {
+/** Reads the text of a lock file; `undefined` if there is no file. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read. */
+export async function readLockFile(file: string): Promise<string | undefined> {
   const name = shownPath(file);
-  const text = await textOf(file, name);
-  return text === undefined ? undefined : readLockText(text, name);
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_LOCK_LENGTH)
+      throw refusedLock(name, `it has more than ${MAX_LOCK_LENGTH} bytes`);
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code = 'an error' } = error as NodeJS.ErrnoException;
+    if (error instanceof ToolError) throw error;
+    if (code === 'ENOENT') return undefined;
+    throw refusedLock(name, `it cannot be read (${code})`, error);
+  }
 }
 
 /**
- * Writes a lock file. It is written beside the old one and renamed, so readers see the old file or the new one.
+ * Writes a lock file and returns its text. Readers see the old file or the new one, because a new file is renamed.
  *
  * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be written, `LIMIT_EXCEEDED`.
  */
-export async function writeLockFile(file: string, pins: PinTable): Promise<void> {
+export async function writeLockFile(file: string, pins: PinTable): Promise<string> {
   const name = shownPath(file);
   const text = lockTextOf(pins);
   if (text.length > MAX_LOCK_LENGTH)
@@ -40,6 +45,7 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<void>
   try {
     await writeFile(temporary, text, { flag: 'wx', flush: true });
     await rename(temporary, file);
+    return text;
   } catch (error) {
     await rm(temporary, { force: true });
     const { code = 'an error' } = error as NodeJS.ErrnoException;
@@ -48,20 +54,6 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<void>
       expectedGot(`${name} in a folder that can be written`, code),
       { cause: error },
     );
-  }
-}
-
-async function textOf(file: string, name: string): Promise<string | undefined> {
-  try {
-    const { size } = await stat(file);
-    if (size > MAX_LOCK_LENGTH)
-      throw refusedLock(name, `it has more than ${MAX_LOCK_LENGTH} bytes`);
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const { code = 'an error' } = error as NodeJS.ErrnoException;
-    if (error instanceof ToolError) throw error;
-    if (code === 'ENOENT') return undefined;
-    throw refusedLock(name, `it cannot be read (${code})`, error);
   }
 }
 
@@ -87,10 +79,10 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Reads the pins of a lock file's text: the definitions alone, of which the same text must come again but for white space.
- * So a text is refused that is cut off, has a key twice (after a bad merge, say), or in which a digest does not fit.
+ * Reads the pins of a lock file's text. Only the definitions are read, and they must give the same text again, apart from
+ * white space. So texts are refused that are cut off, have a key twice (as after a bad merge) or a wrong digest.
  *
- * @param name how messages call the file.
+ * @param name the name of the file in messages.
  * @throws ToolError `INVALID_ARGUMENT` for any other text.
  */
 export function readLockText(text: string, name: string): PinTable {

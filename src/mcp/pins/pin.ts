@@ -27,15 +27,14 @@ type Pinnable =
   | { readonly ok: true; readonly tool: string; readonly pin: Pin }
   | { readonly ok: false; readonly tool?: string; readonly reason: string };
 
-/** Characters of a definition's JSON: 256 Ki, several times the largest real ones. */
+/** The maximum length of a definition's JSON: 256 Ki characters, several times the largest real definition. */
 const MAX_LENGTH = 262_144;
 
 /**
- * Returns the pin of a raw definition: of everything in it, `_meta` and unknown fields too.
+ * Returns the pin of a raw definition with all of its fields, including `_meta` and unknown ones.
  *
- * No field is left out. Hosts act on `_meta` (which page to show, whether to load a tool at once), translation reads
- * fields that the protocol does not have, and a field that is not pinned is where the next trick goes. A server that
- * writes a time of day into its definitions cannot be pinned; the diff then says which field it is.
+ * Hosts act on `_meta`, translation reads fields that the protocol doesn't have, and an attack would use any field that is
+ * not pinned. A server that writes the time of day into its definitions cannot be pinned; the diff names the field.
  */
 export function pinOf(server: string, raw: unknown): Pinnable {
   if (!isPlainObject(raw))

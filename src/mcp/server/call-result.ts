@@ -12,21 +12,21 @@ import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 
-/** Characters of arguments that are shown whole, and of the beginning and end of what is longer. */
+/** The maximum length of arguments that are shown whole, and the lengths of the beginning and end of longer ones. */
 const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
-/** Characters that a reader does not see or takes for a space: what is approved must not hide anything. */
+/** Characters that readers do not see or take for a space. Approved arguments must not hide anything. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 type Form = ElicitRequestFormParams & { mode: 'form' };
 type Field = Form['requestedSchema']['properties'][string];
 
-/** Returns a failure that the model reads, and can do something about. */
+/** Returns a failure that the model reads and can react to. */
 export function errorResult(...texts: readonly string[]): CallToolResult {
   return { isError: true, content: texts.map((text) => ({ type: 'text', text })) };
 }
 
-/** Returns the user's answer to a question of a tool. It is a failure where the tool promises another object. */
+/** Returns the user's answer to a question of a tool, or a failure if the output schema promises something else. */
 export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): CallToolResult {
   const schema = outputSchemaOf(entry);
   if (
@@ -45,7 +45,7 @@ interface Answer {
   readonly data: Json;
 }
 
-/** Returns a tool's result: as content, and as structured content where it is an object. */
+/** Returns a tool's result as content, and also as structured content if it is an object. */
 function answerResult(
   entry: ToolEntry,
   data: Json,
@@ -60,7 +60,7 @@ function answerResult(
   return isStructured ? { content: blocks, structuredContent: data } : { content: blocks };
 }
 
-/** Words an outcome for a client; the executor has checked it by the output schema. A pending call is an error that says so: this is for clients that cannot be asked. */
+/** Returns an outcome as a client reads it. The executor has checked it by the output schema. For clients that cannot be asked, a pending call is an error that says so. */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolResult {
   const { kind, text, data, content, haltReason } = readOutcome(outcome);
   const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
@@ -70,15 +70,15 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
   return answerResult(entry, data!, [...content, ...forUsers], ...notes);
 }
 
-/** Returns the refusal of a call that needs approval, for a client that cannot ask the user: it names the settings that would allow the call. */
+/** Returns the refusal of a call that needs approval, for a client that cannot ask the user. It names the settings that would allow the call. */
 export function refusedUnasked(
   entry: ToolEntry,
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
 ): CallToolResult {
-  const server = entry.providers.find(({ name }) => name === 'mcp')?.config?.['server'];
+  const { server, tool } = entry.providers.find(({ name }) => name === 'mcp')?.config ?? {};
   const settings =
-    typeof server === 'string'
-      ? `"access_mode": "readonly" and "requires_consent": false for the server ${JSON.stringify(server)} in the settings of MCP if all its tools only read, or for this tool in its "tools", or `
+    typeof server === 'string' && typeof tool === 'string'
+      ? `if the tool only reads, "tools": ${JSON.stringify({ [tool]: { access: 'readonly', consent: false } })} for the server ${JSON.stringify(server)} in the settings of MCP; otherwise `
       : '';
   return errorResult(
     `${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${settings}--yes ${outcome.pending.danger} of tooldex mcp serve, or a rule of the policy.`,
@@ -87,7 +87,7 @@ export function refusedUnasked(
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();
 
-/** Returns the JSON Schema that a tool promises to keep; `undefined` when there is none of an object, or none that can be checked: clients refuse answers that break it. */
+/** Returns the JSON Schema of a tool's results; `undefined` unless it is for objects and can be checked. Clients refuse answers that break it. */
 export function outputSchemaOf(entry: ToolEntry): JsonSchema | undefined {
   let known = outputSchemas.get(entry);
   if (known === undefined) outputSchemas.set(entry, (known = readOutputSchema(entry)));
@@ -107,9 +107,9 @@ function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | 'none' {
 }
 
 /**
- * Returns the form that asks for approval. It has no fields: to accept is to approve, everything else is to deny.
+ * Returns the form that asks for approval. It has no fields: accepting approves the call, everything else denies it.
  *
- * The arguments stand as JSON, and the lines of the preview behind a mark, so that no text can pass for a line of the question.
+ * The arguments are JSON and each line of the preview has a mark, so no text can pass for a line of the question.
  */
 export function approvalForm(pending: PendingApproval): Form {
   const { toolName, danger, reason, input } = pending;
@@ -122,7 +122,7 @@ export function approvalForm(pending: PendingApproval): Form {
   );
 }
 
-/** Returns the form that asks what a tool wants to know; `refused` says why the answer before was not taken. */
+/** Returns the form that asks what a tool wants to know. `refused` says why the last answer was not taken. */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
   const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
   const flat = flatForm(question);
@@ -144,7 +144,7 @@ export function questionForm(toolName: string, question: Question, refused?: str
     : form(message, { answer }, ['answer']);
 }
 
-/** Returns the answer in a form that was sent: the field of choices, and the one for others. */
+/** Returns the answer from a form that was sent: the chosen values, and the user's own text. */
 export function answerIn(form: Readonly<Record<string, unknown>>, question: Question): unknown {
   if (flatForm(question)) return form;
   const { multiple, allowOther } = question;

@@ -1,4 +1,4 @@
-import type { AuthInfo, Server, Transport } from '@modelcontextprotocol/server';
+import type { AuthInfo, Transport } from '@modelcontextprotocol/server';
 import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { systemClock } from '../../core/clock.js';
@@ -10,18 +10,18 @@ import { hostsFor } from '../../host/addresses.js';
 import type { RunningServer } from '../../host/listen.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { OnElicit } from '../connection/elicitation.js';
-import { RelayedCalls } from './relayed-calls.js';
-import { Connection, contextOf, ownerOf } from './connection.js';
-import { createHttpFace, listenHttp, type HttpFace } from './http-face.js';
+import { createConnection } from './connection.js';
+import { createHttpFace, listenHttp } from './http-face.js';
 import { ownOutput } from './own-output.js';
+import { RelayedCalls } from './relayed-calls.js';
+import { contextOf, ownerOf } from './request-context.js';
+import { ServedTools } from './served-tools.js';
 import {
   checkServerOptions,
   serveHttpOptions,
-  type CheckedServerOptions,
   type McpAuthInfo,
   type McpServerOptions,
 } from './server-options.js';
-import { ServedTools } from './served-tools.js';
 import { ToolCalls, type AskedBefore, type ServerSdk } from './tool-calls.js';
 
 /** A channel of messages to one client, as the official SDK's transports are. */
@@ -33,16 +33,16 @@ export interface McpTransport {
 
 /** A client that is being served. */
 export interface McpConnection {
-  /** Resolves when the client has gone, or the connection was closed. */
+  /** Resolves when the client has gone or the connection was closed. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
 
-/** The tools of a registry, ready to be served; nothing listens before one of these is called. */
+/** The tools of a registry, ready to be served. Nothing listens before one of these functions is called. */
 export interface McpToolServer {
   /**
-   * Serves one client on a pair of streams. What else is printed on standard output meanwhile, as by `console.log` of a tool,
-   * goes to standard error; on a stream that is given nothing else must be printed.
+   * Serves one client on a pair of streams. With the default output, other texts that the process prints on standard
+   * output, as by `console.log` of a tool, go to standard error. On your own stream, print nothing else.
    *
    * @param streams @default standard input and output of the process
    * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
@@ -54,13 +54,13 @@ export interface McpToolServer {
   /** Serves one client on any lasting transport. @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`. */
   connect(transport: McpTransport): Promise<McpConnection>;
   /**
-   * Answers a web request (streamable HTTP): one of an allowed host and origin, with the token where one is asked for.
-   * `/healthz` and, with `verify`, `/.well-known/oauth-protected-resource` need none.
+   * Answers a web request (streamable HTTP) to an allowed host, from an allowed origin, with the token if the server asks
+   * for one. `/healthz` and, with `verify`, `/.well-known/oauth-protected-resource` need no token.
    *
-   * It can be passed around on its own.
+   * You can pass this function around on its own.
    *
-   * @param request its body may have 4 MiB.
-   * @param options `authInfo` of a token that the program has checked itself; `verify` goes before it.
+   * @param request its body may have at most 4 MiB.
+   * @param options `authInfo` of a token that your program has checked itself; `verify` overrides it.
    * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
   readonly fetch: (
@@ -68,37 +68,37 @@ export interface McpToolServer {
     options?: { readonly authInfo?: McpAuthInfo },
   ) => Promise<Response>;
   /**
-   * Listens for web clients under `/mcp`, with bounds on what a connection can hold.
+   * Listens for web clients under `/mcp` and limits what a connection can hold.
    *
-   * Without `allowedHosts` it answers under the names of this machine for itself and under `host`.
+   * Without `allowedHosts` it answers under this machine's own names and under `host`.
    *
-   * @param options `port` (0 takes any that is free; 4781) and `host` ('127.0.0.1'; any but this machine's own needs `token` or `verify`).
-   * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, or one that cannot be listened on;
+   * @param options `port` (default 4781; 0 takes any free port) and `host` (default '127.0.0.1'; any other than this
+   * machine's own needs `token` or `verify`).
+   * @throws ToolError `INVALID_ARGUMENT` for a public address without a token, and for an address that cannot be used;
    * `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
    */
   serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningServer>;
   /**
-   * Asks the user behind a client what a server behind this one asks in the client's call: the `onElicit` of a discovery
-   * whose tools are served. Such a call waits in this process, so the client's answer must come back to it.
+   * Asks the user behind a client what a server behind this one wants to know: the `onElicit` of a discovery whose tools
+   * are served. The call waits in this process, so the client's answer must reach the same process.
    *
-   * It can be passed around on its own.
+   * You can pass this function around on its own.
    */
   readonly onElicit: OnElicit;
-  /** Ends all connections and the calls that run in them, for good; closes the executor, unless it was given. */
+  /** Ends all connections and the calls that run in them. Closes the executor, unless you gave it. */
   close(): Promise<void>;
 }
 
 /**
  * Serves the tools of a registry over the Model Context Protocol, to clients of 2025 and of 2026-07-28.
  *
- * Every call goes through the executor, and so through its policy. Where approval is needed the user behind the client is
- * asked by elicitation, unless the executor has a `confirm` of its own; a client that cannot ask is refused. Questions of
- * tools are asked in the same way. Progress and cancellation pass through.
+ * Every call goes through the executor, and so through its policy. If a call needs approval, the user behind the client is
+ * asked by elicitation, unless the executor has its own `confirm`; a client that cannot ask is refused. Questions of tools
+ * are asked in the same way. Progress and cancellation pass through.
  *
- * More tools than `maxTools` are not listed but found: `find_tools` adds what it finds to the list of the connection, and
- * `call_tool` calls by name, for clients that do not look at the list again.
+ * If there are more tools than `maxTools`, clients find them with `find_tools` and call them with `call_tool`.
  *
- * Needs the package `@modelcontextprotocol/server`, when something is first served.
+ * Needs the package `@modelcontextprotocol/server` when it first serves.
  *
  * ```ts
  * const server = createMcpServer(registry, { name: 'files', filter: { maxDanger: 'medium' } });
@@ -109,190 +109,142 @@ export interface McpToolServer {
  */
 export function createMcpServer(
   registry: ToolMetadataRegistry,
-  options: McpServerOptions = {},
+  given: McpServerOptions = {},
 ): McpToolServer {
-  return new ToolServer(registry, checkServerOptions(registry, options));
+  const options = checkServerOptions(registry, given);
+  const { policy, store, approvalKey, clock = systemClock, onError } = options;
+  const executor =
+    options.executor ??
+    new ToolExecutor({
+      registry,
+      clock,
+      ...(policy && { policy }),
+      ...(store && { store }),
+      ...(approvalKey && { approvalKey }),
+    });
+  const tools = new ServedTools(registry, options);
+  const running = new RelayedCalls(clock);
+  // Everything that is open, and the functions that tell clients of changes.
+  const open = new Set<{ close(): Promise<void> }>();
+  const told = new Set<() => unknown>();
+  let isClosed = false;
+  let stopGathering: (() => void) | undefined;
+  // Tells of all changes of one turn at once, and no later: until clients know, they call by the old definition.
+  const tellChange = () => {
+    stopGathering = undefined;
+    for (const tell of told) tell();
+  };
+  const stopListening = registry.onChange(() => {
+    stopGathering ??= clock.after(0, tellChange, { background: true });
+  });
+
+  const prepare = once(async () => {
+    const sdk = await importServerSdk();
+    const codec = sdk.createRequestStateCodec<AskedBefore>({
+      key: approvalKey ?? randomBytes(32),
+      bind: (request) =>
+        contextOf(sdk, options, request).principal ?? ownerOf(options, request.http?.authInfo),
+    });
+    const calls = new ToolCalls({ sdk, executor, codec, running, now: () => clock.now() });
+    const warnAlone = once(() => onError?.(new Error(NO_CONVERSATION)));
+    const connect = (lasts: boolean) => {
+      const server = createConnection({ sdk, options, tools, calls, codec, warnAlone }, lasts);
+      if (lasts) {
+        const tell = () => server.sendToolListChanged().catch(() => undefined); // The client may have gone.
+        told.add(tell);
+        server.onclose = () => told.delete(tell);
+      }
+      return server;
+    };
+    const createFace = (hosts = options.allowedHosts) => {
+      const checked = { ...options, ...(hosts && { allowedHosts: hosts }) };
+      const face = createHttpFace(sdk, checked, connect, (name) => tools.inputSchemaOf(name));
+      const tell = () => face.tellChange();
+      told.add(tell);
+      const close = () => {
+        told.delete(tell);
+        return face.close();
+      };
+      return { ...face, close };
+    };
+    const face = createFace();
+    open.add(face);
+    return { sdk, connect, face, createFace };
+  });
+  // If the server is closed while the SDK loads, nobody would close what is opened then.
+  const start = async () => {
+    const started = await prepare();
+    if (isClosed) throw closedError();
+    return started;
+  };
+
+  const connect = async (transport: McpTransport): Promise<McpConnection> => {
+    const started = await start();
+    const wire = transport as Transport;
+    const handle = started.sdk.serveStdio(() => started.connect(true), {
+      transport: wire,
+      onerror: (error) => onError?.(error),
+    });
+    let end!: () => void;
+    const closed = new Promise<void>((resolve) => (end = resolve));
+    const connection = { closed, close: () => handle.close() };
+    const ofSdk = wire.onclose;
+    wire.onclose = () => {
+      ofSdk?.();
+      open.delete(connection);
+      end();
+    };
+    open.add(connection);
+    return connection;
+  };
+
+  return {
+    connect,
+    onElicit: running.onElicit,
+    async serveStdio({ input, output } = {}) {
+      const { sdk } = await start();
+      const own = output === undefined ? ownOutput() : undefined;
+      const transport = new sdk.StdioServerTransport(input, output ?? own?.output);
+      const connection = await connect(transport);
+      void connection.closed.then(() => own?.release());
+      return connection;
+    },
+    async fetch(request, { authInfo } = {}) {
+      const { face } = await start();
+      return face.fetch(request, authInfo as AuthInfo | undefined);
+    },
+    async serveHttp(where = {}) {
+      const { port, host } = checkOptions(serveHttpOptions, where, 'options of serveHttp');
+      const { token, verify, allowedHosts = hostsFor(host) } = options;
+      const { createFace } = await start();
+      const face = createFace(allowedHosts);
+      const needsToken = token !== undefined || verify !== undefined;
+      const listening = await listenHttp(face, { port, host, needsToken });
+      const closeBoth = async () => {
+        open.delete(listed);
+        await Promise.all([face.close(), listening.close()]);
+      };
+      const listed: RunningServer = Object.freeze({ url: listening.url, close: closeBoth });
+      if (isClosed) {
+        await closeBoth();
+        throw closedError();
+      }
+      open.add(listed);
+      return listed;
+    },
+    async close() {
+      isClosed = true;
+      stopListening();
+      stopGathering?.();
+      running.close();
+      await Promise.all([...open].map((each) => each.close()));
+      if (options.executor === undefined) await executor.close();
+    },
+  };
 }
 
 const NO_CONVERSATION =
   'Requests without a session have no conversation, so nothing remembers what their calls read. Name a conversationId in "context".';
-
-/** The parts that exist once the SDK is loaded. */
-interface Started {
-  readonly sdk: ServerSdk;
-  /** Makes the server of a connection; one that lasts hears of changes. */
-  readonly connect: (lasts: boolean) => Server;
-  /** Answers `fetch`. */
-  readonly http: HttpFace;
-}
-
-class ToolServer implements McpToolServer {
-  readonly onElicit: OnElicit;
-  readonly #options: CheckedServerOptions;
-  readonly #executor: ToolExecutor;
-  readonly #tools: ServedTools;
-  readonly #running: RelayedCalls;
-  readonly #key: Uint8Array;
-  /** The connections and faces that are told of changes. */
-  readonly #told = new Set<Pick<HttpFace, 'tellChange'>>();
-  readonly #open = new Set<Pick<HttpFace, 'close'>>();
-  readonly #stopListening: () => void;
-  #gathering: (() => void) | undefined;
-  #started: Promise<Started> | undefined;
-  #closed = false;
-
-  constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
-    const { policy, store, clock, approvalKey } = options;
-    this.#options = options;
-    this.#key = approvalKey ?? randomBytes(32);
-    this.#executor =
-      options.executor ??
-      new ToolExecutor({
-        registry,
-        ...(policy && { policy }),
-        ...(store && { store }),
-        ...(clock && { clock }),
-        ...(approvalKey && { approvalKey }),
-      });
-    this.#tools = new ServedTools(registry, options);
-    this.#running = new RelayedCalls(clock ?? systemClock);
-    this.onElicit = this.#running.onElicit;
-    this.#stopListening = registry.onChange(() => this.#gatherChanges());
-  }
-
-  async serveStdio({
-    input,
-    output,
-  }: { readonly input?: Readable; readonly output?: Writable } = {}): Promise<McpConnection> {
-    const { sdk } = await this.#start();
-    const own = output === undefined ? ownOutput() : undefined;
-    const connection = await this.connect(
-      new sdk.StdioServerTransport(input, output ?? own?.output),
-    );
-    void connection.closed.then(() => own?.release());
-    return connection;
-  }
-
-  async connect(transport: McpTransport): Promise<McpConnection> {
-    const { sdk, connect } = await this.#start();
-    const wire = transport as Transport;
-    const handle = sdk.serveStdio(() => connect(true), {
-      transport: wire,
-      onerror: (error) => this.#options.onError?.(error),
-    });
-    let closed!: () => void;
-    const connection: McpConnection = {
-      closed: new Promise<void>((resolve) => (closed = resolve)),
-      close: () => handle.close(),
-    };
-    const ofSdk = wire.onclose;
-    wire.onclose = () => {
-      ofSdk?.();
-      this.#open.delete(connection);
-      closed();
-    };
-    this.#open.add(connection);
-    return connection;
-  }
-
-  readonly fetch = async (
-    request: Request,
-    { authInfo }: { readonly authInfo?: McpAuthInfo } = {},
-  ): Promise<Response> => {
-    const { http } = await this.#start();
-    return http.fetch(request, authInfo as AuthInfo | undefined);
-  };
-
-  async serveHttp(
-    options: { readonly port?: number; readonly host?: string } = {},
-  ): Promise<RunningServer> {
-    const { port, host } = checkOptions(serveHttpOptions, options, 'options of serveHttp');
-    const { token, verify, allowedHosts = hostsFor(host) } = this.#options;
-    const { sdk, connect } = await this.#start();
-    const face = createHttpFace(sdk, { ...this.#options, allowedHosts }, connect, (name) =>
-      this.#tools.inputSchemaOf(name),
-    );
-    const listening = await listenHttp(face, {
-      port,
-      host,
-      needsToken: token !== undefined || verify !== undefined,
-    });
-    if (this.#closed) {
-      await Promise.all([face.close(), listening.close()]);
-      throw isClosed();
-    }
-    this.#told.add(face);
-    const running: RunningServer = Object.freeze({
-      url: listening.url,
-      close: async () => {
-        this.#open.delete(running);
-        this.#told.delete(face);
-        await Promise.all([face.close(), listening.close()]);
-      },
-    });
-    this.#open.add(running);
-    return running;
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#stopListening();
-    this.#gathering?.();
-    this.#running.close();
-    await Promise.all([...this.#open].map((connection) => connection.close()));
-    if (this.#options.executor === undefined) await this.#executor.close();
-  }
-
-  async #start(): Promise<Started> {
-    const started = await (this.#started ??= this.#prepare());
-    // Also while the SDK was loaded: what is opened now would never be closed.
-    if (this.#closed) throw isClosed();
-    return started;
-  }
-
-  async #prepare(): Promise<Started> {
-    const sdk = await importServerSdk();
-    const options = this.#options;
-    const codec = sdk.createRequestStateCodec<AskedBefore>({
-      key: this.#key,
-      bind: (request) =>
-        contextOf({ sdk, options }, request).principal ?? ownerOf(options, request.http?.authInfo),
-    });
-    const calls = new ToolCalls({
-      sdk,
-      executor: this.#executor,
-      codec,
-      running: this.#running,
-      now: () => (options.clock ?? systemClock).now(),
-    });
-    const warnAlone = once(() => options.onError?.(new Error(NO_CONVERSATION)));
-    const parts = { sdk, options, tools: this.#tools, calls, codec, warnAlone };
-    const connect = (lasts: boolean): Server => {
-      const connection = new Connection(parts, lasts);
-      if (lasts) {
-        this.#told.add(connection);
-        connection.server.onclose = () => this.#told.delete(connection);
-      }
-      return connection.server;
-    };
-    const http = createHttpFace(sdk, options, connect, (name) => this.#tools.inputSchemaOf(name));
-    this.#told.add(http);
-    this.#open.add(http);
-    return { sdk, connect, http };
-  }
-
-  /** Tells of all changes of one turn at once, and no later: until a client hears, it calls by the old definition. */
-  #gatherChanges(): void {
-    this.#gathering ??= (this.#options.clock ?? systemClock).after(
-      0,
-      () => {
-        this.#gathering = undefined;
-        for (const each of this.#told) each.tellChange();
-      },
-      { background: true },
-    );
-  }
-}
 
 async function importServerSdk(): Promise<ServerSdk> {
   const missing = missingPackage('@modelcontextprotocol/server');
@@ -303,9 +255,6 @@ async function importServerSdk(): Promise<ServerSdk> {
   return { ...sdk, serveStdio, StdioServerTransport };
 }
 
-function isClosed(): ToolError {
-  return new ToolError(
-    'TOOL_UNAVAILABLE',
-    'Expected a server that is open, got a closed one. Make a new one.',
-  );
+function closedError(): ToolError {
+  return new ToolError('TOOL_UNAVAILABLE', 'This server was closed. Make a new one.');
 }

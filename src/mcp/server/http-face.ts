@@ -12,28 +12,27 @@ import {
 } from '../../host/request-guard.js';
 import { createVerifiedTokens } from '../../host/verified-tokens.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
-import { ownerOf } from './connection.js';
+import { ownerOf } from './request-context.js';
 import { LegacySessions, rpcRefusal } from './legacy-sessions.js';
 import type { CheckedServerOptions } from './server-options.js';
 import type { ServerSdk } from './tool-calls.js';
 
-/** The path that clients connect to. */
+/** The path of the protocol's endpoint. */
 const PATH = '/mcp';
 
-/** Streamable HTTP, for clients of both eras. */
-export interface HttpFace {
+/** A server for streamable HTTP, for clients of both eras. */
+interface HttpFace {
   fetch(request: Request, authInfo: AuthInfo | undefined): Promise<Response>;
-  /** Tells clients of 2026, which listen on a stream of their own; those of 2025 are told through their sessions. */
+  /** Announces changes to clients of 2026. Clients of 2025 hear of them through their sessions. */
   tellChange(): void;
   close(): Promise<void>;
 }
 
 /**
- * Makes what answers web requests: whether the server is alive, where to get a token, and the protocol. Requests of 2026
- * are each served on their own; those of 2025 have sessions, without which they could neither be asked for an approval nor
- * be told of changes.
+ * Returns a server that answers web requests: if it is alive, where to get a token, and the protocol. Each request of 2026 is
+ * served on its own. Clients of 2025 have sessions: without one, they could not be asked for an approval.
  *
- * @param connect makes the server of a request, or of a session if it lasts.
+ * @param connect makes the server of one request, or of a session if it lasts.
  * @param inputSchemaOf returns the schema of a served tool, for arguments that are repeated in headers.
  */
 export function createHttpFace(
@@ -70,7 +69,7 @@ export function createHttpFace(
     allowedOrigins,
     authenticate: token === undefined ? tokens?.authenticate : bearerToken(token),
   });
-  // Pages of this machine may ask without being listed, but not read: any program of any user can show one.
+  // Unlisted pages of this machine may ask, but not read: any user's program can show such a page.
   const cors = createCors({
     allowedOrigins: options.allowedOrigins ?? [],
     methods: 'GET, POST, DELETE',
@@ -93,7 +92,7 @@ export function createHttpFace(
     const response = await ((await sdk.isLegacyRequest(request))
       ? sessions.answer(request, { owner: ownerOf(options, authInfo), ...passed })
       : modern.fetch(request, passed));
-    // The SDK asks to keep connections; that is for the client and the listener to say.
+    // The SDK asks to keep connections. The client and the listener decide that.
     response.headers.delete('connection');
     return response;
   };
@@ -120,7 +119,7 @@ export function createHttpFace(
   };
 }
 
-/** Returns the headers of the answer to a preflight, which also allows those that repeat arguments of a call. */
+/** Returns the headers of the answer to a preflight, which also allows headers that repeat arguments. */
 function withParameters(
   preflight: Readonly<Record<string, string>>,
   request: Request,
@@ -131,7 +130,7 @@ function withParameters(
   return { ...preflight, [allowed]: [preflight[allowed], ...parameters].join(', ') };
 }
 
-/** Lets the SDK hold `Mcp-Param-*` headers against the arguments of a call: it does that for servers that know schemas by name. */
+/** Lets the SDK compare `Mcp-Param-*` headers with a call's arguments. It does so for servers that know schemas by name. */
 function checkingHeaders(
   sdk: ServerSdk,
   server: Server,

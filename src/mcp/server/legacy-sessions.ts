@@ -1,16 +1,11 @@
 import type {
   AuthInfo,
-  EventStore,
-  JSONRPCMessage,
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { ServerSdk } from './tool-calls.js';
-
-/** Milliseconds after which a client whose stream broke comes back for the rest. */
-const RETRY_MS = 1_000;
 
 interface LegacySessionsOptions {
   readonly sdk: ServerSdk;
@@ -21,9 +16,9 @@ interface LegacySessionsOptions {
   readonly clock: Clock;
 }
 
-/** The sender of a request, as its tools are told of it. */
+/** The sender of a request. */
 interface Sender {
-  /** The key of the principal: a session belongs to the one that opened it. */
+  /** The key of the caller, to whom the session belongs. */
   readonly owner: string;
   readonly authInfo?: AuthInfo;
 }
@@ -32,23 +27,23 @@ interface Session {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: Server;
-  /** Streams that the client reads: calls that run, and the one on which it is told of changes. */
+  /** The number of open streams: those of running calls, and the stream for changes. */
   streams: number;
   usedAt: number;
 }
 
 /**
- * The sessions of clients of 2025 over HTTP, bounded in number and idle time.
+ * The sessions of clients of 2025 over HTTP, limited in number and idle time.
  *
- * A session is used by the principal that opened it alone: to all others its id is unknown, for calls, answers and
- * streams alike. Only sessions without an open stream are forgotten; when all are in use, a new client is asked to come
- * again. A client whose session was forgotten gets a 404, as the protocol has it, and starts again.
+ * Only the caller that opened a session can use it: for all others its id is unknown. Only sessions without an open stream
+ * are forgotten; if all are in use, a new client must try again later. A client whose session was forgotten gets a 404 and
+ * starts again, as the protocol says.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
-  /** The longest unused first. */
+  /** The sessions, with the longest unused one first. */
   readonly #sessions = new Map<string, Session>();
-  /** The number of sessions that are being opened: they count as well, or many at once would pass the bound. */
+  /** The number of sessions that are being opened. They count, too: otherwise many at once would pass the limit. */
   #opening = 0;
   #closed = false;
 
@@ -70,10 +65,7 @@ export class LegacySessions {
     session.usedAt = this.#options.clock.elapsed();
     return this.#counted(
       session,
-      await session.transport.handleRequest(
-        this.#asNegotiated(session, request),
-        optionsOf(sender),
-      ),
+      await session.transport.handleRequest(request, optionsOf(sender)),
     );
   }
 
@@ -103,14 +95,12 @@ export class LegacySessions {
     const { sdk, connect } = this.#options;
     const transport = new sdk.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      eventStore: new RecentEvents(),
-      retryInterval: RETRY_MS,
     });
     const server = connect();
     await server.connect(transport);
     const response = await transport.handleRequest(request, optionsOf(sender));
     const { sessionId } = transport;
-    // Whatever was no initialize opens no session.
+    // Only initialize opens a session.
     if (sessionId === undefined || !response.ok || this.#closed) {
       await server.close();
       return response;
@@ -129,23 +119,6 @@ export class LegacySessions {
       this.#sessions.delete(sessionId);
     };
     return this.#counted(session, response);
-  }
-
-  /** Returns a request with the version that its session has agreed on: clients that repeat an older one get streams that they can resume, too. */
-  #asNegotiated({ server }: Session, request: Request): Request {
-    const negotiated = server.getNegotiatedProtocolVersion();
-    const said = request.headers.get('mcp-protocol-version');
-    if (
-      negotiated === undefined ||
-      said === null ||
-      said === negotiated ||
-      !this.#options.sdk.SUPPORTED_PROTOCOL_VERSIONS.includes(said)
-    )
-      return request;
-    const headers = new Headers(request.headers);
-    headers.set('mcp-protocol-version', negotiated);
-    const { url, method, body } = request;
-    return new Request(url, { method, headers, ...(body !== null && { body, duplex: 'half' }) });
   }
 
   async #forgetUnused(): Promise<void> {
@@ -173,7 +146,7 @@ export class LegacySessions {
       session.streams -= 1;
       session.usedAt = this.#options.clock.elapsed();
     };
-    // It fails when the client goes, and when the stream breaks, of which the reader is told.
+    // It fails if the client goes or the stream breaks; the reader notices.
     response.body.pipeTo(writable).then(end, end);
     return new Response(readable, response);
   }
@@ -183,7 +156,7 @@ function optionsOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
   return authInfo === undefined ? {} : { authInfo };
 }
 
-/** Words a refusal in the form that clients of the protocol read. */
+/** Returns a refusal in the form that clients of the protocol read. */
 export function rpcRefusal(
   message: string,
   status: number,
@@ -193,58 +166,4 @@ export function rpcRefusal(
     { jsonrpc: '2.0', error: { code: -32_000, message }, id: null },
     { status, headers },
   );
-}
-
-/** Events and characters that one session keeps; beyond them the oldest are forgotten, and the newest is always kept. */
-const MOST_EVENTS = 1_000;
-const MOST_CHARACTERS = 2 ** 20;
-
-/**
- * The last events of one session's streams: a client that lost its connection reads on where it was (`Last-Event-ID`).
- *
- * Ids are random, and known in their session only.
- */
-class RecentEvents implements EventStore {
-  /** The oldest first. */
-  readonly #events = new Map<
-    string,
-    { readonly stream: string; readonly message: JSONRPCMessage; readonly length: number }
-  >();
-  #characters = 0;
-
-  storeEvent(stream: string, message: JSONRPCMessage): Promise<string> {
-    const id = randomUUID();
-    const { length } = JSON.stringify(message);
-    this.#events.set(id, { stream, message, length });
-    this.#characters += length;
-    for (const [oldest, event] of this.#events) {
-      if (
-        oldest === id ||
-        (this.#events.size <= MOST_EVENTS && this.#characters <= MOST_CHARACTERS)
-      )
-        break;
-      this.#events.delete(oldest);
-      this.#characters -= event.length;
-    }
-    return Promise.resolve(id);
-  }
-
-  getStreamIdForEventId(id: string): Promise<string | undefined> {
-    return Promise.resolve(this.#events.get(id)?.stream);
-  }
-
-  async replayEventsAfter(
-    last: string,
-    { send }: { readonly send: (id: string, message: JSONRPCMessage) => Promise<void> },
-  ): Promise<string> {
-    const stream = this.#events.get(last)!.stream;
-    let isAfter = false;
-    for (const [id, event] of [...this.#events]) {
-      // The first event of a stream has no message: it only gives the client an id to go on from.
-      if (isAfter && event.stream === stream && 'jsonrpc' in event.message)
-        await send(id, event.message);
-      isAfter ||= id === last;
-    }
-    return stream;
-  }
 }

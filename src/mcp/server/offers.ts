@@ -13,40 +13,43 @@ import type {
 } from '@modelcontextprotocol/server';
 import { systemClock } from '../../core/clock.js';
 import { base64Of } from '../../core/crypto.js';
-import { isPlainObject, type Json } from '../../core/plain-data.js';
+import { isPlainObject } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { withDeadline } from '../../execution/with-deadline.js';
-import type { ToolOutcome } from '../../safety/calls.js';
 import type { ContentPart } from '../../tool/content.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { isMadeBy } from '../connection/offered-answers.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 import { outcomeResult } from './call-result.js';
-import type { McpPrompt, McpResource } from './own-offers.js';
 import type { CheckedServerOptions } from './server-options.js';
 import type { ServedTools } from './served-tools.js';
-import type { RequestedCall, ServerSdk, ToolCalls } from './tool-calls.js';
+import type { By, ServerSdk, ToolCalls } from './tool-calls.js';
 
-interface OfferParts {
+/** The parts of a server that its resources and prompts need. */
+export interface OfferParts {
   readonly sdk: ServerSdk;
   readonly options: CheckedServerOptions;
   readonly tools: ServedTools;
   readonly calls: ToolCalls;
 }
 
-/** Tells what a connection knows of a request. */
-type AboutRequest = (request: ServerContext) => Omit<RequestedCall, 'entry' | 'input'>;
+type Item = Readonly<Record<string, unknown>>;
+/** A request with its caller. */
+interface Asked extends By {
+  readonly request: ServerContext;
+}
+type Answer<R> = Promise<R | InputRequiredResult>;
 
-/** The time for a list, of a tool that says none. */
+/** The time for a list, if its tool has no time of its own. */
 const LIST_TIMEOUT_MS = 30_000;
-/** Values of one answer to a request for completion, as the protocol has it. */
+/** The maximum number of values in one answer to a request for completion, by the protocol. */
 const MOST_VALUES = 100;
 
 /**
- * Serves resources and prompts: those of the program, and those of the servers behind it, whose settings ask for them.
+ * Serves resources and prompts: those of the program, and those of the servers behind it whose settings ask for them.
  *
- * A list asks nobody, as the list of tools doesn't: it leaves out servers whose tool for it is not served to the caller or
- * denied by the policy. A read is a call of the server's `read_resource` or `get_prompt`, with all that holds for calls.
+ * Lists ask nobody. They leave out servers whose tool for the list is not served to the caller or denied by the policy. A
+ * read is a call of the server's `read_resource` or `get_prompt`, like any other call.
  */
 export class Offers {
   readonly #parts: OfferParts;
@@ -55,154 +58,154 @@ export class Offers {
     this.#parts = parts;
   }
 
-  /** The capabilities that a connection declares which is made now. */
+  /** The capabilities that a new connection declares. */
   get capabilities(): { readonly resources?: object; readonly prompts?: object } {
-    const { resources, prompts } = this.#parts.options;
-    const { tools } = this.#parts;
+    const { options, tools } = this.#parts;
+    const { resources, prompts } = options;
+    const completes = [
+      ...resources.flatMap(({ complete = {} }) => Object.values(complete)),
+      ...prompts.flatMap((prompt) =>
+        Object.values(prompt.arguments ?? {}).map((each) => each.complete),
+      ),
+    ];
     return {
-      ...((resources.length > 0 || tools.hasOffering('list_resources')) && { resources: {} }),
-      ...((prompts.length > 0 || tools.hasOffering('list_prompts')) && { prompts: {} }),
-      ...([...resources, ...prompts].some(isCompleted) && { completions: {} }),
+      ...((resources.length > 0 || tools.offering('list_resources').length > 0) && {
+        resources: {},
+      }),
+      ...((prompts.length > 0 || tools.offering('list_prompts').length > 0) && { prompts: {} }),
+      ...(completes.some((complete) => complete !== undefined) && { completions: {} }),
     };
   }
 
-  serve(server: Server, about: AboutRequest): void {
-    const capabilities = server.getCapabilities();
-    if (capabilities.resources !== undefined) {
+  serve(server: Server, byOf: (request: ServerContext) => By): void {
+    const { resources, prompts, completions } = server.getCapabilities();
+    const asked = (request: ServerContext): Asked => ({ ...byOf(request), request });
+    if (resources !== undefined) {
       server.setRequestHandler('resources/list', async (_, request) => ({
-        resources: await this.#resources(about(request), request),
+        resources: await this.#resources(asked(request)),
       }));
       server.setRequestHandler('resources/templates/list', async (_, request) => ({
-        resourceTemplates: await this.#templates(about(request), request),
+        resourceTemplates: await this.#templates(asked(request)),
       }));
-      server.setRequestHandler('resources/read', ({ params: { uri } }, request) =>
-        this.#read(uri, about(request), request),
+      server.setRequestHandler('resources/read', ({ params }, request) =>
+        this.#read(params.uri, asked(request)),
       );
     }
-    if (capabilities.prompts !== undefined) {
+    if (prompts !== undefined) {
       server.setRequestHandler('prompts/list', async (_, request) => ({
-        prompts: await this.#prompts(about(request), request),
+        prompts: await this.#prompts(asked(request)),
       }));
       server.setRequestHandler('prompts/get', ({ params }, request) =>
-        this.#get(params.name, params.arguments ?? {}, about(request), request),
+        this.#get(params.name, params.arguments ?? {}, asked(request)),
       );
     }
-    if (capabilities.completions !== undefined)
+    if (completions !== undefined)
       server.setRequestHandler('completion/complete', ({ params }) => this.#complete(params));
   }
 
-  async #resources(by: About, request: ServerContext): Promise<Resource[]> {
+  async #resources(by: Asked): Promise<Resource[]> {
     const own = this.#parts.options.resources.filter(({ uri }) => !isTemplate(uri)).map(shown);
-    const relayed = await this.#listed('list_resources', 'resources', by, request);
-    const all = [...own, ...relayed.map(({ item }) => item as Resource)];
-    // Of two under one URI only the first can be read.
-    return [...new Map(all.toReversed().map((each) => [each.uri, each])).values()].toReversed();
+    const relayed = await this.#listed('list_resources', 'resources', by);
+    // Of two with one URI, only the first can be read.
+    const byUri = new Map<string, Resource>();
+    for (const each of [...own, ...relayed.map(({ item }) => item as Resource)])
+      if (!byUri.has(each.uri)) byUri.set(each.uri, each);
+    return [...byUri.values()];
   }
 
-  async #templates(by: About, request: ServerContext): Promise<ResourceTemplateType[]> {
+  async #templates(by: Asked): Promise<ResourceTemplateType[]> {
     const own = this.#parts.options.resources
       .filter(({ uri }) => isTemplate(uri))
       .map((resource) => {
         const { uri: uriTemplate, ...rest } = shown(resource);
         return { ...rest, uriTemplate };
       });
-    const relayed = await this.#listed('list_resources', 'resourceTemplates', by, request);
+    const relayed = await this.#listed('list_resources', 'resourceTemplates', by);
     return [...own, ...relayed.map(({ item }) => item as ResourceTemplateType)];
   }
 
-  async #prompts(by: About, request: ServerContext): Promise<Prompt[]> {
+  async #prompts(by: Asked): Promise<Prompt[]> {
     const own = this.#parts.options.prompts.map(
-      ({ get: _, arguments: values = {}, ...prompt }) => ({
+      ({ get: _, arguments: fields = {}, ...prompt }) => ({
         ...prompt,
-        arguments: Object.entries(values).map(([name, { complete: __, ...rest }]) => ({
+        arguments: Object.entries(fields).map(([name, { complete: __, ...rest }]) => ({
           name,
           ...rest,
         })),
       }),
     );
-    const relayed = await this.#listed('list_prompts', 'prompts', by, request);
+    const relayed = await this.#listed('list_prompts', 'prompts', by);
     return [
       ...own,
       ...relayed.map(({ item, server }) => ({
         ...(item as Prompt),
-        name: relayedName(server, textIn(item, 'name')),
+        name: relayedName(server, String(item['name'])),
       })),
     ];
   }
 
-  async #read(
-    uri: string,
-    by: About,
-    request: ServerContext,
-  ): Promise<ReadResourceResult | InputRequiredResult> {
+  async #read(uri: string, by: Asked): Answer<ReadResourceResult> {
     const own = this.#ownResource(uri);
-    if (own !== undefined) {
-      const { resource, variables } = own;
-      const content = await this.#readable(() =>
-        resource.read(uri, variables, { ...by.context, signal: request.mcpReq.signal }),
-      );
-      const { mimeType } = resource;
-      return {
-        contents: [
-          typeof content === 'string'
-            ? { uri, mimeType: mimeType ?? 'text/plain', text: content }
-            : { uri, mimeType: mimeType ?? 'application/octet-stream', blob: base64Of(content) },
-        ],
-      };
+    if (own === undefined) {
+      const entry = await this.#readerOf(uri, by);
+      if (entry === undefined) throw new this.#parts.sdk.ResourceNotFoundError(uri);
+      return this.#relay(entry, { uri }, by, contentsOf);
     }
-    const entry = await this.#readerOf(uri, by, request);
-    if (entry === undefined) throw new this.#parts.sdk.ResourceNotFoundError(uri);
-    return this.#relay(entry, { uri }, by, request, contentsOf);
+    const content = await this.#program(() => own.read(contextOf(by)));
+    const isText = typeof content === 'string';
+    const mimeType = own.mimeType ?? (isText ? 'text/plain' : 'application/octet-stream');
+    return {
+      contents: [{ uri, mimeType, ...(isText ? { text: content } : { blob: base64Of(content) }) }],
+    };
   }
 
   async #get(
     name: string,
     values: Readonly<Record<string, string>>,
-    by: About,
-    request: ServerContext,
-  ): Promise<GetPromptResult | InputRequiredResult> {
+    by: Asked,
+  ): Answer<GetPromptResult> {
     const own = this.#parts.options.prompts.find((prompt) => prompt.name === name);
-    if (own !== undefined) {
-      const missing = Object.entries(own.arguments ?? {}).find(
-        ([argument, { required }]) => required === true && !Object.hasOwn(values, argument),
-      );
-      if (missing !== undefined)
+    if (own === undefined) {
+      const entry = this.#parts.tools
+        .offering('get_prompt', by.context)
+        .find((each) => name.startsWith(relayedName(serverOf(each), '')));
+      if (entry === undefined)
         throw this.#invalid(
-          `Expected the argument ${JSON.stringify(missing[0])} of the prompt ${name}, got none.`,
+          `Expected the name of a prompt of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
         );
-      const messages = await this.#readable(() =>
-        own.get(values, { ...by.context, signal: request.mcpReq.signal }),
-      );
-      return {
-        ...(own.description !== undefined && { description: own.description }),
-        messages: (typeof messages === 'string'
-          ? [{ role: 'user' as const, content: messages }]
-          : messages
-        ).map(({ role, content }) => ({
-          role,
-          content:
-            typeof content === 'string' ? { type: 'text', text: content } : blockOfPart(content),
-        })),
-      };
+      const own = name.slice(relayedName(serverOf(entry), '').length);
+      return this.#relay(entry, { name: own, arguments: values }, by, messagesOf);
     }
-    for (const entry of this.#parts.tools.offering('get_prompt', by.context)) {
-      const prefix = relayedName(serverOf(entry), '');
-      if (!name.startsWith(prefix)) continue;
-      const input = { name: name.slice(prefix.length), arguments: values };
-      return this.#relay(entry, input, by, request, messagesOf);
-    }
-    throw this.#invalid(
-      `Expected the name of a prompt of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
-    );
+    for (const [argument, { required }] of Object.entries(own.arguments ?? {}))
+      if (required === true && !Object.hasOwn(values, argument))
+        throw this.#invalid(
+          `Expected the argument ${JSON.stringify(argument)} of the prompt ${name}, got none.`,
+        );
+    const given = await this.#program(() => own.get(values, contextOf(by)));
+    const messages =
+      typeof given === 'string' ? [{ role: 'user' as const, content: given }] : given;
+    return {
+      ...(own.description !== undefined && { description: own.description }),
+      messages: messages.map(({ role, content }) => ({
+        role,
+        content:
+          typeof content === 'string' ? { type: 'text', text: content } : blockOfPart(content),
+      })),
+    };
   }
 
   async #complete({ ref, argument, context }: CompleteRequest['params']): Promise<CompleteResult> {
     const { resources, prompts } = this.#parts.options;
-    const complete =
-      ref.type === 'ref/prompt'
-        ? fieldOf(prompts.find(({ name }) => name === ref.name)?.arguments, argument.name)?.complete
-        : fieldOf(resources.find(({ uri }) => uri === ref.uri)?.complete, argument.name);
-    const values = await this.#readable(
+    const completes =
+      ref.type === 'ref/resource'
+        ? resources.find(({ uri }) => uri === ref.uri)?.complete
+        : Object.fromEntries(
+            Object.entries(prompts.find(({ name }) => name === ref.name)?.arguments ?? {}).map(
+              ([name, { complete }]) => [name, complete],
+            ),
+          );
+    const complete = new Map(Object.entries(completes ?? {})).get(argument.name);
+    const values = await this.#program(
       () => complete?.(argument.value, context?.arguments ?? {}) ?? [],
     );
     return {
@@ -214,98 +217,95 @@ export class Offers {
     };
   }
 
+  /** Returns the program's resource with a URI, and how to read it. */
   #ownResource(uri: string) {
-    const { resources } = this.#parts.options;
-    const named = resources.find((resource) => resource.uri === uri);
-    if (named !== undefined) return { resource: named, variables: {} };
-    for (const resource of resources) {
-      if (!isTemplate(resource.uri) || !isMadeBy(resource.uri, uri)) continue;
-      const variables = new this.#parts.sdk.UriTemplate(resource.uri).match(uri);
-      if (variables !== null) return { resource, variables };
+    for (const resource of this.#parts.options.resources) {
+      const variables =
+        resource.uri === uri
+          ? {}
+          : isTemplate(resource.uri) && isMadeBy(resource.uri, uri)
+            ? new this.#parts.sdk.UriTemplate(resource.uri).match(uri)
+            : null;
+      if (variables !== null)
+        return {
+          mimeType: resource.mimeType,
+          read: (by: ReturnType<typeof contextOf>) => resource.read(uri, variables, by),
+        };
     }
     return undefined;
   }
 
-  /** Returns the tool that reads a URI: of the first server that lists it, or else of the first with a template that makes it. */
-  async #readerOf(uri: string, by: About, request: ServerContext): Promise<ToolEntry | undefined> {
+  /** Returns the tool that reads a URI: of the first server that lists it, or of the first with a template for it. */
+  async #readerOf(uri: string, by: Asked): Promise<ToolEntry | undefined> {
     const readers = this.#parts.tools.offering('read_resource', by.context);
-    if (readers.length < 2) return readers[0]; // It looks for itself whether the server has it.
-    const listed = await this.#listed('list_resources', 'resources', by, request);
-    const templates = await this.#listed('list_resources', 'resourceTemplates', by, request);
-    const server = (
+    if (readers.length < 2) return readers[0]; // It looks for itself if the server has the URI.
+    const listed = await this.#listed('list_resources', 'resources', by);
+    const templates = await this.#listed('list_resources', 'resourceTemplates', by);
+    const found =
       listed.find(({ item }) => item['uri'] === uri) ??
-      templates.find(({ item }) => isMadeBy(textIn(item, 'uriTemplate'), uri))
-    )?.server;
-    return readers.find((entry) => serverOf(entry) === server);
+      templates.find(({ item }) => isMadeBy(String(item['uriTemplate']), uri));
+    return readers.find((entry) => found !== undefined && serverOf(entry) === found.server);
   }
 
-  /** Returns a list of all servers behind this one that may be asked for it now; a server that fails is left out. */
+  /** Returns a list of all servers behind this one that may be asked now. A server that fails is left out. */
   async #listed(
     tool: 'list_resources' | 'list_prompts',
     field: string,
-    { context }: About,
-    request: ServerContext,
-  ): Promise<
-    readonly { readonly server: string; readonly item: Readonly<Record<string, Json>> }[]
-  > {
+    { context, request }: Asked,
+  ): Promise<readonly { readonly server: string; readonly item: Item }[]> {
     const { options, tools, calls } = this.#parts;
-    const lists = await Promise.all(
-      tools.offering(tool, context).map(async (entry) => {
-        const { verdict } = await calls.executor.decide({ name: entry.name, input: {} }, context);
-        if (verdict === 'deny') return [];
-        const listing = await withDeadline(
-          ({ signal }) => entry.definition.execute!({}, { signal }),
-          {
-            clock: options.clock ?? systemClock,
-            timeoutMs: entry.timeoutMs ?? LIST_TIMEOUT_MS,
-            signal: request.mcpReq.signal,
-          },
-        );
-        const result: unknown = listing.kind === 'returned' ? listing.value : undefined;
-        const value = isPlainObject(result) && result['status'] === 'ok' ? result['value'] : {};
-        const items = isPlainObject(value) ? value[field] : undefined;
-        if (!Array.isArray(items))
-          options.onError?.(
-            new Error(
-              `Could not list what ${serverOf(entry) || 'a server'} offers. Its part is left out.`,
-              {
-                cause: listing,
-              },
-            ),
-          );
-        return (Array.isArray(items) ? (items as Json[]) : [])
-          .filter(isPlainObject)
-          .map((item) => ({
-            server: serverOf(entry),
-            item: item as Readonly<Record<string, Json>>,
-          }));
-      }),
-    );
-    return lists.flat();
+    const lists = tools.offering(tool, context).map(async (entry) => {
+      const { verdict } = await calls.executor.decide({ name: entry.name, input: {} }, context);
+      if (verdict === 'deny') return [];
+      const listing = await withDeadline(
+        ({ signal }) => entry.definition.execute!({}, { signal }),
+        {
+          clock: options.clock ?? systemClock,
+          timeoutMs: entry.timeoutMs ?? LIST_TIMEOUT_MS,
+          signal: request.mcpReq.signal,
+        },
+      );
+      const server = serverOf(entry);
+      const result = (listing.kind === 'returned' ? listing.value : {}) as { value?: unknown };
+      const items = isPlainObject(result.value) ? result.value[field] : undefined;
+      if (Array.isArray(items))
+        return (items as unknown[]).filter(isPlainObject).map((item) => ({ server, item }));
+      const message = `Could not list what ${server || 'a server'} offers. Its part is left out.`;
+      options.onError?.(new Error(message, { cause: listing }));
+      return [];
+    });
+    return (await Promise.all(lists)).flat();
   }
 
-  /** Answers with a call of a tool of a server behind this one. @throws ProtocolError with its text, for one that fails. */
+  /** Answers with a call of a tool of a server behind this one. @throws ProtocolError with the text of a call that fails. */
   async #relay<R extends object>(
     entry: ToolEntry,
     input: unknown,
-    by: About,
-    request: ServerContext,
+    { request, ...by }: Asked,
     read: (value: unknown, parts: readonly ContentPart[]) => R,
-  ): Promise<R | InputRequiredResult> {
-    const resultOf = (outcome: ToolOutcome): CallToolResult =>
-      outcome.status === 'ok'
-        ? { content: [], structuredContent: { ...read(outcome.value, outcome.content ?? []) } }
-        : outcomeResult(entry, outcome);
-    const result = await this.#parts.calls.call({ entry, input, ...by, resultOf }, request);
+  ): Answer<R> {
+    let answer: R | undefined;
+    const result = await this.#parts.calls.call(
+      {
+        ...{ entry, input, ...by },
+        resultOf: (outcome) => {
+          if (outcome.status === 'ok') answer = read(outcome.value, outcome.content ?? []);
+          return outcomeResult(entry, outcome);
+        },
+      },
+      request,
+    );
+    if (answer !== undefined) return answer;
     if (!('content' in result)) return result;
-    const { isError, content, structuredContent } = result as CallToolResult;
-    if (isError !== true) return structuredContent as R;
     throw this.#invalid(
-      content.map((block) => (block.type === 'text' ? block.text : '')).join('\n'),
+      (result as CallToolResult).content
+        .map((block) => (block.type === 'text' ? block.text : ''))
+        .join('\n'),
     );
   }
 
-  async #readable<T>(work: () => T | Promise<T>): Promise<T> {
+  /** Runs a function of the program. Clients learn no paths or secrets of what it throws. */
+  async #program<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -321,66 +321,46 @@ export class Offers {
   }
 }
 
-type About = ReturnType<AboutRequest>;
-
+const contextOf = ({ context, request }: Asked) => ({ ...context, signal: request.mcpReq.signal });
 const isTemplate = (uri: string) => uri.includes('{');
 
-/** Prompts of servers have the server's name before theirs, as two may have the same. */
+/** Prompts of servers have the server's name before theirs, because two servers may use the same name. */
 const relayedName = (server: string, name: string) => (server === '' ? name : `${server}__${name}`);
 
-function shown({
-  read: _,
-  complete: __,
-  ...resource
-}: McpResource): Omit<McpResource, 'read' | 'complete'> {
-  return resource;
-}
-
-function isCompleted(offer: McpResource | McpPrompt): boolean {
-  return 'read' in offer
-    ? offer.complete !== undefined
-    : Object.values(offer.arguments ?? {}).some(({ complete }) => complete !== undefined);
-}
-
-function fieldOf<T>(fields: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
-  return fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
+function shown<T extends { readonly read: unknown; readonly complete?: unknown }>(resource: T) {
+  const { read: _, complete: __, ...rest } = resource;
+  return rest;
 }
 
 function serverOf({ providers }: ToolEntry): string {
-  return textIn(providers[0]?.config ?? {}, 'server');
+  const server = providers[0]?.config?.['server'];
+  return typeof server === 'string' ? server : '';
 }
 
-function textIn(object: Readonly<Record<string, unknown>>, field: string): string {
-  const value = object[field];
-  return typeof value === 'string' ? value : '';
-}
-
-/** Puts the bytes back, which travel in the part of the same place. */
+/** Puts the bytes back into contents. They travel in the part at the same index. */
 function contentsOf(value: unknown, parts: readonly ContentPart[]): ReadResourceResult {
   return {
-    contents: itemsOf(value, 'contents').map((content, at) =>
-      typeof content['text'] === 'string' ? content : { ...content, blob: dataOf(parts[at]) },
-    ) as ReadResourceResult['contents'],
+    contents: itemsOf(value, 'contents').map((content, at) => {
+      const part = parts[at];
+      return typeof content['text'] === 'string'
+        ? content
+        : { ...content, blob: part !== undefined && 'data' in part ? (part.data ?? '') : '' };
+    }) as ReadResourceResult['contents'],
   };
 }
 
 function messagesOf(value: unknown, parts: readonly ContentPart[]): GetPromptResult {
   return {
     messages: itemsOf(value, 'messages').map((message, at) => {
-      const content = message['content'] as Readonly<Record<string, unknown>>;
       const part = parts[at];
-      return content['type'] === 'text' || part === undefined
+      return (message['content'] as Item)['type'] === 'text' || part === undefined
         ? message
         : { ...message, content: blockOfPart(part) };
     }) as GetPromptResult['messages'],
   };
 }
 
-function itemsOf(value: unknown, field: string): readonly Readonly<Record<string, unknown>>[] {
+function itemsOf(value: unknown, field: string): readonly Item[] {
   const items = isPlainObject(value) ? value[field] : undefined;
   return Array.isArray(items) ? items.filter(isPlainObject) : [];
-}
-
-function dataOf(part: ContentPart | undefined): string {
-  return part !== undefined && 'data' in part ? (part.data ?? '') : '';
 }

@@ -3,20 +3,20 @@ import { aFunction, text } from '../../core/options.js';
 import type { CallContext } from '../../safety/calls.js';
 import type { ContentPart } from '../../tool/content.js';
 
-/** The caller of a read, and the signal that fires when the answer is no longer awaited. */
+/** The caller of a read, and a signal that fires when nobody waits for the answer any more. */
 export type McpOfferContext = CallContext & {
-  /** The value that the program gives as `context.context`. */
+  /** The value that the option `context` gives as its own `context`. */
   readonly context?: unknown;
   readonly signal: AbortSignal;
 };
 
-/** Returns up to 100 values for what a user has begun to type; `values` are those of the other variables or arguments. */
+/** Returns up to 100 completions of the text that a user has typed so far. `values` has the other variables or arguments. */
 type Complete = (
   begun: string,
   values: Readonly<Record<string, string>>,
 ) => readonly string[] | Promise<readonly string[]>;
 
-/** A text or bytes that a program serves beside its tools, under one URI or under all that a template makes. */
+/** A text or bytes that a program serves under one URI, or under all URIs that a template makes. */
 export interface McpResource {
   /** A URI such as `docs://guide`, or a template (RFC 6570) such as `users://{id}/profile`. */
   readonly uri: string;
@@ -35,13 +35,13 @@ export interface McpResource {
   readonly complete?: Readonly<Record<string, Complete>>;
 }
 
-/** A message of a prompt. */
+/** One message of a prompt. */
 interface McpPromptMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string | ContentPart;
 }
 
-/** A text or conversation that users choose by its name. */
+/** A text or conversation that users choose by name. */
 export interface McpPrompt {
   readonly name: string;
   readonly title?: string;
@@ -59,7 +59,7 @@ export interface McpPrompt {
       }
     >
   >;
-  /** Returns the messages; a text is one of the user. */
+  /** Returns the messages. A text is one message of the user. */
   readonly get: (
     values: Readonly<Record<string, string>>,
     context: McpOfferContext,

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** Standard output for messages alone. */
+/** Standard output, reserved for messages. */
 interface OwnOutput {
   readonly output: Writable;
   /** Gives standard output back to the program. */
@@ -8,8 +8,8 @@ interface OwnOutput {
 }
 
 /**
- * Takes standard output for the messages of a server: whatever else the process writes to it, such as `console.log` of a
- * tool, goes to standard error, since a client takes every line for a message.
+ * Reserves standard output for the messages of a server. Other texts, such as `console.log` of a tool, go to standard error,
+ * because a client takes every line for a message.
  */
 export function ownOutput({
   stdout,

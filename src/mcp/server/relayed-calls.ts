@@ -7,7 +7,7 @@ import type { OnElicit } from '../connection/elicitation.js';
 
 type Answer = Awaited<ReturnType<OnElicit>>;
 
-/** A question of a server behind this one. */
+/** One question of a server behind this one. */
 interface RelayedQuestion {
   readonly server: string;
   /** The question as the server asks it. */
@@ -23,22 +23,22 @@ interface RunningCall {
   readonly controller: AbortController;
   readonly canAsk: (mode: 'form' | 'url') => boolean;
   readonly questions: Map<string, OpenQuestion>;
-  /** Tells the request that waits for the call that a question has come. */
+  /** Wakes the request that waits for the call, because of a question. */
   wake: () => void;
-  /** Stops the clock that runs while the client is away to answer. */
+  /** Stops the timer that runs until the client comes back with an answer. */
   stopClock: () => void;
 }
 
-/** The answer to a request that waits for a call: its outcome, or the questions that are open. */
+/** The answer to a request that waits for a call: its outcome, or its open questions. */
 type Round =
   { readonly outcome: ToolOutcome } | { readonly questions: ReadonlyMap<string, RelayedQuestion> };
 
-/** The milliseconds that a call waits for its client to come back with answers. */
+/** The maximum time in milliseconds that a call waits for its client's answers. */
 const PATIENCE_MS = 600_000;
 
 /**
- * The calls that run for clients. A call goes on while its client is away to ask the user what a server behind this one
- * wants to know; the client comes back with the answers in a request of its own, to the same process.
+ * The running calls of clients. A call goes on while its client asks the user a question of a server behind this one. The
+ * client sends the answers in a new request, which must reach the same process.
  */
 export class RelayedCalls {
   readonly #calls = new Map<string, RunningCall>();
@@ -49,7 +49,7 @@ export class RelayedCalls {
   }
 
   /**
-   * Runs a call until it ends or a server asks. To abort `signal` meanwhile ends the call.
+   * Runs a call until it ends or a server asks. Aborting `signal` ends the call.
    *
    * @param canAsk returns true for questions that the client can show.
    */
@@ -73,7 +73,7 @@ export class RelayedCalls {
    * Answers the questions of a round, and goes on as `run` does.
    *
    * @param answers by the keys of the questions.
-   * @returns `undefined` for a call that has ended, or runs in another process.
+   * @returns `undefined` for a call that has ended or runs in another process.
    */
   resume(
     id: string,
@@ -92,7 +92,7 @@ export class RelayedCalls {
     for (const { controller } of this.#calls.values()) controller.abort();
   }
 
-  /** Asks the user behind the client in whose call a server asks; nobody, where that isn't known. */
+  /** Asks the user behind the client in whose call a server asks. If the call isn't known, nobody is asked. */
   readonly onElicit: OnElicit = (server, asked, { call: about, signal }) => {
     const call = about && this.#calls.get(about.id);
     const mode = asked['mode'] === 'url' ? 'url' : 'form';

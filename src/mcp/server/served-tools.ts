@@ -1,4 +1,4 @@
-import type { Tool } from '@modelcontextprotocol/server';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { allowsPersona } from '../../capability/manifest/persona.js';
 import { Priority } from '../../core/enums.js';
@@ -10,226 +10,182 @@ import {
 } from '../../interop/export/name-codec.js';
 import { toMcpTools } from '../../interop/export/to-mcp-tools.js';
 import { compileFilter, isAvailable, missingScopes } from '../../registry/tool-filter.js';
-import type { CallContext } from '../../safety/calls.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import type { CallContext } from '../../safety/calls.js';
 import { createToolSearchTool } from '../../selection/tool-search-tool.js';
+import { checkInput } from '../../tool/check-input.js';
 import { definitionOf, entryOf, type ToolEntry } from '../../tool/tool-definition.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
-import { outputSchemaOf } from './call-result.js';
+import { errorResult, outputSchemaOf } from './call-result.js';
 import type { CheckedServerOptions } from './server-options.js';
 
-/** The names under which a large catalogue is used. */
+/** The names of the two tools with which clients use a large catalogue. */
 export const FIND_TOOLS = 'find_tools';
 export const CALL_TOOL = 'call_tool';
 
-const CallToolInput = z.object({
-  name: z.string().describe('The name of a tool, as find_tools gives it'),
-  input: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe('The arguments of that tool, as its input schema says'),
-});
+const caller = entryOf(
+  definitionOf({
+    name: CALL_TOOL,
+    description:
+      'Calls a tool by its name. Use it for tools that find_tools has found and that you are not offered directly; read their parameters first, with find_tools and the names.',
+    inputSchema: z.object({
+      name: z.string().describe('The name of a tool, as find_tools gives it'),
+      input: z
+        .record(z.string(), z.unknown())
+        .default({})
+        .describe('The arguments of that tool, as its input schema says'),
+    }),
+  }),
+);
 
-/** The caller for whom tools are listed. */
 type Caller = Pick<CallContext, 'persona' | 'scopes'>;
-
-/** One page of the list of tools. */
-interface ToolPage {
-  readonly tools: Tool[];
-  readonly nextCursor?: string;
-}
+type Named = { readonly name: string };
 
 /**
- * The tools of a registry as one server shows them.
+ * The tools of a registry as a server shows them to a caller.
  *
- * Small catalogues are listed whole, by name. Of large ones (`search`) the list holds the critical tools, `find_tools` to
- * find others, what a connection has found so far, and `call_tool` to call any by name: not every client asks for the
- * list again when it has changed, and a client of the 2026 protocol over HTTP has no connection that could remember.
- *
- * A tool with a list of personas exists for these only, and one with required scopes for callers who have them. Names are those of function calls (`mcp.files.read` is
- * `mcp__files__read`), unless `names` is 'original'; a call may also name a tool as the registry does, or by an alias.
+ * Small catalogues are listed whole, by name. If tools are searched, the list holds the critical tools, `find_tools` and
+ * `call_tool`. Tools with a list of personas exist only for these, and tools with required scopes only for callers who
+ * have them. Names on the wire are those of function calls (`mcp.files.read` is `mcp__files__read`), unless the option
+ * `names` is 'original'. A call may also use the registry's name, or an alias.
  */
 export class ServedTools {
-  readonly #finder: ToolEntry;
-  readonly #caller: ToolEntry;
   readonly #registry: ToolMetadataRegistry;
   readonly #options: CheckedServerOptions;
   readonly #passes: (entry: ToolEntry) => boolean;
-  /** The names on the wire, by the registry as it was at a revision. */
-  #codec: { readonly revision: number; readonly codec: NameCodec } | undefined;
+  /** The names on the wire, for one revision of the registry. */
+  #codec: { readonly revision: number; readonly names: NameCodec } | undefined;
 
   constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
     this.#registry = registry;
     this.#options = options;
     this.#passes = compileFilter(options.filter);
-    this.#finder = this.#finderWithout([]);
-    this.#caller = entryOf(
-      definitionOf({
-        name: CALL_TOOL,
-        description:
-          'Calls a tool by its name. Use it for tools that find_tools has found and that you are not offered directly; read their parameters first, with find_tools and the names.',
-        inputSchema: CallToolInput,
-      }),
-    );
   }
 
-  /** Returns a tool that is served to a caller by its name or alias, listed or not. */
-  find(name: string, caller: Caller): ToolEntry | undefined {
-    const entry = this.#registry.get(this.ownName(name));
-    return entry !== undefined && this.#isServed(entry, caller) ? entry : undefined;
+  /** Returns a tool by its name or alias, if it is served to the caller, whether it is listed or not. */
+  get(name: string, by: Caller): ToolEntry | undefined {
+    const entry = this.#registry.get(this.#ownName(name));
+    return entry !== undefined && this.#isServed(entry, by) ? entry : undefined;
   }
 
-  /** Returns the tools of this program that are served to a caller and reach what a server offers beside its tools. */
-  offering(offers: string, caller: Caller): readonly ToolEntry[] {
-    return [...this.#registry].filter(
-      (entry) => doesOffer(entry, offers) && this.#isServed(entry, caller) && isAvailable(entry),
-    );
-  }
-
-  /** Returns true when there is such a tool for anybody. */
-  hasOffering(offers: string): boolean {
-    return [...this.#registry].some((entry) => doesOffer(entry, offers) && this.#passes(entry));
+  /** Returns the tools that reach the resources or prompts of servers and are served to the caller; to anyone if none is given. */
+  offering(offers: string, by?: Caller): readonly ToolEntry[] {
+    return [...this.#registry].filter((entry) => {
+      const mcp = entry.metadata?.['mcp'];
+      if (!isPlainObject(mcp) || mcp['offers'] !== offers) return false;
+      return by === undefined
+        ? this.#passes(entry)
+        : this.#isServed(entry, by) && isAvailable(entry);
+    });
   }
 
   /** Returns the schema of the tool with this name or alias, whoever may call it. */
   inputSchemaOf(name: string): JsonSchema | undefined {
-    return this.#registry.get(this.ownName(name))?.inputJsonSchema;
+    return this.#registry.get(this.#ownName(name))?.inputJsonSchema;
   }
 
-  /** Returns `find_tools` as a caller may use it: it finds what is served to them, and nothing else. */
-  finderFor(caller: Caller): ToolEntry {
-    const ofOthers = [...this.#registry]
-      .filter((entry) => !isFor(entry, caller))
-      .map(({ name }) => name);
-    return ofOthers.length === 0 ? this.#finder : this.#finderWithout(ofOthers);
-  }
-
-  /** Returns true when a caller's tools are found by search now. */
-  isSearched(caller: Caller): boolean {
+  /** Returns true if the caller finds tools by search. */
+  isSearched(by: Caller): boolean {
     const { search, maxTools } = this.#options;
     if (search !== 'auto') return search;
     let count = 0;
     for (const entry of this.#registry)
-      if (this.#isServed(entry, caller) && ++count > maxTools) return true;
+      if (this.#isServed(entry, by) && ++count > maxTools) return true;
     return false;
   }
 
-  /** Returns a tool's name on the wire. */
-  wireName(name: string): string {
-    return this.#names?.encode(name) ?? name;
+  /** Returns the tools that the caller is shown, by name. */
+  list(by: Caller): Tool[] {
+    const usable = [...this.#registry].filter(
+      (entry) => this.#isServed(entry, by) && isAvailable(entry),
+    );
+    const isSearched = this.isSearched(by);
+    const own = isSearched ? [this.#finderFor(by), caller] : [];
+    const shown = usable.filter(
+      ({ name, priority }) =>
+        !isSearched ||
+        (priority === Priority.CRITICAL && name !== FIND_TOOLS && name !== CALL_TOOL),
+    );
+    return [...own, ...shown]
+      .sort((a, b) => compareText(a.name, b.name))
+      .map((entry) => this.#toTool(entry));
   }
 
-  /** Returns the name for which one on the wire stands; one that was not given out stands for itself. */
-  ownName(wireName: string): string {
-    return this.#names?.decode(wireName) ?? wireName;
+  /** Answers a call of `find_tools`. It only shows what lists show, so no policy is asked. */
+  async find(input: unknown, by: Caller, signal: AbortSignal): Promise<CallToolResult> {
+    const finder = this.#finderFor(by);
+    const checked = await checkInput(finder, input);
+    if (!checked.ok) return errorResult(checked.error.message);
+    const asked = checked.value as { readonly names?: readonly string[] };
+    const names = asked.names?.map((name) => this.#ownName(name));
+    const { found, tools, unknown } = (await finder.definition.execute!(
+      { ...asked, ...(names && { names }) },
+      { signal },
+    )) as { found: readonly Named[]; tools: readonly Named[]; unknown: readonly string[] };
+    const onWire = (each: Named) => ({ ...each, name: this.#wireName(each.name) });
+    const answer = {
+      found: found.map(onWire),
+      tools: tools.map(onWire),
+      unknown: unknown.map((name) => this.#wireName(name)),
+    };
+    return {
+      content: [{ type: 'text', text: JSON.stringify(answer) }],
+      structuredContent: answer,
+    };
   }
 
-  /**
-   * Returns the tools of one page, in the order of their names; a cursor says where the page before has ended, so that tools that
-   * come and go in between neither repeat nor hide others.
-   *
-   * @param found the tools that this connection has found.
-   * @returns `undefined` for a cursor that was never given.
-   */
-  page(
-    found: ReadonlySet<string>,
-    cursor: string | undefined,
-    caller: Caller,
-  ): ToolPage | undefined {
-    const after = cursor === undefined ? '' : nameIn(cursor);
-    if (after === undefined) return undefined;
-    const { pageSize } = this.#options;
-    const rest = this.#listed(found, caller)
-      .filter(({ name }) => compareText(name, after) > 0)
-      .sort((a, b) => compareText(a.name, b.name));
-    const shown = rest.slice(0, pageSize);
-    const tools = shown.map((entry) => this.#toTool(entry));
-    // The tools are in the order of their own names; those on the wire may have another.
-    return rest.length <= pageSize
-      ? { tools }
-      : { tools, nextCursor: cursorOf(shown.at(-1)!.name) };
+  /** Returns `find_tools` for a caller: it finds the tools that are served to them, and no others. */
+  #finderFor(by: Caller): ToolEntry {
+    const exclude = [...this.#registry]
+      .filter((entry) => !isFor(entry, by))
+      .map(({ name }) => name);
+    const { filter } = this.#options;
+    return entryOf(createToolSearchTool(this.#registry, { name: FIND_TOOLS, filter, exclude }));
   }
 
-  /** The codec of all names: who asks and what is filtered change no name. `undefined` where names stay as they are. */
+  /** The codec of all names, whoever asks; `undefined` if names stay as they are. */
   get #names(): NameCodec | undefined {
     if (this.#options.names === 'original') return undefined;
     const { revision } = this.#registry;
     if (this.#codec?.revision !== revision) {
       const entries = [...this.#registry];
-      this.#codec = {
-        revision,
-        codec: createNameCodec(
-          entries.map(({ name }) => name),
-          FUNCTION_NAME_RULE,
-          entries.flatMap(({ aliases }) => aliases),
-        ),
-      };
+      const names = createNameCodec(
+        entries.map(({ name }) => name),
+        FUNCTION_NAME_RULE,
+        entries.flatMap(({ aliases }) => aliases),
+      );
+      this.#codec = { revision, names };
     }
-    return this.#codec.codec;
+    return this.#codec.names;
   }
 
-  #isServed(entry: ToolEntry, caller: Caller): boolean {
-    return this.#passes(entry) && isFor(entry, caller);
+  #wireName(name: string): string {
+    return this.#names?.encode(name) ?? name;
   }
 
-  #finderWithout(exclude: readonly string[]): ToolEntry {
-    return entryOf(
-      createToolSearchTool(this.#registry, {
-        name: FIND_TOOLS,
-        filter: this.#options.filter,
-        exclude,
-      }),
-    );
+  /** Returns the registry's name for a name on the wire. A name that was never given out stands for itself. */
+  #ownName(wireName: string): string {
+    return this.#names?.decode(wireName) ?? wireName;
   }
 
-  #listed(found: ReadonlySet<string>, caller: Caller): readonly ToolEntry[] {
-    const usable = [...this.#registry].filter(
-      (entry) => this.#isServed(entry, caller) && isAvailable(entry),
-    );
-    if (!this.isSearched(caller)) return usable;
-    const own = [this.#finder, this.#caller];
-    return [
-      ...own,
-      ...usable.filter(
-        ({ name, priority }) =>
-          (priority === Priority.CRITICAL || found.has(name)) &&
-          !own.some((each) => each.name === name),
-      ),
-    ];
+  #isServed(entry: ToolEntry, by: Caller): boolean {
+    return this.#passes(entry) && isFor(entry, by);
   }
 
   #toTool(entry: ToolEntry): Tool {
-    const { outputSchema, ...own } = toMcpTools([entry.definition], { level: 'full' })[0]!;
-    const name = this.wireName(entry.name);
-    const tool =
-      name === entry.name
-        ? own
-        : { ...own, name, _meta: { ...own._meta, 'tooldex/name': entry.name } };
-    return outputSchema === undefined || outputSchemaOf(entry) === undefined
-      ? tool
-      : { ...tool, outputSchema };
+    const { outputSchema, ...tool } = toMcpTools([entry.definition], { level: 'full' })[0]!;
+    const name = this.#wireName(entry.name);
+    return {
+      ...tool,
+      ...(name !== entry.name && { name, _meta: { ...tool._meta, 'tooldex/name': entry.name } }),
+      ...(outputSchema && outputSchemaOf(entry) && { outputSchema }),
+    };
   }
 }
 
-function doesOffer({ metadata }: ToolEntry, offers: string): boolean {
-  const mcp = metadata?.['mcp'];
-  return isPlainObject(mcp) && mcp['offers'] === offers;
-}
-
-/** Returns true for a tool that a caller may know of; calls of all others would be denied. */
+/** Returns true for a tool that the caller may know of. Calls of all others would be denied. */
 function isFor(entry: ToolEntry, { persona, scopes = [] }: Caller): boolean {
   return (
     allowsPersona(entry.personaAllowlist, persona) && missingScopes(entry, scopes).length === 0
   );
-}
-
-const NAME = /^[A-Za-z0-9._-]{1,128}$/;
-
-function cursorOf(name: string): string {
-  return Buffer.from(name).toString('base64url');
-}
-
-function nameIn(cursor: string): string | undefined {
-  const name = Buffer.from(cursor, 'base64url').toString();
-  return NAME.test(name) && cursorOf(name) === cursor ? name : undefined;
 }

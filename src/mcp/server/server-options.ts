@@ -26,7 +26,7 @@ import type { StateStore } from '../../state/state-store.js';
 
 import { promptField, resourceField, type McpPrompt, type McpResource } from './own-offers.js';
 
-/** The meaning of a bearer token, as its checker says; of the same shape as the official SDK's `AuthInfo`. */
+/** The facts about a bearer token, in the shape of the official SDK's `AuthInfo`. */
 export interface McpAuthInfo {
   readonly token: string;
   readonly clientId: string;
@@ -34,73 +34,71 @@ export interface McpAuthInfo {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** The facts that are known of a request before its tool is called. */
+/** The facts about a request that are known before its tool is called. */
 export interface McpRequestInfo {
-  /** The meaning of the token, for requests over HTTP whose token was checked. */
+  /** The facts about the token, for requests over HTTP whose token was checked. */
   readonly authInfo?: McpAuthInfo;
   /** The id of the session, for 2025 clients over HTTP. */
   readonly sessionId?: string;
-  /** The id of the request, unique within its connection; the client chooses it. It is empty where it is only asked whose session a request may use. */
+  /** The id of the request, which the client chooses. It is unique within a connection, and empty when only the owner of a session is determined. */
   readonly requestId: string | number;
-  /** The program that asks, as it names itself: to show and to log, not to trust. */
+  /** The client program, as it names itself. Show or log it, but don't trust it. */
   readonly client?: { readonly name: string; readonly version: string };
 }
 
-/** The caller of a request, and what the tools' work gets as `context.context`. */
+/** The caller of a request, and the value that tools get as `context.context`. */
 export type RequestContext = CallContext & { readonly context?: unknown };
 
-/** The options of a server. */
+/** The options of `createMcpServer`. */
 export interface McpServerOptions {
-  /** Runs the calls. @default one over the registry, with `policy`, `store` and `approvalKey` */
+  /** Runs the calls. @default an executor over the registry, with `policy`, `store` and `approvalKey` */
   readonly executor?: ToolExecutor;
-  /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
+  /** The policy that decides about every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /** The state that processes share; see `ToolExecutor`. @default this process's memory */
   readonly store?: StateStore;
-  /** Signs what travels through clients between a question and its answer: at least 32 bytes, the same in all processes that serve one client. @default random */
+  /** Signs what travels through clients between a question and its answer. At least 32 bytes, and the same in all processes that serve one client. @default random */
   readonly approvalKey?: Uint8Array;
   /**
-   * The caller, and what tools get as `context.context`: for all requests, or asked for each. Budgets, approvals and personas
-   * go by it. A function may be asked several times for one request. @default no caller in particular
+   * The caller, and the value that tools get as `context.context`: for all requests, or as a function of each request.
+   * Budgets, approvals and personas depend on it. A function may be called several times for one request. @default no caller
    */
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
-  /** The persona of clients for whom `context` names none: they see its tools, and those of all. @default none */
+  /** The persona of clients for whom `context` names none. They see its tools and those for everyone. @default none */
   readonly persona?: string;
-  /** The resources that can be read here beside the tools, for everyone who may connect. @default that of the servers behind this one alone */
+  /** The program's own resources, for everyone who may connect. @default only those of the servers behind this one */
   readonly resources?: readonly McpResource[];
-  /** Prompts for everyone who may connect. @default those of the servers behind this one alone */
+  /** The program's own prompts, for everyone who may connect. @default only those of the servers behind this one */
   readonly prompts?: readonly McpPrompt[];
   /** The name under which the server presents itself. @default 'tooldex' */
   readonly name?: string;
   /** The version that the server reports. @default '1.0.0' */
   readonly version?: string;
-  /** The text that clients may give to their models about this server. @default none */
+  /** A text about this server that clients may give to their models. @default none */
   readonly instructions?: string;
-  /** The tools that are served; others are neither listed nor callable. @default all */
+  /** The tools that are served. Others are neither listed nor callable. @default all */
   readonly filter?: ToolFilter;
-  /** The names of tools on the wire: such as model APIs take (letters, digits, `_` and `-`, 64 at most; `files.read` is `files__read`), or the tools' own. @default 'safe' */
+  /** The names of tools on the wire: `safe` for model APIs (at most 64 letters, digits, `_` and `-`; `files.read` is `files__read`), or `original`. @default 'safe' */
   readonly names?: 'safe' | 'original';
-  /** True when tools are found by search instead of being listed; `auto` does so when there are more than `maxTools`. @default 'auto' */
+  /** True if tools are found by search instead of being listed; `auto` means if there are more than `maxTools`. @default 'auto' */
   readonly search?: 'auto' | boolean;
-  /** Tools that are listed at most before search takes over, and found tools that are remembered of a connection. @default 128 */
+  /** The maximum number of tools that are listed before search takes over. @default 128 */
   readonly maxTools?: number;
-  /** Tools of one page of the list. @default 100 */
-  readonly pageSize?: number;
-  /** The token that web clients must send as `Authorization: Bearer <token>`; 16 or more visible characters. @default none is asked for */
+  /** The token that web clients must send as `Authorization: Bearer <token>`, at least 16 visible characters. @default no token is needed */
   readonly token?: string;
-  /** Checks the tokens of web clients, in place of `token`: gives the principal and scopes of the call, or `undefined` to refuse it. @default none is asked for */
+  /** Checks the tokens of web clients, instead of `token`. Returns the principal and scopes of a call, or `undefined` to refuse it. @default no token is needed */
   readonly verify?: VerifyToken;
-  /** Tells web clients where to get a token (RFC 9728), beside `verify`. @default its address alone */
+  /** Says where web clients get a token (RFC 9728); used with `verify`. @default the server's address alone */
   readonly resource?: ProtectedResource;
-  /** The host names under which `fetch` answers, without ports. @default those of this machine for itself */
+  /** The host names under which `fetch` answers, without ports. @default this machine's own names */
   readonly allowedHosts?: readonly string[];
-  /** The pages whose scripts may ask, and read the answers: by host name, or by origin. @default those of `allowedHosts`, which cannot read */
+  /** The pages whose scripts may ask and read the answers, by host name or origin. @default pages of `allowedHosts` may ask, but not read */
   readonly allowedOrigins?: readonly string[];
-  /** Sessions of 2025 clients over HTTP at the same time; the longest unused makes room. @default 256 */
+  /** The maximum number of sessions of 2025 clients over HTTP. The longest unused session makes room for a new one. @default 256 */
   readonly maxSessions?: number;
-  /** The milliseconds without a request or an open stream after which a session may be forgotten. @default 1,800,000 (half an hour) */
+  /** The milliseconds without a request or open stream after which a session may be forgotten. @default 1,800,000 (half an hour) */
   readonly sessionIdleMs?: number;
-  /** Hears of errors that no client is told of. @default they are dropped */
+  /** A function that gets the errors that no client gets. @default they are dropped */
   readonly onError?: (error: unknown) => void;
   /** The clock. @default the system's */
   readonly clock?: Clock;
@@ -138,7 +136,6 @@ const schema = z
     names: z.enum(['safe', 'original']).default('safe'),
     search: z.union([z.literal('auto'), z.boolean()], "'auto', true or false").default('auto'),
     maxTools: wholeBetween(1).default(128),
-    pageSize: wholeBetween(1, 1_000).default(100),
     token: tokenField.optional(),
     ...verifyFields,
     allowedHosts: allowedHosts.optional(),
@@ -175,16 +172,16 @@ export function checkServerOptions(
   )
     throw new ToolError(
       'INVALID_ARGUMENT',
-      'Expected a ToolMetadataRegistry to serve, got something else. Give createMcpServer the registry first.',
+      'Expected a ToolMetadataRegistry as the first argument of createMcpServer, got something else.',
     );
   const checked = checkOptions(schema, options, 'options of the MCP server');
-  // The filter and the list look at the tools of one, the calls would run those of the other.
+  // Otherwise lists would show the tools of one registry, and calls run those of the other.
   const { registry: runs } = (checked.executor ?? {}) as Partial<ToolExecutor>;
   if (runs !== undefined && runs !== registry)
     throw new ToolError(
       'INVALID_ARGUMENT',
-      'Expected an executor over the registry that is served, got one over another. Give both the same, and a filter for what is not to be served.',
+      'The executor runs the tools of another registry than the one that is served. Give both the same registry, and use filter to serve fewer tools.',
     );
-  compileFilter(checked.filter); // A wrong one is refused now, and not when a client asks.
+  compileFilter(checked.filter); // Refuses a wrong filter now, not when a client asks.
   return checked;
 }

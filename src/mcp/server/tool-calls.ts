@@ -19,6 +19,7 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OnElicit } from '../connection/elicitation.js';
+import { relayProgress } from './relay-progress.js';
 import type { RelayedCalls } from './relayed-calls.js';
 import type { RequestContext } from './server-options.js';
 import {
@@ -35,11 +36,11 @@ import {
 export type ServerSdk = typeof McpServerSdk &
   Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
-/** The question of the round before; signed, because it travels through the client. */
+/** The question of the round before. It is signed, because it travels through the client. */
 export type AskedBefore =
-  /** The call without its arguments, which the request carries again: with others its signature does not hold. */
+  // The call without its arguments, which the request carries again. With other arguments the signature is wrong.
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  /** Questions of a server behind this one, by their keys. The call runs still. */
+  // Questions of a server behind this one, by their keys. The call is still running.
   | (SameCall & {
       readonly kind: 'relayed';
       readonly callId: string;
@@ -49,17 +50,13 @@ export type AskedBefore =
       readonly kind: 'question';
       readonly question: Question;
       readonly expiresAt?: number;
-      /** The number of times it was asked. */ readonly times: number;
     });
 
-/** The call that asked, as the request with the answer must make it again. */
+/** The call that asked. The request with the answer must repeat it. */
 interface SameCall {
   readonly toolName: string;
   readonly inputDigest: string;
 }
-
-/** The number of times that a question is asked while it does not take the answers. */
-const MOST_TIMES = 5;
 
 interface ToolCallsOptions {
   readonly sdk: ServerSdk;
@@ -70,26 +67,28 @@ interface ToolCallsOptions {
   readonly now: () => number;
 }
 
-/** A call as a client makes it. */
-export interface RequestedCall {
+/** A call of a client. */
+interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
   /** Returns true for questions that the client can show to the user. */
   readonly canAsk: (mode: 'form' | 'url') => boolean;
-  /** Makes the answer of an outcome that asks nothing. @default as `outcomeResult` */
+  /** Returns the answer for an outcome that asks nothing. @default as `outcomeResult` */
   readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
 
-/** The key of the one thing that is asked in a round. */
+/** The caller of a request, and how they can be asked. */
+export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
+
+/** The key of the only question of a round. */
 const ASKED = 'tooldex';
 
 /**
- * Runs the calls of clients, and asks the user behind the client where policy or tool want to.
+ * Runs the calls of clients, and asks the user behind the client if the policy or the tool wants to.
  *
- * A question ends the request: it is answered with what is to be asked, and the client makes it again with the answer
- * (protocol 2026-07-28). For clients of 2025 the SDK asks in between and comes back in the same way, so that both take
- * the same path.
+ * A question ends the request. The client repeats the request with the answer (protocol 2026-07-28). For clients of 2025
+ * the SDK asks and repeats, so both take the same path.
  */
 export class ToolCalls {
   readonly #options: ToolCallsOptions;
@@ -167,17 +166,9 @@ export class ToolCalls {
     if (asked.expiresAt !== undefined && now() >= asked.expiresAt)
       return errorResult(unansweredText(entry.name));
     const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
-    // The tool has asked once and is not run again: the question stays.
-    if (!answer.ok && asked.times < MOST_TIMES)
-      return this.#ask(
-        questionForm(entry.name, asked.question, answer.message),
-        { ...asked, times: asked.times + 1 },
-        request,
-      );
+    // The tool has asked and is not run again, so the question is.
     if (!answer.ok)
-      return errorResult(
-        `${entry.name} asked the user, and does not take the answer. Call again to ask again.`,
-      );
+      return this.#ask(questionForm(entry.name, asked.question, answer.message), asked, request);
     return answerToQuestion(entry, plainValue(answer.value));
   }
 
@@ -203,7 +194,7 @@ export class ToolCalls {
     );
   }
 
-  /** Answers a request with the outcome of its call, or with the questions of a server behind this one. */
+  /** Answers a request with the outcome of its call, or with questions of a server behind this one. */
   async #follow(
     call: RequestedCall,
     request: ServerContext,
@@ -279,7 +270,6 @@ export class ToolCalls {
           ...sameCall(call),
           question: asked,
           ...(expiresAt !== undefined && { expiresAt }),
-          times: 1,
         },
         request,
       );
@@ -313,14 +303,14 @@ const sameCall = ({ entry, input }: RequestedCall): SameCall => ({
   inputDigest: digestOf(input),
 });
 
-/** Returns a client's answer as the server behind gets it; without one the question is cancelled. */
+/** Returns a client's answer for the server that asked. Without an answer the question is cancelled. */
 function answerOf(answer: InputResponseView): Awaited<ReturnType<OnElicit>> {
   if (answer.kind !== 'elicit') return { action: 'cancel' };
   const { action, content } = answer;
   return { action, ...(content && { content: content as Record<string, string> }) };
 }
 
-/** Returns true for a client that can show a form to the user, or an address; an empty capability is how clients said that they show forms before there were other kinds. */
+/** Returns true for a client that can show the user a form, or an address. Older clients declare forms with an empty capability. */
 export function canShow(capabilities: unknown, mode: 'form' | 'url'): boolean {
   if (!isPlainObject(capabilities)) return false;
   const { elicitation } = capabilities;
@@ -328,65 +318,4 @@ export function canShow(capabilities: unknown, mode: 'form' | 'url'): boolean {
     isPlainObject(elicitation) &&
     (isPlainObject(elicitation[mode]) || (mode === 'form' && Object.keys(elicitation).length === 0))
   );
-}
-
-/** Progress as the protocol sends it. */
-interface McpProgress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
-const LONGEST_MESSAGE = 1_000;
-/** The step by which progress rises when a tool has something to say, but no higher number. */
-const LEAST_STEP = 0.001;
-
-/**
- * Passes on what a tool tells of its progress to the client that asked for it.
- *
- * A number is the progress; of an object `progress`, `total` and `message` are taken; a text is the message of one step
- * more, as is anything else without a number. The protocol wants progress to rise: what does not, and says nothing
- * either, is left out.
- *
- * @returns what ends it, and resolves when all is sent.
- */
-function relayProgress(
-  executor: ToolExecutor,
-  callId: string,
-  send: (progress: McpProgress) => Promise<void>,
-): () => Promise<void> {
-  let last = -Infinity;
-  let sent = Promise.resolve();
-  const stop = executor.on((event) => {
-    if (event.type !== 'call-progress' || event.callId !== callId) return;
-    const { progress = Math.max(last, 0) + 1, total, message } = partsOf(event.progress);
-    const text = typeof message === 'string' ? message.slice(0, LONGEST_MESSAGE) : '';
-    const rises = isNumber(progress) && progress > last && progress >= 0;
-    if (!rises && text === '') return;
-    last = rises ? progress : Math.max(last, 0) + LEAST_STEP;
-    const told: McpProgress = {
-      progress: last,
-      ...(isNumber(total) && { total }),
-      ...(text !== '' && { message: text }),
-    };
-    sent = sent.then(() => send(told)).catch(() => undefined); // The client has gone.
-  });
-  return () => {
-    stop();
-    return sent;
-  };
-}
-
-function partsOf(told: unknown): {
-  readonly progress?: unknown;
-  readonly total?: unknown;
-  readonly message?: unknown;
-} {
-  if (typeof told === 'number') return { progress: told };
-  if (typeof told === 'string') return { message: told };
-  return isPlainObject(told) ? told : {};
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
 }

@@ -1,7 +1,7 @@
 import type { Issue } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
-/** The other names of settings: those of the documents' files, and those that clients write. */
+/** Other names of settings: those of ATLAS's files, and those that MCP clients write. */
 const ALIASES: Readonly<Record<string, string>> = {
   access: 'accessMode',
   alwaysAllow: 'autoApprove',
@@ -11,11 +11,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   consent: 'requiresConsent',
   danger: 'dangerLevel',
   disabledTools: 'denyTools',
-  enabledTools: 'allowTools',
   environment: 'env',
   excludeTools: 'denyTools',
-  healthCheckInterval: 'healthCheckSeconds',
-  healthCheckIntervalMs: 'healthCheckMs',
   httpUrl: 'url',
   includeTools: 'allowTools',
   mcpServers: 'servers',
@@ -24,27 +21,29 @@ const ALIASES: Readonly<Record<string, string>> = {
   scheme: 'type',
   scope: 'scopes',
   serverUrl: 'url',
-  startupTimeout: 'startupTimeoutSeconds',
-  timeout: 'timeoutSeconds',
   transportType: 'transport',
+  trust: 'autoApprove',
   uri: 'url',
   workingDirectory: 'cwd',
 };
 
-/** The places of settings within each other; `*` is each member of an object whose names are the user's. */
+/** The objects of a settings file that have settings of their own; `*` stands for every name that the user chose. */
 interface Places {
   readonly [field: string]: Places;
 }
 const FILE: Places = { servers: { '*': { auth: {}, oauth: {}, tools: { '*': {} } } } };
 
-const spellingOf = (name: string) => {
+function spellingOf(name: string): string {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return Object.hasOwn(ALIASES, camel) ? ALIASES[camel]! : camel;
-};
+  const unit = camel.replace(/Seconds$/, '');
+  return Object.hasOwn(ALIASES, unit) ? ALIASES[unit]! : unit;
+}
 
 /**
- * Returns a settings file under one spelling: snake_case and camelCase mean the same, and so do the names of other programs.
- * `null` counts as not set. Two spellings of one setting are issues; all else that is wrong stays as it is.
+ * Returns a settings file with one spelling for each setting: snake_case, camelCase and the names of other programs mean
+ * the same.
+ *
+ * `null` counts as not set. Two spellings of one setting are an issue. Wrong values stay as they are.
  */
 export function spelled(file: unknown): {
   readonly file: unknown;
@@ -54,19 +53,18 @@ export function spelled(file: unknown): {
   const spell = (given: unknown, places: Places, path: Issue['path']): unknown => {
     if (!isPlainObject(given)) return given;
     const { '*': each } = places;
-    const meanings = new Map<string, string>();
+    const firstNames = new Map<string, string>();
     const values: [string, unknown][] = [];
     for (const [name, value] of Object.entries(given)) {
       if (each === undefined && (value === undefined || value === null)) continue;
       const spelling = each === undefined ? spellingOf(name) : name;
-      const meaning = each === undefined ? spelling.replace(/(?:Seconds|Ms)$/, '') : name;
-      const before = meanings.get(meaning);
+      const before = firstNames.get(spelling);
       if (before !== undefined)
         issues.push({
           path: [...path, name],
-          message: `Expected one of ${before} and ${name}, which mean the same. Leave one out.`,
+          message: `${before} and ${name} mean the same setting. Remove one of them.`,
         });
-      meanings.set(meaning, name);
+      firstNames.set(spelling, name);
       const inner = each ?? (Object.hasOwn(places, spelling) ? places[spelling] : undefined);
       values.push([spelling, inner === undefined ? value : spell(value, inner, [...path, name])]);
     }
@@ -75,7 +73,7 @@ export function spelled(file: unknown): {
   return { file: spell(file, FILE, []), issues };
 }
 
-/** Returns a place in a file with the names that stand in it. */
+/** Returns a place in a file with the names that the file itself uses. */
 export function asWritten(path: Issue['path'], file: unknown): Issue['path'] {
   let at = file;
   return path.map((step) => {

@@ -2,7 +2,7 @@ import { SideEffect } from '../../core/enums.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 
-/** The operator's word on all tools of a server, which goes before what the server says; `version` is that of tools that have none. What is left out stays as the server says. */
+/** The operator's statements about all tools of a server, which override those of the server. `version` is for tools that have none. */
 export type McpToolOverrides = Pick<
   ToolOptions,
   | 'accessMode'
@@ -16,21 +16,21 @@ export type McpToolOverrides = Pick<
   | 'category'
 > & { readonly sideEffects?: readonly SideEffect[] };
 
-/** The operator's word on the tools of a server whose names match a pattern. */
+/** The operator's statements about the tools whose names match a pattern. */
 export interface McpToolSetting {
-  /** The name at the server; `*` stands for any characters. */
+  /** The pattern of names at the server; `*` stands for any characters. */
   readonly pattern: string;
-  /** True for tools that are never used, false for those that are though an earlier pattern says otherwise. */
+  /** True for tools that are never used; false for tools that are used although an earlier pattern says true. */
   readonly disabled?: boolean;
   readonly timeoutMs?: number;
-  /** The only personas that may call the tools, in place of the server's. */
+  /** The only personas that may call the tools, instead of the server's list. */
   readonly personaAllowlist?: readonly string[];
   readonly overrides: McpToolOverrides;
-  /** The metadata of the tools beside the operator's axes. */
+  /** Other metadata of the tools. */
   readonly extras: Pick<ToolOptions, 'keywords' | 'stages' | 'taskTypes' | 'priority' | 'costTier'>;
 }
 
-/** The settings of a server that are about its tools. */
+/** The settings of a server about its tools. */
 interface ToolWords {
   readonly overrides: McpToolOverrides;
   readonly timeoutMs: number;
@@ -38,7 +38,7 @@ interface ToolWords {
   readonly tools: readonly McpToolSetting[];
 }
 
-/** Returns what is said of a tool of a server: what is said of all, and then by each pattern that it matches, the later before the earlier. */
+/** Returns the settings of one tool: those of the server, overridden by each pattern that matches, in order. */
 export function settingsOf(
   server: ToolWords,
   toolName: string,
@@ -61,8 +61,8 @@ export function settingsOf(
 }
 
 /**
- * Returns a server whose file is trusted to approve tools: those count as reading, unless the operator says what they touch, or
- * the server that they change something.
+ * Returns a server whose file is trusted to approve tools. These count as reading, unless the operator says what they touch
+ * or the server says that they change something.
  */
 export function withApprovals<S extends ToolWords & { readonly autoApprove: readonly string[] }>(
   server: S,
@@ -83,7 +83,7 @@ export function withApprovals<S extends ToolWords & { readonly autoApprove: read
   };
 }
 
-/** Returns the settings of a server for a tool that reads, unless the operator says what its tools touch. Hints of trusted servers say more. */
+/** Returns the settings of a server for a tool that only reads. The operator's statements and the hints of trusted servers override that. */
 export function withReading<S extends ToolWords & { readonly trusted: boolean }>(server: S): S {
   const { accessMode, sideEffects } = server.overrides;
   return server.trusted || accessMode !== undefined || sideEffects !== undefined
@@ -94,7 +94,7 @@ export function withReading<S extends ToolWords & { readonly trusted: boolean }>
       };
 }
 
-/** Returns true for a tool that the last word on it switches off. */
+/** Returns true for a tool that the last matching setting switches off. */
 export function isDisabled(tools: readonly McpToolSetting[], toolName: string): boolean {
   return (
     matching(tools, toolName).findLast(({ disabled }) => disabled !== undefined)?.disabled === true
@@ -106,7 +106,7 @@ function matching(tools: readonly McpToolSetting[], toolName: string): readonly 
   return tools.filter(({ pattern }) => matchesPattern(pattern, toolName.trim()));
 }
 
-/** Puts later words over earlier ones; those on what a tool touches replace each other, as two would contradict themselves. */
+/** Overrides earlier statements by later ones. Statements about what a tool touches replace each other, because two could contradict each other. */
 export function withOverrides(
   earlier: McpToolOverrides,
   later: McpToolOverrides,
@@ -121,14 +121,14 @@ type Without<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** Returns an object without the members that are missing. */
+/** Returns an object without its undefined members. */
 export function without<T extends object>(object: T): Without<T> {
   return Object.fromEntries(
     Object.entries(object).filter(([, value]) => value !== undefined),
   ) as Without<T>;
 }
 
-/** Returns some members of an object, those that are there. */
+/** Returns the named members of an object that are defined. */
 export function picked<T extends object, K extends keyof T>(
   object: T,
   keys: readonly K[],

@@ -1,17 +1,17 @@
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { describeValue } from '../../core/plain-data.js';
+import { without } from './tool-settings.js';
 
-/** The way in which a server is reached. `${NAME}` in a value stands for a variable of the environment, see `expandVariables`. */
+/** The way to reach a server. `${NAME}` in a value stands for a variable of the environment; see `expandVariables`. */
 export type McpTransportSettings =
   | {
       readonly kind: 'stdio';
       readonly command: string;
       readonly args: readonly string[];
-      /** The variables that the server's process gets beside a short list of harmless ones. */
+      /** The variables that the server's process gets, in addition to a short list of harmless ones. */
       readonly env: Readonly<Record<string, string>>;
       readonly cwd?: string;
-      /** A file of lines `NAME=value`, whose variables the process gets too. */
+      /** A file of lines `NAME=value`. The process gets these variables, too. */
       readonly envFile?: string;
     }
   | {
@@ -22,13 +22,13 @@ export type McpTransportSettings =
       readonly oauth?: McpOAuthSettings;
     };
 
-/** The way in which a program logs in at the authorization server of an MCP server. All is optional: servers say where to log in. */
+/** The way in which a program logs in at the authorization server of an MCP server. Everything is optional: servers say where to log in. */
 export interface McpOAuthSettings {
-  /** The way to a token: a user approves in a browser, or the program has a secret of its own. @default authorization_code */
+  /** The source of the token: a user approves in a browser, or the program has its own secret. @default authorization_code */
   readonly grant: 'authorization_code' | 'client_credentials';
-  /** The name of this program at the authorization server. @default it registers itself */
+  /** The name of this program at the authorization server. @default the program registers itself */
   readonly clientId?: string;
-  /** The variable of the environment that holds the program's secret. @default the program has none */
+  /** The environment variable that holds the program's secret. @default the program has none */
   readonly clientSecretEnv?: string;
   /** The address of a document that describes this program, for authorization servers that read it. @default none */
   readonly clientMetadataUrl?: string;
@@ -36,24 +36,62 @@ export interface McpOAuthSettings {
   readonly issuer?: string;
   /** The scopes to ask for. @default those that the server names */
   readonly scopes: readonly string[];
-  /** The port at which the browser comes back. @default any that is free */
+  /** The port to which the browser comes back. @default any free port */
   readonly callbackPort?: number;
 }
 
 type Kind = McpTransportSettings['kind'];
+type Texts = Readonly<Record<string, string>>;
 
-const PROTOCOLS: Readonly<Record<Exclude<Kind, 'stdio'>, readonly string[]>> = {
-  http: ['http:', 'https:'],
-  sse: ['http:', 'https:'],
-  websocket: ['ws:', 'wss:'],
-};
+/** The parts of a server's settings that say how to reach it. */
+interface GivenTransport {
+  readonly kind: Kind | undefined;
+  readonly command: string | undefined;
+  readonly args: readonly string[] | undefined;
+  readonly env: Texts | undefined;
+  readonly cwd: string | undefined;
+  readonly envFile: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: Texts | undefined;
+  readonly oauth: Unset<McpOAuthSettings> | undefined;
+}
+type Unset<T> = { readonly [K in keyof T]: T[K] | undefined } & Pick<T, 'grant' & keyof T>;
+
+/** Returns how to reach a server. Calls `refuse` with the wrong field and what it should be. */
+export function transportOf(
+  {
+    kind: given,
+    command,
+    args = [],
+    env = {},
+    cwd,
+    envFile,
+    url,
+    headers = {},
+    oauth,
+  }: GivenTransport,
+  refuse: (path: string[], expected: string) => void,
+): McpTransportSettings {
+  const kind = given ?? (url === undefined ? 'stdio' : /^wss?:/i.test(url) ? 'websocket' : 'http');
+  if (command !== undefined && url !== undefined)
+    refuse(['url'], 'a command or a url, but not both');
+  if (kind === 'stdio') {
+    if (command === undefined)
+      refuse([], given === undefined ? 'a command or a url' : 'a command for transport stdio');
+    return { kind, command: command ?? '', args, env, ...without({ cwd, envFile }) };
+  }
+  if (url === undefined) refuse([], `a url for transport ${kind}`);
+  // An address with variables is checked once they are filled in.
+  else if (!url.includes('${') && !isAddressFor(kind, url)) refuse(['url'], addressOf(kind));
+  const login = oauth && (without(oauth) as McpOAuthSettings);
+  return { kind, url: url ?? '', headers, ...(login && { oauth: login }) };
+}
 
 /** The environment in which variables are looked up. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const REFERENCE = /\$\{([^{}]{0,200})\}/g;
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
-/** An input of VS Code, for which that asks the user: here it is the variable `INPUT_<ID>`. */
+/** An input of VS Code, which asks the user for it. Here it is the variable `INPUT_<ID>`. */
 const INPUT = /^input:([A-Za-z0-9_.-]{1,100})$/;
 
 /** Returns the name of the variable that stands for an input of VS Code. */
@@ -62,15 +100,18 @@ export function inputVariable(id: string): string {
 }
 
 /**
- * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` for one that may be missing, and
- * `${input:some-id}` from `INPUT_SOME_ID`.
+ * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` with a default, and `${input:some-id}`
+ * from `INPUT_SOME_ID`. References in the value of a variable are not followed.
  *
- * The value of a variable is taken as it is; references in it are not followed.
- *
+ * @param onValue is called with each value that is filled in.
  * @throws ToolError `INVALID_ARGUMENT` for a variable that is not set, and for `${…}` of any other form.
  */
-export function expandVariables(text: string, env: Environment): string {
-  return text.replace(REFERENCE, (_, reference: string) => {
+export function expandVariables(
+  text: string,
+  env: Environment,
+  onValue?: (value: string) => void,
+): string {
+  return text.replace(/\$\{([^{}]{0,200})\}/g, (_, reference: string) => {
     const input = INPUT.exec(reference)?.[1];
     const [, name, fallback] =
       input === undefined ? (VARIABLE.exec(reference) ?? []) : [input, inputVariable(input)];
@@ -82,120 +123,76 @@ export function expandVariables(text: string, env: Environment): string {
           'another form of ${…}',
         ),
       );
-    const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (value !== undefined && value !== '') return value;
-    if (fallback !== undefined) return fallback;
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `the variable ${name} in the environment, as the settings of an MCP server ask for it`,
-        'none',
-        'Set it.',
-      ),
-      { details: { variable: name } },
-    );
+    const value = (Object.hasOwn(env, name) && env[name]) || fallback;
+    if (value === undefined)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        `The settings of an MCP server use the variable ${name}, which is not set. Set it.`,
+        { details: { variable: name } },
+      );
+    onValue?.(value);
+    return value;
   });
 }
 
 /**
- * Fills in all variables of the settings by which a server is reached. The result is made for each connection and never kept: it
- * holds secrets.
+ * Fills in all variables of the settings by which a server is reached. The result holds secrets, so it is made for each
+ * connection and never stored.
  *
- * @throws ToolError `INVALID_ARGUMENT` as `expandVariables`, and for an address that is wrong once its variables are known.
+ * @returns also the secrets: all values that were filled in, those of `env`, and those of headers with their words.
+ * @throws ToolError `INVALID_ARGUMENT` as `expandVariables`, and if an address or a header is wrong with its variables filled in.
  */
 export function expandTransport(
   transport: McpTransportSettings,
   env: Environment,
-): McpTransportSettings {
-  const expand = (text: string) => expandVariables(text, env);
-  const expandAll = (texts: Readonly<Record<string, string>>) =>
-    Object.freeze(
-      Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, expand(text)])),
+): { readonly settings: McpTransportSettings; readonly secrets: readonly string[] } {
+  const secrets: string[] = [];
+  const expand = (text: string) => expandVariables(text, env, (value) => secrets.push(value));
+  const expandAll = (texts: Texts) =>
+    Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => {
+        const value = expand(text);
+        secrets.push(value, ...value.split(/\s+/));
+        return [name, value];
+      }),
     );
   if (transport.kind === 'stdio') {
     const { kind, command, args, cwd, envFile } = transport;
-    return Object.freeze({
+    const settings = {
       kind,
       command: expand(command),
-      args: Object.freeze(args.map(expand)),
+      args: args.map(expand),
       env: expandAll(transport.env),
-      ...(cwd === undefined ? {} : { cwd: expand(cwd) }),
-      ...(envFile === undefined ? {} : { envFile: expand(envFile) }),
-    });
+      ...without({ cwd: cwd && expand(cwd), envFile: envFile && expand(envFile) }),
+    };
+    return { settings, secrets };
   }
   const url = expand(transport.url);
-  const fault = addressFault(url, transport.kind);
-  if (fault !== undefined)
+  if (!isAddressFor(transport.kind, url))
     throw new ToolError(
       'INVALID_ARGUMENT',
       expectedGot(
-        `${fault[0]}, once the variables are filled in`,
-        fault[1],
+        `${addressOf(transport.kind)}, once the variables are filled in`,
+        'another one',
         'Correct the url or its variables.',
       ),
     );
   const headers = expandAll(transport.headers);
-  const broken = Object.entries(headers).find(([, value]) => /[\r\n\0]/.test(value));
+  const broken = Object.keys(headers).find((name) => /[\r\n\0]/.test(headers[name]!));
   if (broken !== undefined)
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(
-        `the header ${describeValue(broken[0])} on one line`,
-        'line breaks in a variable',
-        'Correct the variable.',
-      ),
+      `The header ${JSON.stringify(broken)} has a line break in a variable. Correct the variable.`,
     );
-  return Object.freeze({ ...transport, url, headers });
+  return { settings: { ...transport, url, headers }, secrets };
 }
 
-/** An option of a program whose value is a secret, with the value or before it. */
-const SECRET_OPTION = /^--?[\w-]*(?:key|token|secret|passw|auth|credential)[\w-]*(?:=(.*))?$/is;
+const addressOf = (kind: Kind) =>
+  `an address that begins with ${kind === 'websocket' ? 'ws:// or wss://' : 'http:// or https://'} and has no user name or password (send them as a header)`;
 
-/** Characters of a text that is taken for a secret: shorter ones stand in too many words. */
-const LEAST_SECRET = 8;
-
-/**
- * Makes a function that replaces what may be secret in settings: variables that were filled in, the values of a program's own
- * variables and of options such as `--api-key`, and those of headers.
- *
- * @param given the settings as they are written.
- * @param expanded the same with all their variables, and those of their file.
- */
-export function hidingSecrets(
-  given: McpTransportSettings,
-  expanded: McpTransportSettings,
-  env: Environment,
-): (text: string) => string {
-  const filledIn = (texts: readonly string[]) =>
-    texts
-      .flatMap((text) => text.match(REFERENCE) ?? [])
-      .map((reference) => expandVariables(reference, env));
-  const secrets =
-    expanded.kind === 'stdio'
-      ? [...Object.values(expanded.env), ...expanded.args.flatMap(valuesOfOptions)]
-      : Object.values(expanded.headers).flatMap((value) => [value, ...value.split(/\s+/)]);
-  const all = [...secrets, ...filledIn(given.kind === 'stdio' ? given.args : [given.url])]
-    .filter(({ length }) => length >= LEAST_SECRET)
-    .sort((a, b) => b.length - a.length);
-  return (text) => all.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
-}
-
-function valuesOfOptions(arg: string, at: number, args: readonly string[]): readonly string[] {
-  const option = SECRET_OPTION.exec(arg);
-  return option === null ? [] : [option[1] ?? args[at + 1] ?? ''];
-}
-
-/** Returns what was expected of an address, what came, and what to do; the address itself, which may hold a secret, is not repeated. */
-export function addressFault(
-  url: string,
-  kind: Exclude<Kind, 'stdio'>,
-): readonly [expected: string, got: string, advice?: string] | undefined {
-  const allowed = PROTOCOLS[kind];
-  const address = `an address that begins with ${allowed.join('// or ')}//`;
-  if (!URL.canParse(url)) return [address, 'another text'];
+function isAddressFor(kind: Kind, url: string): boolean {
+  if (!URL.canParse(url)) return false;
   const { protocol, username, password } = new URL(url);
-  if (!allowed.includes(protocol)) return [address, `${protocol}//`];
-  return username === '' && password === ''
-    ? undefined
-    : ['an address without user name and password', 'one with them', 'Send them as a header.'];
+  const allowed = kind === 'websocket' ? /^wss?:$/ : /^https?:$/;
+  return allowed.test(protocol) && username === '' && password === '';
 }

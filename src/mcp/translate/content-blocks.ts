@@ -14,7 +14,7 @@ import {
 
 type Block = Readonly<Record<string, unknown>>;
 
-/** Returns a server's content block as a part of a result. One that cannot be read becomes a text that says so: the blocks around it still count. */
+/** Returns a server's content block as a part of a result. A block that cannot be read becomes a text that says so; the others still count. */
 export function partOfBlock(block: Block): ContentPart {
   try {
     return readBlock(block, audienceIn(block['annotations']));
@@ -82,7 +82,7 @@ function audienceIn(annotations: unknown): { readonly audience?: readonly Audien
   return audience.length === 0 ? {} : { audience };
 }
 
-/** Returns a part of a result as a content block. What has only an address becomes a link, since the protocol has no images by address. */
+/** Returns a part of a result as a content block. A part with only an address becomes a link, since the protocol has no images by address. */
 export function blockOfPart(part: ContentPart): ContentBlock {
   const annotations =
     part.audience === undefined ? {} : { annotations: { audience: [...part.audience] } };

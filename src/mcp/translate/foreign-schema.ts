@@ -11,16 +11,16 @@ import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
-/** A sound schema with what was changed in it, or the reason why it is none. */
+/** A sound schema with its corrections, or the reason why it is refused. */
 type ForeignSchema =
   | { readonly schema: JsonSchema; readonly changes: readonly string[] }
   | { readonly refused: string };
 
 /**
- * Returns the input schema of a server's tool.
+ * Returns the input schema of a server's tool. A missing schema allows any object.
  *
- * Small mistakes that real servers make are put right as the original system did: the type is always object,
- * `properties` that are no object are dropped, `required` is a list of the names in it. Nothing given means any object.
+ * Small mistakes of real servers are corrected: the type is always object, `properties` that are no object are dropped,
+ * and `required` becomes a list of names.
  */
 export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
   if (given === undefined || given === null)
@@ -61,7 +61,7 @@ function namesIn(required: unknown): readonly string[] {
   ];
 }
 
-/** Returns a schema that can be enforced and in which nothing is hidden. Its patterns are left to the server, or to an engine. */
+/** Returns a schema that can be enforced and hides nothing. The server or an engine checks its patterns. */
 export function soundSchema(
   given: Json,
   side: 'input' | 'output',
@@ -96,30 +96,15 @@ export function soundSchema(
 
 /** Keywords whose text only explains. */
 const EXPLAINING: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
-/** Keywords whose value is data, and no schema. */
-const DATA: ReadonlySet<string> = new Set([
-  'const',
-  'enum',
-  'default',
-  'examples',
-  'required',
-  'pattern',
-]);
-/** Keywords whose members have names of the server's choice. */
-const NAMED: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-]);
-/** Characters of one explanation. */
+/** Keywords whose value is data and no schema. */
+const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
+/** The maximum number of characters of one explanation. */
 const LONGEST = 4_096;
 
 /**
- * Returns a schema of a server with hidden characters taken out of its explanations, and those cut at 4,096 characters.
+ * Returns a schema of a server with explanations freed of hidden characters and cut at 4,096 characters.
  *
- * Elsewhere they cannot be taken out without changing what the schema means; `hidden` says that there are some.
+ * Elsewhere hidden characters cannot be taken out without changing the schema's meaning; `hidden` says that there are some.
  */
 function cleanSchema(schema: Json): {
   readonly schema: Json;
@@ -129,29 +114,21 @@ function cleanSchema(schema: Json): {
   let hidden = false;
   let changed = false;
 
-  function walk(value: Json, kind: 'schema' | 'names' | 'data'): Json {
+  function walk(value: Json, isData: boolean): Json {
     if (typeof value === 'string') hidden ||= hasHidden(value);
     if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return value.map((item) => walk(item as Json, kind));
+    if (Array.isArray(value)) return value.map((item) => walk(item as Json, isData));
     return Object.fromEntries(
       Object.entries(value).map(([key, item]): [string, Json] => {
         hidden ||= hasHidden(key);
-        if (kind === 'names') return [key, walk(item, 'schema')];
-        if (kind === 'schema' && EXPLAINING.has(key) && typeof item === 'string') {
-          const { text, changes } = cleanText(item, LONGEST);
-          changed ||= changes.length > 0;
-          return [key, text];
-        }
-        return [
-          key,
-          walk(
-            item,
-            kind === 'data' || DATA.has(key) ? 'data' : NAMED.has(key) ? 'names' : 'schema',
-          ),
-        ];
+        if (isData || !EXPLAINING.has(key) || typeof item !== 'string')
+          return [key, walk(item, isData || DATA.has(key))];
+        const { text, changes } = cleanText(item, LONGEST);
+        changed ||= changes.length > 0;
+        return [key, text];
       }),
     );
   }
 
-  return { schema: walk(schema, 'schema'), hidden, changed };
+  return { schema: walk(schema, false), hidden, changed };
 }

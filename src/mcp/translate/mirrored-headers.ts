@@ -2,14 +2,14 @@ import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { quoted } from './foreign-text.js';
 
-/** The word of a schema that has an argument repeated in the header `Mcp-Param-<name>` (protocol of 2026, HTTP). */
+/** The keyword that repeats an argument in the header `Mcp-Param-<name>` (protocol of 2026, HTTP). */
 const KEY = 'x-mcp-header';
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Returns why a schema's `x-mcp-header` break the rules of the protocol, by which clients must leave the tool out;
- * `undefined` if none does. Each names one header, in a text, integer or boolean that is reached through `properties` alone.
+ * Returns why the `x-mcp-header` keywords of a schema break the rules of the protocol, and `undefined` if they don't. Clients
+ * must leave such a tool out. Each keyword names one header, in a text, integer or boolean reached through `properties` alone.
  */
 export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
   const names = new Set<string>();

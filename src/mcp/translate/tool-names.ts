@@ -7,20 +7,19 @@ import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settin
 import { isDisabled } from '../settings/tool-settings.js';
 import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js';
 
-/** Characters of a name that registries allow. */
+/** The maximum length of a name in registries. */
 const LONGEST = 128;
 const UNFIT = /[^A-Za-z0-9._-]/gu;
-/** A part of a name that decoding would take for an encoded character: its underscore is encoded as well. */
+/** A part of a name that looks like an encoded character, so its underscore is encoded as well. */
 const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
 
 /**
- * Returns the name under which a server's tool is known here: `mcp.<server>.<tool>`, or `mcp.<tool>` of the server without a name.
+ * Returns the name of a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the server without a name.
  *
- * Characters that names may not have are written `_x<hexadecimal code>_`, so that two tools of a server never get one
- * name: `a b` becomes `a_x20_b`. In tools of the server without a name dots are too: its `files.read` must not be
- * taken for `read` of the server `files`. Names are trimmed.
+ * Characters that names can't have become `_x<hexadecimal code>_`, so two tools never get the same name: `a b` becomes
+ * `a_x20_b`. For the server without a name dots are encoded, too: its `files.read` is not `read` of the server `files`.
  *
- * @returns why there is no such name as `refused`: blank, with hidden characters, or longer than 128 with the server's.
+ * @returns the reason as `refused` for a name that is blank, has hidden characters, or is longer than 128 with the server's.
  */
 export function mcpToolName(
   server: string,
@@ -47,16 +46,16 @@ function encoded(character: string): string {
   return `_x${character.codePointAt(0)!.toString(16)}_`;
 }
 
-/** The lists of tools that may be used, and that may not. */
-export type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
+/** The lists of allowed and denied tools. */
+type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
 
 /**
- * Returns true for a tool that may be used by the lists for all servers and for this one.
+ * Returns true for a tool that the lists for all servers and for this server allow.
  *
- * Any list that denies it wins, and so do settings of the tool that switch it off. Every allow list there is must have it, and an empty one has nothing.
- *
- * Lists have the name at the server, or `mcp.<server>.<tool>`, also as it is registered, or patterns with `*` for these. In the allow list for all servers
- * what begins with `mcp.` is always such a full name: a server could call its tool like that of another.
+ * A list that denies the tool wins, and so do settings that switch it off. Every allow list must contain the tool; an empty
+ * list contains nothing. Lists contain the name at the server, `mcp.<server>.<tool>`, the registered name, or patterns with
+ * `*` for these. In the allow list for all servers a name with `mcp.` is always a full name: otherwise a server could call
+ * its tool like the tool of another server.
  *
  * @param toolName the name at the server.
  */
@@ -69,7 +68,7 @@ export function isAllowed(
   if (isDisabled(server.tools, name)) return false;
   const names = spellingsOf(name, server.name);
   const [, plain, ...own] = names;
-  // Without the server's name `mcp.a.b` could be of the server `a`.
+  // For the server without a name, `mcp.a.b` could be the tool `b` of the server `a`.
   const full = server.name === '' && name.includes('.') ? own : [...own, plain];
   const has = (list: readonly string[], spellings: readonly string[]) =>
     list.some((each) => spellings.some((spelling) => matchesPattern(each, spelling)));
@@ -81,7 +80,7 @@ export function isAllowed(
   );
 }
 
-/** Returns the spellings by which lists may name a tool: its name at the server, and with the server's, as it is and as it is registered. */
+/** Returns the spellings of a tool in lists: its name at the server, its full name, and its registered name. */
 export function spellingsOf(name: string, server: string): [string, string, ...string[]] {
   const registered = mcpToolName(server, name);
   return [
@@ -91,19 +90,19 @@ export function spellingsOf(name: string, server: string): [string, string, ...s
   ];
 }
 
-/** A tool as its server calls it. */
+/** A tool by the names of its server and of the tool there. */
 interface NamedTool {
   readonly server: string;
   readonly toolName: string;
 }
 
 /**
- * Finds tools that may be taken for each other: the same name on two servers, and names that look the same.
+ * Finds tools that may be mistaken for each other: equal names on two servers, and names that look the same.
  *
- * A hostile server offers `read_file` beside the one that was meant, or `reаd_file` with a Cyrillic letter. Both stay
- * usable under their own names; an operator should look.
+ * A hostile server may offer a second `read_file`, or `reаd_file` with a Cyrillic letter. Both stay usable under their full
+ * names; an operator should look at them.
  *
- * @param tools of all servers, in a stable order: each finding is about the later one.
+ * @param tools of all servers, in a stable order: each finding is about the later tool.
  */
 export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[] {
   const first = new Map<string, NamedTool>();
@@ -128,7 +127,7 @@ export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[
 
 const steered = new WeakMap<ToolDefinition, ReturnType<typeof steeredNames>>();
 
-/** Finds tools whose texts say when to call a tool of another server, or what to do with it: "before send_email, always …". */
+/** Finds tools whose texts give instructions about a tool of another server: "before send_email, always …". */
 export function findSteering(
   tools: readonly (NamedTool & { readonly definition: ToolDefinition })[],
 ): readonly McpFinding[] {

@@ -17,7 +17,7 @@ import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
 
-/** A tool of a server as one of ours, or the reason why it cannot be one. */
+/** A server's tool as options for a tool here, or the reason why it is refused. */
 export type McpTranslation =
   | {
       /** The name here: `mcp.<server>.<tool>`. */
@@ -26,11 +26,11 @@ export type McpTranslation =
       readonly toolName: string;
       /** The options for `defineTool`. */
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
-      /** The changes that were necessary, as sentences; parts of a schema that they quote are freed of secrets and paths. */
+      /** The corrections, as sentences. Parts of a schema in them are freed of secrets and paths. */
       readonly changes: readonly string[];
       /** The reason why it cannot be called here. */
       readonly unavailable?: string;
-      /** The texts of it that hide something, or steer models, as the server sent them. */
+      /** The texts that hide something or steer models, as the server sent them. */
       readonly texts: readonly PoisonedText[];
     }
   | {
@@ -39,13 +39,13 @@ export type McpTranslation =
       readonly texts?: readonly PoisonedText[];
     };
 
-/** Characters of a description: four times what models are usually given. */
+/** The maximum length of a description: four times the usual. */
 const LONGEST_DESCRIPTION = 4_096;
 const MOST_CAPABILITIES = 64;
 /** The protocol has four. */
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
-/** The fields of a definition that are read. Icons and the like are not: one with its picture inside may be large. */
+/** The fields of a definition that are read. Icons are not: they may contain large pictures. */
 const FIELDS = [
   'name',
   'title',
@@ -69,18 +69,18 @@ const FIELDS = [
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
- * Translates a tool as its server listed it into options of a tool here. It never throws, whatever the server sent.
+ * Translates a tool, as its server listed it, into options of a tool here. It never throws.
  *
- * - The name is `mcp.<server>.<tool>`; calls go to the one provider `mcp` with the server's and the tool's own name.
- * - What is not said is assumed: side effects `network`, consent required, not parallel, no idempotency key, version
- *   1.0.0. The server's settings go before; the tool's annotations may only tighten, unless the server is trusted.
- * - A description is trimmed, cut at 4,096 characters and freed of hidden ones. A tool is refused for a name that cannot
- *   be used, for more than 256 KiB, and for an input schema that cannot be enforced; such an output schema is dropped.
- * - Title, annotations and `_meta` are carried in `metadata`.
+ * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, with the names of the server and of the tool there.
+ * - Defaults: side effects `network`, consent required, not parallel, no idempotency key, version 1.0.0. The server's
+ *   settings override them; the tool's annotations may only tighten, unless the server is trusted.
+ * - A description is trimmed, cut at 4,096 characters and freed of hidden characters. A tool is refused for an unusable
+ *   name, for more than 256 KiB, and for an input schema that cannot be enforced. Such an output schema is dropped.
+ * - `metadata` has the title, annotations and `_meta`.
  * - A tool that runs only as a task of the protocol is unavailable.
  *
- * @param tool anything.
- * @param engine checks the patterns of its schemas.
+ * @param tool any value that a server sent.
+ * @param engine checks the patterns of the schemas.
  */
 export function translateMcpTool(
   tool: unknown,
@@ -105,9 +105,9 @@ export function translateMcpTool(
   );
   const capabilities = capabilitiesOf(raw.capabilities);
 
-  const authHints = authHintsOf(raw);
+  const auth = mergeAuth(raw, server.auth);
   const changes = [
-    ...authHints.changes,
+    ...auth.changes,
     ...description.changes.map((change) => `of its description ${change}`),
     ...input.changes,
     ...(output === undefined
@@ -125,14 +125,14 @@ export function translateMcpTool(
     ...mergeAxes(raw.annotations, server),
     ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
     timeoutMs: server.timeoutMs,
-    auth: mergeAuth(raw, authHints.says, server.auth),
+    auth: auth.auth,
     ...(capabilities.length > 0 ? { capabilities } : {}),
     ...allowlistOf(raw, server),
     ...extras,
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
     metadata: metadataOf(raw),
   };
-  // The schemas are frozen already, and a copy would not be marked as foreign.
+  // The schemas are already frozen, and copies would lose their mark as foreign schemas.
   const schemas = {
     inputSchema: input.schema,
     ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}),
@@ -157,7 +157,7 @@ function needsTask({ execution }: Raw): boolean {
   return isPlainObject(execution) && execution['taskSupport'] === 'required';
 }
 
-/** Reads what models are shown of a tool: nothing of its `_meta` and its version. */
+/** Returns the suspicious texts among the fields that models see, which are all but `_meta` and the version. */
 function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
   const shown = {
     name,
@@ -170,7 +170,7 @@ function textsOf({ name, title, description, annotations, ...rest }: Raw): reado
   return poisonedTexts(shown);
 }
 
-/** Returns the personas that all agree on: the server's, those of its settings, and those of the tool; anything but a list allows none. */
+/** Returns the personas that are in all lists: those of the settings and of the tool. A value that is no list allows none. */
 function allowlistOf(
   { persona_allowlist: own, personaAllowlist: alias }: Raw,
   { persona, personaAllowlist }: McpServerSettings,
@@ -248,7 +248,7 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Returns false for data of more than 16 KiB, and for data so deep that it is no plain data any more where it is carried. */
+/** Returns false for data that is larger than 16 KiB or too deep to be carried in metadata. */
 function isCarried(meta: Json): boolean {
   try {
     boundInput({ options: { metadata: { mcp: { meta } } } }, MAX_META_BYTES);
@@ -265,7 +265,7 @@ function capabilitiesOf(given: Json | undefined): readonly string[] {
   );
 }
 
-/** The assumptions about a foreign tool that nothing is said about; with them goes mixed access of high danger. */
+/** The defaults for foreign tools. They mean mixed access and high danger. */
 const DEFAULTS = Object.freeze({
   sideEffects: SideEffect.NETWORK,
   allowParallel: false,
@@ -276,10 +276,10 @@ const DEFAULTS = Object.freeze({
 });
 
 /**
- * Returns the axes of a server's tool: those of the settings, then the hints, then the defaults of foreign tools.
+ * Returns the axes of a server's tool: from the settings, then the hints, then the defaults for foreign tools.
  *
- * Hints can only tighten where the settings say what the server's tools touch, trusted or not: the operator has the
- * last word on what is harmless, and an honest warning is still heard.
+ * If the settings say what the server's tools touch, hints can only tighten, even those of a trusted server: the operator
+ * decides what is harmless, and an honest warning still counts.
  */
 function mergeAxes(
   annotations: unknown,
@@ -290,7 +290,7 @@ function mergeAxes(
   const { accessMode, ...hints } = axesFromAnnotations(annotations, { trusted: trusted && open });
   const merged = { ...DEFAULTS, ...hints, ...said };
   if (accessMode === undefined || merged.accessMode !== undefined) return merged;
-  // That a tool writes is no news where the settings say how it does.
+  // The settings say how the tool writes, so the hint adds nothing.
   const known =
     accessMode === AccessMode.MIXED && accessOf(merged.sideEffects) !== AccessMode.READONLY;
   return known ? merged : { ...merged, accessMode };
@@ -304,75 +304,61 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
   }).axes.accessMode;
 }
 
-function ownAuth({ auth, authentication }: Raw): Readonly<Record<string, unknown>> {
-  return ([auth, authentication] as readonly unknown[]).find(isPlainObject) ?? {};
-}
-
-/** Texts and numbers by which servers say no. */
+/** Texts and numbers with which servers say no. */
 const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
 
-/** Reads whether a tool says that it needs a login. Any value that is neither true nor false, nor a no as text, counts as a yes. */
-function authHintsOf(tool: Raw): {
-  readonly says: readonly boolean[];
-  readonly changes: readonly string[];
-} {
-  const given = [
-    ['requires_authentication', tool.requires_authentication],
-    ['auth.required', ownAuth(tool)['required']],
-  ] as const;
-  const says: boolean[] = [];
-  const changes: string[] = [];
-  for (const [field, value] of given) {
-    if (value === undefined || value === null) continue;
-    const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
-    const isRequired = typeof word === 'boolean' ? word : !NO.has(word);
-    says.push(isRequired);
-    if (typeof value !== 'boolean')
-      changes.push(
-        expectedGot(
-          `true or false in "${field}"`,
-          describeValue(value),
-          `It counts as ${isRequired}.`,
-        ),
-      );
-  }
-  return { says, changes };
-}
-
 /**
- * Returns what a tool needs to be allowed to call: what its server's settings say, and more if the tool asks for more.
+ * Returns what a caller needs to call a tool: what the server's settings say, and more if the tool asks for more.
  *
- * It is required when either says so, or when there are scopes: the server's always count, the tool's unless one of both
- * says no. A tool never takes back what the settings require. Scopes are those of both; variables only the settings',
- * since a foreign server has no business with names in our environment.
+ * Credentials are required if the settings or the tool say so, or if there are scopes. The settings' scopes always count;
+ * the tool's imply it only if neither says no. A tool never takes back what the settings require, and only the settings
+ * name variables of our environment. A hint that is neither true nor false counts as yes, unless it is a no as text.
  */
 function mergeAuth(
   tool: Raw,
-  says: readonly boolean[],
   server: McpServerAuth | undefined,
-): ToolAuth {
-  const own = ownAuth(tool);
+): { readonly auth: ToolAuth; readonly changes: readonly string[] } {
+  const own: Readonly<Record<string, unknown>> =
+    ([tool.auth, tool.authentication] as readonly unknown[]).find(isPlainObject) ?? {};
+  const hints = [
+    ['requires_authentication', tool.requires_authentication],
+    ['auth.required', own['required']],
+  ]
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([field, value]) => {
+      const word = typeof value === 'string' ? value.trim().toLowerCase() : value;
+      return { field, value, isRequired: typeof word === 'boolean' ? word : !NO.has(word) };
+    });
+  const changes = hints
+    .filter(({ value }) => typeof value !== 'boolean')
+    .map(({ field, value, isRequired }) =>
+      expectedGot(
+        `true or false in "${String(field)}"`,
+        describeValue(value),
+        `It counts as ${isRequired}.`,
+      ),
+    );
+  const given = own['scopes'] ?? own['scope'];
   const serverScopes = server?.scopes ?? [];
-  const scopes = scopesIn(own).slice(0, LIMITS.listLength - serverScopes.length);
+  const scopes = (
+    typeof given === 'string'
+      ? given.split(/\s+/)
+      : Array.isArray(given)
+        ? (given as unknown[])
+        : []
+  )
+    .slice(0, LIMITS.listLength - serverScopes.length)
+    .map(labelOf)
+    .filter((scope) => scope !== undefined);
   const implied =
-    (serverScopes.length > 0 && server?.required === undefined) ||
-    (scopes.length > 0 && server?.required === undefined && says.length === 0);
-  const type =
-    [own['type'], own['scheme']].map(labelOf).find((each) => each !== undefined) ?? server?.type;
-  return authOptions({
-    required: server?.required === true || says.includes(true) || implied,
-    ...(type === undefined ? {} : { type }),
+    server?.required === undefined &&
+    (serverScopes.length > 0 || (scopes.length > 0 && hints.length === 0));
+  const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? server?.type;
+  const auth = authOptions({
+    required: server?.required === true || hints.some(({ isRequired }) => isRequired) || implied,
+    ...(type !== undefined && { type }),
     scopes: [...new Set([...scopes, ...serverScopes])],
     env: { ...server?.env },
   });
-}
-
-function scopesIn(own: Readonly<Record<string, unknown>>): readonly string[] {
-  const given = own['scopes'] ?? own['scope'];
-  const list: readonly unknown[] =
-    typeof given === 'string' ? given.split(/\s+/) : Array.isArray(given) ? given : [];
-  return list
-    .slice(0, LIMITS.listLength)
-    .map(labelOf)
-    .filter((scope) => scope !== undefined);
+  return { auth, changes };
 }

@@ -15,7 +15,8 @@ import {
 } from '../../../src/index.js';
 import { createMcpServer } from '../../../src/mcp.js';
 
-// The program of conformance.test.ts: the tools that the official suite asks for. It prints its address.
+// The tools that the official conformance suite asks for. It prints its address. Bundle and start it by hand, and then
+// run `npx @modelcontextprotocol/conformance server --url <address>` in a folder outside the checkout (needs Node 22).
 
 const reads = {
   accessMode: AccessMode.READONLY,

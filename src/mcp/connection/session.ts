@@ -1,0 +1,119 @@
+import type * as McpClient from '@modelcontextprotocol/client';
+import type { Client, RequestOptions, Transport } from '@modelcontextprotocol/client';
+import { isToolError } from '../../core/errors.js';
+import { LIMITS } from '../../core/limits.js';
+import { onAbort } from '../../core/listeners.js';
+import type { Elicitation } from './elicitation.js';
+import { ConnectionLostError, SessionExpiredError } from './server-answers.js';
+
+/** The SDK's own limit of 60 s would cut off calls whose tools have more time. Deadlines are set here and by executors. */
+export const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
+
+/** Makes requests in a session. */
+export type Work<T> = (
+  session: Session,
+  options: RequestOptions & { readonly signal: AbortSignal },
+) => Promise<T>;
+
+interface SessionParts {
+  readonly client: Client;
+  readonly transport: Transport;
+  /** Asks the user what the server asks; missing if nobody can be asked. */
+  readonly elicitation: Elicitation | undefined;
+  readonly isHttp: boolean;
+  /** A function that is called when the server's tools may have changed unnoticed. */
+  readonly onDoubt: () => void;
+}
+
+/** One life of a connection to a server, from the handshake until the connection is lost or closed. */
+export class Session {
+  readonly client: Client;
+  readonly elicitation: Elicitation | undefined;
+  /** Resolves when the session has ended and everything is closed. */
+  closed: Promise<unknown> | undefined;
+  readonly #parts: SessionParts;
+  readonly #gone = new AbortController();
+  /** True while the server keeps a stream open on which it announces changes. */
+  #isWatched = false;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.client = parts.client;
+    this.elicitation = parts.elicitation;
+  }
+
+  /** True once the session has ended. */
+  get isGone(): boolean {
+    return this.#gone.signal.aborted;
+  }
+
+  /** True if requests are independent of each other: a restarted server answers them as if nothing had happened. */
+  get isStateless(): boolean {
+    return this.#parts.isHttp && this.#parts.transport.sessionId === undefined;
+  }
+
+  /** True if the server announces changes of its tools in this session. */
+  get announces(): boolean {
+    return (
+      this.client.getServerCapabilities()?.tools?.listChanged === true &&
+      (!this.isStateless || this.#isWatched)
+    );
+  }
+
+  /**
+   * Makes requests until the session ends.
+   *
+   * @throws SessionExpiredError if it has ended before; nothing was sent then. ConnectionLostError if it ends meanwhile.
+   */
+  async request<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
+    const { signal: gone } = this.#gone;
+    if (gone.aborted) throw new SessionExpiredError(gone.reason as Error);
+    // The SDK sends a signal's reason to the server, and the caller's reason may say too much.
+    const controller = new AbortController();
+    const stops = [
+      onAbort(signal, () => controller.abort('the caller gave up')),
+      onAbort(gone, () => controller.abort(gone.reason)),
+    ];
+    try {
+      return await work(this, { ...NO_LIMIT, signal: controller.signal });
+    } catch (error) {
+      throw gone.aborted ? gone.reason : error;
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  /** Listens for changes as the protocol of 2026 has it. Changes before and after the stream may go unnoticed. */
+  async watch(): Promise<void> {
+    try {
+      const subscription = await this.client.listen({ toolsListChanged: true }, NO_LIMIT);
+      this.#isWatched = subscription.honoredFilter.toolsListChanged === true;
+      if (this.isStateless) this.#parts.onDoubt();
+      await subscription.closed;
+    } catch {
+      return; // The server does not offer it.
+    }
+    this.#isWatched = false;
+    this.#parts.onDoubt();
+  }
+
+  /** Ends the session. Requests that wait for an answer fail, with the reason if this program gave it. */
+  end(why?: unknown): void {
+    if (this.#gone.signal.aborted) return;
+    this.#gone.abort(isToolError(why) ? why : new ConnectionLostError('the connection was lost'));
+    this.closed = Promise.allSettled([this.#parts.transport.close(), this.client.close()]);
+  }
+}
+
+/** Sends a ping. The protocol of 2026 has none, so the server is asked what it can do. An error that it answers counts. */
+export async function ping(
+  client: Client,
+  options: RequestOptions,
+  { ProtocolError }: typeof McpClient,
+): Promise<void> {
+  try {
+    await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+  }
+}

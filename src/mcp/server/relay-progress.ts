@@ -1,0 +1,59 @@
+import { isPlainObject } from '../../core/plain-data.js';
+import type { ToolExecutor } from '../../execution/tool-executor.js';
+
+/** Progress as the protocol sends it. */
+interface McpProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+const LONGEST_MESSAGE = 1_000;
+/** The step by which progress rises if a tool has a message but no higher number. */
+const LEAST_STEP = 0.001;
+
+/**
+ * Passes the progress of a call on to the client that asked for it.
+ *
+ * A number is the progress, a text is the message of one step more, and an object has `progress`, `total` and `message`.
+ * The protocol wants progress to rise: a report that doesn't rise and has no message is left out.
+ *
+ * @returns a function that ends it and resolves when everything is sent.
+ */
+export function relayProgress(
+  executor: ToolExecutor,
+  callId: string,
+  send: (progress: McpProgress) => Promise<void>,
+): () => Promise<void> {
+  let last = -Infinity;
+  let sent = Promise.resolve();
+  const stop = executor.on((event) => {
+    if (event.type !== 'call-progress' || event.callId !== callId) return;
+    const { progress: told } = event;
+    const parts: Readonly<Record<string, unknown>> =
+      typeof told === 'number'
+        ? { progress: told }
+        : isPlainObject(told)
+          ? told
+          : { message: told };
+    const { progress = Math.max(last, 0) + 1, total, message } = parts;
+    const text = typeof message === 'string' ? message.slice(0, LONGEST_MESSAGE) : '';
+    const rises = isNumber(progress) && progress > last && progress >= 0;
+    if (!rises && text === '') return;
+    last = rises ? progress : Math.max(last, 0) + LEAST_STEP;
+    const next: McpProgress = {
+      progress: last,
+      ...(isNumber(total) && { total }),
+      ...(text !== '' && { message: text }),
+    };
+    sent = sent.then(() => send(next)).catch(() => undefined); // The client may have gone.
+  });
+  return () => {
+    stop();
+    return sent;
+  };
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}

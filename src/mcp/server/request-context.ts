@@ -1,0 +1,57 @@
+import type { AuthInfo, Implementation, ServerContext } from '@modelcontextprotocol/server';
+import { digestOf } from '../../core/plain-data.js';
+import type {
+  CheckedServerOptions,
+  McpAuthInfo,
+  McpRequestInfo,
+  RequestContext,
+} from './server-options.js';
+import type { ServerSdk } from './tool-calls.js';
+
+/**
+ * Returns the context of a request: who makes it, and what its tool gets.
+ *
+ * @param initialized how a client of 2025 named itself when it connected. Later ones name themselves in each request.
+ */
+export function contextOf(
+  sdk: ServerSdk,
+  options: CheckedServerOptions,
+  { http, sessionId, mcpReq: { id: requestId, envelope } }: ServerContext,
+  initialized?: Implementation,
+): RequestContext {
+  const said = (envelope as Readonly<Record<string, unknown>> | undefined)?.[
+    sdk.CLIENT_INFO_META_KEY
+  ];
+  const { name, version } = (said ?? initialized ?? {}) as Readonly<Record<string, unknown>>;
+  const client =
+    typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
+  return givenContext(options, http?.authInfo, {
+    requestId,
+    ...(sessionId !== undefined && { sessionId }),
+    ...(client && { client }),
+  });
+}
+
+/** Returns the context that the program gives. The facts of `verify` hold unless a function of the request says otherwise. */
+function givenContext(
+  { context = {}, persona, verify }: CheckedServerOptions,
+  given: AuthInfo | undefined,
+  request: McpRequestInfo,
+): RequestContext {
+  const authInfo = given as McpAuthInfo | undefined;
+  const usual = persona === undefined ? {} : { persona };
+  const verified = verify && authInfo && { principal: authInfo.clientId, scopes: authInfo.scopes };
+  return typeof context === 'function'
+    ? { ...usual, ...verified, ...context({ ...request, ...(authInfo && { authInfo }) }) }
+    : { ...usual, ...context, ...verified };
+}
+
+/**
+ * Returns the key of the caller to whom sessions and questions belong: the principal, or the token if the program names no
+ * principal.
+ */
+export function ownerOf(options: CheckedServerOptions, authInfo: AuthInfo | undefined): string {
+  const { principal } = givenContext(options, authInfo, { requestId: '' });
+  if (principal !== undefined) return `principal ${principal}`;
+  return authInfo === undefined ? '' : `token ${digestOf([authInfo.clientId, authInfo.token])}`;
+}
