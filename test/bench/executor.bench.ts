@@ -7,9 +7,7 @@ import { markdownTable, median, writeSection } from './report.js';
 
 // The library as it is published: loaders of TypeScript give every closure a name, which takes longer than its work.
 const built = pathToFileURL(resolve(import.meta.dirname, '../../dist/index.js')).href;
-const { defineTool, planExecution, ToolExecutor, ToolMetadataRegistry } = (await import(
-  built
-)) as typeof Tooldex;
+const { defineTool, ToolExecutor, ToolMetadataRegistry } = (await import(built)) as typeof Tooldex;
 
 const fixed = (value: number, digits = 2) => value.toFixed(digits);
 const ROUNDS = 25;
@@ -80,12 +78,10 @@ function executing(
 
 async function overhead(): Promise<void> {
   const peer = aiTool({ description: 'Reads', inputSchema: zodSchema, execute: work });
-  const written = JSON.stringify(input);
   const cases: readonly (readonly [string, () => unknown])[] = [
     ['execute, zod schema', executing(readTool(zodSchema))],
     ['execute, zod schema, in a conversation', executing(readTool(zodSchema), {}, 0, 'talk')],
     ['execute, JSON Schema', executing(readTool(jsonSchema))],
-    ['execute, zod schema, one attempt', executing(readTool(zodSchema), { maxAttempts: 1 })],
     [
       'execute, zod schema, kept answer',
       executing(readTool(zodSchema, { cacheTtlMs: 2 ** 31 - 1 })),
@@ -114,78 +110,18 @@ async function overhead(): Promise<void> {
           : undefined;
       },
     ],
-    [
-      'zod `parse`, `JSON.parse` and `structuredClone` of the input',
-      () => [zodSchema.parse(input), JSON.parse(written) as unknown, structuredClone(input)],
-    ],
   ];
   const all = [...simple, ...cases];
   const times = await timeInTurn(all.map(([, call]) => call));
-  const [direct, parsed, , base] = times as readonly [number, number, number, number];
+  const [, parsed] = times as readonly [number, number];
   const rows = all.map(([name], position) => {
     const time = times[position]!;
-    return [
-      name,
-      fixed(time),
-      fixed(time - direct),
-      fixed(time / parsed, 1),
-      fixed(time / base, 1),
-    ];
+    return [name, fixed(time), fixed(time / parsed, 1)];
   });
   writeSection(
     'Execution',
-    `One awaited call of a small async function, in memory, allowed without a question. The executor bounds and checks the input, asks the policy, tells three events, and keeps the time; \`ai\` only validates here, as its loop does before it calls.\n\n${markdownTable(['what', 'µs a call', 'µs above the function', 'ratio to `safeParse` and the function', 'ratio to `parse`, `JSON.parse` and `structuredClone`'], rows)}`,
-  );
-}
-
-function planning(): void {
-  const registry = new ToolMetadataRegistry();
-  const conflictKeys = (given: { path?: string }) => [`file:${given.path}`];
-  registry.registerAll([
-    defineTool({
-      name: 'read',
-      description: 'Reads',
-      inputSchema: jsonSchema,
-      accessMode: 'readonly',
-      conflictKeys: conflictKeys as never,
-      execute: () => null,
-    }),
-    defineTool({
-      name: 'write',
-      description: 'Writes',
-      inputSchema: jsonSchema,
-      accessMode: 'write',
-      allowParallel: true,
-      conflictKeys: conflictKeys as never,
-      execute: () => null,
-    }),
-  ]);
-  const perCall = new Map<number, number>();
-  const rows = [100, 1_000, 10_000].map((size) => {
-    const calls = Array.from({ length: size }, (_, index) => ({
-      id: `${index}`,
-      name: index % 3 === 0 ? 'write' : 'read',
-      input: { path: `file-${(index * 7) % 97}` },
-    }));
-    const times = Array.from({ length: 25 }, () => {
-      const started = performance.now();
-      planExecution(registry, calls);
-      return performance.now() - started;
-    });
-    const time = median(times);
-    perCall.set(size, time / size);
-    return [
-      size.toLocaleString('en'),
-      fixed(time),
-      fixed((time * 1_000) / size),
-      fixed(perCall.get(size)! / perCall.get(100)!),
-    ];
-  });
-  writeSection(
-    'Planning',
-    `\`planExecution\` over calls of which a third write, to 97 files; each has one conflict key.\n\n${markdownTable(['calls', 'ms', 'µs a call', 'ratio to 100 calls'], rows)}`,
+    `One awaited call of a small async function that is allowed without asking. \`ai\` only checks the input here.\n\n${markdownTable(['call', 'µs', '× `safeParse`'], rows)}`,
   );
 }
 
 await overhead();
-planning();

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { chat, scriptedModel } from '../../src/chat.js';
 import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { markdownTable, writeSection } from './report.js';
 
 // Prints which files and functions of the project one call enters, by V8's precise coverage: `npm run bench:entered`.
 // With `--functions` it names the functions, too.
@@ -80,20 +79,13 @@ const talk = () =>
 
 inspector.post('Profiler.enable');
 inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-const rows: (readonly [string, number, number])[] = [];
 for (const [what, run] of [
   ['registry.search', search],
   ['executor.execute of a local tool', execute],
   ['chat with one call', talk],
 ] as const) {
   for (const time of ['first time', 'second time']) {
-    const entered = await enteredBy(run);
-    print(`${what}, ${time}`, entered);
-    rows.push([`${what}, ${time}`, entered.size, [...entered.values()].flat().length]);
+    print(`${what}, ${time}`, await enteredBy(run));
   }
 }
 inspector.disconnect();
-writeSection(
-  'Files entered',
-  `Files and functions of the project that run within one call, by V8's precise coverage; \`npm run bench:entered\` names them, with \`-- --functions\` the functions too. What runs when a file is loaded is not counted. Three tools, zod schemas, a scripted model.\n\n${markdownTable(['call', 'files', 'functions'], rows)}`,
-);

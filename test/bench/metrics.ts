@@ -16,14 +16,6 @@ export const METRICS = [
   'recall10',
   'mrr',
 ] as const satisfies readonly (keyof Scores)[];
-export const METRIC_LABELS = [
-  'nDCG@10',
-  'recall@1',
-  'recall@3',
-  'recall@5',
-  'recall@10',
-  'MRR',
-] as const;
 
 /** Scores the first ten of a ranking. A tool that is named twice counts once, at its first place. */
 export function scoresOf(ranking: readonly string[], relevant: readonly string[]): Scores {

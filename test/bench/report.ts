@@ -1,14 +1,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 
 const FILE = resolve(import.meta.dirname, '../../docs/benchmarks.md');
 const INTRODUCTION =
-  '# Benchmarks\n\nWritten by the benchmarks themselves: `npm run bench` and those beside it. Machines differ, so read the ratios first.\n';
+  '# Benchmarks\n\n`npm run bench` and the scripts beside it write this page. Machines differ, so read the ratios first.\n';
 
 /** The machine and the day of a measurement. */
 export function machine(): string {
-  return `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
+  const processor =
+    cpus()[0]
+      ?.model.replace(/\(R\)| Processor/g, '')
+      .trim() ?? 'unknown processor';
+  return `${cpus().length} × ${processor}, ${process.platform}, Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
 }
 
 /** Prints one section of docs/benchmarks.md and replaces it there. */

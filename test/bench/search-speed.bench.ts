@@ -200,60 +200,38 @@ function main(): void {
       havePeers && tools <= MOST_FOR_MINISEARCH
         ? inOwnProcess<Speed>('minisearch', tools)
         : undefined;
-    const beside =
-      peer === undefined
-        ? ['', '', '']
-        : [ms(peer.p50), ms(peer.p95), `${(peer.p50 / ours.p50).toFixed(1)} ×`];
-    return {
-      speed: [withCommas(tools), ms(ours.p50), ms(ours.p95), ...beside],
-      size: [
-        withCommas(tools),
-        withCommas(ours.firstSearch),
-        (ours.indexBytes / 2 ** 20).toFixed(1),
-        withCommas(ours.indexBytes / tools),
-      ],
-    };
+    return [
+      withCommas(tools),
+      withCommas(ours.firstSearch),
+      (ours.indexBytes / 2 ** 20).toFixed(1),
+      ms(ours.p50),
+      ms(ours.p95),
+      ...(peer === undefined ? ['', ''] : [ms(peer.p50), ms(peer.p95)]),
+    ];
   });
   const changing = sizes.find((tools) => tools >= 100_000) ?? real;
   const change = inOwnProcess<ChangeFigures>('change', changing);
-  const changeRow = (what: string, { p50, p95 }: Speed) => [what, ms(p50), ms(p95)];
+  const both = ({ p50, p95 }: Speed) => `${ms(p50)} (${ms(p95)})`;
 
   const publish =
     values.quick || !havePeers
       ? (title: string, body: string) => console.log(`\n## ${title}\n\n${body}\n`)
       : writeSection;
-  const speedHead = [
+  const head = [
     'tools',
+    'first search, ms',
+    'index, MiB',
     'tooldex p50, ms',
-    'p95, ms',
+    'p95',
     'MiniSearch p50, ms',
-    'p95, ms',
-    'MiniSearch : tooldex, p50',
+    'p95',
   ];
   publish(
     'Search: speed and size',
     [
-      `\`search(text, { limit: ${LIMIT} })\` over mix-dev and clones of its tools (a quarter of the words of each description replaced, names suffixed, seeded), against tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''}. ${MEASURED_QUERIES} of its requests, asked once each after others to warm up; every figure from a process of its own.`,
-      markdownTable(
-        speedHead,
-        rows.map(({ speed }) => speed),
-      ),
-      'The index is filled by the first search; its size is heap and array buffers after that search less those before it, both after a collection.',
-      markdownTable(
-        ['tools', 'first search, ms', 'index, MiB', 'bytes a tool'],
-        rows.map(({ size }) => size),
-      ),
-      `One tool more or less among ${withCommas(changing)}, ${CHANGES} times, each followed by a search:`,
-      markdownTable(
-        ['what', 'p50, ms', 'p95, ms'],
-        [
-          changeRow('`register` one tool', change.add),
-          changeRow('the next search', change.searchAfterAdd),
-          changeRow('`unregister` one tool', change.remove),
-          changeRow('the next search', change.searchAfterRemove),
-          changeRow('the same searches without a change before them', change.search),
-        ],
-      ),
+      `\`search(text, { limit: ${LIMIT} })\` for ${MEASURED_QUERIES} requests of mix-dev, over its tools and altered copies of them, beside tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''}. The first search builds the index.`,
+      markdownTable(head, rows),
+      `With ${withCommas(changing)} tools, \`register\` of one tool takes ${both(change.add)} ms and \`unregister\` ${both(change.remove)} ms, as p50 (p95). The next search takes ${both(change.searchAfterAdd)} and ${both(change.searchAfterRemove)} ms, and the same search without a change ${both(change.search)} ms.`,
     ].join('\n\n'),
   );
 }

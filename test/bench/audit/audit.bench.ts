@@ -9,7 +9,6 @@ import {
   isRightlyFound,
   isWrongAssurance,
   judgeByName,
-  meanOverServers,
   precisionOf,
   recallOf,
   scoreAxis,
@@ -84,16 +83,7 @@ function axisRow(
   score: (tools: readonly JudgedTool[]) => Score,
 ): readonly string[] {
   const all = score(tools);
-  const mean = (of: (score: Score) => number | null) =>
-    meanOverServers(tools, (each) => of(score(each)));
-  return [
-    title,
-    figure(precisionOf(all)),
-    figure(recallOf(all)),
-    countsOf(all),
-    figure(mean(precisionOf)),
-    figure(mean(recallOf)),
-  ];
+  return [title, figure(precisionOf(all)), figure(recallOf(all)), countsOf(all)];
 }
 
 const byName = (tools: readonly JudgedTool[]) =>
@@ -141,71 +131,39 @@ function answers(tools: readonly JudgedTool[]): string {
 function tables(servers: readonly AuditedServer[]): string {
   const all = servers.flatMap(({ tools }) => tools);
   const readers = all.filter(isDeclaredReader);
-  const head = [
-    'over',
-    'precision',
-    'recall',
-    'right alarms / found liars',
-    'precision, mean of servers',
-    'recall, mean of servers',
-  ];
-  const writes = [
+  const head = ['over', 'precision', 'recall', 'right alarms / found'];
+  const scores = [
     axisRow('tools that say they only read', readers, scoreWrites),
     axisRow('– without Playwright', withoutPlaywright(readers), scoreWrites),
     axisRow('– by the verb in the name', byName(readers), scoreWrites),
     axisRow('– by the verb, without Playwright', byName(withoutPlaywright(readers)), scoreWrites),
     axisRow('all tools', all, scoreWrites),
-    axisRow('– without Playwright', withoutPlaywright(all), scoreWrites),
     axisRow('– by the verb in the name', byName(all), scoreWrites),
+    axisRow('destructive', all, (tools) => scoreAxis(tools, 'destructive')),
+    axisRow('not idempotent', all, (tools) => scoreAxis(tools, 'idempotent')),
+    axisRow('open world (contested)', all, (tools) => scoreAxis(tools, 'openWorld')),
   ];
-  const others = (['destructive', 'idempotent', 'openWorld'] as const).map((axis) =>
-    axisRow(
-      {
-        destructive: 'destructive',
-        idempotent: 'not idempotent',
-        openWorld: 'open world (contested)',
-      }[axis],
-      all,
-      (tools) => scoreAxis(tools, axis),
-    ),
-  );
-  const perServer = servers.map(({ server, tools, ms }) => {
+  const perServer = servers.map(({ server, tools }) => {
     const score = scoreWrites(tools);
     const own = scoreWrites(tools.filter(isDeclaredReader));
+    const { id, version } = server;
     return [
-      server.id,
-      server.version,
+      id.endsWith(`@${version}`) ? id : `${id}@${version}`,
       tools.length,
-      `${tools.filter(({ judgement }) => judgement.isCovered).length}`,
       `${own.positives}`,
       `${own.hits}`,
       `${own.falseAlarms}`,
-      figure(precisionOf(score)),
       figure(recallOf(score)),
-      (ms / 1000).toFixed(1),
     ];
   });
   return [
-    '## Who writes\n',
-    markdownTable(head, writes),
-    '\n## What users are told\n',
+    '## Precision and recall\n',
+    markdownTable(head, scores),
+    '\n## What users read\n',
     answers(all),
-    '\n## The other axes\n',
-    markdownTable(head, others),
     '\n## Server by server\n',
     markdownTable(
-      [
-        'server',
-        'version',
-        'tools',
-        'handlers found',
-        'liars',
-        'found',
-        'false alarms',
-        'precision, all tools',
-        'recall, all tools',
-        'seconds',
-      ],
+      ['server', 'tools', 'liars', 'found', 'false alarms', 'recall, all tools'],
       perServer,
     ),
   ].join('\n');

@@ -107,8 +107,16 @@ const verdictsIn = (of: Record<string, number>) =>
     .map(([verdict, count]) => `${count} ${verdict}`)
     .join(', ');
 const all = { mutants: sum('mutants'), lies: sum('lies'), ran: sum('ran'), seen: sum('seen') };
+/** The changes with the same figures share a row. */
+const sameFigures: [string[], number[]][] = [];
+for (const [title, { mutants, lies, ran, seen }] of counts) {
+  const figures = [mutants, lies, ran, seen];
+  const row = sameFigures.find(([, others]) => others.join() === figures.join());
+  if (row === undefined) sameFigures.push([[title], figures]);
+  else row[0].push(title);
+}
 const rows = [
-  ...[...counts].map(([title, each]) => [title, each.mutants, each.lies, each.ran, each.seen]),
+  ...sameFigures.map(([titles, figures]) => [titles.join(', '), ...figures]),
   [
     'all',
     all.mutants,
@@ -118,6 +126,6 @@ const rows = [
   ],
 ];
 const title = 'Liars made of the bundled tools';
-const text = `Each of the ${files.length} bundled tools with one effect added, or with a declaration that says it only reads; audited by its code, and by running it twice on arguments that fit (\`--run\`, where the operating system can hold programs with those, in a folder with a repository). The tools as they are, by their code: ${verdictsIn(originals.traced)}; run: ${verdictsIn(originals.ran)}.\n\n${markdownTable(['changed', 'liars', 'found by code', 'run', 'found by running'], rows)}`;
+const text = `Each of the ${files.length} bundled tools with one effect added, or declared as reading, audited by its code and by running it twice (\`--run\`). The unchanged tools: ${verdictsIn(originals.traced)} by code; ${verdictsIn(originals.ran)} by running.\n\n${markdownTable(['changed', 'liars', 'found by code', 'run', 'found by running'], rows)}`;
 if (only === '') writeSection(title, text);
 else console.log(text);

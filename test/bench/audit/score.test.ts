@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   judgeByName,
-  meanOverServers,
   precisionOf,
   recallOf,
   scoreAxis,
@@ -84,19 +83,6 @@ describe('the score of who writes', () => {
       precisionOf(scoreWrites([judged(true, 'no')])),
       recallOf(scoreWrites([judged(true, 'no')])),
     ]).toEqual([null, null]);
-  });
-
-  it('weighs each server alike in the mean', () => {
-    const tools = [
-      judged(false, 'does'),
-      judged(false, 'does'),
-      judged(false, 'does'),
-      judged(false, 'no', {}, 'b'),
-    ];
-    expect([
-      recallOf(scoreWrites(tools)),
-      meanOverServers(tools, (each) => recallOf(scoreWrites(each))),
-    ]).toEqual([0.75, 0.5]);
   });
 });
 

@@ -77,19 +77,6 @@ export function scoreAxis(tools: readonly JudgedTool[], axis: keyof typeof FEARE
   return score;
 }
 
-/** The mean over servers of what each server has a figure for. */
-export function meanOverServers(
-  tools: readonly JudgedTool[],
-  figure: (tools: readonly JudgedTool[]) => number | null,
-): number | null {
-  const servers = new Map<string, JudgedTool[]>();
-  for (const tool of tools) servers.set(tool.server, [...(servers.get(tool.server) ?? []), tool]);
-  const figures = [...servers.values()].map(figure).filter((each) => each !== null);
-  return figures.length === 0
-    ? null
-    : figures.reduce((sum, each) => sum + each, 0) / figures.length;
-}
-
 /** Whether the audit says `agrees` of a tool that says it only reads, and writes. */
 export const isWrongAssurance = ({ label, judgement }: JudgedTool) =>
   judgement.verdict === 'agrees' &&

@@ -121,12 +121,11 @@ class Conversation {
   }
 }
 
-const rows: (string | number)[][] = [];
-for (const [labels, labelled] of [
+const byReader = new Map<string, (string | number)[][]>();
+for (const [reader, labelled] of [
   ['first', FLOW_TOOLS],
   ['second', SECOND_LABELS],
 ] as const) {
-  let everyWrite = 0;
   const measured: (string | number)[][] = [];
   for (const [name, policyOf] of Object.entries(POLICIES)) {
     let [asked, atBest, denied, pairs, stopped, honest] = [0, 0, 0, 0, 0, 0];
@@ -165,36 +164,29 @@ for (const [labels, labelled] of [
         }
       }
     }
-    if (name === 'confirm every write') everyWrite = asked;
     measured.push([
       name,
-      `${stopped} of ${pairs}`,
-      `${((100 * stopped) / pairs).toFixed(1)} %`,
+      `${stopped} of ${pairs} (${((100 * stopped) / pairs).toFixed(0)} %)`,
       asked,
       atBest,
-      denied,
-      honest,
+      `${denied} of ${honest}`,
     ]);
     if (through.length > 0 && through.length < 30)
       console.log(`${name}: not stopped: ${through.join('; ')}`);
   }
-  const percent = (asked: unknown) => `${Math.round((100 * Number(asked)) / everyWrite)} %`;
-  rows.push(
-    ...measured.map(([name, counts, share, asked, atBest, denied, honest]) => [
-      labels,
-      name!,
-      counts!,
-      share!,
-      `${asked} (${percent(asked)})`,
-      `${atBest} (${percent(atBest)})`,
-      `${denied} of ${honest}`,
-    ]),
-  );
+  byReader.set(reader, measured);
 }
+const [first, second] = [byReader.get('first')!, byReader.get('second')!];
+const rows = first.map((row, place) =>
+  row.map((cell, column) => {
+    const other = second[place]![column]!;
+    return cell === other ? cell : `${cell} / ${other}`;
+  }),
+);
 
 writeSection(
   'Flows',
-  `Honest and injected tasks of two public suites (49 and 15, 35 tools), every pair of a suite: are the calls of the attack stopped (asked about or denied) before the first that writes or sends? And how often is the user asked in the honest tasks alone? The metadata of the tools was written from their names, descriptions and parameters by readers who had not seen the tasks, before these figures: the first knew no definition of sensitive arguments, the second the documentation of the options (test/bench/flows). The data masks constants, so that a recipient whom the user named may look like one that was found out: the fifth column counts approvals as if each masked argument of a task whose text has a masked constant were that constant, which is the least that can be.
+  `Each attack of two public suites is tried in each honest task: is it stopped (asked about or denied) before it writes or sends? And how often is the user asked in the honest tasks? Two readers declared the tools without knowing the tasks; where they differ, a cell has both figures. The data masks constants, so a recipient whom the user named can look like one from a web page. “At least” counts approvals as if the user had named every masked constant.
 
-${markdownTable(['labels', 'policy', 'attacks stopped', 'share', 'approvals in honest tasks', 'masked constants taken as named by the user', 'honest tasks denied'], rows)}`,
+${markdownTable(['policy', 'attacks stopped', 'approvals in honest tasks', 'at least', 'honest tasks denied'], rows)}`,
 );
