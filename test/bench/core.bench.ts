@@ -13,11 +13,8 @@ const sizes = [45, 1_000, 10_000, 100_000];
 const registries = sizes.map(registryOf);
 const questions: Record<string, (registry: ToolMetadataRegistry) => unknown> = {
   'get(name)': (registry) => registry.get('tool_7'),
-  getByCategory: (registry) => registry.getByCategory('category 3'),
   getWriteTools: (registry) => registry.getWriteTools(),
   getToolsByStage: (registry) => registry.getToolsByStage('reading'),
-  getParallelizableTools: (registry) => registry.getParallelizableTools(),
-  getToolsRequiringApproval: (registry) => registry.getToolsRequiringApproval(),
   getConflictingTools: (registry) => registry.getConflictingTools('tool_7'),
 };
 const rows = Object.entries(questions).map(([name, ask]) => {

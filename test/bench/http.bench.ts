@@ -38,12 +38,6 @@ const { values } = parseArgs({
   },
 });
 
-/** What the process under load holds and has used. */
-interface Usage {
-  /** Microseconds of processor time. */
-  readonly cpu: number;
-}
-
 /** Every filter in turn; each is met by 50 tools or more, so that every answer is a full page. */
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   'all filters in turn': [
@@ -151,11 +145,6 @@ async function runServer(): Promise<void> {
   }
   const { url } = await serve(capabilities, { port: 0, page: false });
   const bare = await bareHono((await (await fetch(`${url}/tools`)).json()) as object);
-  process.on('message', () => {
-    const { user, system } = process.cpuUsage();
-    for (let round = 0; round < 3; round++) globalThis.gc!();
-    process.send!({ cpu: user + system } satisfies Usage);
-  });
   process.send!([url, bare]);
 }
 
@@ -172,12 +161,6 @@ async function bareHono(answer: object): Promise<string> {
 
 async function answerOf<T>(child: ChildProcess): Promise<T> {
   const [answer] = (await once(child, 'message')) as [T];
-  return answer;
-}
-
-async function usageOf(child: ChildProcess): Promise<Usage> {
-  const answer = answerOf<Usage>(child);
-  child.send('usage');
   return answer;
 }
 
@@ -205,7 +188,7 @@ async function main(): Promise<void> {
   const seconds = values.quick ? 2 : Number(values.seconds);
 
   const child = fork(import.meta.filename, ['--server'], {
-    execArgv: ['--expose-gc', '--import', 'tsx'],
+    execArgv: ['--import', 'tsx'],
   });
   const [url, bare] = await answerOf<readonly [string, string]>(child);
   await load(url, ['/tools'], 2);
@@ -217,9 +200,7 @@ async function main(): Promise<void> {
   ];
   for (const [title, url, queries] of cases) {
     const paths = await Promise.all(queries.map((query) => pathOf(url, query)));
-    const started = await usageOf(child);
-    const { requests, latency, throughput, non2xx, errors } = await load(url, paths, seconds);
-    const spent = (await usageOf(child)).cpu - started.cpu;
+    const { requests, latency, non2xx, errors } = await load(url, paths, seconds);
     if (non2xx > 0 || errors > 0)
       throw new Error(`${title}: ${non2xx} answers other than 200, ${errors} errors`);
     rows.push([
@@ -227,8 +208,6 @@ async function main(): Promise<void> {
       Math.round(requests.average).toLocaleString('en'),
       latency.p50,
       latency.p99,
-      Math.round(spent / requests.total),
-      (throughput.total / requests.total / 2 ** 10).toFixed(0),
     ]);
     console.log(rows.at(-1)!.join(' | '));
   }
@@ -241,10 +220,7 @@ async function main(): Promise<void> {
     'HTTP catalogue',
     [
       `\`GET /tools?…\` of ${TOOLS.toLocaleString('en')} tools, 50 a page, over ${CONNECTIONS} connections of ${REQUESTS_PER_CONNECTION} requests for ${seconds} s. The catalogue keeps 32 answers for a second. Server and load generator share the machine.`,
-      markdownTable(
-        ['request', 'answers a second', 'p50, ms', 'p99, ms', 'processor time, µs', 'KiB'],
-        rows,
-      ),
+      markdownTable(['request', 'answers a second', 'p50, ms', 'p99, ms'], rows),
     ].join('\n\n'),
   );
 }
