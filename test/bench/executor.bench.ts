@@ -60,13 +60,11 @@ function readTool(
 function executing(
   tool: Tooldex.ToolDefinition,
   options: Partial<Tooldex.ToolExecutorOptions> = {},
-  listeners = 0,
   conversationId?: string,
 ): () => Promise<unknown> {
   const registry = new ToolMetadataRegistry();
   registry.register(tool);
   const executor = new ToolExecutor({ registry, ...options });
-  for (let count = 0; count < listeners; count++) executor.on(() => undefined);
   if (conversationId === undefined)
     return () => executor.execute({ id: 'call', name: 'read', input });
   let calls = 0;
@@ -80,7 +78,7 @@ async function overhead(): Promise<void> {
   const peer = aiTool({ description: 'Reads', inputSchema: zodSchema, execute: work });
   const cases: readonly (readonly [string, () => unknown])[] = [
     ['execute, zod schema', executing(readTool(zodSchema))],
-    ['execute, zod schema, in a conversation', executing(readTool(zodSchema), {}, 0, 'talk')],
+    ['execute, zod schema, in a conversation', executing(readTool(zodSchema), {}, 'talk')],
     ['execute, JSON Schema', executing(readTool(jsonSchema))],
     [
       'execute, zod schema, kept answer',
@@ -90,7 +88,6 @@ async function overhead(): Promise<void> {
       'execute, zod schema, a budget of calls and cost',
       executing(readTool(zodSchema), { budgets: [{ per: 'principal', calls: 1e15, cost: 1e15 }] }),
     ],
-    ['execute, zod schema, three listeners', executing(readTool(zodSchema), {}, 3)],
   ];
   const simple: readonly (readonly [string, () => unknown])[] = [
     ['the function itself', () => work(input)],
