@@ -32,12 +32,8 @@ import { findingsOf } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
-import {
-  ACTION_PATHS,
-  addOperatorRoutes,
-  operatorField,
-  type OperatorOptions,
-} from './operator-routes.js';
+import { operatorField, type OperatorOptions } from './operator-options.js';
+import { ACTION_PATHS, addOperatorRoutes } from './operator-routes.js';
 import { personasIn } from './personas.js';
 import { PERSONA, queryOf, readQuery } from './read-query.js';
 import { ROUTES } from './routes.js';

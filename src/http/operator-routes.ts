@@ -5,52 +5,17 @@ import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { Clock } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { isToolError } from '../core/errors.js';
-import { checkOptions, withMethods, type FieldsOf } from '../core/options.js';
+import { checkOptions } from '../core/options.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { readCallLog, type RecordedCall } from '../execution/call-log.js';
-import type { ToolExecutor } from '../execution/tool-executor.js';
 import type { Role } from '../host/request-guard.js';
-import { approvalKey } from '../safety/approvals.js';
 import type { GrantScope } from '../safety/calls.js';
-import { OperatorDesk, type OperatorAction } from '../safety/operator-desk.js';
+import { OperatorDesk } from '../safety/operator-desk.js';
 import { readOutcome } from '../safety/read-outcome.js';
-import type { StateStore } from '../state/state-store.js';
 import { FirstSeen } from './first-seen.js';
 import { HttpError } from './http-error.js';
+import type { operatorField } from './operator-options.js';
 import { NO_STORE, sendJson, send, type Env } from './send.js';
-
-/** The options of the operators' part of the catalogue. */
-export interface OperatorOptions {
-  /** The store of the executors whose calls are shown and answered. */
-  readonly store: StateStore;
-  /** The approval key of these executors. Without it, waiting calls are not shown. @default none */
-  readonly approvalKey?: Uint8Array | undefined;
-  /** Lets tokens with the role `approve` answer calls. @default false */
-  readonly allowApprove?: boolean | undefined;
-  /** Runs tools for tokens with the role `run`, through its own policy. @default none: tools can't be tried */
-  readonly executor?: ToolExecutor | undefined;
-  /** The value that tried tools get as `context.context`. @default none */
-  readonly context?: unknown;
-  /** Receives everything that operators do. @default none */
-  readonly onAction?: ((action: OperatorAction) => void) | undefined;
-}
-
-/** The option fields of the operators' part. */
-export const operatorField = z
-  .strictObject({
-    store: withMethods<StateStore>('a StateStore', 'get', 'read', 'now'),
-    approvalKey: approvalKey().optional(),
-    allowApprove: z.boolean().default(false),
-    executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
-    context: z.custom<unknown>(() => true).optional(),
-    onAction: z
-      .custom<NonNullable<OperatorOptions['onAction']>>(
-        (value) => typeof value === 'function',
-        'a function',
-      )
-      .optional(),
-  } satisfies FieldsOf<OperatorOptions>)
-  .optional();
 
 type Settings = z.output<NonNullable<typeof operatorField>>;
 type Ask = Context<Env>;

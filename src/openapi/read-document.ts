@@ -1,4 +1,6 @@
+import { upgrade } from '@scalar/openapi-upgrader';
 import { readFile } from 'node:fs/promises';
+import { parse as parseYaml } from 'yaml';
 import { ToolError } from '../core/errors.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
 
@@ -57,7 +59,6 @@ async function parse(text: string): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    const { parse: parseYaml } = await import('yaml');
     try {
       return parseYaml(text) as unknown;
     } catch (cause) {
@@ -84,7 +85,6 @@ async function upgraded(document: unknown): Promise<Part> {
       `the version is ${describeValue(version)}`,
       'Use a document of Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
     );
-  const { upgrade } = await import('@scalar/openapi-upgrader');
   try {
     if (version === '2.0') nameNullable(document);
     const root = upgrade(document, '3.1') as unknown;

@@ -169,7 +169,7 @@ describe.skipIf(!redisPresent)(
             headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
             body: JSON.stringify(body),
           })
-        ).json() as Promise<unknown>;
+        ).json();
       expect(await ask(`/pending/${id}/approve`, {})).toMatchObject({ done: 'approve' });
       expect((await outcome).status).toBe('ok');
       expect(await ask('/run', { name: 'list_directory', input: { path: '.' } })).toMatchObject({

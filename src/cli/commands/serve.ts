@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve as serveHttp, type ServeOptions } from '../../http/serve.js';
-import type { OperatorOptions } from '../../http/operator-routes.js';
+import type { OperatorOptions } from '../../http/operator-options.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import type { NamedToken } from '../../host/request-guard.js';
 import { PROCESSES, PublishedHealth } from '../../providers/published-health.js';
