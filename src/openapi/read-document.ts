@@ -28,9 +28,8 @@ export async function readDocument(
   fetchUrl: typeof fetch,
 ): Promise<ApiDocument> {
   const address = source instanceof URL ? source.href : source;
-  if (typeof address !== 'string') return { root: await upgraded(structuredCopy(address)) };
-  if (!/^https?:\/\//i.test(address))
-    return { root: await upgraded(await parse(await textOf(address))) };
+  if (typeof address !== 'string') return { root: upgraded(structuredCopy(address)) };
+  if (!/^https?:\/\//i.test(address)) return { root: upgraded(parse(await textOf(address))) };
   const response = await fetchUrl(address, { signal: AbortSignal.timeout(30_000) }).catch(
     (cause: unknown) => {
       throw unreadable(`could not fetch ${address}`, 'Check the address.', cause);
@@ -41,7 +40,7 @@ export async function readDocument(
   const bytes = await boundedBytes(response, MOST_BYTES);
   if (bytes.isCut) throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
   const text = new TextDecoder().decode(bytes.bytes);
-  return { root: await upgraded(await parse(text)), url: new URL(response.url || address) };
+  return { root: upgraded(parse(text)), url: new URL(response.url || address) };
 }
 
 async function textOf(file: string): Promise<string> {
@@ -55,7 +54,7 @@ async function textOf(file: string): Promise<string> {
 }
 
 /** Parses JSON, or YAML if the text isn't JSON. The YAML library stops aliases that multiply. */
-async function parse(text: string): Promise<unknown> {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -76,7 +75,7 @@ function structuredCopy(document: object): unknown {
   }
 }
 
-async function upgraded(document: unknown): Promise<Part> {
+function upgraded(document: unknown): Part {
   if (!isPlainObject(document))
     throw unreadable(`got ${describeValue(document)}`, 'Pass an object, a URL or a file.');
   const version = document['openapi'] ?? document['swagger'];
