@@ -120,7 +120,7 @@ export function OverviewView({ route }: { readonly route: Route }) {
   const { waiting, last_hour: slots, failing, slowest, findings, changed_today: changed } = answer;
   const total = (field: 'calls' | 'errors') => slots.reduce((sum, slot) => sum + slot[field], 0);
   const most = Math.max(1, ...slots.map(({ calls }) => calls));
-  const label = `${number(total('calls'))} calls in the last hour, ${number(total('errors'))} errors`;
+  const label = `Calls in the last hour: ${number(total('calls'))}, of them failed: ${number(total('errors'))}`;
   const block = (title: string, empty: string, rows: readonly unknown[]) =>
     html`<section class="card">
       <h2>${title}</h2>
