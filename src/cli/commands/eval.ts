@@ -74,6 +74,14 @@ function share(value: number): string {
   return value.toFixed(3);
 }
 
+/** Returns the first three names. */
+function namesOf(tools: readonly { readonly toolName: string }[]): string {
+  return tools
+    .map(({ toolName }) => toolName)
+    .slice(0, 3)
+    .join(', ');
+}
+
 /** Returns a report: the figures, then tables of what to improve. */
 function* evaluationLines(
   terminal: Terminal,
@@ -103,10 +111,7 @@ function* evaluationLines(
       PLACE: place === undefined ? '–' : String(place),
       REQUEST: asked,
       WHY: reason,
-      'OFFERED INSTEAD': instead
-        .map((each) => each.toolName)
-        .slice(0, 3)
-        .join(', '),
+      INSTEAD: `offered: ${namesOf(instead)}`,
     })),
   );
   yield* part(
