@@ -12,7 +12,7 @@ const wireError = z.object({
   }),
 });
 
-/** Returns the catalogue's description as OpenAPI 3.1, made of the schemas that requests are read with. */
+/** Returns the OpenAPI 3.1 description of the catalogue. It's made from the schemas that read the requests. */
 export function openApiOf(routes: readonly Route[], needsToken: boolean) {
   return {
     openapi: '3.1.0',

@@ -20,9 +20,9 @@ import { NO_STORE, sendJson, send, type Env } from './send.js';
 type Settings = z.output<NonNullable<typeof operatorField>>;
 type Ask = Context<Env>;
 
-/** Bytes of a request's body. */
+/** The maximum size of a request's body in bytes. */
 const MOST_BYTES = 262_144;
-/** Events of a tried call that are shown. */
+/** The maximum number of events that are shown for a tried call. */
 const MOST_EVENTS = 100;
 
 const bodies = {
@@ -37,14 +37,14 @@ const bodies = {
   run: z.strictObject({ name: z.string(), input: z.unknown().optional() }),
 };
 
-/** The paths that take other methods than GET and HEAD, and bodies. */
+/** The paths that take bodies, and methods other than GET and HEAD. */
 export const ACTION_PATHS =
   /^\/(?:pending\/[^/]+\/(?:approve|deny|answer|grant)|run|grants\/[^/]+)$/;
 
 /**
- * Adds the operators' routes: what waits and who answers it, calls, grants, an overview, and trying tools.
+ * Adds the routes for operators: waiting calls and their answers, past calls, grants, an overview, and trying tools.
  *
- * Everything that changes something needs a token with the role for it. Without tokens the routes are read-only.
+ * Every change needs a token with the role for it. Without tokens, the routes only show things.
  */
 export function addOperatorRoutes(
   app: Hono<Env>,
@@ -214,7 +214,7 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
   }
 }
 
-/** Writes names of fields in snake_case, as everything on the wire. Values stay as they are. */
+/** Returns an object with its fields in snake_case, as everywhere in the HTTP API. The values stay the same. */
 function snakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -230,7 +230,7 @@ const MOST_CHANGES = 100;
 const SLOTS = 12;
 const MOST_NAMED = 10;
 
-/** Returns what went wrong and what took long in the last hour, as far as the log of calls goes back. */
+/** Returns the failing and slow tools of the last hour, as far as the log goes back. */
 function overviewOf(calls: readonly RecordedCall[], now: number) {
   const recent = calls.filter(({ at }) => now - at < HOUR_MS);
   const slots = Array.from({ length: SLOTS }, () => ({ calls: 0, errors: 0 }));

@@ -16,16 +16,16 @@ import {
 import { cursorField } from './page-of.js';
 import { HEALTH_LEVELS } from './values-on.js';
 
-/** Characters of one value; names, labels and constraints are far shorter. */
+/** The maximum length of a value. Names, labels and constraints are far shorter. */
 const LONGEST_VALUE = 512;
 const LONGEST_REQUEST = 8_192;
-/** The largest number of parameters of a request, which bounds its work. */
+/** The maximum number of parameters in a request. */
 const MOST_PARAMETERS = 50;
 
 const label = () => z.string().min(1).max(LONGEST_VALUE);
 const labels = (about: string) => z.array(label()).optional().describe(about);
 
-/** The fields of a query, by their names on the wire. */
+/** The fields of a query by their names in the HTTP API. */
 export type QueryFields = Readonly<Record<string, z.ZodType>>;
 
 export const REQUEST = z.string().min(1).max(LONGEST_REQUEST);
@@ -88,7 +88,7 @@ export const REQUIRED_CAPABILITY = {
   required_capability: labels('A capability that it requires; all of these.'),
 };
 
-/** The conditions of the table of fields: each parameter with the condition of a filter or query that it stands for. */
+/** The conditions from the table of fields: each parameter with its filter. */
 export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
   Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
     ...(filter === undefined
@@ -163,7 +163,7 @@ export const TOOL_FILTERS = {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The query of a route: its schema, and the JSON Schema of each parameter, which OpenAPI shows. */
+/** The query of a route: its schema, and the JSON Schema of each parameter for OpenAPI. */
 export interface Query<Fields extends QueryFields = QueryFields> {
   readonly schema: z.ZodObject<Fields>;
   readonly parameters: ReadonlyMap<string, JsonSchema>;
@@ -183,7 +183,7 @@ export function queryOf<Fields extends QueryFields>(fields: Fields): Query<Field
   };
 }
 
-/** The refusal of a value, which names its parameter. */
+/** Returns the error for a wrong value. It names the parameter. */
 export function wrongParameter(
   parameter: string,
   expected: string,
@@ -198,7 +198,7 @@ export function wrongParameter(
   });
 }
 
-/** Returns the advice for an unknown name. */
+/** Returns advice for an unknown name. */
 export function nearTo(name: string, known: readonly string[]): string | undefined {
   const [near] = suggestNames(name, known);
   return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`;
@@ -207,8 +207,10 @@ export function nearTo(name: string, known: readonly string[]): string | undefin
 /**
  * Reads the query of an address.
  *
- * @throws ToolError `INVALID_ARGUMENT` for an unknown parameter, a wrong value, or one value too many: an ignored
- * filter would silently widen the answer. Its details have `parameter`, `expected` and `found`.
+ * Unknown parameters are refused, because an ignored filter would silently widen the answer.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown or repeated parameter, or a wrong value. The details have
+ * `parameter`, `expected` and `found`.
  */
 export function readQuery<Fields extends QueryFields>(
   { schema, parameters }: Query<Fields>,
@@ -245,7 +247,10 @@ export function readQuery<Fields extends QueryFields>(
   throw wrongParameter(name, expectationOf(issue!), values[Number(index)]);
 }
 
-/** Returns a text as what its parameter is; a text that cannot be that stays one, for the schema to refuse. */
+/**
+ * Returns a text as a boolean or number if its parameter is one. Other texts stay as they are, and the schema refuses
+ * them.
+ */
 function valueIn(text: string, type: unknown): unknown {
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   const isNumber = (type === 'number' || type === 'integer') && /^(?:\d+\.?\d*|\.\d+)$/.test(text);

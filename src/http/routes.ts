@@ -35,20 +35,20 @@ import {
 import { toolsOf } from './tools-of.js';
 import { DETAIL_FIELDS, LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
-/** The parts of a request that a route answers from. */
+/** The parts of a request that an answer depends on. */
 interface Asked<Fields extends QueryFields = QueryFields> {
   readonly catalogue: Catalogue;
   readonly findings: Findings;
   readonly query: z.output<z.ZodObject<Fields>>;
-  /** The requesting personas, as they are compared; none if the request names none. */
+  /** The requesting personas, ready to compare. Empty if the request names none. */
   readonly personas: readonly string[];
-  /** The path and the query as they were sent: the app may be mounted under another path. */
+  /** The path and query as the client sent them. The app may be mounted under another path. */
   readonly address: { readonly path: string; readonly query: string };
-  /** The part of the path in place of `:name`. */
+  /** The text that stands for `:name` in the path. */
   readonly name: string;
 }
 
-/** One address of the catalogue: requests are read, answered and described by it. */
+/** A route of the catalogue. It reads, answers and describes requests. */
 export interface Route {
   /** The path as Hono writes it. */
   readonly path: string;
@@ -117,14 +117,14 @@ function namesIn(text: string): readonly string[] {
   return text.split(',').map((name) => name.trim());
 }
 
-/** The parameters that narrow tools down, beside the persona. */
+/** The parameters that filter tools, except the persona. */
 const FILTER_NAMES = Object.keys(TOOL_FILTERS).filter((name) => name !== 'persona');
 
 type AskedForTools = Pick<Asked, 'catalogue' | 'personas'> & {
   readonly query: Readonly<Record<string, unknown>>;
 };
 
-/** Returns the tools that a request means, as if it had not named some of its parameters. */
+/** Returns a function that returns the requested tools. It can leave out the filters of some parameters. */
 function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: boolean) {
   const fits = isCallable ? mayCall(catalogue, personas) : () => true;
   return (...without: readonly string[]): readonly CapabilityTool[] =>
@@ -134,7 +134,7 @@ function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: b
     ).filter(fits);
 }
 
-/** Returns the best tools for a request among those that it means, each with the words by which it was found. */
+/** Returns the best of the requested tools for a text, each with the words that led to it. */
 function ranked(asked: AskedForTools, text: string, limit: number) {
   const { catalogue, query } = asked;
   const meant = toolsMeant(asked, true);
@@ -201,7 +201,7 @@ const toolsRoute = route(
   },
 );
 
-/** Counts the items that the named personas leave out. */
+/** Returns the number of items that the named personas don't have. */
 function leftOut(
   { query: { persona } }: { readonly query: { readonly persona?: readonly string[] | undefined } },
   list: (query?: { readonly personas: readonly string[] }) => readonly unknown[],
@@ -234,7 +234,7 @@ const toolRoute = route(
   },
 );
 
-/** Returns the only persona's tool of this name; if there are several, the client must name one. */
+/** Returns the tool of this name if only one persona has one. If several do, the client must name the persona. */
 function onlyTool(catalogue: Catalogue, name: string): CapabilityTool | undefined {
   const owned = catalogue.tools({ filter: { name } });
   if (owned.length > 1)
@@ -368,7 +368,7 @@ const jobsRoute = route(
 
 type Given<T> = { readonly [Key in keyof T]?: Exclude<T[Key], undefined> };
 
-/** Returns the conditions that were given. */
+/** Returns the conditions that have a value. */
 function given<T extends object>(conditions: T): Given<T> {
   return Object.fromEntries(
     Object.entries(conditions).filter(([, value]) => value !== undefined),
@@ -423,7 +423,7 @@ const findingsRoute = route(
   },
 );
 
-/** The largest number of tools named in the health of the catalogue. */
+/** The maximum number of tools that `/health` names. */
 const MOST_NAMED = 20;
 
 const healthRoute = route(
@@ -452,7 +452,7 @@ const healthRoute = route(
       }))
       .filter(({ calls }) => calls > 0)
       .sort((a, b) => b.calls - a.calls);
-    // Files and sources that cannot be read are served as last read.
+    // If a file or source can't be read, its last content is served.
     const isDegraded = findings.some(
       ({ kind, severity }) => kind === 'unreadable' && severity === 'error',
     );
@@ -473,7 +473,7 @@ const healthRoute = route(
   },
 );
 
-/** Every address of the catalogue that answers with JSON. */
+/** All routes that answer with JSON. */
 export const ROUTES: readonly Route[] = [
   toolsRoute,
   toolRoute,
