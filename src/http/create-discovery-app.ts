@@ -195,7 +195,7 @@ export function createDiscoveryApp(
       () => false,
     ) ?? true);
     if (isReady) return sendJson(context, { status: 'ok' });
-    const message = 'The state store does not answer. Ask again when it is back.';
+    const message = 'The state store does not answer. Try again later.';
     return sendError(context, new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
   });
   if (allowedOrigins.length > 0)
@@ -265,7 +265,7 @@ export function createDiscoveryApp(
     const { persona } = readQuery(queryOf(PERSONA), searchOf(context.req.url));
     personasIn(capabilities, persona);
     if (listeners >= checked.maxListeners) {
-      const message = `Expected at most ${checked.maxListeners} listeners at a time, got one more. Ask again later.`;
+      const message = `${checked.maxListeners} clients already listen to /events, which is the maximum. Try again later.`;
       throw new HttpError(503, { code: 'TOO_MANY_LISTENERS', message }, { 'retry-after': '10' });
     }
     const headers = {
@@ -309,7 +309,7 @@ function refuseUnreadable(request: Request): void {
     );
   };
   if (method !== 'GET' && method !== 'HEAD') {
-    const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read only.`;
+    const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`;
     refuse(405, 'METHOD_NOT_ALLOWED', message, { allow: ALLOW });
   }
   if (url.length > LONGEST_URL)
@@ -319,7 +319,11 @@ function refuseUnreadable(request: Request): void {
       `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.`,
     );
   if (hasBody(request))
-    refuse(400, 'BODY_NOT_ALLOWED', 'Expected a request without a body, got one with a body.');
+    refuse(
+      400,
+      'BODY_NOT_ALLOWED',
+      'Expected a request without a body. Send parameters in the query.',
+    );
 }
 
 /** The HTTP status of each error that a request can cause. */
@@ -345,7 +349,7 @@ function refusalOf(error: unknown): HttpError {
   const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
   if (status !== undefined && isToolError(error))
     return new HttpError(status, { code: error.code, message: error.message });
-  const message = 'The catalogue failed to answer. It goes on working.';
+  const message = 'The server could not answer this request because of an internal error.';
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });
 }
 

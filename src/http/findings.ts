@@ -192,6 +192,6 @@ const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 /** Returns a message as it's shown. If it quotes a value that may be a credential, only the place is named. */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path)
-    ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.'
+    ? 'The value here is wrong. It may be a credential, so it is not shown. Run tooldex validate to see it.'
     : publicMessage(message);
 }

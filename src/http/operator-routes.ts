@@ -204,7 +204,7 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
     body = text === '' ? {} : JSON.parse(text);
   } catch (error) {
     if (error instanceof HttpError) throw error;
-    throw refuse(400, 'INVALID_ARGUMENT', 'Expected a body of JSON, got something else.');
+    throw refuse(400, 'INVALID_ARGUMENT', 'The body is not valid JSON.');
   }
   try {
     return checkOptions(schema, body, 'fields of the body') as z.output<S>;

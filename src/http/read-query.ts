@@ -40,7 +40,7 @@ export const PERSONA = {
     )
     .optional()
     .describe(
-      'A persona, with the shared items; `-shared` leaves those out, `-name` a persona. Several mean any of them.',
+      'A persona, together with the shared items. `-shared` excludes those, and `-name` a persona. With several, one must fit.',
     ),
 };
 
@@ -51,18 +51,21 @@ export const ONE_PERSONA = {
       'the name of one persona (filters such as -shared are for lists)',
     )
     .optional()
-    .describe('The persona that asks; it sees its own tool in place of a shared one.'),
+    .describe(
+      'The persona that asks. It sees its own tool instead of a shared one of the same name.',
+    ),
 };
 
 export const PAGE = {
   limit: z.int().min(1).max(200).default(50).describe('The maximum number of items on a page.'),
-  cursor: cursorField
-    .optional()
-    .describe('Where the page begins: taken from `next` of the page before.'),
+  cursor: cursorField.optional().describe('The start of the page, from `next` of the page before.'),
 };
 
 const AVAILABLE = {
-  available: z.boolean().optional().describe('Whether it can be used now.'),
+  available: z
+    .boolean()
+    .optional()
+    .describe('Only items that can be used now, or only those that cannot.'),
 };
 
 export const HEALTH = {
@@ -71,21 +74,23 @@ export const HEALTH = {
     .min(0)
     .max(1)
     .optional()
-    .describe('At least this share of the last calls succeeded. Items without calls stay.'),
-  require_calls: z.boolean().optional().describe('Whether items without calls are left out.'),
+    .describe('The minimum share of successful calls, from 0 to 1. Items without calls stay.'),
+  require_calls: z.boolean().optional().describe('True excludes items without calls.'),
 };
 
 export const WORK = {
   ...PERSONA,
-  tool: labels('A tool that it needs; all of these.'),
+  tool: labels('A tool that it must need. With several, all of them.'),
   ...AVAILABLE,
   ...PAGE,
 };
-export const SKILL = { skill: labels('A skill that it needs; all of these.') };
-export const TAG = { tag: labels('A tag; all of these.') };
-export const CAPABILITY = { capability: labels('A capability tag; all of these.') };
+export const SKILL = { skill: labels('A skill that it must need. With several, all of them.') };
+export const TAG = { tag: labels('A tag that it must have. With several, all of them.') };
+export const CAPABILITY = {
+  capability: labels('A capability tag that it must have. With several, all of them.'),
+};
 export const REQUIRED_CAPABILITY = {
-  required_capability: labels('A capability that it requires; all of these.'),
+  required_capability: labels('A capability that it must require. With several, all of them.'),
 };
 
 /** The conditions from the table of fields: each parameter with its filter. */
@@ -146,19 +151,22 @@ export const TOOL_FILTERS = {
     .array(label().regex(/^[^=]+=.+$/s, 'a field and its value, such as team=billing'))
     .optional()
     .describe(
-      'A field of the metadata that authors give their tools, as `team=billing`; any of the same field, and all fields.',
+      "A field of the authors' own metadata, such as `team=billing`. Several values of a field mean any of them; all fields must fit.",
     ),
   ...AVAILABLE,
-  requires_approval: z.boolean().optional().describe('Whether calls need approval.'),
+  requires_approval: z
+    .boolean()
+    .optional()
+    .describe('Only tools whose calls need approval, or only others.'),
   health: z
     .array(z.enum(HEALTH_LEVELS))
     .optional()
-    .describe('How the last calls went; any of these.'),
+    .describe('The health. With several, any of them.'),
   ...HEALTH,
   facets: z
     .boolean()
     .optional()
-    .describe('Whether to count, for every value of every filter, how many tools it would leave.'),
+    .describe('True adds the number of tools that each value of each filter would leave.'),
 };
 
 type JsonSchema = Readonly<Record<string, unknown>>;

@@ -77,12 +77,12 @@ const count = () => z.int().min(0);
 /** The schema of a page of a list. Items may have fewer fields if fewer were requested. */
 const listOf = (name: string, fields: readonly string[], beside: z.ZodRawShape = {}) =>
   z.looseObject({
-    count: count().describe('Items on this page.'),
-    total: count().describe('Items on all pages.'),
+    count: count().describe('The number of items on this page.'),
+    total: count().describe('The number of items on all pages.'),
     revision: count().describe('Rises with every change of the catalogue.'),
-    changed: z.boolean().describe('Whether the catalogue has changed since the first page.'),
+    changed: z.boolean().describe('True if the catalogue has changed since the first page.'),
     next: z.string().nullable().describe('The address of the next page.'),
-    left_out: count().describe('Items of the catalogue that the named personas leave out.'),
+    left_out: count().describe("The number of items that the named personas don't have."),
     [name]: z.array(objectOf(fields).partial()),
     ...beside,
   });
@@ -90,14 +90,14 @@ const listOf = (name: string, fields: readonly string[], beside: z.ZodRawShape =
 const HIT_FIELDS = ['score', 'matches', 'corrections', 'explanation'];
 const TOOL_PAGE = {
   q: REQUEST.optional().describe(
-    'A request, in the words of the user: only tools that fit, the best first, without further pages.',
+    "A request in the user's words. The answer has only tools that fit, the best first, on a single page.",
   ),
   ...TOOL_FILTERS,
   callable: z
     .boolean()
     .optional()
     .describe(
-      'Only what the personas may call by name: their own tool in place of a shared one, and none that is for others. A search always does so.',
+      'Only tools that the personas may call: their own instead of shared ones of the same name. Searches always do that.',
     ),
   ...PAGE,
   fields: z
@@ -110,7 +110,7 @@ const TOOL_PAGE = {
         ),
     )
     .optional()
-    .describe('Only these fields, separated by commas.'),
+    .describe('The fields to return, separated by commas.'),
 };
 
 function namesIn(text: string): readonly string[] {
@@ -171,7 +171,7 @@ function wireFor({ personas }: Pick<Asked, 'personas'>, tool: CapabilityTool) {
 
 const toolsRoute = route(
   '/tools',
-  'The tools that meet all conditions, page by page: shared ones first, then by persona and name. With a persona also the shared ones that its own replace, which a search does not find.',
+  "Lists tools page by page: shared ones first, then by persona and name. With a persona, it also lists shared tools that the persona's own replace; a search does not.",
   TOOL_PAGE,
   listOf('tools', LIST_FIELDS),
   (asked) => {
@@ -211,7 +211,7 @@ function leftOut(
 
 const toolRoute = route(
   '/tools/:name',
-  'Everything known of one tool.',
+  'Returns everything about a tool.',
   ONE_PERSONA,
   objectOf([...LIST_FIELDS, ...DETAIL_FIELDS]),
   ({ catalogue, query: { persona }, personas, name }) => {
@@ -248,9 +248,9 @@ function onlyTool(catalogue: Catalogue, name: string): CapabilityTool | undefine
 
 const searchRoute = route(
   '/search',
-  'The tools of all owners, or those that a persona may call, that fit a request: the best first, each with the words by which it was found, their fields, and its score.',
+  'Finds the tools that fit a request, the best first, with matched words and scores. With a persona, only those it may call.',
   {
-    q: REQUEST.describe('The request, in the words of the user.'),
+    q: REQUEST.describe("The request in the user's words."),
     ...TOOL_FILTERS,
     limit: PAGE.limit.default(10),
   },
@@ -296,7 +296,7 @@ const WORK_FIELDS = [
 
 const skillsRoute = route(
   '/skills',
-  'The skills that meet all conditions, page by page.',
+  'Lists skills page by page.',
   { ...WORK, ...CAPABILITY, ...REQUIRED_CAPABILITY },
   listOf('skills', [...WORK_FIELDS, 'version', 'capability_tags', 'required_capabilities']),
   (asked) => {
@@ -318,7 +318,7 @@ const skillsRoute = route(
 
 const tasksRoute = route(
   '/tasks',
-  'The tasks that meet all conditions, page by page.',
+  'Lists tasks page by page.',
   { ...WORK, ...SKILL, ...TAG },
   listOf('tasks', [...WORK_FIELDS, 'summary', 'required_skills', 'tags']),
   (asked) => {
@@ -331,7 +331,7 @@ const tasksRoute = route(
 
 const jobsRoute = route(
   '/jobs',
-  'The jobs that meet all conditions, page by page; with a persona those that it may schedule.',
+  'Lists jobs page by page. With a persona, only those that it may schedule.',
   { ...WORK, ...SKILL, ...REQUIRED_CAPABILITY, ...HEALTH },
   listOf('jobs', [
     ...WORK_FIELDS,
@@ -377,7 +377,7 @@ function given<T extends object>(conditions: T): Given<T> {
 
 const summaryRoute = route(
   '/summary',
-  'Everything a persona, or everyone, can do: tools, skills, tasks and jobs with their health.',
+  'Returns all tools, skills, tasks and jobs of a persona, or of everyone, with their health.',
   ONE_PERSONA,
   objectOf(['revision', 'persona', 'tools', 'skills', 'tasks', 'jobs']),
   ({ catalogue, query: { persona } }) => {
@@ -395,10 +395,12 @@ const summaryRoute = route(
 
 const findingsRoute = route(
   '/findings',
-  'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',
+  'Lists things to fix page by page: wrong entries in manifests, broken references, and lint findings. Errors come first.',
   { ...PERSONA, ...PAGE },
   listOf('findings', [...findingFields, 'compatibility'], {
-    severities: z.record(z.string(), count()).describe('Items on all pages, by severity.'),
+    severities: z
+      .record(z.string(), count())
+      .describe('The number of items on all pages, by severity.'),
   }),
   ({ catalogue, findings, query, personas, address }) => {
     const all = findings(catalogue);
