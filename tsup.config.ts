@@ -129,6 +129,10 @@ const bundleLibraries: NonNullable<Options['esbuildPlugins']>[number] = {
         ),
       }),
     );
+    // Its file for Node is CommonJS, too; the one for browsers is an ES module that says the same.
+    build.onResolve({ filter: /^yaml$/ }, () => ({
+      path: resolve('node_modules/yaml/browser/index.js'),
+    }));
     // It looks for a package that tinyglobby does not need, in a way that CommonJS does not have.
     build.onLoad({ filter: /[\\/]node_modules[\\/]fdir[\\/]dist[\\/]index\.mjs$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replace(

@@ -1,6 +1,6 @@
 import { AccessMode, SideEffect } from '../core/enums.js';
 
-/** The kinds of effect that a tool can have, on what it reads and on what it changes. */
+/** The kinds of effects that a tool can have on its surroundings. */
 export type EffectKind =
   | 'fs-read'
   | 'fs-write'
@@ -13,42 +13,42 @@ export type EffectKind =
   | 'browser-action'
   | 'env-read';
 
-/** What one call of a function does outside the function, before it is known where the call stands. */
+/** The effect of one function call, without its place in the code. */
 export interface CallEffect {
   readonly kind: EffectKind;
-  /** `write` changes something that outlives the tool's call; `unknown` depends on what the code does not show. */
+  /** `write` changes something that outlasts the call. `unknown` depends on things that the code doesn't show. */
   readonly access: 'read' | 'write' | 'unknown';
-  /** For a write: true when it overwrites, deletes or stops something, false when it only adds, null when that is not known. */
+  /** For a write: true if it overwrites, deletes or stops something, false if it only adds, null if that's unknown. */
   readonly destructive: boolean | null;
-  /** For a write: true when the same call again changes nothing more, null when that is not known. */
+  /** For a write: true if the same call again changes nothing more, null if that's unknown. */
   readonly idempotent: boolean | null;
-  /** The call in the terms of its own documentation, as `fs.writeFile` or `git commit`. */
+  /** The call as its documentation names it, such as `fs.writeFile` or `git commit`. */
   readonly call: string;
 }
 
-/** One effect of a tool, with the way from its handler to the call that decides. */
+/** An effect of a tool, with the way from its handler to the call that causes it. */
 export interface Effect extends CallEffect {
-  /** `does`: an accepted input leads there; `may`: an argument, an environment or unknown code decides. */
+  /** `does` if some accepted input leads there. `may` if an argument, a variable or unknown code decides. */
   readonly certainty: 'does' | 'may';
-  /** The argument of the tool that decides. Missing when none is known to. */
+  /** The tool's argument that decides. Missing if none is known. */
   readonly argument?: string;
-  /** `file:line` of the call, relative to the folder that was audited. */
+  /** The call's `file:line`, relative to the audited folder. */
   readonly at: string;
-  /** The places on the way, `file:line`, from the handler on. */
+  /** The places on the way as `file:line`, starting with the handler. */
   readonly via: readonly string[];
 }
 
-/** What the code of one tool was found to do. */
+/** The findings about the code of one tool. */
 export interface TracedTool {
   readonly name: string;
-  /** `file:line` of the function that handles calls, undefined when none was found. */
+  /** The handler's `file:line`, or undefined if no handler was found. */
   readonly handler: string | undefined;
   readonly effects: readonly Effect[];
-  /** The reason why something could not be followed, for reports; empty when everything was. */
+  /** The reasons why some code couldn't be followed, for reports. Empty if all of it could. */
   readonly unknowns: readonly string[];
 }
 
-/** What an effect is in the words of this package's metadata; `words` are for reports. */
+/** An effect in the terms of this package's metadata. `words` are for reports. */
 interface Meaning {
   readonly words: string;
   readonly accessMode: AccessMode;
@@ -56,7 +56,7 @@ interface Meaning {
 }
 
 interface KindMeaning {
-  /** True for what leaves the machine, or acts in a browser (`openWorldHint`); null where the kind does not say. */
+  /** True for effects that leave the machine or act in a browser (`openWorldHint`). Null if the kind doesn't say. */
   readonly outside: boolean | null;
   readonly reads: Meaning;
   readonly writes: Meaning;
@@ -74,7 +74,10 @@ const writes = (words: string, ...places: readonly SideEffect[]): Meaning => ({
   sideEffects: [SideEffect.WRITE, ...places],
 });
 
-/** The one table from effects to metadata; execution category, danger and annotations follow from it. What only reads this machine is no side effect. */
+/**
+ * The meaning of each kind of effect. Execution category, danger and annotations follow from it. Reading this machine
+ * isn't a side effect.
+ */
 export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   'fs-read': {
     outside: false,
@@ -136,12 +139,12 @@ export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   },
 };
 
-/** Returns what an effect means; one that is not known counts as a write. */
+/** Returns the meaning of an effect. An unknown one counts as a write. */
 export function meaningOf({ access, kind }: Effect): Meaning {
   return MEANING[kind][access === 'read' ? 'reads' : 'writes'];
 }
 
-/** Returns what an effect does, in words: `changes files (fs.writeFile) where "filename" says so`. */
+/** Returns an effect in words: `changes files (fs.writeFile) where "filename" says so`. */
 export function doingOf(effect: Effect): string {
   const { access, argument, call, certainty } = effect;
   const words =
@@ -151,7 +154,7 @@ export function doingOf(effect: Effect): string {
   return `${words} (${call})${certainty === 'may' && argument !== undefined ? ` where "${argument}" says so` : ''}`;
 }
 
-/** Returns true for an effect to which an accepted input leads: always, or where an argument says so. */
+/** Returns true if some accepted input leads to the effect, always or depending on an argument. */
 export function isProven({ certainty, argument }: Effect): boolean {
   return certainty === 'does' || argument !== undefined;
 }

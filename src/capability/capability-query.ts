@@ -15,74 +15,74 @@ import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** The conditions that every query of items with health may have; one left out holds for all. */
+/** The conditions on health. A missing condition holds for everything. */
 interface HealthQuery {
-  /** The least share of the last calls that succeeded, from 0 to 1. */
+  /** The minimum share of successful calls, from 0 to 1. */
   readonly minSuccessRate?: number;
-  /** Leaves items without calls out, beside `minSuccessRate`. @default false */
+  /** Excludes items without calls, if `minSuccessRate` is set. @default false */
   readonly requireCalls?: boolean;
 }
 
-/** A query of tools: every given condition must hold, and one left out holds for all. Texts are compared in any case. */
+/** A query for tools. Every given condition must hold. Texts are compared case-insensitively. */
 export interface ToolQuery extends HealthQuery {
   /**
-   * The owners, as `parsePersonas` reads them: `'Atlas'` for Atlas and the shared tools, `['Atlas', '-shared']` for
-   * Atlas alone.
+   * The owners as `parsePersonas` reads them: `'Atlas'` for Atlas and the shared tools, `['Atlas', '-shared']` for
+   * Atlas only.
    */
   readonly personas?: OneOrMore;
-  /** Names of providers; a tool must have all of them. */
+  /** The providers that a tool must have, by name. */
   readonly provider?: OneOrMore;
-  /** A range of versions, or several that must all hold. */
+  /** One or more version ranges. All of them must hold. */
   readonly version?: OneOrMore;
-  /** Capability tags; a tool must have all of them. */
+  /** The capability tags that a tool must have. */
   readonly capability?: OneOrMore;
-  /** The side effects; any of these. */
+  /** The side effects. One of them is enough. */
   readonly sideEffect?: OneOrMore<SideEffect>;
-  /** The safety levels; any of these. */
+  /** The safety levels. One of them is enough. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
-  /** The present availability of the tool. */
+  /** The current availability of the tool. */
   readonly available?: boolean;
-  /** Conditions on the tool's metadata. */
+  /** The conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
 }
 
-/** The conditions that queries of skills, tasks and jobs share; one left out holds for all. */
+/** The conditions that queries for skills, tasks and jobs share. */
 interface WorkQuery {
   /** The owners, as `parsePersonas` reads them. */
   readonly personas?: OneOrMore;
-  /** The names of tools that it needs; all of them. */
+  /** The tools that it must need, by name. */
   readonly tool?: OneOrMore;
-  /** The present availability of everything it needs. */
+  /** The current availability of everything it needs. */
   readonly available?: boolean;
 }
 
-/** A query of skills: every given condition must hold, and one left out holds for all. */
+/** A query for skills. Every given condition must hold. */
 export interface SkillQuery extends WorkQuery {
-  /** The capability tags of the skill; all of them. */
+  /** The capability tags that the skill must have. */
   readonly capability?: OneOrMore;
-  /** The capabilities that it requires; all of them. */
+  /** The capabilities that it must require. */
   readonly requiredCapability?: OneOrMore;
 }
 
-/** A query of tasks: every given condition must hold, and one left out holds for all. */
+/** A query for tasks. Every given condition must hold. */
 export interface TaskQuery extends WorkQuery {
-  /** The names of skills that it needs; all of them. */
+  /** The skills that it must need, by name. */
   readonly skill?: OneOrMore;
-  /** The tags; all of them. */
+  /** The tags that it must have. */
   readonly tag?: OneOrMore;
 }
 
-/** A query of jobs: every given condition must hold, one left out holds for all, and one of the `personas` must also be allowed to schedule the job. */
+/** A query for jobs. Every given condition must hold, and one of the `personas` must be allowed to schedule the job. */
 export interface JobQuery extends WorkQuery, HealthQuery {
-  /** The names of skills that it needs; all of them. */
+  /** The skills that it must need, by name. */
   readonly skill?: OneOrMore;
-  /** The capabilities that it requires; all of them. */
+  /** The capabilities that it must require. */
   readonly requiredCapability?: OneOrMore;
 }
 
-/** Texts that must all be there, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
+/** Texts that must all be there, ready to compare. Blank ones are refused, because nothing could fit them. */
 const wanted = oneOrMore(text().transform(comparable)).optional();
-/** A condition that any of a few known values meets, written in any case. */
+/** A condition that one of a few known values fulfils. Case doesn't matter. */
 const anyOf = <T extends string>(values: readonly T[]) =>
   oneOrMore(
     z.preprocess(
@@ -93,7 +93,7 @@ const anyOf = <T extends string>(values: readonly T[]) =>
 
 const common = { personas: oneOrMore(z.string()).optional(), available: z.boolean().optional() };
 const healthShape = {
-  // A rate of 80 is refused: it may mean 80 %, or be a slip.
+  // A rate of 80 is refused: it may mean 80 %, or be a mistake.
   minSuccessRate: z
     .custom<number>(
       (value) => typeof value === 'number' && value >= 0 && value <= 1,
@@ -133,7 +133,7 @@ type Common = {
   readonly requireCalls?: boolean;
 };
 
-/** The lists that conditions look at; every wanted text must be in them. */
+/** The lists that must contain every wanted text. */
 const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedValue)[]>> = {
   provider: ({ entry }: CapabilityTool) => entry.providers,
   capability: ({ capabilityTags }: CapabilityTool | CapabilitySkill) => capabilityTags,
@@ -144,15 +144,18 @@ const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedV
   tag: ({ tags }: CapabilityTask) => tags,
 };
 
-/** Checks a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the answer. */
+/**
+ * Checks a query. Ignored conditions would widen the answer. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong
+ * conditions.
+ */
 function checkQuery<S extends z.ZodType>(schema: S, query: unknown) {
   return checkOptions(schema, query ?? null, 'conditions of the query');
 }
 
 /**
- * Returns the test of the conditions that several kinds of items have.
+ * Returns a test of the conditions that several kinds of items have.
  *
- * @param rateOf returns the success rate of an item, which is `null` without calls.
+ * @param rateOf returns an item's success rate, or `null` without calls.
  */
 function compileCommon<Kind extends Item>(
   query: Common & Readonly<Record<string, unknown>>,
@@ -219,7 +222,7 @@ export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolea
 
 type NamedValue = { readonly name: string };
 
-/** The compared form of the frozen lists that items keep: every query reads them. */
+/** The lists that items keep, ready to compare. Every query reads them. */
 const compared = new WeakMap<object, readonly string[]>();
 
 function comparedOf(values: readonly (string | NamedValue)[]): readonly string[] {
@@ -234,28 +237,27 @@ function comparable(value: string): string {
   return value.trim().toLowerCase();
 }
 
-/** The largest constraint in characters: far above honest use, because the parser of ranges takes them one by one. */
+/** The maximum length of a constraint, far above honest use. The parser of ranges reads characters one by one. */
 const LONGEST = 256;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+].*)?$/;
 
 type VersionTest = (version: semver.SemVer) => boolean;
 
 /**
- * Returns a check of versions against a constraint: the ranges of npm, such as `>=1.2`, `^1`, `1.x || >=2`, `1.0 -
- * 1.4`.
+ * Returns a check of versions against npm's ranges: `>=1.2`, `^1`, `1.x || >=2`, `1.0 - 1.4`.
  *
- * A comma means and, as do several constraints in a list; `==` is `=`, and `!=1.2.0` excludes. Blank constraints are
- * ignored. Versions may be as short as `1` or `0.9`; a tool without a version, or with an invalid one, meets no
- * constraint. Source of the order: Semantic Versioning 2.0.0, §11.
+ * A comma means "and", like several constraints in a list. `==` is `=`, and `!=1.2.0` excludes a version. Blank
+ * constraints are ignored. Versions may be as short as `1` or `0.9`. A tool without a valid version fits no constraint.
+ * The order is that of Semantic Versioning 2.0.0, section 11.
  *
- * @throws ToolError `INVALID_ARGUMENT` naming an invalid constraint.
+ * @throws ToolError `INVALID_ARGUMENT` that names the invalid constraint.
  */
 export function versionFilter(
   constraint: string | readonly string[],
 ): (version: string | undefined) => boolean {
   const tests = [constraint].flat().flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
-  /** The answers for versions met so far: a catalogue has few, and parsing takes longer than all else. */
+  /** The answers for known versions. A catalogue has few, and parsing takes the most time. */
   const answers = new Map<string | undefined, boolean>();
   return (version) => {
     let answer = answers.get(version);
@@ -267,17 +269,17 @@ export function versionFilter(
   };
 }
 
-/** Returns a version in full, whatever parts of it were written; `undefined` for an invalid one. */
+/** Returns the full version for a short one, or `undefined` for an invalid one. */
 function parseVersion(version: string | undefined): semver.SemVer | undefined {
   const parts =
     version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
   const [, major, minor = '0', patch = '0', rest = ''] = parts;
-  // Numbers written as `01.2` are no Semantic Version, but their meaning is clear.
+  // Semantic Versioning doesn't allow `01.2`, but its meaning is clear.
   return semver.parse(`${Number(major)}.${Number(minor)}.${Number(patch)}${rest}`) ?? undefined;
 }
 
-/** Returns the tests of a constraint; none for a blank one. */
+/** Returns the tests of a constraint. A blank one has none. */
 function compileConstraint(constraint: string): readonly VersionTest[] {
   const invalid = () =>
     invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
@@ -288,7 +290,7 @@ function compileConstraint(constraint: string): readonly VersionTest[] {
     const text =
       excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
     try {
-      // Versions before a release count as any other: a catalogue shows what it has.
+      // Pre-releases count like other versions, because a catalogue shows everything it has.
       const range = new semver.Range(text, { includePrerelease: true });
       return (version) => range.test(version) === (excluded === null);
     } catch {

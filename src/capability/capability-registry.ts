@@ -62,16 +62,15 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * A registry of what every persona can do: tools from code, manifest files and other sources; skills, jobs and tasks
- * from files; and the health of all of them.
+ * A registry of everything that each persona can use: tools from code, manifests and other sources, and skills, jobs
+ * and tasks from manifests, with the health of all of them.
  *
- * Queries read memory only, from a snapshot that a refresh replaces as a whole: a reader never sees half of a change.
- * A wrong entry is left out alone and is a finding; a file that is broken as a whole keeps its last good content. Files
- * are watched only if `watch` is called; sources that tell of changes are heard until `close`.
+ * Queries read a snapshot in memory. A refresh replaces it as a whole, so nobody sees half a change. A wrong entry is
+ * left out and reported as a finding. A file that can't be read keeps its last good content. Files are watched only
+ * after `watch` is called. Sources that announce changes are followed until `close`.
  *
  * ```ts
  * import { CapabilityRegistry } from 'tooldex/capability';
- *
  * const capabilities = await CapabilityRegistry.load({ root: './manifests' });
  * const reliable = capabilities.tools({ personas: 'Atlas', version: '>=1.2', minSuccessRate: 0.8 });
  * ```
@@ -87,11 +86,11 @@ export class CapabilityRegistry {
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
   #isTelling = false;
-  /** The newest inputs, and those of the state. */
+  /** The newest inputs, and those of the current state. */
   #inputs: Inputs;
   #built: Inputs;
   #state: CapabilityState;
-  /** The end of the last refresh that was asked for: each begins when the one before it has ended. */
+  /** The end of the last requested refresh. Each begins when the one before has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: CheckedCapabilityOptions) {
@@ -111,11 +110,11 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Reads everything once.
+   * Creates a registry and reads everything once.
    *
-   * Wrong entries are left out and are `findings`; `loadManifest` refuses them.
+   * Wrong entries are left out and reported in `findings`. `loadManifest` refuses them instead.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `NOT_A_TOOL`.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that isn't a folder, `NOT_A_TOOL`.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const registry = new CapabilityRegistry(checkCapabilityOptions(options));
@@ -128,36 +127,36 @@ export class CapabilityRegistry {
     }
   }
 
-  /** Stops listening to the sources; the content stays, and `refresh` goes on working. */
+  /** Stops following the sources. The content stays, and `refresh` still works. */
   close(): void {
     for (const stop of this.#stopHearing) stop();
   }
 
-  /** The number of calls and events that were reported to this registry: health may change with each. */
+  /** The number of calls and events reported to this registry. Health may change with each. */
   get healthReports(): number {
     return this.#ledger.reports;
   }
 
-  /** The number of changes of the content, from 1; equal revisions of one registry mean equal content. */
+  /** The number of changes so far, starting at 1. Equal revisions of a registry mean equal content. */
   get revision(): number {
     return this.#state.revision;
   }
 
-  /** The problems: entries that were left out, references that lead nowhere, files and sources that could not be read. */
+  /** The problems: wrong entries, broken references, and files and sources that couldn't be read. */
   get findings(): readonly CapabilityFinding[] {
     return this.#state.findings;
   }
 
-  /** The names of the personas that own or are allowed something, as first spelled. */
+  /** The names of all personas that own something or are in an allow-list, as they were first spelled. */
   get personas(): readonly string[] {
     return Object.freeze([...this.#state.personas.values()]);
   }
 
   /**
-   * Reads everything that has changed, by content and not by date, and takes it over in one step.
+   * Reads everything that has changed, and takes it over in one step. It compares content, not dates.
    *
-   * Refreshes run one after the other. With `force` every file is checked again, and sources look again even if
-   * they did a moment ago. Never rejects because of a problem in the content: see `findings`.
+   * Refreshes run one after the other. With `force`, it checks every file again, and sources look again even if they
+   * just have. It never rejects because of wrong content: that is in `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
@@ -167,9 +166,9 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes at an interval until the returned function is called; meanwhile the process does not end by itself.
+   * Refreshes repeatedly until the returned function is called. The process doesn't end by itself while it does.
    *
-   * @param options `intervalMs` between the end of one refresh and the next, at least 10 (default 1,000).
+   * @param options `intervalMs` from the end of a refresh to the next, at least 10. @default 1,000
    */
   watch(options: { readonly intervalMs?: number } = {}): () => void {
     const { intervalMs } = checkOptions(WATCH_OPTIONS, options, 'options of watch');
@@ -187,7 +186,7 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Calls the listener after every change of the content, until the returned function is called. Its exceptions are
+   * Calls the listener after every change, until the returned function is called. The listener's exceptions are
    * ignored.
    */
   onChange(listener: (change: CapabilityChange) => void): () => void {
@@ -196,24 +195,25 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tools that a persona may call: shared ones, its own in place of those of the same name, none that only
-   * others may use. Without a persona, or for an unknown one, the shared tools.
+   * Returns the tools that a persona may call: shared ones, and its own, which replace shared ones of the same name.
+   * Without a persona, or for an unknown one, returns the shared tools.
    *
-   * It is the same registry until one of these tools changes; then `onChange` tells, and the next call returns another.
+   * The registry stays the same object until one of these tools changes. Then `onChange` reports it, and the next call
+   * returns a new one.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));
   }
 
   /**
-   * Returns the tools that meet a query, shared ones first, then by persona and name. A persona's tool does not hide
-   * the shared one of its name.
+   * Returns the tools that a query asks for: shared ones first, then by persona and name. A persona's tool doesn't hide
+   * the shared one of the same name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
     return Object.freeze(this.#state.tools.all.filter(compileToolQuery(query, this.#ledger)));
   }
 
-  /** Returns the tool that a name means to a persona: its own, or else the shared one. */
+  /** Returns the tool that a persona calls by a name: its own, or else the shared one. */
   tool(name: string, persona?: string | null): CapabilityTool | undefined {
     return this.#state.tools.seenBy(readPersona(persona), name);
   }
@@ -221,45 +221,52 @@ export class CapabilityRegistry {
   /**
    * Finds the tools of all owners that fit a request best.
    *
-   * @param options `limit` (default 10), and which tools it `accepts` (default all).
+   * @param options `limit` (default 10), and `accepts` to choose among tools (default all).
    */
   search(text: string, options: SearchOptions = {}): CapabilityHits {
     const { limit, accepts } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
     return this.#search.find(this.#state, requireText(text), limit, accepts);
   }
 
-  /** Returns the skills that meet a query, in the order of `tools`. */
+  /** Returns the skills that a query asks for, in the order of `tools`. */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
     return Object.freeze(this.#state.skills.all.filter(compileSkillQuery(query)));
   }
 
-  /** Returns the tasks that meet a query, in the order of `tools`. */
+  /** Returns the tasks that a query asks for, in the order of `tools`. */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
     return Object.freeze(this.#state.tasks.all.filter(compileTaskQuery(query)));
   }
 
-  /** Returns the jobs that meet a query, in the order of `tools`. */
+  /** Returns the jobs that a query asks for, in the order of `tools`. */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
     return Object.freeze(this.#state.jobs.all.filter(compileJobQuery(query)));
   }
 
   /**
-   * Returns what a persona, or everyone, can do, with health, as plain data in snake_case; times in seconds since 1970.
+   * Returns everything that a persona, or anyone, can use, with health, as plain data in snake_case. Times are in
+   * seconds since 1970.
    *
-   * Shared items are always in it. `compatibility.matches_request` says for each whether the persona may use it.
+   * It always includes shared items. `compatibility.matches_request` says whether the persona may use an item.
    */
   summary(options: Persona = {}): CapabilitySummary {
     return summarizeCapabilities(this.#state, personaIn(options));
   }
 
-  /** Counts one run of a job of a persona, or of the shared job of that name. @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record. */
+  /**
+   * Counts a run of a persona's job, or of the shared job of that name. @throws ToolError `INVALID_ARGUMENT` for an
+   * unknown job or a wrong record.
+   */
   recordJob(name: string, record: Omit<ExecutionRecord, 'provider'>, options: Persona = {}): void {
     requireRecord(record, false);
     const job = this.#require(this.#state.jobs, 'job', name, options);
     this.#ledger.recordJob(job.owner, job.name, record);
   }
 
-  /** Counts one call of a tool that no attached executor made. @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a wrong record. */
+  /**
+   * Counts a call that no attached executor has made. @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a
+   * wrong record.
+   */
   recordTool(name: string, record: ExecutionRecord, options: Persona = {}): void {
     requireRecord(record, true);
     const tool = this.#require(this.#state.tools, 'tool', name, options);
@@ -267,9 +274,9 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Counts the calls that an executor makes, and follows the state of its providers, until the returned function is called.
+   * Counts an executor's calls and follows the state of its providers, until the returned function is called.
    *
-   * @param options the persona for which the executor works: its calls are counted for the tools as that persona sees them.
+   * @param options the persona that the executor works for. Its calls count for the tools that this persona sees.
    */
   attach(executor: ExecutionEvents, options: Persona = {}): () => void {
     if (typeof (executor as Partial<ExecutionEvents> | null | undefined)?.on !== 'function')
@@ -284,8 +291,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns rules for a `SafetyPolicy`, to stand before all others: a persona calls what it sees here, also through
-   * registries made before a change.
+   * Returns rules for a `SafetyPolicy`, to put before all others. A persona may call only tools that it sees here, also
+   * through registries from before a change.
    */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([
@@ -296,7 +303,7 @@ export class CapabilityRegistry {
     ]);
   }
 
-  /** Takes over the announcements of sources: all those of one turn at once, and the first with all else. */
+  /** Takes over announcements of sources. Those of one turn come together, and the first come with everything else. */
   #hear(index: number, tools: SourceTools): void {
     const { name } = this.#options.sources[index]!;
     const sources = [...this.#inputs.sources];
@@ -328,7 +335,7 @@ export class CapabilityRegistry {
           `${describeValue(this.#options.root)}, where there is none`,
         ),
       );
-    // What a source announced meanwhile is newer than its answer.
+    // An announcement that came during the read is newer than its answer.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;
@@ -343,7 +350,7 @@ export class CapabilityRegistry {
     const state = isDone ? before : build(inputs, this.#live, before);
     const { revision } = state;
     const changed = revision !== before.revision;
-    // Nothing is awaited: readers see all of the change or nothing.
+    // Nothing is awaited here, so readers see all of the change or nothing.
     this.#inputs = this.#built = inputs;
     this.#state = state;
     this.#views.keepOnly(state);
@@ -353,10 +360,7 @@ export class CapabilityRegistry {
     return change;
   }
 
-  /**
-   * Returns the tool that a call was for: the one that the persona sees; if it sees none of that name, that of the only
-   * owner.
-   */
+  /** Returns the tool of a call: the one that the persona sees, or else that of its only owner. */
   #meant(name: string, persona: string | null): CapabilityTool | undefined {
     const owned = this.#state.tools.ownersOf(name);
     return this.#state.tools.seenBy(persona, name) ?? (owned.length === 1 ? owned[0] : undefined);
@@ -388,7 +392,7 @@ const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").n
 type SearchOptions = {
   /** The maximum number of tools. @default 10 */
   readonly limit?: number;
-  /** Leaves out the tools for which it returns `false`. @default none */
+  /** Excludes the tools that it returns `false` for. @default none */
   readonly accepts?: (tool: CapabilityTool) => boolean;
 };
 

@@ -7,13 +7,13 @@ import type { CapabilityState } from './state/build-state.js';
 
 /** The hits of a search in a catalogue. */
 export interface CapabilityHits {
-  /** The best of the accepted tools with the reasons for which they fit, best first. */
+  /** The best accepted tools, best first, with the reasons why they fit. */
   readonly hits: readonly (SearchResult & { readonly tool: CapabilityTool })[];
-  /** All tools with a word of the request, accepted or not: to count what other filters would leave. */
+  /** All tools that a word of the request hits, accepted or not. They show what other filters would leave. */
   readonly having: readonly CapabilityTool[];
 }
 
-/** The tools of all personas in one index, which is filled at the first search. */
+/** The tools of all personas in one index. The first search fills it. */
 export class CatalogueSearch {
   readonly #index = new SearchIndex();
   readonly #entries = new Set<ToolEntry>();
@@ -29,7 +29,7 @@ export class CatalogueSearch {
     this.#follow(state);
     const owned = (entry: ToolEntry) => state.ownersOf.get(entry) ?? [];
     const { best, having } = this.#index.find(text, limit, (entry) => owned(entry).some(accepts));
-    // One definition may be the tool of several owners.
+    // A definition may be a tool of several owners.
     const hits = best.flatMap(({ entry, result }) =>
       owned(entry)
         .filter(accepts)
@@ -57,7 +57,7 @@ export class CatalogueSearch {
   }
 }
 
-/** Orders hits alike, wherever the tools were indexed first. */
+/** Orders hits in the same way, whatever the order in the index. */
 function inOrder(a: CapabilityHits['hits'][number], b: CapabilityHits['hits'][number]): number {
   return (
     b.score - a.score ||

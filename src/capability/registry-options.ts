@@ -24,21 +24,21 @@ import type { ExecuteOf } from './manifest/read-manifest.js';
 
 /** The options of a capability registry. */
 export interface CapabilityOptions {
-  /** The folder with manifests; see `findManifestFiles` for the places in it. @default no manifests */
+  /** The folder with manifests. `findManifestFiles` lists the places in it. @default no manifests */
   readonly root?: string;
-  /** The tools of the program itself, shared by all personas: definitions, decorated classes, instances. @default none */
+  /** The program's own tools, which all personas share: definitions, decorated classes, instances. @default none */
   readonly tools?: Iterable<ToolSource>;
-  /** Makes the instances of classes among `tools`. @default `new Class()`, once */
+  /** Makes an instance of a class in `tools`. @default `new Class()`, once */
   readonly resolve?: ResolveInstance;
-  /** The other sources of tools, each with a name of its own. @default none */
+  /** Other sources of tools, each with its own name. @default none */
   readonly sources?: Iterable<CapabilitySource>;
   /** The functions that run the tools of manifests, by `handler_ref` or else by name. @default none */
   readonly handlers?: Handlers;
-  /** The environment that holds credentials; their values are never shown. @default process.env */
+  /** The environment variables with credentials. Their values are never shown. @default process.env */
   readonly env?: Environment;
   /** The clock. @default the system's */
   readonly clock?: Clock;
-  /** The log that counts health: a `PublishedHealth` for several processes. @default kept in this process */
+  /** The log of health. Use a `PublishedHealth` if there are several processes. @default one in this process */
   readonly health?: HealthLog;
 }
 
@@ -65,8 +65,8 @@ const schema = z.strictObject({
 } satisfies FieldsOf<CapabilityOptions>);
 
 /**
- * Checks the options. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong ones, and `NOT_A_TOOL` for values that
- * are no tool.
+ * Checks the options. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong ones, `NOT_A_TOOL` for values that
+ * aren't tools.
  */
 export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapabilityOptions {
   const {
@@ -114,8 +114,8 @@ export function requireRecord(record: unknown, provider: boolean): void {
 }
 
 /**
- * Returns a persona's name; a blank one means none in particular. @throws ToolError `INVALID_ARGUMENT` for a persona
- * that is no text.
+ * Returns a persona's name. A blank one means nobody in particular. @throws ToolError `INVALID_ARGUMENT` for a persona
+ * that isn't a text.
  */
 export function readPersona(persona: unknown): string | null {
   if (persona === undefined || persona === null) return null;

@@ -1,38 +1,38 @@
-// Only the summary and its items have names of the package. Types of their parts stand where they are used, and other
-// files name them by their place: so users can export a part without a name of its own.
+// Only the summary and its items have names in the package. The types of their parts are written where they are used,
+// so users can export a part without giving it a name.
 
 interface ItemWire {
   readonly name: string;
   readonly persona: string | null;
   readonly source: string;
-  /** The fit of the item to the requesting persona, with the reason. */
+  /** The item's fit for the requesting persona, with the reason. */
   readonly compatibility: {
-    /** The owner; `null` for shared items. */
+    /** The owner, or `null` for shared items. */
     readonly persona: string | null;
     readonly persona_specific: boolean;
     /**
-     * Says that the requesting persona may use it: it owns it or it is shared, and the allow-list admits it. True
-     * without a persona.
+     * True if the requesting persona may use it: it's shared or the persona's own, and its allow-list admits the
+     * persona. True without a persona.
      */
     readonly matches_request: boolean;
-    /** The only personas that may use it; empty when all may, unless `matches_request` says otherwise. */
+    /** The only personas that may use it. Empty if all may, unless `matches_request` says otherwise. */
     readonly allowlist: readonly string[];
   };
 }
 
 interface WorkWire extends ItemWire {
   readonly required_tools: readonly string[];
-  /** The references that lead nowhere. */
+  /** The references to things that don't exist. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
-/** A tool in a summary; times in seconds since 1970. */
+/** A tool in a summary. Times are in seconds since 1970. */
 export interface ToolWire extends ItemWire {
   readonly version: string | null;
   readonly capabilities: readonly string[];
   readonly capability_tags: readonly string[];
   readonly auth_scopes: readonly string[];
-  /** The state of the credentials; names of variables, never their values. */
+  /** The state of the credentials, with names of variables and never their values. */
   readonly auth: {
     readonly required: boolean;
     readonly ready: boolean;
@@ -45,7 +45,7 @@ export interface ToolWire extends ItemWire {
         string,
         {
           readonly metrics: Omit<JobWire['health']['job'], 'abandoned'>;
-          /** The counts since counting began, and the state of the provider. */
+          /** The counts since the beginning, and the state of the provider. */
           readonly router: {
             readonly successes: number;
             readonly failures: number;
@@ -82,7 +82,7 @@ export interface TaskWire extends WorkWire {
   readonly tags: readonly string[];
 }
 
-/** A job in a summary; times in seconds since 1970. */
+/** A job in a summary. Times are in seconds since 1970. */
 export interface JobWire extends WorkWire {
   readonly summary: string;
   readonly description: string | null;
@@ -91,7 +91,7 @@ export interface JobWire extends WorkWire {
   readonly required_capabilities: readonly string[];
   readonly available: boolean;
   readonly health: {
-    /** The last calls in numbers; `null` for numbers that need calls when there are none. */
+    /** Numbers about the last calls. Those that need calls are `null` if there are none. */
     readonly job: {
       readonly total: number;
       readonly success: number;
@@ -100,7 +100,7 @@ export interface JobWire extends WorkWire {
       readonly average_latency_ms: number | null;
       readonly p95_latency_ms: number | null;
       readonly last_sample_at: number | null;
-      /** Calls whose work still ran when they were answered. */
+      /** The number of calls whose work went on after they were answered. */
       readonly abandoned: number;
     };
     /** The last run. */
@@ -108,14 +108,14 @@ export interface JobWire extends WorkWire {
   };
 }
 
-/** One call; the time in seconds since 1970. */
+/** A call. The time is in seconds since 1970. */
 type Invocation = {
   readonly success: boolean;
   readonly latency_ms: number;
   readonly timestamp: number;
 };
 
-/** The calls behind the numbers, the oldest first; only in answers about one tool. */
+/** The calls behind the numbers, the oldest first. Only answers about one tool have them. */
 type Samples = readonly {
   readonly at: number;
   readonly success: boolean;
@@ -129,7 +129,7 @@ export type ProviderHealthWire = ToolHealthWire['providers'][string];
 export type SampleWire = Samples[number];
 export type CompatibilityWire = ItemWire['compatibility'];
 
-/** The summary of what a persona, or everyone, can do: plain data in snake_case, for dashboards and discovery APIs. */
+/** The summary of everything that a persona, or anyone, can use: plain data in snake_case for dashboards and discovery APIs. */
 export interface CapabilitySummary {
   readonly revision: number;
   readonly persona: string | null;

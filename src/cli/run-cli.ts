@@ -27,6 +27,7 @@ const run = () => import('./commands/run.js');
 const login = () => import('./commands/mcp-login.js');
 const pins = () => import('./commands/mcp-pins.js');
 const grants = () => import('./commands/grants.js');
+const pending = () => import('./commands/pending.js');
 
 const COMMANDS: Readonly<Record<string, Listed>> = {
   list: ['', 'List the tools, one per line', async () => (await catalogue()).list],
@@ -81,6 +82,11 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     'Compare what tools declare with what their code does. Exits with 1 if a tool does more',
     async () => (await import('./commands/audit.js')).audit,
   ],
+  eval: [
+    '<requests>',
+    'Measure whether the right tools reach the model, with a file of requests',
+    async () => (await import('./commands/eval.js')).evaluate,
+  ],
   serve: [
     '',
     'Serve the tools over HTTP: JSON for programs and a page for people',
@@ -116,6 +122,18 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
     '[tools...]',
     'Show every difference, and pin it once you approve',
     async () => (await pins()).approve,
+  ],
+  pending: [
+    '[id]',
+    'List the calls of running agents that wait for a person',
+    async () => (await pending()).pending,
+  ],
+  approve: ['<id>', 'Approve a waiting call', async () => (await pending()).approve],
+  deny: ['<id>', 'Deny a waiting call', async () => (await pending()).deny],
+  answer: [
+    '<id> <json>',
+    'Answer a question, or give a manual call its result',
+    async () => (await pending()).answer,
   ],
   'grants list': ['', 'List the grants that are in force', async () => (await grants()).listGrants],
   'grants revoke': [
@@ -197,7 +215,7 @@ const NO_COMMAND: Command = { options: {}, examples: [], run: () => EXIT.usage }
 
 function programOf(name: string, operands: string): Program {
   const program = new Program(name);
-  return operands === '' ? program : program.argument(operands);
+  return operands === '' ? program : program.arguments(operands);
 }
 
 /** Returns the words of a command line without options. The first of them name the command. */

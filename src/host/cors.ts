@@ -3,7 +3,7 @@ import { isListed, type GuardedRequest } from './request-guard.js';
 type Headers = Readonly<Record<string, string>>;
 
 interface CorsOptions {
-  /** The origins whose scripts may read answers, or host names for all origins of a host. */
+  /** The origins whose scripts may read answers. A host name stands for all its origins. */
   readonly allowedOrigins: readonly string[];
   readonly methods: string;
   readonly requestHeaders: string;
@@ -11,11 +11,11 @@ interface CorsOptions {
   readonly exposedHeaders: string;
 }
 
-/** The headers with which browsers let scripts of other sites ask, and read answers. */
+/** The headers that let scripts of other sites ask and read answers. */
 interface Cors {
-  /** Returns the headers of every answer to a request; none if no site is allowed. */
+  /** Returns the headers of every answer to a request. None if no other site is allowed. */
   headersOf(request: GuardedRequest): Headers;
-  /** Returns the headers of the answer to a browser that asks first, and `undefined` for all other requests. */
+  /** Returns the headers of the answer to a preflight request, and `undefined` for all other requests. */
   preflightOf(request: GuardedRequest): Headers | undefined;
 }
 

@@ -12,50 +12,52 @@ import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
 import { refusal, type Refusal } from './request-guard.js';
 
-/** The bounds of a connection. Node's own are minutes, or missing. */
+/** The limits of a connection. Node's own are minutes, or missing. */
 const LIMITS = Object.freeze({
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 5_000,
-  /** The interval at which Node checks the first two; with its default of 30 s they would be 40 and 60. */
+  /** The interval in which Node checks the first two. With its default of 30 s, they would be 40 and 60. */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
-  /** Refuses lenient parsing even if the program was started with --insecure-http-parser: request smuggling needs it. */
+  /**
+   * Refuses lenient parsing, even if the program was started with --insecure-http-parser. Request smuggling needs it.
+   */
   insecureHTTPParser: false,
 }) satisfies ServerOptions;
-/** Requests of one connection before it is closed, so that no client keeps its place for ever. */
+/** The number of requests after which a connection is closed, so that no client keeps its place forever. */
 const REQUESTS_PER_CONNECTION = 100;
 const CONNECTIONS = 1_024;
 
-/** A server that listens. */
+/** A running server. */
 export interface RunningServer {
-  /** The address where it answers, without a slash at the end. */
+  /** The server's address, without a slash at the end. */
   readonly url: string;
-  /** Stops the server at once and closes every connection. */
+  /** Stops the server at once, and closes all connections. */
   close(): Promise<void>;
 }
 
 interface ListenOptions {
-  /** The port; 0 takes any that is free. */
+  /** The port. 0 takes any free one. */
   readonly port: number;
   readonly host: string;
-  /** Requires a token of every request; without one only this machine may connect. */
+  /** Every request needs a token. Otherwise only this machine may connect. */
   readonly needsToken: boolean;
   /**
-   * Milliseconds without a byte in either direction after which a connection is closed. @default unbounded: an answer
-   * may take as long as a tool does
+   * The milliseconds without a byte in either direction after which a connection is closed. @default unbounded, because
+   * an answer may take as long as a tool does
    */
   readonly silenceMs?: number;
   readonly answer: (request: Request, outgoing: ServerResponse) => Response | Promise<Response>;
-  /** Words the answer to a request that `answer` never got, or failed to answer. */
+  /** Returns the answer to a request that `answer` never got, or failed to answer. */
   readonly refuse: (refusal: Refusal) => Response;
 }
 
 /**
- * Listens on node:http, with bounds on everything that a client can hold.
+ * Listens on a port, with limits on everything that a client can hold.
  *
- * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, a port that is taken or not allowed, and
- * an address that is not of this machine.
+ * @throws ToolError `INVALID_ARGUMENT` for a public address without a token, a port that is taken or forbidden, and an
+ * address that this machine doesn't have.
  */
 export async function listen({
   port,
@@ -88,7 +90,7 @@ export async function listen({
     },
   );
   const server = createServer(LIMITS, (incoming, outgoing) => {
-    // Names of hosts have no case; the adapter compares them as if they had.
+    // Host names are case-insensitive, but the adapter compares them exactly.
     if (incoming.headers.host !== undefined)
       incoming.headers.host = incoming.headers.host.toLowerCase();
     void listener(incoming, outgoing);
@@ -139,18 +141,18 @@ function listenError(
 }
 
 /**
- * Limits the connections of a server; a new one takes the place of the oldest that has no request in progress.
+ * Limits the connections of a server. A new connection replaces the oldest one without a request in progress.
  *
- * Refusing the newest, as `server.maxConnections` does, would let a client that fills all places with half-sent
- * requests (Slowloris) keep all others out until those time out.
+ * `server.maxConnections` would refuse the newest. Then a client that fills all places with half-sent requests
+ * (Slowloris) keeps everyone else out until they time out.
  */
 function limitConnections(server: Server, most: number): void {
-  /** The requests of each connection that are not answered yet; the oldest connection first. */
+  /** The unanswered requests of each connection. The oldest connection comes first. */
   const unanswered = new Map<Socket, Set<IncomingMessage>>();
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // Forgotten here and not on its close event: further connections may come before that.
+      // It's forgotten here and not on its close event, because more connections may come before that.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;
@@ -164,7 +166,7 @@ function limitConnections(server: Server, most: number): void {
     response.once('close', () => requests?.delete(request));
   });
 
-  /** A request whose body is still to come is half-sent as well. */
+  /** A request whose body is still to come counts as half-sent. */
   function oldestWithoutRequest(): Socket | undefined {
     for (const [socket, requests] of unanswered)
       if (![...requests].some(({ complete }) => complete)) return socket;

@@ -3,14 +3,14 @@ import { secret } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { hostOf } from './addresses.js';
 
-/** The parts of a request that decide whether it is let in; a web `Request` has them. */
+/** The parts of a request that the guard checks. A web `Request` has them. */
 export interface GuardedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: { get(name: string): string | null };
 }
 
-/** A request that is not let in. Each server words the answer in the form that its clients read. */
+/** A refused request. Each server answers it in the format of its clients. */
 export interface Refusal {
   readonly ok: false;
   readonly status: number;
@@ -24,51 +24,54 @@ export interface Refusal {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A request that is let in, with who sent it where that is known. */
+/** An admitted request, with its sender if that is known. */
 export interface Admitted {
   readonly ok: true;
   readonly principal?: string;
   /** The scopes of the token. */
   readonly scopes?: readonly string[];
-  /** The name of a person or program whose token the server was started with. */
+  /** The name that belongs to the token, if the server was started with named tokens. */
   readonly operator?: string;
-  /** The uses of that token. */
+  /** The roles of that token. */
   readonly roles?: readonly Role[];
 }
 
-/** The path that says that a server is alive, to everybody: without a token, and under any name, since probes ask by address. */
+/**
+ * The path for probes that check that the server runs. It needs no token and works under any host name, because probes
+ * ask by address.
+ */
 export const LIVENESS_PATH = '/healthz';
 
-/** Finds out who sends a request. */
+/** Returns who sends a request. */
 export type Authenticate = (
   request: GuardedRequest,
 ) => Admitted | Refusal | Promise<Admitted | Refusal>;
 
-/** A check of requests before anything else looks at them; an open request needs no token. */
+/** Checks a request before anything else reads it. An open request needs no token. */
 type Guard = (
   request: GuardedRequest,
   options?: { readonly isOpen?: boolean },
 ) => Promise<Admitted | Refusal>;
 
 interface GuardOptions {
-  /** Host names and addresses under which the server is asked, without ports. */
+  /** The host names and addresses that clients may use, without ports. */
   readonly allowedHosts: readonly string[];
   /**
-   * The other sites whose pages may ask: an origin (`https://tools.example:8443`), or a host name for all origins of
-   * that host.
+   * The other sites whose pages may ask. An entry is an origin (`https://tools.example:8443`), or a host name for all
+   * its origins.
    */
   readonly allowedOrigins: readonly string[];
-  /** Identifies the client. Without it all clients are admitted. */
+  /** Identifies the client. Without it, all clients are admitted. */
   readonly authenticate: Authenticate | undefined;
 }
 
 const ADMITTED: Admitted = Object.freeze({ ok: true });
 
 /**
- * Makes the guard of a server: host, origin, token.
+ * Makes the guard of a server. It checks host, origin and token.
  *
- * The host keeps out pages whose name was pointed at this machine after they were loaded (DNS rebinding), the origin
- * those that ask from elsewhere.
+ * The host check stops pages whose name was pointed at this machine after they were loaded (DNS rebinding). The origin
+ * check stops pages of other sites.
  */
 export function createGuard({
   allowedHosts,
@@ -85,7 +88,8 @@ export function createGuard({
     const { url, headers } = request;
     const urlHost = authorityOf(url);
     const host = headers.get('host') ?? urlHost; // A request that was made in the program has no Host header.
-    // Where two readers of a request disagree about its host or its end, one of them can be fooled (request smuggling).
+    // If two programs disagree about the host or the end of a request, an attacker can trick one of them (request
+    // smuggling).
     if (
       host.includes(',') ||
       (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked'
@@ -117,49 +121,49 @@ export function createGuard({
   };
   return async (request, { isOpen = false } = {}) => {
     const admission = placeRefusal(request) ?? (isOpen ? ADMITTED : await authenticate(request));
-    // A body that is not read keeps its connection busy, and a proxy could take it for the next request.
+    // An unread body keeps its connection busy, and a proxy could take it for the next request.
     return admission.ok || !hasBody(request)
       ? admission
       : { ...admission, headers: { ...admission.headers, ...CLOSE } };
   };
 }
 
-/** Returns true for a request that announces a body. */
+/** Returns true if a request announces a body. */
 export function hasBody({ headers }: GuardedRequest): boolean {
   return (
     headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '')
   );
 }
 
-/** An option field for a token that fits in a header and is too long to guess over a network. */
+/** An option field for a token that fits in a header and is too long to guess. */
 export const tokenField = secret<string>(
   '16 to 4096 visible ASCII characters',
   (value) => typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value),
   'Make them with `openssl rand -hex 32`.',
 );
 
-/** The uses of a token: to look, to answer calls that wait, to run tools. */
+/** The roles of a token: `view` to look, `approve` to answer waiting calls, `run` to run tools. */
 export const ROLES = Object.freeze(['view', 'approve', 'run'] as const);
 export type Role = (typeof ROLES)[number];
 
 /** The token of one person or program. */
 export interface NamedToken {
   readonly token: string;
-  /** The name under which actions are recorded. */
+  /** The name that actions are recorded under. */
   readonly name: string;
-  /** The uses of the token. @default ['view'] */
+  /** The roles of the token. @default ['view'] */
   readonly roles?: readonly Role[] | undefined;
-  /** The end of the token, in milliseconds since 1970. @default none */
+  /** The token's expiry, in milliseconds since 1970. @default never */
   readonly expiresAt?: number | undefined;
 }
 
 /**
- * Admits requests that send one of the tokens, as `Authorization: Bearer <token>`.
+ * Admits requests that send one of the tokens as `Authorization: Bearer <token>`.
  *
- * Digests of all tokens are compared, in constant time, so that neither a token's length nor how much of it was right
- * can be measured.
+ * It compares digests of all tokens in constant time. So nobody can measure a token's length, or how much of a guess
+ * was right.
  *
- * @param now the time in milliseconds since 1970.
+ * @param now returns milliseconds since 1970.
  */
 export function bearerTokens(tokens: readonly NamedToken[], now: () => number): Authenticate {
   const known = tokens.map(({ token, ...facts }) => ({ ...facts, digest: digest(token) }));
@@ -180,7 +184,7 @@ export function bearerTokens(tokens: readonly NamedToken[], now: () => number): 
   };
 }
 
-/** Admits requests that send the one token of a server. */
+/** Admits requests that send the server's only token. */
 export function bearerToken(token: string): Authenticate {
   return bearerTokens([{ token, name: 'token' }], () => 0);
 }
@@ -206,7 +210,7 @@ function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<stri
   return origin === `http://${host}` || origin === `https://${host}` || isListed(origin, allowed);
 }
 
-/** Returns true for an origin that is listed, and for a page of a host that is. */
+/** Returns true if an origin is listed, or its host is. */
 export function isListed(origin: string, allowed: ReadonlySet<string>): boolean {
   if (allowed.has(origin)) return true;
   if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.

@@ -2,28 +2,28 @@ import { z } from 'zod';
 import { aFunction, text } from '../core/options.js';
 import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './request-guard.js';
 
-/** The meaning of a token: who sends it, and what it may be used for. */
+/** The sender and the rights that a token stands for. */
 interface VerifiedToken {
   /** The user or program that the token stands for. */
   readonly principal: string;
-  /** The scopes of the token, which policies compare with those that a tool asks for. @default none */
+  /** The scopes of the token. Policies compare them with those that a tool needs. @default none */
   readonly scopes?: readonly string[];
 }
 
-/** Checks a token: its signature, its end and that it was made for this server. `undefined` refuses it. */
+/** Checks a token's signature and expiry, and that it was made for this server. `undefined` refuses it. */
 export type VerifyToken = (
   token: string,
 ) => VerifiedToken | undefined | Promise<VerifiedToken | undefined>;
 
-/** The facts by which clients learn where to get a token: protected resource metadata (RFC 9728). */
+/** The information that tells clients where to get a token: protected resource metadata (RFC 9728). */
 export interface ProtectedResource {
-  /** The public address of the server, behind a proxy that of the proxy. @default the address that the request names */
+  /** The public address of the server. Behind a proxy, the proxy's. @default the address in the request */
   readonly url?: string | undefined;
-  /** The addresses of the authorization servers whose tokens are taken. @default none is named */
+  /** The authorization servers whose tokens are accepted. @default none */
   readonly authorizationServers?: readonly string[] | undefined;
-  /** The scopes that clients should ask for. @default none is named */
+  /** The scopes that clients should ask for. @default none */
   readonly scopes?: readonly string[] | undefined;
-  /** The name of the server, for users. @default none */
+  /** The name of the server, as people read it. @default none */
   readonly name?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ const webAddress = z.custom<string>(
   'an http or https address without a fragment',
 );
 
-/** The option fields of both servers. */
+/** The option fields that both servers share. */
 export const verifyFields = {
   verify: aFunction<VerifyToken>().optional(),
   resource: z
@@ -52,10 +52,10 @@ export const verifyFields = {
     .optional(),
 };
 
-/** The path under which clients look for the metadata, before the path of the server. */
+/** The path where clients look for the metadata. The server's own path follows it. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** The check of tokens by the program, and what clients without one are told. */
+/** The program's check of tokens, and the answers for clients without one. */
 interface VerifiedTokens {
   readonly authenticate: Authenticate;
   /** Returns the metadata for a request that asks for it, and `undefined` for all others. */
@@ -68,11 +68,11 @@ const VERIFIED = z.object({
 });
 
 /**
- * Makes the check of bearer tokens by a function of the program.
+ * Makes the check of bearer tokens from a function of the program.
  *
- * A check that throws, or answers anything else, admits no one: the client reads 503, and nothing of the error.
+ * If the function throws or returns anything else, nobody is admitted. The client gets a 503 without details.
  *
- * @param path the path of the server, for its public address where none is given.
+ * @param path the server's path, for its public address if none is given.
  */
 export function createVerifiedTokens(
   verify: VerifyToken,

@@ -19,8 +19,10 @@ export type Catalogue = Pick<
 >;
 
 /**
- * Returns a catalogue as a caller with these scopes sees it: without the tools whose scopes the caller lacks, and without
- * the skills, tasks and jobs that need one of them. Without scopes, all of it.
+ * Returns the catalogue as a caller with these scopes sees it. Tools that need other scopes are missing, and so are
+ * skills, tasks and jobs that need such a tool.
+ *
+ * Without scopes, nothing is missing.
  */
 export function callersCatalogue(
   capabilities: CapabilityRegistry,
@@ -75,7 +77,7 @@ export function callersCatalogue(
   };
 }
 
-/** Returns the key of a tool in one revision: its object may be another one after each refresh. */
+/** Returns a tool's key. The tool's object may be a different one after each refresh. */
 export function toolKey({ owner, name }: Pick<CapabilityTool, 'owner' | 'name'>): string {
   return `${ownerKey(owner)}/${name}`;
 }

@@ -32,12 +32,8 @@ import { findingsOf } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
 import { PAGE_FILES } from './page-files.js';
-import {
-  ACTION_PATHS,
-  addOperatorRoutes,
-  operatorField,
-  type OperatorOptions,
-} from './operator-routes.js';
+import { operatorField, type OperatorOptions } from './operator-options.js';
+import { ACTION_PATHS, addOperatorRoutes } from './operator-routes.js';
 import { personasIn } from './personas.js';
 import { PERSONA, queryOf, readQuery } from './read-query.js';
 import { ROUTES } from './routes.js';
@@ -58,31 +54,34 @@ import { streamChanges } from './stream-changes.js';
 /** The options of the catalogue app. */
 export interface DiscoveryOptions {
   /**
-   * The credentials of clients: they send `Authorization: Bearer <token>`. The page itself, which has no data in it, is
-   * open. @default open to all
+   * The credentials of clients, who send `Authorization: Bearer <token>`. The page needs no token, because it holds no
+   * data. @default anyone may ask
    */
   readonly auth?: { readonly token: string } | { readonly tokens: readonly NamedToken[] };
   /** Shows operators what waits in a store, and lets them answer it and try tools. @default none */
   readonly operator?: OperatorOptions | undefined;
-  /** Checks the tokens of clients, in place of `auth`: gives who sends one, or `undefined` to refuse it. Clients don't see the tools whose `auth.scopes` they lack. @default none is asked for */
+  /**
+   * Checks clients' tokens, instead of `auth`. It returns who sent the token, or `undefined` to refuse it. Clients
+   * don't see tools whose `auth.scopes` they lack. @default tokens aren't checked
+   */
   readonly verify?: VerifyToken;
-  /** Tells clients where to get a token (RFC 9728), beside `verify`. @default its address alone */
+  /** Tells clients where to get a token (RFC 9728), together with `verify`. @default the server's address only */
   readonly resource?: ProtectedResource;
-  /** The host names under which the catalogue is asked for, without port. @default localhost, 127.0.0.1, [::1] */
+  /** The host names that clients may use for this server, without ports. @default localhost, 127.0.0.1, [::1] */
   readonly allowedHosts?: readonly string[];
-  /** The origins of other sites whose scripts may read answers, such as `https://tools.example`. @default none */
+  /** The other sites whose scripts may read answers, such as `https://tools.example`. @default none */
   readonly allowedOrigins?: readonly string[];
-  /** Serves the page for users under `/`. @default true */
+  /** Serves the page for people under `/`. @default true */
   readonly page?: boolean;
-  /** The number of clients that may listen to `/events` at a time. @default 32 */
+  /** The maximum number of clients that listen to `/events` at the same time. @default 32 */
   readonly maxListeners?: number;
-  /** The rules of lint that are switched off in `/findings`, or have another severity there: as `rules` of `lintTools`. @default {} */
+  /** Other severities for lint rules in `/findings`, as in the option `rules` of `lintTools`. @default {} */
   readonly lintRules?: LintRules;
   /** The clock. @default the system's */
   readonly clock?: Clock;
 }
 
-/** The option fields of the app and of `serve` alike. */
+/** The option fields that the app and `serve` share. */
 export const sharedFields = {
   allowedOrigins: z.array(origin).readonly().default([]),
   page: z.boolean().default(true),
@@ -115,7 +114,7 @@ const discoveryOptions = z
   .strictObject({
     ...sharedFields,
     allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
-    // The whole value may be a token given in the wrong place, so no message shows it.
+    // The value may be a token in the wrong place, so no message shows it.
     auth: secret<NonNullable<DiscoveryOptions['auth']>>(
       'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
       (value) => authField.safeParse(value).success,
@@ -127,30 +126,33 @@ const discoveryOptions = z
     'either a token or verify',
   );
 
-/** Bytes of a request's address. */
+/** The maximum length of a request's address in bytes. */
 const LONGEST_URL = 8_192;
-/** Different requests whose answers are kept for a second. */
+/** The number of answers that are kept for a second. */
 const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
-/** A catalogue as an application of web requests, which any server or router of such applications can mount. */
+/** A catalogue as a web application that any server or router of web requests can mount. */
 export interface DiscoveryApp {
   /** Answers a request. */
   readonly fetch: (request: Request, bindings?: object) => Response | Promise<Response>;
-  /** Answers a request for an address, or for a path of the catalogue alone, as a test has it. */
+  /** Answers a request for an address, or just for a path of the catalogue, which suits tests. */
   readonly request: (input: string | Request, init?: RequestInit) => Response | Promise<Response>;
 }
 
 /**
- * Creates an app that shows a catalogue of tools over HTTP, read only: as JSON for programs, as a page for users.
+ * Creates a read-only web application for a catalogue of tools: JSON for programs and a page for people.
  *
- * GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`, `/jobs`, `/summary`, `/findings`, `/health`,
- * `/events` (server-sent), `/openapi.json`, `/healthz` (without a token), and the page under `/`. Names are in snake_case, times in seconds since
- * 1970. A wrong request is refused with `{error: {code, message, parameter?, expected?, found?}}`. Answers carry an
- * ETag. No credential, provider configuration, stack or absolute path leaves it.
+ * It answers GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`, `/jobs`, `/summary`,
+ * `/findings`, `/health`, `/events` (server-sent events) and `/openapi.json`. `/healthz` needs no token. Names are in
+ * snake_case, and times in seconds since 1970.
  *
- * It can be mounted in another app (in one of Hono: `app.mount('/catalogue', discovery.fetch)`), or served by `serve`. Behind a proxy, name the public host in `allowedHosts`.
+ * A wrong request gets `{error: {code, message, parameter?, expected?, found?}}`. Answers have an ETag. They never
+ * contain credentials, configurations of providers, stack traces or absolute paths.
+ *
+ * Use `serve`, or mount the app in another one, such as Hono: `app.mount('/catalogue', discovery.fetch)`. Behind a
+ * proxy, put the public host in `allowedHosts`.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
@@ -193,7 +195,7 @@ export function createDiscoveryApp(
       () => false,
     ) ?? true);
     if (isReady) return sendJson(context, { status: 'ok' });
-    const message = 'The state store does not answer. Ask again when it is back.';
+    const message = 'The state store does not answer. Try again later.';
     return sendError(context, new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
   });
   if (allowedOrigins.length > 0)
@@ -219,7 +221,7 @@ export function createDiscoveryApp(
     context.set('roles', admission.roles ?? []);
     await next();
   });
-  // Answers are kept for a second: availability, and what other processes report, change without notice.
+  // Answers are kept for a second at most, because availability and other processes' reports change without notice.
   const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
   let keptFor = '';
   const keptAnswer = (key: string, make: () => object): Tagged => {
@@ -263,7 +265,7 @@ export function createDiscoveryApp(
     const { persona } = readQuery(queryOf(PERSONA), searchOf(context.req.url));
     personasIn(capabilities, persona);
     if (listeners >= checked.maxListeners) {
-      const message = `Expected at most ${checked.maxListeners} listeners at a time, got one more. Ask again later.`;
+      const message = `${checked.maxListeners} clients already listen to /events, which is the maximum. Try again later.`;
       throw new HttpError(503, { code: 'TOO_MANY_LISTENERS', message }, { 'retry-after': '10' });
     }
     const headers = {
@@ -296,7 +298,7 @@ export function createDiscoveryApp(
   return app;
 }
 
-/** Refuses what a read-only service never needs: other methods, endless addresses, bodies. */
+/** Refuses other methods, endless addresses and bodies, which a read-only service doesn't need. */
 function refuseUnreadable(request: Request): void {
   const { method, url } = request;
   const refuse = (status: number, code: string, message: string, headers: Headers = {}) => {
@@ -307,7 +309,7 @@ function refuseUnreadable(request: Request): void {
     );
   };
   if (method !== 'GET' && method !== 'HEAD') {
-    const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read only.`;
+    const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`;
     refuse(405, 'METHOD_NOT_ALLOWED', message, { allow: ALLOW });
   }
   if (url.length > LONGEST_URL)
@@ -317,10 +319,14 @@ function refuseUnreadable(request: Request): void {
       `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.`,
     );
   if (hasBody(request))
-    refuse(400, 'BODY_NOT_ALLOWED', 'Expected a request without a body, got one with a body.');
+    refuse(
+      400,
+      'BODY_NOT_ALLOWED',
+      'Expected a request without a body. Send parameters in the query.',
+    );
 }
 
-/** The statuses of errors about a request. */
+/** The HTTP status of each error that a request can cause. */
 const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
   TOOL_NOT_FOUND: 404,
   UNKNOWN_CALL: 404,
@@ -330,7 +336,9 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
   STATE_UNAVAILABLE: 503,
 };
 
-/** Returns an error as a refusal. An error that is not about the request is not shown: it may name files, and quote them. */
+/**
+ * Returns the refusal for an error. Errors that the request didn't cause aren't shown, because they may quote files.
+ */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (isToolError(error, 'INVALID_ARGUMENT')) {
@@ -341,7 +349,7 @@ function refusalOf(error: unknown): HttpError {
   const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
   if (status !== undefined && isToolError(error))
     return new HttpError(status, { code: error.code, message: error.message });
-  const message = 'The catalogue failed to answer. It goes on working.';
+  const message = 'The server could not answer this request because of an internal error.';
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });
 }
 

@@ -3,7 +3,7 @@ import { fieldsOn } from '../tool/tool-fields.js';
 import { healthLevelOf, valuesOn } from './values-on.js';
 import { valueOf } from './wire-tool.js';
 
-/** The fields by which tools are filtered; `all` says that all chosen values must hold, rather than one. */
+/** The fields that tools are filtered by. With `all`, a tool needs every chosen value; otherwise one is enough. */
 export const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
   field,
   key: filter?.param ?? wire,
@@ -13,10 +13,10 @@ export const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Counts for every value of every axis the tools that it would leave under the other filters, and for every cell of
+ * Counts the tools that each value of each axis would leave if the other filters stay, and the tools in each cell of
  * access by danger.
  *
- * @param toolsWithout the tools that pass all filters but those of the named parameters.
+ * @param toolsWithout returns the tools that pass all filters except those of the named parameters.
  */
 export function countFacets(
   query: Readonly<Record<string, unknown>>,
@@ -24,7 +24,7 @@ export function countFacets(
 ) {
   const passing = toolsWithout();
   const facets = AXES.map(({ field, key, all }): [string, Counts] => {
-    // Another value would let further tools in; where all must hold, it would not.
+    // Another value would let more tools in, unless a tool needs every value.
     const tools = query[key] === undefined || all ? passing : toolsWithout(key);
     return [key, countBy(tools, (tool) => axisValues(tool, field))];
   });

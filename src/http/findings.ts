@@ -32,19 +32,22 @@ type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 
-/** A finding at its place: the worst first, and those of manifests first within a severity. */
+/** A finding with its place in the list: the worst first, and manifests first among equals. */
 interface PlacedFinding extends Place {
   readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
 }
 
-/** The severities, the worst first. */
+/** The severities. The worst comes first. */
 export const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
 
-/** Returns the findings about what a caller sees, in order; with personas, those about what they have. */
+/** Returns the findings about the tools that a caller sees, in order. With personas, only those about their tools. */
 export type Findings = (seen: Catalogue, personas?: readonly string[]) => readonly PlacedFinding[];
 
-/** Makes the findings of a catalogue. Collecting them takes a while, so it happens once per revision. */
+/**
+ * Makes the function that finds what to fix in a catalogue. Each revision is checked once, because checking takes a
+ * while.
+ */
 export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): Findings {
   let revision: number | undefined;
   let found: readonly PlacedFinding[] = [];
@@ -61,7 +64,7 @@ export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): 
   };
 }
 
-/** Characters of a name that places tell apart: the name of an entry that was left out may be of any length. */
+/** The number of characters of a name that order findings. A wrong entry may have a name of any length. */
 const LONGEST_NAME = 128;
 
 function collectFindings(
@@ -138,7 +141,7 @@ function collectFindings(
   }
   const found: PlacedFinding[] = [];
   for (const sameRank of byRank) {
-    // Findings of lint come in order; files have at most 1,000 entries each, in any order.
+    // Lint reports in order, but manifests of up to 1,000 entries each come in any order.
     sameRank.sort(comparePlaces);
     for (const placed of sameRank) {
       const before = found.at(-1);
@@ -166,8 +169,8 @@ function namesOf(
 }
 
 /**
- * Returns true if any persona may call both tools: the tool of a persona takes the place of a shared one of its name,
- * and allow-lists keep others out.
+ * Returns true if some persona can call both tools. A persona's own tool replaces the shared one of the same name, and
+ * allow-lists keep personas out.
  */
 function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: CapabilityTool): boolean {
   const owner = a.owner ?? b.owner;
@@ -183,15 +186,12 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
   );
 }
 
-/** The places where manifests keep credentials, or where programs put them. */
+/** The places where manifests or programs keep credentials. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
-/**
- * Returns a message as it is shown. Messages quote values, which may be misplaced credentials; there only the place is
- * named.
- */
+/** Returns a message as it's shown. If it quotes a value that may be a credential, only the place is named. */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path)
-    ? 'Expected another value here, got one that is not shown here. Run tooldex validate to see it.'
+    ? 'The value here is wrong. It may be a credential, so it is not shown. Run tooldex validate to see it.'
     : publicMessage(message);
 }

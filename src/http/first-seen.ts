@@ -6,9 +6,9 @@ import { definitionFields } from './wire-tool.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Stores that are written to at the same time. */
+/** The number of writes that run at the same time. */
 const AT_ONCE = 32;
-/** Characters of a definition that is kept whole. */
+/** The maximum length of a definition that is stored whole. */
 const LONGEST = 65_536;
 
 /** The changes of a tool's definition since it was first seen. */

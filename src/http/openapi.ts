@@ -6,13 +6,13 @@ const wireError = z.object({
   error: z.object({
     code: z.string(),
     message: z.string(),
-    parameter: z.string().optional().describe('The parameter that was wrong.'),
+    parameter: z.string().optional().describe('The wrong parameter.'),
     expected: z.string().optional(),
     found: z.string().optional(),
   }),
 });
 
-/** Returns the catalogue's description as OpenAPI 3.1, made of the schemas that requests are read with. */
+/** Returns the OpenAPI 3.1 description of the catalogue. It's made from the schemas that read the requests. */
 export function openApiOf(routes: readonly Route[], needsToken: boolean) {
   return {
     openapi: '3.1.0',
@@ -20,7 +20,7 @@ export function openApiOf(routes: readonly Route[], needsToken: boolean) {
       title: 'tooldex',
       version: packageJson.version,
       description:
-        'Tools, skills and jobs of agents: what they may do, what they cost, how they fare. Read only.',
+        'The tools, skills and jobs of agents, with their rights, costs and health. Read-only.',
     },
     paths: {
       ...Object.fromEntries(
@@ -38,13 +38,13 @@ export function openApiOf(routes: readonly Route[], needsToken: boolean) {
 
 const EVENTS = {
   summary:
-    'Changes of the catalogue as server-sent events: `ready` at the start, `change` with every new revision; with a persona, with every one that changes something it has.',
+    'Streams changes as server-sent events: `ready` at the start, then `change` for each new revision. With a persona, only changes of its own and shared items.',
   responses: {
     200: {
       description: 'The stream.',
       content: contentOf('text/event-stream', { type: 'string' }),
     },
-    503: failure('Too many listen already.'),
+    503: failure('Too many clients listen already.'),
   },
 };
 
@@ -70,7 +70,7 @@ function operationOf({ path, about, query: { parameters, required }, content }: 
         headers: { ETag: { schema: { type: 'string' } } },
         content: contentOf('application/json', schemaOf(content)),
       },
-      304: { description: 'Unchanged since the ETag in If-None-Match.' },
+      304: { description: 'The content still has the ETag in If-None-Match.' },
       400: failure('An unknown parameter, or a wrong value.'),
       ...((isNamed || parameters.has('persona')) && {
         404: failure(isNamed ? 'The tool or the persona is unknown.' : 'The persona is unknown.'),

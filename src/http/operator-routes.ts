@@ -5,59 +5,24 @@ import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { Clock } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
 import { isToolError } from '../core/errors.js';
-import { checkOptions, withMethods, type FieldsOf } from '../core/options.js';
+import { checkOptions } from '../core/options.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { readCallLog, type RecordedCall } from '../execution/call-log.js';
-import type { ToolExecutor } from '../execution/tool-executor.js';
 import type { Role } from '../host/request-guard.js';
-import { approvalKey } from '../safety/approvals.js';
 import type { GrantScope } from '../safety/calls.js';
-import { OperatorDesk, type OperatorAction } from '../safety/operator-desk.js';
+import { OperatorDesk } from '../safety/operator-desk.js';
 import { readOutcome } from '../safety/read-outcome.js';
-import type { StateStore } from '../state/state-store.js';
 import { FirstSeen } from './first-seen.js';
 import { HttpError } from './http-error.js';
+import type { operatorField } from './operator-options.js';
 import { NO_STORE, sendJson, send, type Env } from './send.js';
-
-/** The options of the operators' part of the catalogue. */
-export interface OperatorOptions {
-  /** The store of the executors whose calls are shown and answered. */
-  readonly store: StateStore;
-  /** The approval key of these executors. Without it, waiting calls are not shown. @default none */
-  readonly approvalKey?: Uint8Array | undefined;
-  /** Lets tokens with the role `approve` answer calls. @default false */
-  readonly allowApprove?: boolean | undefined;
-  /** Runs tools for tokens with the role `run`, through its own policy. @default none: tools can't be tried */
-  readonly executor?: ToolExecutor | undefined;
-  /** The value that tried tools get as `context.context`. @default none */
-  readonly context?: unknown;
-  /** Receives everything that operators do. @default none */
-  readonly onAction?: ((action: OperatorAction) => void) | undefined;
-}
-
-/** The option fields of the operators' part. */
-export const operatorField = z
-  .strictObject({
-    store: withMethods<StateStore>('a StateStore', 'get', 'read', 'now'),
-    approvalKey: approvalKey().optional(),
-    allowApprove: z.boolean().default(false),
-    executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
-    context: z.custom<unknown>(() => true).optional(),
-    onAction: z
-      .custom<NonNullable<OperatorOptions['onAction']>>(
-        (value) => typeof value === 'function',
-        'a function',
-      )
-      .optional(),
-  } satisfies FieldsOf<OperatorOptions>)
-  .optional();
 
 type Settings = z.output<NonNullable<typeof operatorField>>;
 type Ask = Context<Env>;
 
-/** Bytes of a request's body. */
+/** The maximum size of a request's body in bytes. */
 const MOST_BYTES = 262_144;
-/** Events of a tried call that are shown. */
+/** The maximum number of events that are shown for a tried call. */
 const MOST_EVENTS = 100;
 
 const bodies = {
@@ -72,14 +37,14 @@ const bodies = {
   run: z.strictObject({ name: z.string(), input: z.unknown().optional() }),
 };
 
-/** The paths that take other methods than GET and HEAD, and bodies. */
+/** The paths that take bodies, and methods other than GET and HEAD. */
 export const ACTION_PATHS =
   /^\/(?:pending\/[^/]+\/(?:approve|deny|answer|grant)|run|grants\/[^/]+)$/;
 
 /**
- * Adds the operators' routes: what waits and who answers it, calls, grants, an overview, and trying tools.
+ * Adds the routes for operators: waiting calls and their answers, past calls, grants, an overview, and trying tools.
  *
- * Everything that changes something needs a token with the role for it. Without tokens the routes are read-only.
+ * Every change needs a token with the role for it. Without tokens, the routes only show things.
  */
 export function addOperatorRoutes(
   app: Hono<Env>,
@@ -239,7 +204,7 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
     body = text === '' ? {} : JSON.parse(text);
   } catch (error) {
     if (error instanceof HttpError) throw error;
-    throw refuse(400, 'INVALID_ARGUMENT', 'Expected a body of JSON, got something else.');
+    throw refuse(400, 'INVALID_ARGUMENT', 'The body is not valid JSON.');
   }
   try {
     return checkOptions(schema, body, 'fields of the body') as z.output<S>;
@@ -249,7 +214,7 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
   }
 }
 
-/** Writes names of fields in snake_case, as everything on the wire. Values stay as they are. */
+/** Returns an object with its fields in snake_case, as everywhere in the HTTP API. The values stay the same. */
 function snakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -265,7 +230,7 @@ const MOST_CHANGES = 100;
 const SLOTS = 12;
 const MOST_NAMED = 10;
 
-/** Returns what went wrong and what took long in the last hour, as far as the log of calls goes back. */
+/** Returns the failing and slow tools of the last hour, as far as the log goes back. */
 function overviewOf(calls: readonly RecordedCall[], now: number) {
   const recent = calls.filter(({ at }) => now - at < HOUR_MS);
   const slots = Array.from({ length: SLOTS }, () => ({ calls: 0, errors: 0 }));

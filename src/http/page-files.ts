@@ -17,11 +17,10 @@ interface PageFile {
 const DIGEST_LENGTH = 22;
 
 /**
- * The files of the page that shows a catalogue to users. They hold nothing of the catalogue, so they may be served
- * without a token.
+ * The files of the page for people. They contain no data of the catalogue, so they need no token.
  *
- * This module is for running from source: the build replaces it by its value (see tsup.config.ts), so that the package
- * needs neither esbuild nor files beside its code, as a module, in CommonJS, or bundled by its users.
+ * This module is for running from source. The build replaces it with its value (see tsup.config.ts). So the package
+ * needs neither esbuild nor files beside its code.
  */
 export const PAGE_FILES: readonly PageFile[] = Object.freeze([
   pageFile('/', 'text/html; charset=utf-8', textOf('index.html')),
@@ -47,7 +46,7 @@ function textOf(file: string): string {
   return readFileSync(pathOf(file), 'utf8');
 }
 
-/** Bundles one script, loaded at once: a page of many requests would wait for each import in turn. */
+/** Bundles everything into one script, because a page with many imports would wait for each in turn. */
 function bundle(file: string): string {
   const { outputFiles } = buildSync({
     entryPoints: [pathOf(file)],

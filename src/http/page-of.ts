@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ownerKey } from '../capability/manifest/persona.js';
 import { compareText } from '../core/plain-data.js';
 
-/** The place of an item in a list: its rank, then its owner, then its name, then its number among those of the same name. */
+/** The place of an item in a list: by rank, owner, name, and number among items of the same name. */
 export interface Place {
   readonly rank?: number;
   readonly owner: string | null;
@@ -10,7 +10,10 @@ export interface Place {
   readonly nth?: number;
 }
 
-/** The end of a page: the revision of the first page, and the place of the last item, which may be gone by the next request. */
+/**
+ * The end of a page: the revision of the first page, and the place of the last item. That item may be gone by the next
+ * request.
+ */
 const cursor = z.tuple([
   z.int(),
   z.object({
@@ -22,10 +25,10 @@ const cursor = z.tuple([
 ]);
 type Cursor = z.output<typeof cursor>;
 
-/** Names have 128 characters, personas are folders of at most 255 bytes, and an escaped character may have 6. */
+/** Enough for a name of 128 characters and a persona of 255 bytes, even if each takes 6 as an escape. */
 const LONGEST = 4_096;
 
-/** A cursor as one word; opaque to clients. */
+/** Writes a cursor as one word. Clients can't read it. */
 function writeCursor(revision: number, { rank = 0, owner, name, nth = 0 }: Place): string {
   const text = JSON.stringify([revision, { rank, owner, name, nth }]);
   return Buffer.from(text).toString('base64url');
@@ -39,7 +42,7 @@ export const cursorField = z
       const read = cursor.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
       if (writeCursor(...read) === text) return read;
     } catch {
-      // Anything that `writeCursor` did not write is refused alike.
+      // Everything that `writeCursor` didn't write is refused in the same way.
     }
     context.addIssue({ code: 'custom', message: 'a cursor out of a `next` address' });
     return z.NEVER;
@@ -51,14 +54,14 @@ interface PageRequest {
   readonly cursor?: Cursor | undefined;
 }
 
-/** One page of a list, with what is said beside it on the wire. */
+/** A page of a list, with the facts that go beside it. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly facts: {
     readonly count: number;
     readonly total: number;
     readonly revision: number;
-    /** Says that the registry has changed since the first page. */
+    /** True if the registry has changed since the first page. */
     readonly changed: boolean;
     /** The address of the next page; `null` on the last. */
     readonly next: string | null;
@@ -68,11 +71,11 @@ export interface Page<Item> {
 /**
  * Returns the page of a list that a request asks for.
  *
- * A page begins after the last item of the one before, by its place and not by its number in the list: changes between
- * two pages neither repeat an item nor skip one that stays.
+ * A page begins after the place of the previous page's last item, not after its number. So changes between two pages
+ * neither repeat an item nor skip one.
  *
- * @param items in the order of `comparePlaces`, as those of the registry are.
- * @param address the path and the query of the request; the address of the next page has them, too.
+ * @param items in the order of `comparePlaces`.
+ * @param address the path and query of the request. The next page has the same.
  */
 export function pageOf<Item extends Place>(
   items: readonly Item[],

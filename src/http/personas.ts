@@ -6,18 +6,17 @@ import { describeValue } from '../core/plain-data.js';
 import { HttpError } from './http-error.js';
 import type { Catalogue } from './callers-catalogue.js';
 
-// The rule of every route: without a persona, the items of all owners; with one, the shared ones and its own. Each
-// item says by `compatibility` whether the persona may use it. A persona that the catalogue does not know is refused.
-//
-// Lists also have the shared items that the persona's own of that name replace: they fit, and return when its own goes.
-// `/search` and `/tools/:name` stand for a call by name: they give a persona only what it gets under the name.
+// Without a persona, a route shows the items of all owners. With one, it shows shared items and the persona's own.
+// `compatibility` says for each item whether the persona may use it. Unknown personas are refused. Lists also show
+// shared items that the persona replaces with its own, because they come back when its own go. `/search` and
+// `/tools/:name` stand for calls, so they show only what the persona would call.
 
-/** The word for the shared tools where the name of an owner is expected. */
+/** The word that stands for shared tools in place of an owner. */
 const SHARED = 'shared';
-/** The largest number of personas named in an error. */
+/** The maximum number of personas that an error names. */
 const MOST_NAMED = 10;
 
-/** Returns the personas that a request names, as they are compared. @throws HttpError for one that the catalogue does not know. */
+/** Returns the personas that a request names, ready to compare. @throws HttpError for an unknown persona. */
 export function personasIn(
   { personas: known }: Pick<Catalogue, 'personas'>,
   persona: string | readonly string[] | undefined,
@@ -44,7 +43,7 @@ export function personasIn(
   });
 }
 
-/** Returns whether and why an item fits the requesting personas: any of them, or none in particular. */
+/** Returns whether an item fits the requesting personas, and why. Without personas, it fits anyone. */
 export function compatibilityFor(
   personas: readonly string[],
   owner: string | null,
@@ -56,10 +55,7 @@ export function compatibilityFor(
   return each.find(({ matches_request: matches }) => matches) ?? each[0]!;
 }
 
-/**
- * Returns a check of whether any of the requesting personas may call a tool under its name: its own in place of the
- * shared one, and no tool that is only for others.
- */
+/** Returns a function that tells whether some requesting persona may call a tool by its name. */
 export function mayCall(
   catalogue: Catalogue,
   personas: readonly string[],

@@ -16,16 +16,16 @@ import {
 import { cursorField } from './page-of.js';
 import { HEALTH_LEVELS } from './values-on.js';
 
-/** Characters of one value; names, labels and constraints are far shorter. */
+/** The maximum length of a value. Names, labels and constraints are far shorter. */
 const LONGEST_VALUE = 512;
 const LONGEST_REQUEST = 8_192;
-/** The largest number of parameters of a request, which bounds its work. */
+/** The maximum number of parameters in a request. */
 const MOST_PARAMETERS = 50;
 
 const label = () => z.string().min(1).max(LONGEST_VALUE);
 const labels = (about: string) => z.array(label()).optional().describe(about);
 
-/** The fields of a query, by their names on the wire. */
+/** The fields of a query by their names in the HTTP API. */
 export type QueryFields = Readonly<Record<string, z.ZodType>>;
 
 export const REQUEST = z.string().min(1).max(LONGEST_REQUEST);
@@ -40,7 +40,7 @@ export const PERSONA = {
     )
     .optional()
     .describe(
-      'A persona, with the shared items; `-shared` leaves those out, `-name` a persona. Several mean any of them.',
+      'A persona, together with the shared items. `-shared` excludes those, and `-name` a persona. With several, one must fit.',
     ),
 };
 
@@ -51,18 +51,21 @@ export const ONE_PERSONA = {
       'the name of one persona (filters such as -shared are for lists)',
     )
     .optional()
-    .describe('The persona that asks; it sees its own tool in place of a shared one.'),
+    .describe(
+      'The persona that asks. It sees its own tool instead of a shared one of the same name.',
+    ),
 };
 
 export const PAGE = {
   limit: z.int().min(1).max(200).default(50).describe('The maximum number of items on a page.'),
-  cursor: cursorField
-    .optional()
-    .describe('Where the page begins: taken from `next` of the page before.'),
+  cursor: cursorField.optional().describe('The start of the page, from `next` of the page before.'),
 };
 
 const AVAILABLE = {
-  available: z.boolean().optional().describe('Whether it can be used now.'),
+  available: z
+    .boolean()
+    .optional()
+    .describe('Only items that can be used now, or only those that cannot.'),
 };
 
 export const HEALTH = {
@@ -71,24 +74,26 @@ export const HEALTH = {
     .min(0)
     .max(1)
     .optional()
-    .describe('At least this share of the last calls succeeded. Items without calls stay.'),
-  require_calls: z.boolean().optional().describe('Whether items without calls are left out.'),
+    .describe('The minimum share of successful calls, from 0 to 1. Items without calls stay.'),
+  require_calls: z.boolean().optional().describe('True excludes items without calls.'),
 };
 
 export const WORK = {
   ...PERSONA,
-  tool: labels('A tool that it needs; all of these.'),
+  tool: labels('A tool that it must need. With several, all of them.'),
   ...AVAILABLE,
   ...PAGE,
 };
-export const SKILL = { skill: labels('A skill that it needs; all of these.') };
-export const TAG = { tag: labels('A tag; all of these.') };
-export const CAPABILITY = { capability: labels('A capability tag; all of these.') };
+export const SKILL = { skill: labels('A skill that it must need. With several, all of them.') };
+export const TAG = { tag: labels('A tag that it must have. With several, all of them.') };
+export const CAPABILITY = {
+  capability: labels('A capability tag that it must have. With several, all of them.'),
+};
 export const REQUIRED_CAPABILITY = {
-  required_capability: labels('A capability that it requires; all of these.'),
+  required_capability: labels('A capability that it must require. With several, all of them.'),
 };
 
-/** The conditions of the table of fields: each parameter with the condition of a filter or query that it stands for. */
+/** The conditions from the table of fields: each parameter with its filter. */
 export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
   Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
     ...(filter === undefined
@@ -146,24 +151,27 @@ export const TOOL_FILTERS = {
     .array(label().regex(/^[^=]+=.+$/s, 'a field and its value, such as team=billing'))
     .optional()
     .describe(
-      'A field of the metadata that authors give their tools, as `team=billing`; any of the same field, and all fields.',
+      "A field of the authors' own metadata, such as `team=billing`. Several values of a field mean any of them; all fields must fit.",
     ),
   ...AVAILABLE,
-  requires_approval: z.boolean().optional().describe('Whether calls need approval.'),
+  requires_approval: z
+    .boolean()
+    .optional()
+    .describe('Only tools whose calls need approval, or only others.'),
   health: z
     .array(z.enum(HEALTH_LEVELS))
     .optional()
-    .describe('How the last calls went; any of these.'),
+    .describe('The health. With several, any of them.'),
   ...HEALTH,
   facets: z
     .boolean()
     .optional()
-    .describe('Whether to count, for every value of every filter, how many tools it would leave.'),
+    .describe('True adds the number of tools that each value of each filter would leave.'),
 };
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The query of a route: its schema, and the JSON Schema of each parameter, which OpenAPI shows. */
+/** The query of a route: its schema, and the JSON Schema of each parameter for OpenAPI. */
 export interface Query<Fields extends QueryFields = QueryFields> {
   readonly schema: z.ZodObject<Fields>;
   readonly parameters: ReadonlyMap<string, JsonSchema>;
@@ -183,7 +191,7 @@ export function queryOf<Fields extends QueryFields>(fields: Fields): Query<Field
   };
 }
 
-/** The refusal of a value, which names its parameter. */
+/** Returns the error for a wrong value. It names the parameter. */
 export function wrongParameter(
   parameter: string,
   expected: string,
@@ -198,7 +206,7 @@ export function wrongParameter(
   });
 }
 
-/** Returns the advice for an unknown name. */
+/** Returns advice for an unknown name. */
 export function nearTo(name: string, known: readonly string[]): string | undefined {
   const [near] = suggestNames(name, known);
   return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`;
@@ -207,8 +215,10 @@ export function nearTo(name: string, known: readonly string[]): string | undefin
 /**
  * Reads the query of an address.
  *
- * @throws ToolError `INVALID_ARGUMENT` for an unknown parameter, a wrong value, or one value too many: an ignored
- * filter would silently widen the answer. Its details have `parameter`, `expected` and `found`.
+ * Unknown parameters are refused, because an ignored filter would silently widen the answer.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown or repeated parameter, or a wrong value. The details have
+ * `parameter`, `expected` and `found`.
  */
 export function readQuery<Fields extends QueryFields>(
   { schema, parameters }: Query<Fields>,
@@ -245,7 +255,10 @@ export function readQuery<Fields extends QueryFields>(
   throw wrongParameter(name, expectationOf(issue!), values[Number(index)]);
 }
 
-/** Returns a text as what its parameter is; a text that cannot be that stays one, for the schema to refuse. */
+/**
+ * Returns a text as a boolean or number if its parameter is one. Other texts stay as they are, and the schema refuses
+ * them.
+ */
 function valueIn(text: string, type: unknown): unknown {
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
   const isNumber = (type === 'number' || type === 'integer') && /^(?:\d+\.?\d*|\.\d+)$/.test(text);

@@ -35,20 +35,20 @@ import {
 import { toolsOf } from './tools-of.js';
 import { DETAIL_FIELDS, LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
-/** The parts of a request that a route answers from. */
+/** The parts of a request that an answer depends on. */
 interface Asked<Fields extends QueryFields = QueryFields> {
   readonly catalogue: Catalogue;
   readonly findings: Findings;
   readonly query: z.output<z.ZodObject<Fields>>;
-  /** The requesting personas, as they are compared; none if the request names none. */
+  /** The requesting personas, ready to compare. Empty if the request names none. */
   readonly personas: readonly string[];
-  /** The path and the query as they were sent: the app may be mounted under another path. */
+  /** The path and query as the client sent them. The app may be mounted under another path. */
   readonly address: { readonly path: string; readonly query: string };
-  /** The part of the path in place of `:name`. */
+  /** The text that stands for `:name` in the path. */
   readonly name: string;
 }
 
-/** One address of the catalogue: requests are read, answered and described by it. */
+/** A route of the catalogue. It reads, answers and describes requests. */
 export interface Route {
   /** The path as Hono writes it. */
   readonly path: string;
@@ -77,12 +77,12 @@ const count = () => z.int().min(0);
 /** The schema of a page of a list. Items may have fewer fields if fewer were requested. */
 const listOf = (name: string, fields: readonly string[], beside: z.ZodRawShape = {}) =>
   z.looseObject({
-    count: count().describe('Items on this page.'),
-    total: count().describe('Items on all pages.'),
+    count: count().describe('The number of items on this page.'),
+    total: count().describe('The number of items on all pages.'),
     revision: count().describe('Rises with every change of the catalogue.'),
-    changed: z.boolean().describe('Whether the catalogue has changed since the first page.'),
+    changed: z.boolean().describe('True if the catalogue has changed since the first page.'),
     next: z.string().nullable().describe('The address of the next page.'),
-    left_out: count().describe('Items of the catalogue that the named personas leave out.'),
+    left_out: count().describe("The number of items that the named personas don't have."),
     [name]: z.array(objectOf(fields).partial()),
     ...beside,
   });
@@ -90,14 +90,14 @@ const listOf = (name: string, fields: readonly string[], beside: z.ZodRawShape =
 const HIT_FIELDS = ['score', 'matches', 'corrections', 'explanation'];
 const TOOL_PAGE = {
   q: REQUEST.optional().describe(
-    'A request, in the words of the user: only tools that fit, the best first, without further pages.',
+    "A request in the user's words. The answer has only tools that fit, the best first, on a single page.",
   ),
   ...TOOL_FILTERS,
   callable: z
     .boolean()
     .optional()
     .describe(
-      'Only what the personas may call by name: their own tool in place of a shared one, and none that is for others. A search always does so.',
+      'Only tools that the personas may call: their own instead of shared ones of the same name. Searches always do that.',
     ),
   ...PAGE,
   fields: z
@@ -110,21 +110,21 @@ const TOOL_PAGE = {
         ),
     )
     .optional()
-    .describe('Only these fields, separated by commas.'),
+    .describe('The fields to return, separated by commas.'),
 };
 
 function namesIn(text: string): readonly string[] {
   return text.split(',').map((name) => name.trim());
 }
 
-/** The parameters that narrow tools down, beside the persona. */
+/** The parameters that filter tools, except the persona. */
 const FILTER_NAMES = Object.keys(TOOL_FILTERS).filter((name) => name !== 'persona');
 
 type AskedForTools = Pick<Asked, 'catalogue' | 'personas'> & {
   readonly query: Readonly<Record<string, unknown>>;
 };
 
-/** Returns the tools that a request means, as if it had not named some of its parameters. */
+/** Returns a function that returns the requested tools. It can leave out the filters of some parameters. */
 function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: boolean) {
   const fits = isCallable ? mayCall(catalogue, personas) : () => true;
   return (...without: readonly string[]): readonly CapabilityTool[] =>
@@ -134,7 +134,7 @@ function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: b
     ).filter(fits);
 }
 
-/** Returns the best tools for a request among those that it means, each with the words by which it was found. */
+/** Returns the best of the requested tools for a text, each with the words that led to it. */
 function ranked(asked: AskedForTools, text: string, limit: number) {
   const { catalogue, query } = asked;
   const meant = toolsMeant(asked, true);
@@ -171,7 +171,7 @@ function wireFor({ personas }: Pick<Asked, 'personas'>, tool: CapabilityTool) {
 
 const toolsRoute = route(
   '/tools',
-  'The tools that meet all conditions, page by page: shared ones first, then by persona and name. With a persona also the shared ones that its own replace, which a search does not find.',
+  "Lists tools page by page: shared ones first, then by persona and name. With a persona, it also lists shared tools that the persona's own replace; a search does not.",
   TOOL_PAGE,
   listOf('tools', LIST_FIELDS),
   (asked) => {
@@ -201,7 +201,7 @@ const toolsRoute = route(
   },
 );
 
-/** Counts the items that the named personas leave out. */
+/** Returns the number of items that the named personas don't have. */
 function leftOut(
   { query: { persona } }: { readonly query: { readonly persona?: readonly string[] | undefined } },
   list: (query?: { readonly personas: readonly string[] }) => readonly unknown[],
@@ -211,7 +211,7 @@ function leftOut(
 
 const toolRoute = route(
   '/tools/:name',
-  'Everything known of one tool.',
+  'Returns everything about a tool.',
   ONE_PERSONA,
   objectOf([...LIST_FIELDS, ...DETAIL_FIELDS]),
   ({ catalogue, query: { persona }, personas, name }) => {
@@ -234,7 +234,7 @@ const toolRoute = route(
   },
 );
 
-/** Returns the only persona's tool of this name; if there are several, the client must name one. */
+/** Returns the tool of this name if only one persona has one. If several do, the client must name the persona. */
 function onlyTool(catalogue: Catalogue, name: string): CapabilityTool | undefined {
   const owned = catalogue.tools({ filter: { name } });
   if (owned.length > 1)
@@ -248,9 +248,9 @@ function onlyTool(catalogue: Catalogue, name: string): CapabilityTool | undefine
 
 const searchRoute = route(
   '/search',
-  'The tools of all owners, or those that a persona may call, that fit a request: the best first, each with the words by which it was found, their fields, and its score.',
+  'Finds the tools that fit a request, the best first, with matched words and scores. With a persona, only those it may call.',
   {
-    q: REQUEST.describe('The request, in the words of the user.'),
+    q: REQUEST.describe("The request in the user's words."),
     ...TOOL_FILTERS,
     limit: PAGE.limit.default(10),
   },
@@ -296,7 +296,7 @@ const WORK_FIELDS = [
 
 const skillsRoute = route(
   '/skills',
-  'The skills that meet all conditions, page by page.',
+  'Lists skills page by page.',
   { ...WORK, ...CAPABILITY, ...REQUIRED_CAPABILITY },
   listOf('skills', [...WORK_FIELDS, 'version', 'capability_tags', 'required_capabilities']),
   (asked) => {
@@ -318,7 +318,7 @@ const skillsRoute = route(
 
 const tasksRoute = route(
   '/tasks',
-  'The tasks that meet all conditions, page by page.',
+  'Lists tasks page by page.',
   { ...WORK, ...SKILL, ...TAG },
   listOf('tasks', [...WORK_FIELDS, 'summary', 'required_skills', 'tags']),
   (asked) => {
@@ -331,7 +331,7 @@ const tasksRoute = route(
 
 const jobsRoute = route(
   '/jobs',
-  'The jobs that meet all conditions, page by page; with a persona those that it may schedule.',
+  'Lists jobs page by page. With a persona, only those that it may schedule.',
   { ...WORK, ...SKILL, ...REQUIRED_CAPABILITY, ...HEALTH },
   listOf('jobs', [
     ...WORK_FIELDS,
@@ -368,7 +368,7 @@ const jobsRoute = route(
 
 type Given<T> = { readonly [Key in keyof T]?: Exclude<T[Key], undefined> };
 
-/** Returns the conditions that were given. */
+/** Returns the conditions that have a value. */
 function given<T extends object>(conditions: T): Given<T> {
   return Object.fromEntries(
     Object.entries(conditions).filter(([, value]) => value !== undefined),
@@ -377,7 +377,7 @@ function given<T extends object>(conditions: T): Given<T> {
 
 const summaryRoute = route(
   '/summary',
-  'Everything a persona, or everyone, can do: tools, skills, tasks and jobs with their health.',
+  'Returns all tools, skills, tasks and jobs of a persona, or of everyone, with their health.',
   ONE_PERSONA,
   objectOf(['revision', 'persona', 'tools', 'skills', 'tasks', 'jobs']),
   ({ catalogue, query: { persona } }) => {
@@ -395,10 +395,12 @@ const summaryRoute = route(
 
 const findingsRoute = route(
   '/findings',
-  'What to fix, page by page: entries of manifests that were left out or have broken references, and findings of lint. Errors first; within a severity those of manifests first, then shared ones, then by persona and name.',
+  'Lists things to fix page by page: wrong entries in manifests, broken references, and lint findings. Errors come first.',
   { ...PERSONA, ...PAGE },
   listOf('findings', [...findingFields, 'compatibility'], {
-    severities: z.record(z.string(), count()).describe('Items on all pages, by severity.'),
+    severities: z
+      .record(z.string(), count())
+      .describe('The number of items on all pages, by severity.'),
   }),
   ({ catalogue, findings, query, personas, address }) => {
     const all = findings(catalogue);
@@ -423,7 +425,7 @@ const findingsRoute = route(
   },
 );
 
-/** The largest number of tools named in the health of the catalogue. */
+/** The maximum number of tools that `/health` names. */
 const MOST_NAMED = 20;
 
 const healthRoute = route(
@@ -452,7 +454,7 @@ const healthRoute = route(
       }))
       .filter(({ calls }) => calls > 0)
       .sort((a, b) => b.calls - a.calls);
-    // Files and sources that cannot be read are served as last read.
+    // If a file or source can't be read, its last content is served.
     const isDegraded = findings.some(
       ({ kind, severity }) => kind === 'unreadable' && severity === 'error',
     );
@@ -473,7 +475,7 @@ const healthRoute = route(
   },
 );
 
-/** Every address of the catalogue that answers with JSON. */
+/** All routes that answer with JSON. */
 export const ROUTES: readonly Route[] = [
   toolsRoute,
   toolRoute,

@@ -5,15 +5,15 @@ import type { ServerResponse } from 'node:http';
 import type { Role } from '../host/request-guard.js';
 import type { HttpError } from './http-error.js';
 
-/** The key of the response of Node's server among a request's bindings, which `serve` sets. */
+/** The key that `serve` puts Node's response under in a request's bindings. */
 export const OUTGOING = Symbol('tooldex/outgoing');
 
-/** The values that go with a request through the app. */
+/** The values that go through the app with a request. */
 export interface Env {
   Bindings: { readonly [OUTGOING]?: ServerResponse };
   Variables: {
     scopes: readonly string[] | undefined;
-    /** The name and the roles of a token that the server was started with. */
+    /** The name and roles of the token, if the server was started with named tokens. */
     operator: string | undefined;
     roles: readonly Role[];
   };
@@ -21,14 +21,14 @@ export interface Env {
 
 type Sendable = Pick<Context<Env>, 'req' | 'env'>;
 
-/** Headers of an answer, names in lower case. */
+/** The headers of an answer, with names in lower case. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** The page may load what comes from this server, and nothing else may run, style or frame it. */
+/** The page may load things from this server. Nothing else may run, style or frame it. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The headers of every answer, errors included. */
+/** The headers of every answer, including errors. */
 export const SECURITY_HEADERS: Headers = Object.freeze({
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -52,7 +52,9 @@ export function tagged(content: unknown): Tagged {
   return { body, etag: `"${hash('sha1', body, 'base64url')}"` };
 }
 
-/** Sends content that clients may keep if they ask again each time with its ETag, so that unchanged content travels once. */
+/**
+ * Sends content with an ETag. Clients may keep it, but have to ask again each time; unchanged content isn't sent twice.
+ */
 export function sendJson(context: Sendable, content: unknown): Response {
   return sendTagged(context, tagged(content), JSON_TYPE);
 }
@@ -63,7 +65,7 @@ export function sendTagged(
   type: string = JSON_TYPE,
 ): Response {
   const headers = { 'cache-control': 'private, no-cache', etag };
-  // Weak tags count, too (RFC 9110, 13.1.2).
+  // Weak tags count, too (RFC 9110, section 13.1.2).
   const known = context.req.header('if-none-match')?.split(',');
   if (known?.some((each) => [etag, '*'].includes(each.trim().replace(/^W\//, ''))))
     return send(context, 304, null, headers);
@@ -81,9 +83,7 @@ export function sendError(
   });
 }
 
-/**
- * Sends an answer. With a response of Node's server at hand it is written to that at once, which is faster.
- */
+/** Sends an answer. If Node's response is at hand, it's written there directly, because that is faster. */
 export function send(
   context: Pick<Sendable, 'env'>,
   status: number,

@@ -15,13 +15,16 @@ import { OUTGOING, sendError } from './send.js';
 
 /** The options of the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
-  /** The port; 0 takes any that is free. @default 4780 */
+  /** The port. 0 takes any free one. @default 4780 */
   readonly port?: number;
-  /** The address to listen on. Any but this machine's own needs a token. @default '127.0.0.1' */
+  /** The address to listen on. All but those of this machine need a token. @default '127.0.0.1' */
   readonly host?: string;
-  /** The token of 16 or more characters that clients send as `Authorization: Bearer <token>`. @default open to all on this machine */
+  /**
+   * The token of at least 16 characters that clients send as `Authorization: Bearer <token>`. @default none, so
+   * everyone on this machine may ask
+   */
   readonly token?: string;
-  /** Tokens with names, roles and ends, in place of `token`. @default none */
+  /** Tokens with names, roles and expiry, instead of `token`. @default none */
   readonly tokens?: readonly NamedToken[];
 }
 
@@ -40,18 +43,20 @@ const serveOptions = z
     'one of token, tokens and verify',
   );
 
-/** The silence after which a connection is closed: twice the heartbeat of `/events`, whose client has then stopped reading. */
+/**
+ * The time after which a silent connection is closed: twice the heartbeat of `/events`. A client that is silent for
+ * longer has stopped reading.
+ */
 const SILENCE_MS = 30_000;
 
 /**
- * Serves a catalogue of tools: `createDiscoveryApp` behind a Node server with bounds on everything that a client can
- * hold.
+ * Serves a catalogue of tools with `createDiscoveryApp` and a Node server that limits everything a client can hold.
  *
- * Without other `allowedHosts` it answers under the names of this machine for itself and under `host`; for an address
- * that stands for all (`0.0.0.0`, `::`) also under this machine's name and addresses.
+ * Without `allowedHosts`, clients may use this machine's names for itself and `host`. If `host` stands for all
+ * addresses (`0.0.0.0`, `::`), they may also use this machine's name and addresses.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong options, a public address without a token, and a port that is taken or
- * not allowed.
+ * forbidden.
  */
 export async function serve(
   capabilities: CapabilityRegistry,
@@ -75,7 +80,7 @@ export async function serve(
     host,
     needsToken: [token, tokens, verify].some((each) => each !== undefined),
     silenceMs: SILENCE_MS,
-    // Hono adds headers of CORS to a `Response` only.
+    // Hono adds CORS headers to a `Response` only.
     answer: (request, outgoing) =>
       app.fetch(request, discovery.allowedOrigins.length > 0 ? {} : { [OUTGOING]: outgoing }),
     refuse: ({ status, headers, code, message }) =>

@@ -5,17 +5,18 @@ import { ownerMatches, type PersonaFilter } from '../capability/manifest/persona
 import type { CapabilityChange } from '../capability/state/build-state.js';
 import type { Clock } from '../core/clock.js';
 
-/** The interval of comments, which keep a proxy from closing idle connections and reveal dead ones. */
+/** The interval of comments. They keep proxies from closing idle connections, and reveal dead ones. */
 const HEARTBEAT_MS = 15_000;
-/** The milliseconds after which a browser connects again. */
+/** The milliseconds that a browser waits before it connects again. */
 const RETRY_MS = 2_000;
 
 /**
- * Sends changes to a client as server-sent events: `ready` at the start and `change` with new revisions, each with
- * `{"revision": …}` as data and the revision as id. A client that names a persona hears of shared and its own items.
+ * Sends changes to a client as server-sent events: `ready` at the start, then `change` for each new revision. The data
+ * is `{"revision": …}`, and the id is the revision. A client that names a persona gets changes of shared items and of
+ * that persona's own.
  *
- * The next event waits until the client has read the last one, and tells of the latest revision: a client that does not
- * read holds one event back and not all.
+ * The next event waits until the client has read the last one, and reports the latest revision. So a slow client holds
+ * back one event, not all of them.
  */
 export function streamChanges(
   context: Context,
@@ -60,8 +61,8 @@ export function streamChanges(
 }
 
 /**
- * Returns true for a change of something that these personas have. One without names changed only findings, and may
- * concern any persona.
+ * Returns true if a change affects something that these personas have. A change without names affects findings only,
+ * and they may concern any persona.
  */
 function concerns({ added, edited, removed }: CapabilityChange, personas: PersonaFilter): boolean {
   const changed = [...added, ...edited, ...removed];

@@ -5,7 +5,7 @@ import type { Catalogue } from './callers-catalogue.js';
 import { CONDITIONS } from './read-query.js';
 import { healthLevelOf } from './values-on.js';
 
-/** The conditions of the catalogue's own query that HTTP names otherwise. */
+/** The conditions of catalogue queries that have another name in the HTTP API. */
 const NAMES = {
   persona: 'personas',
   available: 'available',
@@ -44,7 +44,7 @@ export function toolsOf(
   );
 }
 
-/** Returns the wanted values of each field of authors' metadata: the text, and what it is as JSON. */
+/** Returns the wanted values by field of the authors' own metadata. A text that is JSON stands for both. */
 function ownMetadata(texts: unknown): Pick<ToolFilter, 'metadata'> {
   if (texts === undefined) return {};
   const metadata: Record<string, unknown[]> = {};

@@ -1,6 +1,6 @@
-// How the server and the page read values on the wire.
+// The server and the page both read values with these.
 
-/** Returns the values of a field on the wire: none, one or several, each as a text; an object with a name, by its name. */
+/** Returns the values of a field as texts: none, one or several. An object with a name counts as its name. */
 export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];
   const each = Array.isArray(value) ? (value as readonly unknown[]) : [value];
@@ -16,11 +16,11 @@ export function valuesOn(value: unknown): readonly string[] {
 
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 
-/** The success rates from which health is called good and uneven; below them it is failing. */
+/** The success rates at which health counts as good and as uneven. Below them it's failing. */
 const GOOD = 0.95;
 const UNEVEN = 0.8;
 
-/** Returns one word for the results of the last calls. */
+/** Returns a word for the results of the last calls. */
 export function healthLevelOf(successRate: number | null): (typeof HEALTH_LEVELS)[number] {
   if (successRate === null) return 'no calls';
   if (successRate >= GOOD) return 'good';

@@ -1,4 +1,6 @@
+import { upgrade } from '@scalar/openapi-upgrader';
 import { readFile } from 'node:fs/promises';
+import { parse as parseYaml } from 'yaml';
 import { ToolError } from '../core/errors.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
 
@@ -26,9 +28,8 @@ export async function readDocument(
   fetchUrl: typeof fetch,
 ): Promise<ApiDocument> {
   const address = source instanceof URL ? source.href : source;
-  if (typeof address !== 'string') return { root: await upgraded(structuredCopy(address)) };
-  if (!/^https?:\/\//i.test(address))
-    return { root: await upgraded(await parse(await textOf(address))) };
+  if (typeof address !== 'string') return { root: upgraded(structuredCopy(address)) };
+  if (!/^https?:\/\//i.test(address)) return { root: upgraded(parse(await textOf(address))) };
   const response = await fetchUrl(address, { signal: AbortSignal.timeout(30_000) }).catch(
     (cause: unknown) => {
       throw unreadable(`could not fetch ${address}`, 'Check the address.', cause);
@@ -39,7 +40,7 @@ export async function readDocument(
   const bytes = await boundedBytes(response, MOST_BYTES);
   if (bytes.isCut) throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
   const text = new TextDecoder().decode(bytes.bytes);
-  return { root: await upgraded(await parse(text)), url: new URL(response.url || address) };
+  return { root: upgraded(parse(text)), url: new URL(response.url || address) };
 }
 
 async function textOf(file: string): Promise<string> {
@@ -53,11 +54,10 @@ async function textOf(file: string): Promise<string> {
 }
 
 /** Parses JSON, or YAML if the text isn't JSON. The YAML library stops aliases that multiply. */
-async function parse(text: string): Promise<unknown> {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    const { parse: parseYaml } = await import('yaml');
     try {
       return parseYaml(text) as unknown;
     } catch (cause) {
@@ -75,7 +75,7 @@ function structuredCopy(document: object): unknown {
   }
 }
 
-async function upgraded(document: unknown): Promise<Part> {
+function upgraded(document: unknown): Part {
   if (!isPlainObject(document))
     throw unreadable(`got ${describeValue(document)}`, 'Pass an object, a URL or a file.');
   const version = document['openapi'] ?? document['swagger'];
@@ -84,7 +84,6 @@ async function upgraded(document: unknown): Promise<Part> {
       `the version is ${describeValue(version)}`,
       'Use a document of Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
     );
-  const { upgrade } = await import('@scalar/openapi-upgrader');
   try {
     if (version === '2.0') nameNullable(document);
     const root = upgrade(document, '3.1') as unknown;

@@ -93,7 +93,7 @@ describe('a persona', () => {
     const { paths } = (await json('/openapi.json')) as unknown as {
       readonly paths: Readonly<Record<string, { readonly get: { readonly summary: string } }>>;
     };
-    expect(paths['/tools']!.get.summary).toContain('also the shared ones that its own replace');
+    expect(paths['/tools']!.get.summary).toContain("shared tools that the persona's own replace");
   });
 
   it.each([...LISTS, '/tools/alpha', '/summary', '/events'])(

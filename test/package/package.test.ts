@@ -141,6 +141,7 @@ describe('what importing costs', () => {
     expect(components.map(({ name }) => name)).toEqual([
       '@hono/node-server',
       '@noble/hashes',
+      '@scalar/openapi-upgrader',
       'commander',
       'diff',
       'entities',
@@ -153,6 +154,7 @@ describe('what importing costs', () => {
       'preact',
       'semver',
       'tinyglobby',
+      'yaml',
     ]);
     const licences = readFileSync(fromRoot('dist/THIRD-PARTY-LICENSES.txt'), 'utf8').split('\n');
     expect(listed.filter((line) => !licences.includes(line))).toEqual([]);
@@ -190,6 +192,13 @@ describe('what importing costs', () => {
     expect(
       JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout),
     ).toMatchObject({ usable: 1, errors: 0 });
+    writeFileSync(
+      join(folder, 'api.yaml'),
+      "openapi: 3.1.0\nservers: [{ url: 'http://127.0.0.1:1' }]\npaths: { /pets: { get: { operationId: listPets } } }",
+    );
+    expect(JSON.parse(program('list', '--openapi', 'api.yaml', '--json').stdout)).toMatchObject([
+      { name: 'listPets' },
+    ]);
     expect(program('serve', '--host', '0.0.0.0')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('Expected a token'),

@@ -26,6 +26,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'defineTool',
       'fail',
       'file',
+      'fromStore',
       'halt',
       'image',
       'isToolError',
@@ -60,6 +61,7 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'ExecuteOptions',
       'ExecutionPlan',
       'Flow',
+      'FromStoreOptions',
       'Grant',
       'GrantScope',
       'InputOf',
@@ -214,8 +216,15 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/testing': {
-    values: ['FakeProvider', 'ManualClock', 'runTool', 'seededRandom'],
-    types: ['FakeAnswer', 'RunToolOptions', 'ToolRun'],
+    values: ['FakeProvider', 'ManualClock', 'evaluateSelection', 'runTool', 'seededRandom'],
+    types: [
+      'EvaluationOptions',
+      'FakeAnswer',
+      'LabelledRequest',
+      'RunToolOptions',
+      'SelectionEvaluation',
+      'ToolRun',
+    ],
   },
   'tooldex/capability': {
     values: [
@@ -340,6 +349,17 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
   'tooldex/nestjs': {
     values: ['ToolModule'],
     types: ['ToolModuleAsyncOptions', 'ToolModuleOptions'],
+  },
+  'tooldex/openapi': {
+    values: ['toolsFromOpenApi'],
+    types: [
+      'Credential',
+      'Credentials',
+      'OpenApiFinding',
+      'OpenApiOptions',
+      'OpenApiToolOptions',
+      'OpenApiTools',
+    ],
   },
   'tooldex/chat': {
     values: ['Session', 'SessionStore', 'chat', 'encodeValue', 'scriptedModel', 'streamChat'],

@@ -27,17 +27,23 @@ import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 
 /** The options of `auditMcpServer`. */
 export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known' | 'onProgress'> {
-  /** The folder from which files and packages are looked for. @default process.cwd() */
+  /** The folder where files and packages are searched. @default process.cwd() */
   readonly cwd?: string;
-  /** The server that is meant, of settings with several. @default the only one */
+  /** The name of the server, if the settings have several. @default the only one */
   readonly name?: string;
-  /** The tools as `tools/list` gives them, as a list or the result of the request; then no server is started. @default the server is started and asked */
+  /**
+   * The tools from `tools/list`, as a list or as the whole result. With it, the server isn't started. @default the
+   * server is started and asked
+   */
   readonly listing?: unknown;
-  /** The variables that the server's process gets beside PATH. It gets no others, and a HOME that is empty. @default none */
+  /** The variables of the server's process in addition to PATH. It gets no others, and an empty HOME. @default none */
   readonly env?: Readonly<Record<string, string>>;
-  /** Installs a package that is not there into a folder of its own, without running its scripts. @default false */
+  /** Installs a missing package into a temporary folder, without running its scripts. @default false */
   readonly install?: boolean;
-  /** Also calls the tools that say that they only read, on their examples; the server is then started for each, held, in a scratch folder. @default none is called */
+  /**
+   * Also calls the tools that claim to be read-only, with their examples. The server is confined and started again for
+   * each, in a scratch folder. @default no tool is called
+   */
   readonly run?: Omit<RunChoice, 'files'>;
 }
 
@@ -55,7 +61,7 @@ const optionsSchema = z.strictObject({
 
 type Progress = AuditOptions['onProgress'] | undefined;
 
-/** The program of a server. */
+/** The program that runs a server. */
 interface Command {
   readonly command: string;
   readonly args: readonly string[];
@@ -63,25 +69,27 @@ interface Command {
   readonly cwd?: string;
 }
 
-/** A server's code, and how it is started from it. */
+/** A server's code, and the command that starts it. */
 interface Installed {
-  /** The folder of its package. */
+  /** The package's folder. */
   readonly folder: string;
-  /** The file that is run, relative to the folder. */
+  /** The file that starts the server, relative to the folder. */
   readonly entry: string;
   readonly start: Command;
 }
 
 /**
- * Compares what the tools of an MCP server declare with what its installed code does. No tool is called, unless `run` says so.
+ * Compares the declarations of an MCP server's tools with the effects of its installed code. It calls no tool unless
+ * `run` is set.
  *
- * What is declared is read from `tools/list`: the server is started for that, without the variables of this process and
- * with an empty HOME, unless a `listing` is given. Nothing is installed unless `install` says so, also where the command is
- * `npx`: then the package is looked for in `node_modules`, among the global ones and in the cache of npx.
+ * The declarations come from `tools/list`. So the server is started with an empty HOME and without this process's
+ * variables, unless `listing` is given. Nothing is installed unless `install` is set. The package behind `npx` is
+ * searched in `node_modules`, the global packages and the cache of npx.
  *
- * @param server a folder, a file or the name of a package, a command (`npx -y some-server`, `node server.js`), or settings as
- * `readMcpSettings` takes them. Where their variables look like keys, the server gets other values.
- * @throws ToolError `INVALID_ARGUMENT` for a server that is not found, is not made for Node or does not answer, and for a wrong listing.
+ * @param server a folder, a file, a package name, a command (`npx -y some-server`, `node server.js`), or settings as in
+ * `readMcpSettings`. If their variables look like keys, the server gets other values.
+ * @throws ToolError `INVALID_ARGUMENT` for a server that isn't found, doesn't run on Node or doesn't answer, and for a
+ * wrong listing.
  */
 export async function auditMcpServer(
   server: unknown,
@@ -140,7 +148,7 @@ export async function auditMcpServer(
   );
 }
 
-/** Calls the tools of a server. A folder among its arguments is copied for each call, and the server works in the copy. */
+/** Calls the tools of a server. If an argument names a folder, each call gets a copy of it. */
 async function runServer(
   { start: { command, args } }: Installed,
   cwd: string,
@@ -188,7 +196,7 @@ function toolsIn(listing: unknown): readonly unknown[] {
 
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 
-/** Returns the command of a server: as it is written, or in the settings. A single word is a folder, a file or a package. */
+/** Returns the command of a server, as it's written or from settings. A single word names a folder, file or package. */
 function commandOf(
   server: unknown,
   name: string | undefined,
@@ -202,13 +210,13 @@ function commandOf(
   return args.length === 0 ? { place: command } : { command, args };
 }
 
-/** The variables that may be keys by their names or because they come from the environment, and the value that they get. */
+/** Variables that may hold keys, and the value that replaces theirs. */
 const SECRET = /\$\{|key|token|secret|passw|auth|credential/i;
 const STAND_IN = 'audit';
 
 const isKeyOf = (option = '') =>
   /^--?\w/.test(option) && !option.includes('=') && SECRET.test(option);
-/** Returns the text with a stand-in for each part that looks like a key. */
+/** Returns the text with a placeholder for each part that looks like a key. */
 const harmlessText = (value: string) => withoutSecrets(value).replaceAll('[secret]', STAND_IN);
 
 function commandIn(
@@ -240,7 +248,7 @@ function commandIn(
       ),
     );
   const { command, args, env, cwd } = found.transport;
-  // Servers that do not start without a key do with any; the real ones stay where they are.
+  // Servers that need a key start with any key. The real keys stay here.
   const harmless = Object.entries(env).map(([variable, value]) => [
     variable,
     SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value),
@@ -257,7 +265,7 @@ function commandIn(
   };
 }
 
-/** Programs that run a package, and the words before its name. */
+/** Programs that run a package, with the words before the package's name. */
 const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   npx: [],
   bunx: [],
@@ -269,7 +277,7 @@ const RUNNERS: Readonly<Record<string, readonly string[]>> = {
 };
 const SCRIPT = /\.[cm]?[jt]sx?$/;
 
-/** Finds the code of a server. @throws ToolError `INVALID_ARGUMENT` when it is not there. */
+/** Finds the code of a server. @throws ToolError `INVALID_ARGUMENT` if it isn't found. */
 async function findInstalled(
   asked: Command | { readonly place: string },
   cwd: string,
@@ -344,7 +352,7 @@ function missing(place: string): never {
   );
 }
 
-/** Reads the words behind `npx`: the package, its program where that has another name, and the arguments of the server. */
+/** Reads the words after `npx`: the package, its program if the name differs, and the server's arguments. */
 function packageIn(words: readonly string[]): {
   readonly spec: string | undefined;
   readonly bin?: string;
@@ -365,7 +373,7 @@ function packageIn(words: readonly string[]): {
   return { spec, rest: [] };
 }
 
-/** Finds a package by its name, nearest first; installs it where that is asked for. */
+/** Finds a package by name, the nearest first. Installs it if that's allowed. */
 async function ofName(
   spec: string,
   args: readonly string[],
@@ -409,7 +417,7 @@ async function ofName(
         `Nothing is installed unasked: repeat it with --install, or run npm install ${spec}.`,
       ),
     );
-  // It reaches npm, on Windows through a shell.
+  // It starts npm, on Windows through a shell.
   if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1)))
     throw invalidArgument('a package with a version or a tag, to be installed', spec);
   const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
@@ -430,7 +438,7 @@ async function ofName(
   return ofPackage(realpathSync(join(prefix, 'node_modules', name)), args, asked, bin);
 }
 
-/** Takes the program that a package names for itself, or else its main file. */
+/** Returns the program that a package declares, or else its main file. */
 async function ofPackage(
   folder: string,
   args: readonly string[],
@@ -457,7 +465,7 @@ async function ofPackage(
   };
 }
 
-/** The package of a script is that of the nearest package.json above it. */
+/** A script belongs to the package of the nearest package.json above it. */
 function ofScript(path: string, start: Command): Installed {
   let folder = dirname(path);
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder)
@@ -466,7 +474,10 @@ function ofScript(path: string, start: Command): Installed {
   return { folder, entry: relative(folder, path), start };
 }
 
-/** Starts a server and asks it for its tools. It has an empty folder for its home, and no variables but PATH and those given. */
+/**
+ * Starts a server and asks for its tools. It gets an empty home folder, and no variables except PATH and the given
+ * ones.
+ */
 async function listTools(
   { start, folder, entry }: Installed,
   env: Readonly<Record<string, string>>,

@@ -18,51 +18,57 @@ import { applyBaseline, liesIn, newLies, readBaseline } from './baseline.js';
 import { factsOfEntry, type DeclaredFacts } from './declared-facts.js';
 import { judgeTool, type AuditFinding, type ToolAudit } from './judge-tool.js';
 
-/** What was audited, and what came of it. */
+/** The audited tools, with a verdict for each. */
 export interface AuditReport {
   readonly subject: {
     readonly kind: 'tools' | 'mcp-server';
     readonly name: string;
     readonly version?: string;
-    /** The folder to which all places are relative, itself relative to the working directory. */
+    /** The folder that all places are relative to. It's itself relative to the working directory. */
     readonly folder: string;
   };
   readonly tools: readonly ToolAudit[];
-  /** The effects that all tools share, such as logs: they count for none. */
+  /** The effects that all tools share, such as logs. They count for no tool. */
   readonly shared: readonly Effect[];
-  /** The tools and files that were left out, and why. */
+  /** The tools and files that weren't audited, with the reason. */
   readonly skipped: readonly Skipped[];
-  /** What was seen of tools that were run, and what held them. Missing when none was. */
+  /** The observations from running tools, and the limits they ran under. Missing if no tool ran. */
   readonly ran?: RunResult;
 }
 
-/** A tool or a file that was left out. */
+/** A tool or file that wasn't audited. */
 export interface Skipped {
   readonly name: string;
   readonly reason: string;
 }
 
-/** The options that all audits share. */
+/** The options that all kinds of audits share. */
 interface TraceOptions {
-  /** What calls and programs do that the tables do not have; it goes before them. @default none */
+  /** The effects of calls and programs that the built-in tables don't know or that you know better. @default none */
   readonly known?: AuditKnowledge;
-  /** Hears what is being done, as a sentence, for work that takes a while. @default none */
+  /** Receives a sentence about the current step, for progress on long work. @default none */
   readonly onProgress?: (doing: string) => void;
 }
 
 /** The options of `auditTools`. */
 export interface AuditOptions extends TraceOptions {
-  /** The folder with the code of the tools; places are told relative to it. @default process.cwd() */
+  /** The folder with the tools' code. Places are relative to it. @default process.cwd() */
   readonly root?: string;
-  /** The files in which tools are defined, relative to the root. @default every file of code below it that has the name of a tool in it */
+  /**
+   * The files that define tools, relative to the root. @default every code file below the root that contains a tool's
+   * name
+   */
   readonly entries?: readonly string[];
-  /** What tools were seen to do elsewhere, by name; it counts beside what their code shows. @default nothing */
+  /** Effects that were observed elsewhere, by tool name. They count in addition to the code's. @default none */
   readonly observed?: ReadonlyMap<string, readonly Effect[]>;
-  /** Also runs the tools that `files` export, on their examples and in scratch copies of the root; what they are seen to do is proof. @default none is run */
+  /**
+   * Also runs the tools that `files` export, with their examples and in scratch copies of the root. Observed effects
+   * are proof. @default no tool runs
+   */
   readonly run?: RunChoice;
 }
 
-/** The choice to run tools, as an option. */
+/** The option that lets an audit run tools. */
 export const runChoice = z.strictObject({
   files: z.array(text()).optional(),
   inputs: z.record(z.string(), z.array(z.unknown())).optional(),
@@ -71,7 +77,7 @@ export const runChoice = z.strictObject({
   timeoutMs: milliseconds().optional(),
 } satisfies FieldsOf<RunChoice>);
 
-/** The knowledge of users, as an option. */
+/** The option for your own knowledge of calls and programs. */
 export const knowledge = z.strictObject({
   calls: z.record(z.string(), z.enum(['read', 'write', 'none'])).optional(),
   programs: z.record(z.string(), z.enum(['read', 'write', 'unknown'])).optional(),
@@ -79,7 +85,7 @@ export const knowledge = z.strictObject({
 
 /** The options of `expectHonest`. */
 export interface HonestOptions extends AuditOptions {
-  /** The parsed JSON of a baseline file: the lies that are known. @default none */
+  /** The parsed JSON of a baseline file with the known lies. @default none */
   readonly baseline?: unknown;
 }
 
@@ -93,10 +99,11 @@ const shape = {
 } satisfies FieldsOf<AuditOptions>;
 
 /**
- * Compares what tools declare with what their code does. The code is read, from the functions that handle calls along
- * everything that they call; nothing is run, unless `run` says so.
+ * Compares the declarations of tools with the effects of their code. It follows the code from each handler along all
+ * calls. It runs nothing unless `run` is set.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `MISSING_PACKAGE` without oxc-parser and oxc-resolver.
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that isn't a folder, `MISSING_PACKAGE` without
+ * oxc-parser and oxc-resolver.
  */
 export async function auditTools(
   registry: ToolMetadataRegistry,
@@ -163,7 +170,7 @@ interface JudgeOptions {
   readonly skipped: readonly Skipped[];
 }
 
-/** Reads the code behind tools, and judges each. */
+/** Follows the code of each tool, and judges the tool. */
 export async function auditDeclared(
   subject: AuditReport['subject'],
   root: string,
@@ -196,7 +203,7 @@ export async function auditDeclared(
   };
 }
 
-/** What was seen decides for the same call; code that was not found is still not read, whatever was seen. */
+/** An observation decides about the same call. Unfound code still counts as unread, whatever was observed. */
 function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
   const seen = effects.map((effect) =>
     effect.at === '' ? { ...effect, at: tool.handler ?? tool.name } : effect,
@@ -206,7 +213,7 @@ function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
   return { ...tool, effects: [...seen, ...tool.effects.filter((effect) => !isSeen(effect))] };
 }
 
-/** Returns what the package.json of a folder says; nothing where there is none that can be read. */
+/** Returns the package.json of a folder, or nothing if it can't be read. */
 export async function packageOf(folder: string): Promise<{
   readonly name?: string;
   readonly version?: string;
@@ -224,7 +231,7 @@ export async function packageOf(folder: string): Promise<{
   };
 }
 
-/** Reads a package.json; a pipe in its place would never end. */
+/** Reads a package.json. If it were a pipe, reading would never end. */
 async function manifestOf(file: string): Promise<Readonly<Record<string, unknown>>> {
   const data: unknown = (await stat(file)).isFile()
     ? JSON.parse(await readFile(file, 'utf8'))
@@ -239,7 +246,7 @@ const BUILT = /(?:^|\/)(?:dist|build|out)\//;
 /** Bytes of a file in which tools are looked for: larger ones are bundles. */
 const MOST_BYTES = 2 ** 21;
 
-/** Returns the files that have the name of a tool in them. Those of tests, and those that were built, count only where no other has it. */
+/** Returns the files that contain the tool's name. Tests and built files count only if no other file does. */
 async function filesNaming(names: readonly string[], root: string): Promise<readonly string[]> {
   const files = (
     await glob(CODE, { cwd: root, ignore: LEFT_OUT, followSymbolicLinks: false })
@@ -267,7 +274,7 @@ async function filesNaming(names: readonly string[], root: string): Promise<read
 }
 
 /**
- * Passes when no tool does more than it declares, for tests with vitest, jest and node:test.
+ * Passes if no tool does more than it declares. Works in vitest, Jest and node:test.
  *
  * ```js
  * it('does what it says', () => expectHonest(registry, { root: 'src' }));
@@ -304,7 +311,7 @@ export async function expectHonest(
   });
 }
 
-/** Returns the way to the call that decides, from the handler on. */
+/** Returns the way from the handler to the call. */
 export function wayOf({ effect }: AuditFinding, before = ''): string {
   return effect === undefined
     ? ''

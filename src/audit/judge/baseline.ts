@@ -3,7 +3,7 @@ import { refusal, toIssues } from '../../core/issues.js';
 import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
-/** A lie that is known: by tool, axis and call, so that edits elsewhere in a file change nothing. */
+/** A known lie, by tool, axis and call. Edits elsewhere in the file don't affect it. */
 export interface KnownLie {
   readonly tool: string;
   readonly axis: string;
@@ -19,7 +19,9 @@ const schema = z.strictObject({
     .max(100_000),
 });
 
-/** Returns the known lies of a baseline file's JSON. @throws ToolError `INVALID_ARGUMENT` with everything that is wrong. */
+/**
+ * Returns the known lies in a baseline file's JSON. @throws ToolError `INVALID_ARGUMENT` with everything that's wrong.
+ */
 export function readBaseline(data: unknown): readonly KnownLie[] {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data.lies;
@@ -29,7 +31,7 @@ export function readBaseline(data: unknown): readonly KnownLie[] {
   );
 }
 
-/** Returns the JSON of a baseline that knows all lies of some tools, the same for the same lies. */
+/** Returns the JSON of a baseline with all lies of some tools. Equal lies give equal JSON. */
 export function writeBaseline(tools: readonly ToolAudit[]): string {
   const lies = new Map(
     tools.flatMap(({ name, findings }) =>
@@ -39,7 +41,7 @@ export function writeBaseline(tools: readonly ToolAudit[]): string {
   return `${JSON.stringify({ version: 1, lies: [...lies].sort(([a], [b]) => compareText(a, b)).map(([, lie]) => lie) }, null, 2)}\n`;
 }
 
-/** Marks the findings that a baseline knows, and returns the entries that are no longer found. */
+/** Marks the findings that a baseline knows, and returns the baseline's entries that weren't found any more. */
 export function applyBaseline(
   tools: readonly ToolAudit[],
   known: readonly KnownLie[],
@@ -58,7 +60,7 @@ export function applyBaseline(
   return { tools: marked, gone: [...keys].filter(([key]) => !met.has(key)).map(([, lie]) => lie) };
 }
 
-/** Returns the lies that no baseline knows. */
+/** Returns the lies that aren't in a baseline. */
 export function newLies(tools: readonly ToolAudit[]): readonly ToolAudit[] {
   return tools.filter(({ findings }) => liesIn(findings).some(({ known }) => known !== true));
 }

@@ -4,16 +4,19 @@ import { isProven, meaningOf, type Effect } from '../effect.js';
 import { ASSUMED, HINTS, type DeclaredFacts, type Hint } from './declared-facts.js';
 import type { FoundFacts, ToolAudit } from './judge-tool.js';
 
-/** The metadata that would be true of a tool: the fields to replace, and what to put in their place. */
+/** The true metadata of a tool: the fields to replace, with their new values. */
 interface Correction {
   readonly tool: string;
   readonly before: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;
-  /** The fields whose value the code does not decide; they have the strictest. */
+  /** The fields that the code doesn't decide. They get the strictest value. */
   readonly unsure: readonly string[];
 }
 
-/** Returns the corrected metadata of a tool that says too little or nothing; `undefined` for one to which nothing is to be added. Nothing is ever loosened. */
+/**
+ * Returns the corrected metadata of a tool that declares too little, or `undefined` if nothing has to be added.
+ * Corrections never make a tool looser.
+ */
 export function correctionOf(audit: ToolAudit): Correction | undefined {
   const { verdict } = audit;
   if (verdict !== 'lies' && (verdict !== 'undeclared' || audit.found.readOnly === true))
@@ -46,14 +49,16 @@ function only(fields: Fields, names: readonly string[]): Fields {
   );
 }
 
-/** All four hints: to clients a missing one means its default. What is declared stays unless it was found to be wrong. */
+/**
+ * Clients assume the default for a missing hint, so all four are written. Declared hints stay unless they are wrong.
+ */
 function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   const unsure: Hint[] = [];
   const after = HINTS.map(([hint, fact]) => {
     const strict = ASSUMED[hint];
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
-    // A tool that writes after all was not asked for the others before.
+    // Nobody asked a tool that was read-only for the other hints.
     const said =
       declared.readOnly === true && fact !== 'openWorld' && fact !== 'readOnly'
         ? strict
@@ -71,7 +76,7 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   };
 }
 
-/** The axes that decide if a call needs approval, from what was found; the others follow from them. */
+/** The axes that decide whether calls need approval. The other axes follow from them. */
 function axesOf(
   { axes = {} }: DeclaredFacts,
   found: FoundFacts,
@@ -113,7 +118,7 @@ function axesOf(
         : sideEffects.length === 0
           ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE]
           : sideEffects,
-    // A category of the old access would contradict the new one; without it, it follows.
+    // The old category would contradict the new access. Without it, the category follows from the access.
     ...(axes.executionCategory !== undefined &&
       isSame &&
       !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),
@@ -131,7 +136,7 @@ const deletes = (effects: readonly Effect[]) =>
       destructive === true && /\b(?:rm|unlink|rmdir|delete|drop|truncate|kill)/i.test(call),
   );
 
-/** Returns corrections as a text like a patch. */
+/** Returns corrections as text in the style of a patch. */
 export function correctionText(
   { tool, before, after, unsure }: Correction,
   at: string | undefined,

@@ -8,7 +8,7 @@ import { dangerRank } from '../../core/enum-order.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 
-/** The axes that a tool of this package declares, beside what they mean as facts. */
+/** The axes that a tool of this package declares, with their meaning as facts. */
 interface DeclaredAxes {
   readonly accessMode?: AccessMode;
   readonly dangerLevel?: DangerLevel;
@@ -18,17 +18,17 @@ interface DeclaredAxes {
   readonly idempotencyKey?: boolean;
 }
 
-/** What is declared of a tool. A fact that is missing is not declared: nothing is assumed in its place. */
+/** The declared facts of a tool. A missing fact isn't declared, and nothing is assumed instead. */
 export interface DeclaredFacts {
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
-  /** Only of tools of this package. */
+  /** Only tools of this package have it. */
   readonly axes?: DeclaredAxes;
 }
 
-/** What MCP clients assume where a hint is missing: the protocol's defaults. */
+/** The protocol's defaults for missing hints. */
 export const ASSUMED = Object.freeze({
   readOnlyHint: false,
   destructiveHint: true,
@@ -48,7 +48,7 @@ export const HINTS = Object.entries(FACT_OF_HINT) as readonly (readonly [
   (typeof FACT_OF_HINT)[Hint],
 ])[];
 
-/** Returns what the annotations of an MCP tool declare; a hint of a wrong type declares nothing. */
+/** Returns the facts that an MCP tool's annotations declare. A hint of a wrong type declares nothing. */
 export function factsOfAnnotations(annotations: unknown): DeclaredFacts {
   if (!isPlainObject(annotations)) return {};
   return Object.fromEntries(
@@ -58,10 +58,10 @@ export function factsOfAnnotations(annotations: unknown): DeclaredFacts {
   );
 }
 
-/** The axes that say if a tool only reads; where none is declared, nothing is. */
+/** The axes that say whether a tool is read-only. If none is declared, nothing is. */
 const SAYS_ACCESS = ['accessMode', 'executionCategory'] as const;
 
-/** Returns what the metadata of a tool declares; what was only inferred, from nothing, declares nothing. */
+/** Returns the facts that a tool's metadata declares. Inferred values declare nothing. */
 export function factsOfEntry(entry: ToolEntry): DeclaredFacts {
   const {
     accessMode,

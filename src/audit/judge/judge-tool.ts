@@ -9,50 +9,55 @@ import {
 } from '../effect.js';
 import type { DeclaredFacts } from './declared-facts.js';
 
-/** - `lies`: the tool does more than it says; `over-cautious`: less; `undeclared`: it does not say if it only reads; `unknown`: its code does not show enough. */
+/**
+ * - `lies`: the tool does more than it declares
+ * - `over-cautious`: it does less
+ * - `undeclared`: it doesn't say whether it's read-only
+ * - `unknown`: its code doesn't show enough
+ */
 export type Verdict = 'agrees' | 'lies' | 'over-cautious' | 'undeclared' | 'unknown';
 
-/** What the code of a tool was found to do; null where the code does not decide it. */
+/** The facts that the code of a tool shows. Null if the code doesn't decide. */
 export interface FoundFacts {
   readonly readOnly: boolean | null;
-  /** False also for tools that only read. */
+  /** False for read-only tools, too. */
   readonly destructive: boolean | null;
-  /** True also for tools that only read. */
+  /** True for read-only tools, too. */
   readonly idempotent: boolean | null;
   readonly openWorld: boolean | null;
   readonly effects: readonly Effect[];
 }
 
-/** One difference between what is declared and what was found. */
+/** A difference between the declaration and the code. */
 export interface AuditFinding {
-  /** The declared name that differs, as `readOnlyHint` or `accessMode`. */
+  /** The field that differs, such as `readOnlyHint` or `accessMode`. */
   readonly axis: string;
-  /** A `note` does not count for the verdict. */
+  /** A `note` doesn't affect the verdict. */
   readonly kind: 'lies' | 'over-cautious' | 'undeclared' | 'note';
   readonly message: string;
-  /** The effect that decides, with the way to it. */
+  /** The deciding effect, with the way to it. */
   readonly effect?: Effect;
-  /** True for one that the baseline lists. */
+  /** True if the baseline lists it. */
   readonly known?: true;
 }
 
-/** What is declared of one tool, what was found, and how they compare. */
+/** A tool's declaration, the facts from its code, and the comparison. */
 export interface ToolAudit {
   readonly name: string;
   readonly verdict: Verdict;
   readonly declared: DeclaredFacts;
   readonly found: FoundFacts;
   readonly findings: readonly AuditFinding[];
-  /** `file:line` of the function that handles calls; missing where none was found. */
+  /** The handler's `file:line`. Missing if no handler was found. */
   readonly handler?: string;
-  /** The reasons why something could not be followed. */
+  /** The reasons why some code couldn't be followed. */
   readonly unknowns: readonly string[];
 }
 
 const isWrite = ({ access }: Effect) => access === 'write';
 const isOutside = ({ kind }: Effect) => MEANING[kind].outside === true;
 
-/** Returns what follows from the effects of a tool. Nothing that could not be followed counts as harmless. */
+/** Returns the facts that follow from a tool's effects. Code that couldn't be followed never counts as harmless. */
 function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
   const isWhole = handler !== undefined && unknowns.length === 0;
   const proven = effects.filter(isProven);
@@ -78,7 +83,7 @@ function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
   };
 }
 
-/** Compares what is declared of a tool with what its code was found to do. */
+/** Compares a tool's declaration with the effects of its code. */
 export function judgeTool(declared: DeclaredFacts, traced: TracedTool): ToolAudit {
   const { name, handler, unknowns } = traced;
   const found = factsOf(traced);
@@ -102,7 +107,7 @@ function verdictOf(
 ): Verdict {
   if (findings.some(({ kind }) => kind === 'lies')) return 'lies';
   if (readOnly === undefined) return 'undeclared';
-  // A change that was found proves that a tool writes, whatever else it calls; a change that may be one proves nothing.
+  // A certain change proves that a tool writes, whatever else it calls. A possible change proves nothing.
   if (handler === undefined || found.readOnly === null) return 'unknown';
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
@@ -111,7 +116,7 @@ const DELETES =
   /\b(?:rm|rmdir|unlink|truncate|del|delete|drop|remove|destroy|purge|kill|stop|shutdown|terminate|uninstall|clear|erase|reset|reboot)/i;
 const LOCAL_KINDS: ReadonlySet<EffectKind> = new Set(['fs-write', 'memory-state', 'process-spawn']);
 
-/** The words for facts: of annotations, and of this package's own metadata. */
+/** The words for facts in reports: those of annotations, and those of this package's metadata. */
 function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
   if (axes === undefined)
     return {
@@ -177,7 +182,7 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     if (destructive === false)
       for (const effect of writes)
         if (effect.destructive === true)
-          // Readers of code differ on what overwrites, and agree on what deletes or stops.
+          // People disagree about what counts as overwriting, but agree about deleting and stopping.
           yield !DELETES.test(effect.call)
             ? finding(
                 'note',
@@ -191,7 +196,7 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
                 `and ${doingOf(effect)}, which deletes or stops something`,
                 effect,
               );
-    // A service may know a request again, by its key or by the name of what it makes.
+    // A service may recognize a repeated request, by its key or by the name of the thing it creates.
     if (idempotent === true)
       for (const effect of writes)
         if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind))
@@ -204,7 +209,7 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     if (destructive === true && found.readOnly === false && found.destructive === false)
       yield finding('over-cautious', words.destructive, 'and only adds', writes[0]);
   }
-  // Vendors disagree on what the world is: not a lie.
+  // Vendors disagree about the meaning of "open world", so a difference isn't a lie.
   const outside = found.effects.find((effect) => isProven(effect) && isOutside(effect));
   if (openWorld === false && outside !== undefined)
     yield {
@@ -226,7 +231,7 @@ const READING: ReadonlySet<SideEffect> = new Set([
   SideEffect.READ_EXTERNAL_SERVICE,
 ]);
 
-/** Finds the other axes of this package's own tools that the effects contradict. */
+/** Finds other axes of this package's tools that contradict the effects. */
 function* findingsOfAxes(
   { axes, readOnly }: DeclaredFacts,
   { effects }: FoundFacts,
@@ -250,7 +255,7 @@ function* findingsOfAxes(
       write,
       ': a call that is answered from the cache changes nothing',
     );
-  // Where the access is a lie, these are the same one.
+  // If the access is a lie, these repeat it.
   if (write !== undefined && readOnly !== true) {
     if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
       yield lies('sideEffects', listOf(sideEffects), write);
@@ -268,7 +273,7 @@ function* findingsOfAxes(
     yield lies('executionCategory', `'${executionCategory}'`, outside);
 }
 
-/** Returns the effects that differ in kind or call, each with its surest and shortest way, the gravest first. */
+/** Returns each kind of effect and call once, with its surest and shortest way, the worst first. */
 function distinct(effects: readonly Effect[]): readonly Effect[] {
   const weight = ({ certainty, destructive, via }: Effect) =>
     (certainty === 'does' ? 0 : 1_000_000) + (destructive === true ? 0 : 100_000) + via.length;

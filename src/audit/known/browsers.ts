@@ -17,7 +17,7 @@ const READS = new Set(
       'getdocument enable',
   ),
 );
-/** Acts of a user on a page, which may do anything there, and each time again; those after them replace the values of fields. */
+/** User actions on a page, which may do anything, every time again. The later ones replace the values of fields. */
 const ACTS = new Set(
   wordsIn(
     'click dblclick tap press presssequentially type inserttext sendcharacter sendkeys drag ' +
@@ -49,7 +49,7 @@ const WRITES = new Set(
 );
 const TOLD = /^(?:evaluate(?:handle|all)?|send|execute(?:script|async)?)$/;
 
-/** Returns what a method of a browser or of a thing in it does. */
+/** Returns the effect of a method on a browser or on something in a page. */
 export function browserEffects(
   name: string,
   call: string,
@@ -67,7 +67,7 @@ export function browserEffects(
   if (/^setdefault\w*timeout$/.test(key)) return [];
   if (key === 'saveas') return [writes('fs-write', call, true, true)];
   if (TOLD.test(key)) return [undecided('browser-action', call)];
-  // With an address, WebDriver goes there; without one, and elsewhere, it is asked for.
+  // With an address, WebDriver goes there. Without one, and on other objects, the call only reads it.
   if (/^(?:url|get|to)$/.test(key) && args.length > 0 && /^(?:selenium|webdriver)/.test(call))
     return [writes('browser-action', call)];
   if (READS.has(key) || /^(?:pdf|url|get|to)$/.test(key)) return [reads('browser-action', call)];

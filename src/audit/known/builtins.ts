@@ -9,7 +9,7 @@ const FS_READS = new Set(
     'access exists fstat glob lstat openAsBlob opendir read readFile readLines readableWebStream readdir readlink readv realpath stat statfs createReadStream watch watchFile',
   ),
 );
-/** [destructive, idempotent] of the functions of fs that write, as Node documents them. */
+/** The writing functions of fs with [destructive, idempotent], according to Node's documentation. */
 const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
   appendFile: [false, false],
   chmod: [true, true],
@@ -40,7 +40,7 @@ const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | nul
   writev: [null, null],
 };
 
-/** Returns what a file opened with some flags may do. @see the file system flags of Node */
+/** Returns the effect of opening a file with some flags. @see the file system flags of Node */
 function opening(flags: KnownValue, call: string): CallEffect {
   if (flags === null || flags === 0) return reads('fs-read', call);
   if (typeof flags !== 'string') return undecided('fs-write', call);
@@ -69,7 +69,7 @@ function fileEffects(path: readonly string[], args: readonly KnownValue[]): read
 }
 
 const PROGRAM_STARTS = new Set(wordsIn('exec execFile execFileSync execSync fork spawn spawnSync'));
-/** Modules without an effect outside the process that outlives a call. */
+/** Modules without lasting effects outside the process. */
 const PURE = new Set(
   wordsIn(
     'assert async_hooks buffer console constants crypto diagnostics_channel domain events trace_events sea module path perf_hooks punycode querystring readline stream string_decoder sys test timers tty url util zlib',
@@ -116,7 +116,10 @@ function processEffects(
     : [];
 }
 
-/** Returns the effects of calling what a built-in module of Node, or `global`, has at a path of names; `()` in the path stands for the result of a call. `undefined` for a module that is not known. */
+/**
+ * Returns the effects of a call on a built-in module of Node or on `global`, by its path of names. `()` in the path
+ * stands for the result of a call. `undefined` for an unknown module.
+ */
 export function builtinEffects(
   module: string,
   path: readonly string[],
@@ -201,7 +204,7 @@ export function builtinEffects(
   }
 }
 
-/** Without a method in the options a request is a GET; where the options are not known, neither is the method. */
+/** Without a method in its options, a request is a GET. If the options are unknown, so is the method. */
 function textOr(method: KnownValue, args: readonly KnownValue[]): string | undefined {
   if (typeof method === 'string') return method;
   const isOpen = args.some((arg, at) =>

@@ -38,7 +38,7 @@ const READ_VERBS = new Set(
 );
 type Facts = readonly [destructive: boolean | null, idempotent: boolean | null];
 const verbs = (facts: Facts, list: string) => wordsIn(list).map((verb) => [verb, facts] as const);
-/** What a write is by the verb of a method's name. */
+/** The kind of write by the verb in a method's name. */
 const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
   ...verbs(
     [false, false],
@@ -48,7 +48,7 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
     [true, true],
     'delete remove drop destroy truncate purge prune clear erase wipe revoke cancel terminate kill abort stop shutdown uninstall unregister unsubscribe archive trash del flush quit',
   ),
-  // More than an addition: what was there is changed.
+  // It changes existing things, so it's more than an addition.
   ...verbs(
     [true, null],
     'update upsert put patch replace rename move edit modify change merge reset rollback overwrite',
@@ -58,17 +58,17 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
     'copy set save write restore enable disable start restart reboot approve reject reopen assign unassign lock unlock grant deny deploy promote resize scale pause resume push commit tag label transfer mark toggle bulk sync install transact pay refund capture',
   ),
 ]);
-/** Verbs that things of every program have: without an argument, or right on what a package exports, they say little. */
+/** Verbs that are common in all programs. Without an argument, or directly on a package's exports, they say little. */
 const BARE =
   /^(?:add|append|clear|close|commit|copy|create|delete|merge|move|open|patch|pause|publish|push|put|register|remove|replace|reset|resume|save|send|set|start|stop|submit|sync|tag|toggle|update|write|insert|post|abort|cancel|mark|destroy)$/;
-/** Settings of a client, and what it makes in the program: both stay here. */
+/** Methods for settings and for making things inside the program. Both stay inside. */
 const OF_CLIENT =
   /^set(?:Api|Access|Auth|Credentials|Token|Headers?$|Timeout|Base|Endpoint|Region|Log|Options|Config|Debug|UserAgent|Proxy)|^create\w*(?:Client|Connection|Transport|Context|Instance|Reader|Writer|Stream|Logger|Parser|Agent|Pool|Hash|Interface|Url|Builder|Element)$/;
-/** A read that also changes what it found, or makes what it did not find. */
+/** Reads that also change what they found, or create what they didn't find. */
 const AND_WRITES =
   /(?:And|Or)(?:Update|Upsert|Delete|Replace|Remove|Modify|Create|Insert|Save)(?=[A-Z]|$)/;
 
-/** Reads what a method does off the verbs in its name. */
+/** Returns the effect of a method by the verbs in its name. */
 function byName(
   name: string,
   call: string,
@@ -83,7 +83,7 @@ function byName(
   return how === undefined ? undefined : [writes(write, call, ...how)];
 }
 
-/** Packages that write files, with the methods that do. */
+/** Packages that write files, and the methods that do it. */
 const FILE_WRITES: Readonly<Record<string, RegExp>> = {
   rimraf: /./,
   del: /./,
@@ -103,10 +103,10 @@ const FILE_WRITES: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Returns what a call of a package's client does, by what its documentation says, or else by the verb in its name.
+ * Returns the effect of a call on a package's client, by the package's documentation or else by the verb in the name.
  *
- * @param path the names from the package on; `()` stands for the result of a call.
- * @returns `undefined` where nothing is known of it.
+ * @param path the names after the package; `()` stands for the result of a call.
+ * @returns `undefined` if nothing is known about it.
  */
 export function clientEffects(
   pkg: string,
@@ -123,7 +123,7 @@ export function clientEffects(
     return told === 'none'
       ? []
       : [told === 'read' ? reads('net-read', call) : writes('net-write', call)];
-  // A file of nobody's package, as behind a link out of the root.
+  // A file outside all packages, such as behind a link out of the root.
   if (pkg === '') return undefined;
   if (Object.hasOwn(FILE_WRITES, pkg))
     return [
@@ -168,7 +168,7 @@ export function clientEffects(
     return command === undefined ? [] : [undecided('net-write', call)];
   if (pkg.startsWith('@modelcontextprotocol/'))
     return name === 'callTool' ? [undecided('net-write', call)] : [];
-  // A class of the package: making one of it connects at most.
+  // Making an instance of a package's class connects at most.
   if (command === undefined && names.length < 2 && /^[A-Z]/.test(name)) return [];
   if (/^(?:send|emit)$/.test(name) && (pkg === 'ws' || pkg.startsWith('socket.io')))
     return [undecided('net-write', call)];
@@ -190,7 +190,7 @@ export function clientEffects(
     : effects;
 }
 
-/** Returns what the operator says of a call, by its package and name or by its name alone. */
+/** Returns your own knowledge of a call, by package and name or by the name alone. */
 export function toldOf(
   known: AuditKnowledge | undefined,
   pkg: string,
@@ -202,14 +202,14 @@ export function toldOf(
     .map((key) => calls[key])[0];
 }
 
-/** Programs that packages start: a list of words, or a text for a shell. */
+/** The ways in which packages start programs: with a list of words, or a text for a shell. */
 function starterEffects(
   names: readonly string[],
   [program, list]: readonly KnownValue[],
   call: string,
   known: AuditKnowledge | undefined,
 ): readonly CallEffect[] {
-  // What was started is told what to do, or listened to.
+  // These calls talk to a started program or listen to it.
   if (names.length > 1 && /^(?:spawn|execa|fork|exec)/.test(names[0]!))
     return /^(?:write|kill|send)$/.test(names.at(-1)!) ? [undecided('process-spawn', call)] : [];
   if (typeof program !== 'string') return [undecided('process-spawn', call)];
@@ -221,7 +221,7 @@ function starterEffects(
     : programEffects(program, words, known);
 }
 
-/** Methods of clients of HTTP that ask nothing, and what a request gives back. */
+/** Methods of HTTP clients that send nothing, and those that read a response. */
 const NO_REQUEST =
   /^[A-Z]|^(?:create|extend|defaults|isAxiosError|setGlobalDispatcher|use|eject|interceptors|json|text|buffer|setHeader|set)$/;
 
@@ -240,7 +240,9 @@ function httpClientEffects(
   );
 }
 
-/** A request with the method in a text before the path, in its options or in the name; or a GraphQL document. */
+/**
+ * A request whose method is in a text before the path, in the options or in the name, or that is a GraphQL document.
+ */
 function requestOf(name: string, [first, second]: readonly KnownValue[]): readonly CallEffect[] {
   const path = typeof first === 'string' ? first : (textIn(first, 'path') ?? textIn(first, 'url'));
   const before = /^(GET|HEAD|POST|PUT|PATCH|DELETE) (.*)/.exec(path ?? '');

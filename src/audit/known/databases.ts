@@ -10,10 +10,10 @@ const SQL_METHODS = new Set(
       '$executerawunsafe',
   ),
 );
-/** Connections and transactions: what is done within them counts. */
+/** Connections and transactions. Only the calls inside them count. */
 const AROUND =
   /^(?:release|close|end|connect|disconnect|quit|duplicate|on|once|begin\w*|commit\w*|rollback\w*|startTransaction|runTransaction|withTransaction|\$transaction|transaction|execute(?:Read|Write)|initialize|ping|create(?:Client|Pool|Connection|Cluster)?|multi|pipeline|auth|use)$/;
-/** Commands of Redis that read. */
+/** The Redis commands that read. */
 const REDIS_READS = new Set(
   wordsIn(
     'get mget getrange strlen hget hmget hgetall hkeys hvals hlen hexists keys scan hscan sscan ' +
@@ -25,7 +25,10 @@ const REDIS_READS = new Set(
   ),
 );
 
-/** Returns what a method of a database's client does, where its arguments or its own commands say so; `undefined` where its name must. */
+/**
+ * Returns the effect of a method on a database client, if its arguments or own commands decide. `undefined` if its name
+ * has to.
+ */
 export function databaseEffects(
   pkg: string,
   names: readonly string[],
@@ -35,7 +38,7 @@ export function databaseEffects(
   const name = names.at(-1) ?? '';
   const [first] = args;
   if (isSqlDatabase(pkg) && SQL_METHODS.has(name.toLowerCase())) {
-    // Preparing the statement has told what it does.
+    // The effect was known when the statement was prepared.
     if (names.slice(0, -1).includes('prepare')) return [];
     const texts: readonly KnownValue[] = Array.isArray(first) ? first : [first];
     return texts.flatMap((each) => {

@@ -1,7 +1,7 @@
 import type { CallEffect } from '../effect.js';
 import { fieldOf, reads, undecided, writes, type KnownValue } from './known-value.js';
 
-/** [destructive, idempotent] of the methods that write. @see RFC 9110, section 9.2 */
+/** The methods that write, with [destructive, idempotent]. @see RFC 9110, section 9.2 */
 const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
   PUT: [true, true],
   DELETE: [true, true],
@@ -10,23 +10,23 @@ const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]
 };
 const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 
-/** The last word of an address at which a POST changes what is there. */
+/** Last words of addresses where a POST changes existing things. */
 const CHANGES =
   /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
-/** The last word of an address at which a POST makes or sends something: what is done, or what is made. */
+/** Last words of addresses where a POST creates or sends something. */
 const MAKES =
   /[/:_.-](?:create|add|insert|update|upsert|save|edit|rename|move|copy|duplicate|upload|import|send|submit|publish|post|write|reply|invite|assign|approve|reject|enable|activate|subscribe|register|book|pay|trigger|start|resume|execute|dispatch(?:es)?)(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_WORK =
   /[/:_.-](?:message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|deployment|release|pull|merge_request|job|run|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_BUSINESS =
   /[/:_.-](?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|webhook|hook|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object)s?(?:\/x)?\/?(?:$|[?#])/i;
-/** Words of an address at which a POST asks a question. */
+/** Words of addresses where a POST only asks a question. */
 const ASKS =
   /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
 const GRAPHQL_WRITE = /(?:^|[\n}])\s*mutation\b/;
 
-/** Returns the text of a body in which a GraphQL document may be. */
+/** Returns the text of a body that may hold a GraphQL document. */
 function documentIn(body: KnownValue): string | undefined {
   if (typeof body === 'string') {
     const query = /"query"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1];
@@ -37,10 +37,10 @@ function documentIn(body: KnownValue): string | undefined {
 }
 
 /**
- * Returns the effect of a request. A POST is undecided, unless its address or its GraphQL document says what it does.
+ * Returns the effect of a request. A POST is undecided unless its address or GraphQL document decides.
  *
- * @param method undefined when it is not known.
- * @param url as far as it is known.
+ * @param method undefined if it's unknown.
+ * @param url as far as it's known.
  */
 export function httpEffects(
   method: string | undefined,
@@ -60,14 +60,14 @@ export function httpEffects(
       /graphql|gql/i.test(url ?? 'graphql')
     )
       return [reads('net-read', call)];
-    // A remote procedure is named in the body; an address asks by its path, not by its host.
+    // The body names a remote procedure. Only the path of an address says that it asks, not the host.
     if (
       typeof fieldOf(body, 'jsonrpc') === 'string' ||
       (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))
     )
       return [undecided('net-write', call)];
   }
-  // An address of which nothing is known may ask as well.
+  // A request to an unknown address may just ask, too.
   if (
     verb === 'POST' &&
     !CHANGES.test(url ?? '') &&

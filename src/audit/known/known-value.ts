@@ -1,6 +1,6 @@
 import type { CallEffect, EffectKind } from '../effect.js';
 
-/** What is constant of an argument; `undefined` where nothing is. */
+/** The constant part of an argument. `undefined` if nothing is constant. */
 export type KnownValue =
   | string
   | number
@@ -10,11 +10,13 @@ export type KnownValue =
   | readonly KnownValue[]
   | { readonly [key: string]: KnownValue };
 
-/** Calls and programs that the tables do not have, in the words of users: `{calls: {'some-client.sync': 'write'}, programs: {deployctl: 'unknown'}}`. */
+/**
+ * Your own knowledge of calls and programs: `{calls: {'some-client.sync': 'write'}, programs: {deployctl: 'unknown'}}`.
+ */
 export interface AuditKnowledge {
-  /** The access of calls, by package and method, or by the method alone. @default none */
+  /** The access of calls, by package and method or by method alone. @default none */
   readonly calls?: Readonly<Record<string, 'read' | 'write' | 'none'>> | undefined;
-  /** The access of programs, by name, or by name and subcommand. @default none */
+  /** The access of programs, by name or by name and subcommand. @default none */
   readonly programs?: Readonly<Record<string, 'read' | 'write' | 'unknown'>> | undefined;
 }
 
@@ -52,7 +54,7 @@ export function wordsOfName(name: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** Returns a field of a known value that is an object. */
+/** Returns a field of a known value if it's an object. */
 export function fieldOf(value: KnownValue, key: string): KnownValue {
   return typeof value === 'object' &&
     value !== null &&
@@ -62,13 +64,16 @@ export function fieldOf(value: KnownValue, key: string): KnownValue {
     : undefined;
 }
 
-/** Returns a field that is a text. */
+/** Returns a field if it's a text. */
 export const textIn = (value: KnownValue, key: string): string | undefined => {
   const text = fieldOf(value, key);
   return typeof text === 'string' ? text : undefined;
 };
 
-/** Returns a test of package names against a list of names, `name*` for all that begin so. A path inside a package belongs to it. */
+/**
+ * Returns a test for package names in a list, where `name*` stands for all names with that beginning. A path inside a
+ * package belongs to the package.
+ */
 export function packagesIn(list: string): (name: string) => boolean {
   const exact = new Set(wordsIn(list));
   const starts = [...exact].filter((each) => each.endsWith('*')).map((each) => each.slice(0, -1));

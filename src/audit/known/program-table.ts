@@ -1,6 +1,6 @@
 import { wordsIn } from './known-value.js';
 
-/** A change says if it is more than an addition, and if the same again changes nothing more. */
+/** A change, with whether it's more than an addition and whether repeating it changes nothing more. */
 type Rule = readonly [
   pattern: RegExp,
   what: 'reads' | 'unknown' | readonly [destructive: boolean | null, idempotent: boolean | null],
@@ -8,17 +8,20 @@ type Rule = readonly [
 const CHANGED = [true, null] as const;
 const DRY: Rule = [/(?:^| )--dry-run(?:=client|=server)?(?: |$)/, 'reads'];
 
-/** Subcommands as the documentation of each program describes them: lists of them with commas, `*` for all others, `(none)` for the program alone. */
+/**
+ * Subcommands according to each program's documentation: lists with commas, `*` for all others, `(none)` for the
+ * program alone.
+ */
 export interface Program {
   readonly reads?: string;
-  /** Those that only add. */
+  /** The subcommands that only add. */
   readonly adds?: string;
   readonly changes?: string;
-  /** Options with a value that may stand before the subcommand. */
+  /** Options with a value that may come before the subcommand. */
   readonly values?: string;
-  /** What a part of the subcommand's words does not decide, as of a device. */
+  /** Subcommands that aren't decided by some of their words, such as a device. */
   readonly drop?: RegExp;
-  /** Words and options that decide before the lists do, in their order: what a change is, or that it only reads. */
+  /** Words and options that decide before the lists do, in this order. */
   readonly rules?: readonly Rule[];
 }
 

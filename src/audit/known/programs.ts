@@ -5,7 +5,7 @@ import { PROGRAM_TABLE, type Program } from './program-table.js';
 import { shellCommands } from './shell-text.js';
 import { sqlEffects } from './sql.js';
 
-/** The words of a command; undefined for one that is not known. */
+/** The words of a command. An unknown word is undefined. */
 type Words = readonly (string | undefined)[];
 
 const READERS = new Set(
@@ -38,7 +38,7 @@ const CHANGERS = new Set(
   ),
 );
 const ADDERS = new Set(wordsIn('mkdir touch mktemp screenrecord'));
-/** Programs that start the one that follows, with their options that have a value. */
+/** Programs that start the program after them, with those of their options that have a value. */
 const WRAPPERS: Readonly<Record<string, string>> = {
   sudo: '-u -g -h -p -C -D',
   doas: '-u -C',
@@ -56,7 +56,7 @@ const WRAPPERS: Readonly<Record<string, string>> = {
   xcrun: '--sdk -sdk --toolchain',
 };
 const SHELLS = /^(?:(?:ba|z|da|k|fi|a)?sh|powershell|pwsh|cmd)$/;
-/** Options with a text in SQL. */
+/** Options whose value is SQL. */
 const SQL_OPTIONS: Readonly<Record<string, RegExp>> = {
   psql: /^(?:-[A-Za-z]*c|--command)(?:=([^]*))?$/,
   mysql: /^(?:-e([^]+)?|--execute(?:=([^]*))?)$/,
@@ -64,7 +64,7 @@ const SQL_OPTIONS: Readonly<Record<string, RegExp>> = {
   sqlcmd: /^-[qQ]$/,
   sqlite3: /^[^-].*$/,
 };
-/** Programs of clouds, whose first word that is a verb decides. */
+/** Programs of clouds. The first verb among their words decides. */
 const CLOUDS = new Set(
   wordsIn(
     `
@@ -79,7 +79,7 @@ const CLOUD_WRITE =
   /^(?:get-credentials|create|delete|remove|rm|del|update|set|unset|add|put|deploy|undeploy|start|stop|restart|reboot|terminate|run-|batch-write|batch-delete|transact-write|apply|patch|enable|disable|attach|detach|modify|import|cp|mv|sync|mb|rb|publish|send|login|logout|push|pull|reset|rollback|scale|resize|destroy|move|copy|upload|associate|disassociate|register|deregister|authorize|revoke|grant|tag|untag|upgrade|replace|write|kill|cancel|promote|link|unlink|install|uninstall|init|reconcile|restore|purge|drain|join|leave|change|edit|rename|rotate|suspend|resume)(?:$|-|(?<=-))/;
 const isOption = (arg: string | undefined) => arg?.startsWith('-') === true;
 
-/** Returns the words of a command that are no options, and no values of options before the subcommand. */
+/** Returns the words of a command without options and the values of options before the subcommand. */
 function plainWords(args: Words, values: ReadonlySet<string>): Words {
   const words: (string | undefined)[] = [];
   for (let at = 0; at < args.length; at += 1) {
@@ -101,13 +101,16 @@ const has = (list: string | undefined, words: string) => entriesOf(list).has(wor
 const hasBelow = (list: string | undefined, words: string) =>
   [...entriesOf(list)].some((entry) => entry.startsWith(`${words} `));
 
-/** Returns what the table says of a program's subcommand: its rules first, then its lists from the longest words on. */
+/**
+ * Returns the table's effect of a program's subcommand: from its rules first, then from its lists, with the longest
+ * match first.
+ */
 function ofProgram(name: string, program: Program, args: Words): CallEffect {
   const { adds, changes, drop, reads: looks, rules = [], values = '' } = program;
   const known = plainWords(args, new Set(wordsIn(values))).map((word) => word ?? '…');
   const words = drop === undefined ? known : known.join(' ').replace(drop, '').split(' ');
   const call = [name, ...words.slice(0, 3)].join(' ').slice(0, 80);
-  // Options before the subcommand are the program's own.
+  // Options before the subcommand belong to the program.
   const from = values === '' ? 0 : args.indexOf(known[0] === '…' ? undefined : known[0]);
   const text = args
     .slice(Math.max(0, from))
@@ -132,7 +135,7 @@ function ofProgram(name: string, program: Program, args: Words): CallEffect {
     const some = words.slice(0, length);
     if (some.length < length || some.includes('…')) continue;
     const key = some.join(' ');
-    // The word that decides between the subcommand and those below it is not known.
+    // The word that separates the subcommand from those below it is unknown.
     if (words[length] === '…') {
       if (has(changes, `${key} *`) && !hasBelow(looks, key))
         return writes('process-spawn', call, true);
@@ -148,7 +151,7 @@ const isHelp = (args: Words) =>
   /^--(?:help|version)$/.test(args[0] ?? '') ||
   (args.at(-1) === '--help' && !isOption(args.at(-2)));
 
-/** Returns the effect of curl, by its method, its data and where it saves the answer. */
+/** Returns the effect of curl from its method, its data and the place where it saves the answer. */
 function curlEffects(args: Words): readonly CallEffect[] {
   const text = args.map((arg) => arg ?? '…').join(' ');
   if (/(?:^| )(?:-K|--config)/.test(text)) return [undecided('net-write', 'curl --config')];
@@ -169,7 +172,7 @@ function curlEffects(args: Words): readonly CallEffect[] {
   ];
 }
 
-/** Returns what the operator says of a program. */
+/** Returns your own knowledge of a program. */
 function toldOf(known: AuditKnowledge | undefined, name: string, [first]: Words) {
   const programs = known?.programs ?? {};
   const key = [`${name} ${first ?? ''}`, name].find((each) => Object.hasOwn(programs, each));
@@ -179,10 +182,10 @@ function toldOf(known: AuditKnowledge | undefined, name: string, [first]: Words)
 const OF = { read: reads, write: writes, unknown: undecided };
 
 /**
- * Returns what starting a program does, as far as its words are known.
+ * Returns the effect of starting a program, as far as its words are known.
  *
  * @param program its name or path.
- * @param args undefined for an argument that is not known.
+ * @param args undefined for unknown arguments.
  */
 export function programEffects(
   program: string,
@@ -247,7 +250,7 @@ export function programEffects(
   if (READERS.has(name)) return [reads('process-spawn', call)];
   if (CHANGERS.has(name)) return [writes('process-spawn', call, true)];
   if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  // Of other programs a verb of change tells as much as in the clouds; one that reads does not.
+  // A verb of change says as much for other programs as for clouds. A verb of reading doesn't.
   const words = plainWords(args, new Set(wordsIn('--profile --region --project -o --output')));
   for (const word of words.slice(0, CLOUDS.has(name) ? 6 : 2)) {
     if (word === undefined || /^(?:exec|ssh|console|execute)$/.test(word)) break;
@@ -257,7 +260,7 @@ export function programEffects(
   return unknown;
 }
 
-/** Returns true for a word of a wrapper itself, which stands before the program that it starts. */
+/** Returns true for a wrapper's own word, before the program that it starts. */
 const isOfWrapper = (name: string, arg: string) =>
   isOption(arg) ||
   (name.endsWith('timeout') && /^[\d.]+[smhd]?$/.test(arg)) ||

@@ -1,4 +1,7 @@
-/** One simple command of a shell's text: its words, undefined where a variable decides them, and the files that its output goes to. */
+/**
+ * A simple command in a shell text: its words, undefined where a variable decides, and the files that its output goes
+ * to.
+ */
 interface ShellCommand {
   readonly words: readonly (string | undefined)[];
   readonly writesTo: readonly (string | undefined)[];
@@ -23,10 +26,13 @@ const KEYWORDS = new Set([
 ]);
 const HEADS = new Set(['for', 'case', 'select', 'function']);
 const HARMLESS_TARGET = /^(?:\/dev\/(?:null|stdout|stderr|tty)|&?[0-9-])$/;
-/** Substitutions in substitutions that are read. */
+/** The depth to which nested substitutions are read. */
 const DEEPEST = 5;
 
-/** Returns the simple commands of a shell's text, those of substitutions too. Quotes, redirections and variables are read; here-documents are not. */
+/**
+ * Returns the simple commands in a shell text, including those in substitutions. It reads quotes, redirections and
+ * variables, but not here-documents.
+ */
 export function shellCommands(text: string, depth = 0): readonly ShellCommand[] {
   const commands: ShellCommand[] = [];
   let words: (string | undefined)[] = [];
@@ -51,7 +57,7 @@ export function shellCommands(text: string, depth = 0): readonly ShellCommand[] 
   };
   const endCommand = () => {
     endWord();
-    // The head of a loop or of a choice names words, not a program.
+    // The head of a loop or choice contains words, not a program.
     if (isHead) words = [];
     isHead = false;
     if (words.length > 0 || writesTo.length > 0) commands.push({ words, writesTo });

@@ -2,8 +2,8 @@ import { loadTools } from '../../load/load-tools.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { callOnce, type RunRequest } from './session.js';
 
-// The process in which tools of files are run for an audit. It loads them, and makes the calls that it is told to; its end of
-// the channel is taken before a tool can put another in its place.
+// This is the process that runs tools for an audit. It loads them and makes the calls it's told to. It takes its end of
+// the channel before a tool can replace it.
 const send = process.send!.bind(process);
 const { setTimeout: after } = globalThis;
 
@@ -11,9 +11,9 @@ const { tools, problems } = await loadTools(JSON.parse(process.argv[2]!) as read
 const registry = new ToolMetadataRegistry();
 registry.registerAll(tools);
 
-/** What keeps the process alive beside the calls. */
+/** Keeps the process alive between calls. */
 const resources = process.getActiveResourcesInfo().length;
-/** Milliseconds for which work is waited for that a tool has begun and not waited for itself. */
+/** The milliseconds that it waits for work that a tool has started but doesn't await. */
 const MOST_MS = 300;
 
 async function untilIdle(): Promise<void> {

@@ -31,15 +31,15 @@ import {
   toSink,
 } from './stand-ins.js';
 
-// What is preloaded into a process that runs tools for an audit: the recorder takes the place of Node's functions below.
+// This is preloaded into a process that runs tools for an audit. The recorder replaces the functions of Node below.
 
 const { env: environment } = process;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Functions of fs that work on what is open already: the opening says what for. */
+/** Functions of fs that work on open files. Opening has said what for. */
 const OF_OPEN_FILES =
   /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;
-/** The functions of fs that change files, each with the arguments that name what is changed. */
+/** The functions of fs that change files, with the arguments that name the changed files. */
 const WRITES: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^(?:copyFile|cp|link|symlink)(?:Sync)?$/, [1]],
   [/^rename(?:Sync)?$/, [0, 1]],
@@ -74,7 +74,7 @@ const files = (owner: object) => ({
   writes: writtenBy,
 });
 
-/** Returns the program that a call starts, and its words. */
+/** Returns the program that a call starts, with its words. */
 function programOf(args: Args, name: string): Args {
   const words = (Array.isArray(args[1]) ? args[1] : []) as Args;
   const hasShell = args.some((each) => Boolean((each as Members | undefined)?.['shell']));
@@ -83,7 +83,7 @@ function programOf(args: Args, name: string): Args {
     : [args[0], words];
 }
 
-/** Returns method and address of a request, as `http.request` takes them. */
+/** Returns the method and address of a request in the form of `http.request`. */
 function requestOf(scheme: string, [first, second]: Args): Args {
   const isUrl = typeof first === 'string' || first instanceof URL;
   const options = ((isUrl ? second : first) ?? {}) as Readonly<Record<string, string | undefined>>;
@@ -96,7 +96,7 @@ function requestOf(scheme: string, [first, second]: Args): Args {
   ];
 }
 
-/** Returns method, address and text of a request, as `fetch` takes it. */
+/** Returns the method, address and text of a request in the form of `fetch`. */
 function fetchOf([input, init]: Args): Args {
   const { method, body } = (init ?? {}) as Members;
   const request = input instanceof Request ? input : undefined;
@@ -107,7 +107,7 @@ function fetchOf([input, init]: Args): Args {
   ];
 }
 
-/** Returns host and port that a socket connects to, or its path. */
+/** Returns the host and port that a socket connects to, or its path. */
 function placeOf(args: Args): Args {
   const [first, second] = Array.isArray(args[0]) ? (args[0] as Args) : args;
   if (typeof first !== 'object' || first === null)
@@ -207,7 +207,7 @@ const WATCHED: readonly Watched[] = [
   {
     owner: process,
     module: 'process',
-    // The second is the function below the first; the third lets a debugger into another process.
+    // The first calls the second. The third lets a debugger into another process.
     names: ['kill', '_kill', '_debugProcess'],
     as: 'kill',
     told: (args) => (Math.abs(Number(args[0])) >= FIRST_PID ? undefined : args),
@@ -219,7 +219,7 @@ const WATCHED: readonly Watched[] = [
   {
     owner: process,
     module: 'process',
-    // The bindings of Node's own would go past all of this.
+    // Node's internal bindings would bypass all of this.
     names: ['binding'],
     instead: () => {
       throw new Error(

@@ -5,7 +5,7 @@ import { threadId } from 'node:worker_threads';
 import type { KnownValue } from '../known/known-value.js';
 import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 
-// Taken before the tool's code can put others in their place. They call nothing that it can reach.
+// These are saved before the tool's code can replace them. They call nothing that the tool can reach.
 const { closeSync, openSync, realpathSync, writeSync } = fs;
 const { stringify } = JSON;
 const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'startsWith')) as (
@@ -13,31 +13,31 @@ const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'start
   start: string,
 ) => boolean;
 
-/** The settings of this process, read once, before any other code can. */
+/** The settings of this process. They're read once, before any other code can read them. */
 export const confinement = JSON.parse(process.env[CONFINEMENT] ?? '{}') as Confinement;
 delete process.env[CONFINEMENT];
 
 export type Args = readonly unknown[];
 export type Work = (this: unknown, ...args: Args) => unknown;
 
-/** Functions of one object that are recorded alike. */
+/** Functions of an object that are recorded in the same way. */
 export interface Watched {
   readonly owner: object;
-  /** The names that an audit knows the functions by: the module, and the path before their own name. */
+  /** The names of the functions in an audit: the module, and the path before their own name. */
   readonly module: string;
   readonly path?: readonly string[];
   readonly names: readonly string[];
-  /** The name that all of them are told by. @default their own */
+  /** The name that records show for all of them. @default each function's own */
   readonly as?: string;
-  /** Returns what is told of a call; undefined for a call that is no effect. @default its arguments */
+  /** Returns the recorded part of a call, or undefined if the call has no effect. @default its arguments */
   readonly told?: (args: Args, name: string, self: unknown) => Args | undefined;
-  /** Does something else in the place of a call. @default the call is made */
+  /** Does something else instead of the call. @default the call is made */
   readonly instead?: (args: Args, name: string, self: unknown, original: Work) => unknown;
-  /** The files that a call writes. @default none */
+  /** Returns the files that a call writes. @default none */
   readonly writes?: (args: Args, name: string) => readonly string[];
 }
 
-/** Puts functions that tell of their calls in the place of others. */
+/** Replaces functions with ones that record their calls. */
 export function watch({ owner, module, path: before = [], names, ...row }: Watched): void {
   for (const name of names) {
     const original = Reflect.get(owner, name) as Work | undefined;
@@ -69,9 +69,10 @@ export function watch({ owner, module, path: before = [], names, ...row }: Watch
 let isBusy = false;
 
 /**
- * Tells of one call and makes it. Calls that Node makes within it are part of it, and those of a loader are nobody's.
+ * Records a call and makes it. Calls that Node makes inside it are part of it, and a loader's own calls count for
+ * nobody.
  *
- * @param act makes the call; `original` makes it as it was written, for loaders.
+ * @param act makes the call; `original` makes it unchanged, for loaders.
  */
 export function record<T>(
   module: string,
@@ -113,7 +114,7 @@ export function record<T>(
   }
 }
 
-/** The most lines of one record: a tool that never ends writes no more. */
+/** The maximum number of lines in a record, for tools that never end. */
 const MOST_LINES = 20_000;
 let lines = 0;
 
@@ -127,12 +128,12 @@ function append(file: string, flags: string, text: string): void {
   closeSync(open);
 }
 
-// Shows that the recorder is there.
+// Proves that the recorder is there.
 append(confinement.record, 'a', '\n');
 
 let texts = 0;
 
-/** Writes the text of a worker to a file: nothing is preloaded before a text. */
+/** Writes a worker's text to a file, because nothing can be preloaded before a text. */
 export function fileWith(text: string): string {
   const file = path.join(
     path.dirname(confinement.record),
@@ -145,7 +146,7 @@ export function fileWith(text: string): string {
 const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\d+\)?$/;
 const LOADERS = /^node:internal\/modules\/|[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;
 
-/** Returns the places of the user's code on the stack, and whether a loader or Node itself calls. */
+/** Returns the places of the user's code on the stack, and whether a loader or Node itself makes the call. */
 function framesHere(): {
   readonly frames: readonly string[];
   readonly isLoading: boolean;
@@ -180,7 +181,7 @@ function framesHere(): {
   };
 }
 
-/** Returns where a path leads, also one that does not exist. */
+/** Returns the real path, even if nothing exists there. */
 function realPath(file: string): string {
   try {
     return realpathSync.native(file);
@@ -196,7 +197,7 @@ function isBelow(file: string, folder: string): boolean {
 
 const LONGEST = 500;
 
-/** Returns what is plain in a value: nothing of it is called. */
+/** Returns the plain parts of a value, without calling anything in it. */
 function plain(value: unknown, depth = 0): KnownValue {
   if (typeof value === 'string') return value.slice(0, LONGEST);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;

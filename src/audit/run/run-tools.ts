@@ -30,38 +30,38 @@ import {
 
 /** The options of running tools for an audit. */
 export interface RunOptions {
-  /** The folder of which each tool gets a copy, and to which places in code are relative. @default an empty one */
+  /** The folder that each tool gets a copy of. Places in code are relative to it. @default an empty one */
   readonly root?: string | undefined;
-  /** Another folder whose code is the subject, such as the package of a server, which is not copied. @default none */
+  /** Another folder with audited code, such as a server's package. It isn't copied. @default none */
   readonly code?: string | undefined;
-  /** The inputs of tools by name, beside those that their schemas give as `examples`. @default none */
+  /** The inputs of tools by name, in addition to the `examples` in their schemas. @default none */
   readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;
-  /** Runs tools without an input of their own on a minimal one that fits their schema. @default false */
+  /** Runs tools that have no input with a minimal one that fits their schema. @default false */
   readonly generate?: boolean | undefined;
-  /** Runs tools too that need approval. @default false */
+  /** Runs tools that need approval, too. @default false */
   readonly unsafe?: boolean | undefined;
-  /** Milliseconds of one call. @default 10,000 */
+  /** The time limit of a call in milliseconds. @default 10,000 */
   readonly timeoutMs?: number | undefined;
-  /** Hears which tool is run. @default none */
+  /** Receives the name of the tool that runs next. */
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
 
-/** The choice to run tools as part of an audit. */
+/** The options for running tools as part of an audit. */
 export interface RunChoice extends Pick<
   RunOptions,
   'inputs' | 'generate' | 'unsafe' | 'timeoutMs'
 > {
-  /** The files, folders or globs that export the tools, relative to the root: each process loads them. */
+  /** The files, folders or globs that export the tools, relative to the root. Each process loads them. */
   readonly files?: readonly string[] | undefined;
 }
 
-/** What one tool was seen to do when it was run. */
+/** The observations from running a tool. */
 export interface RunReport {
   readonly name: string;
-  /** The end of its first call. Of a tool that failed not everything was seen. */
+  /** The end of its first call. If the tool failed, some effects may be missing. */
   readonly status: RunAnswer['status'];
   readonly message?: string;
-  /** Its effects; one without a single place in the code has an empty `at`. */
+  /** Its effects. `at` is empty if no place in the code is known. */
   readonly effects: readonly Effect[];
   readonly files: readonly {
     readonly path: string;
@@ -70,14 +70,14 @@ export interface RunReport {
   }[];
   readonly programs: readonly string[];
   readonly hosts: readonly SeenHost[];
-  /** The names of variables that were read; `*` for all. */
+  /** The names of the variables that it read, or `*` for all. */
   readonly env: readonly string[];
   readonly ms: number;
-  /** True when a second identical call changed anything more: it is not idempotent. Null when that is not known. */
+  /** True if a second identical call changed anything more, so that it isn't idempotent. Null if that's unknown. */
   readonly secondChanged: boolean | null;
 }
 
-/** What came of running tools, and what held them. */
+/** The observations from running tools, and the limits they ran under. */
 export interface RunResult {
   readonly tools: readonly RunReport[];
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
@@ -87,16 +87,17 @@ export interface RunResult {
   };
 }
 
-/** Inputs of one tool that are run. */
+/** The number of inputs that each tool runs with. */
 const MOST_INPUTS = 3;
-/** Tools that are run at the same time, each in its own processes. */
+/** The number of tools that run at the same time. Each has its own processes. */
 const MOST_AT_ONCE = 4;
 
 /**
- * Runs tools to see what they do: each in processes of its own and in a scratch copy of the root, twice one after the other, with the network and programs stood in for.
+ * Runs tools to observe their effects. Each tool runs in its own processes and in a scratch copy of the root, twice in
+ * a row. Stand-ins replace the network and programs.
  *
- * @param tools those that are run; of a server all when missing.
- * @throws ToolError for a server that does not start, or starts without the recorder.
+ * @param tools the tools to run. @default all of a server
+ * @throws ToolError for a server that doesn't start, or starts without the recorder.
  */
 export async function runTools(
   tools: readonly ToolEntry[] | undefined,
@@ -139,18 +140,18 @@ export async function runTools(
   };
 }
 
-/** The name of a tool, at its server where it has one. */
+/** The tool's name, or its name at the server if it has one. */
 const nameOf = ({ name, providers }: ToolEntry) =>
   providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 
-/** Asks a server for its tools, held as when they are called. */
+/** Asks a server for its tools, under the same limits as calls. */
 async function entriesOf(subject: RunSubject, options: RunOptions): Promise<readonly ToolEntry[]> {
   return inScratch(subject, options, false, async ({ session: { entries = [] } }) =>
     Promise.resolve(entries),
   );
 }
 
-/** Returns the inputs on which a tool is run, or the reason why it is not. */
+/** Returns the inputs to run a tool with, or the reason why it doesn't run. */
 function inputsOf(
   entry: ToolEntry,
   { inputs = {}, generate = false, unsafe = false }: RunOptions,
@@ -170,10 +171,10 @@ function inputsOf(
     : 'its input schema has no examples';
 }
 
-/** What was seen of two calls in one process. */
+/** The observations from two calls in one process. */
 interface Phase {
   readonly answers: readonly RunAnswer[];
-  /** Changes after the first call, and after both. */
+  /** The changes after the first call, and after both. */
   readonly first: readonly Change[];
   readonly both: readonly Change[];
   readonly records: readonly Seen[];
@@ -206,7 +207,7 @@ async function runOne(
     const answersDiffer =
       one!.status === 'ok' && two!.status === 'ok' && one!.digest !== two!.digest;
     if (index > 0 || !answersDiffer || twice.both.length > 0) continue;
-    // What differs by chance or by the clock differs in another process, too.
+    // Differences by chance or by the clock also show in another process.
     const again = await run();
     if (again.answers.some(({ digest }, at) => digest !== twice.answers[at]!.digest)) continue;
     secondChanged = true;
@@ -237,7 +238,7 @@ async function runOne(
         }))
       : [],
   );
-  // What a refused write would have led to is not known.
+  // Nobody knows what a refused write would have led to.
   if (refused.length > 0) secondChanged = null;
   const files = [
     ...changes.map(({ path, change }) => ({
@@ -278,11 +279,11 @@ const stateOf = (changes: readonly Change[]) =>
 interface Opened {
   readonly session: Session;
   readonly scratch: Scratch;
-  /** The requests that came to the sink. */
+  /** The requests that reached the sink. */
   readonly asked: readonly Seen[];
 }
 
-/** Starts a process in a scratch folder of its own, with a sink for a network, and removes both after the work. */
+/** Starts a process in a scratch folder, with a sink instead of the network. Removes both after the work. */
 async function inScratch<T>(
   subject: RunSubject,
   { root }: RunOptions,
@@ -316,7 +317,7 @@ async function inScratch<T>(
   }
 }
 
-/** Makes two calls in a process of their own. */
+/** Makes two calls in a new process. */
 async function runPhase(
   entry: ToolEntry,
   input: unknown,
@@ -360,13 +361,18 @@ async function runPhase(
   return inScratch(subject, options, false, work);
 }
 
-/** The words in which Node's permission model refuses, also what lies within its bounds, as to change the mode of an open file. */
+/**
+ * The messages of Node's permission model when it refuses something. It also refuses some things inside its bounds,
+ * such as changing the mode of an open file.
+ */
 const RESTRICTED = /Access to this API has been restricted|permission model is enabled/i;
 
 const hasEnded = (answers: readonly RunAnswer[]) =>
   answers.every(({ status }) => status !== 'timeout' && status !== 'crashed');
 
-/** Reads what a recorder wrote since a place of its file; the last line of a process that was ended may be cut off. */
+/**
+ * Reads the lines that a recorder has written since some position. If its process was killed, the last line may be cut.
+ */
 function readRecord({ record }: Scratch, from: number): readonly Seen[] {
   const rows = readFileSync(record).subarray(from).toString('utf8').split('\n');
   return rows.flatMap((row) => {
@@ -378,20 +384,20 @@ function readRecord({ record }: Scratch, from: number): readonly Seen[] {
   });
 }
 
-/** Returns the requests that came to the sink past the functions that are recorded. */
+/** Returns the requests that reached the sink without going through the recorded functions. */
 function unseenRequests(asked: readonly Seen[], records: readonly Seen[]): readonly Seen[] {
   const known = new Set(records.map((record) => JSON.stringify(requestIn(record))));
   return asked.filter((request) => !known.has(JSON.stringify(requestIn(request))));
 }
 
-/** Returns the effects of two calls. Of writes inside the scratch folder only those count of which something is left. */
+/** Returns the effects of two calls. Writes inside the scratch folder count only if something remains of them. */
 function effectsIn(
   { records, first, both }: Omit<Phase, 'effects'>,
   scratch: Scratch,
   options: RunOptions,
 ): readonly Effect[] {
   const subject = [scratch.root, ...(options.code === undefined ? [] : [options.code])];
-  // What the second call makes of a file that the first has made is overwritten, too.
+  // If the second call changes a file that the first has made, it overwrites it.
   const made = new Map(first.map(({ path, content }) => [path, content]));
   const changes = [
     ...first,
@@ -412,7 +418,7 @@ function effectsIn(
     const { module, path: steps, targets = [], refused, frames } = record;
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const { path } of hit) explained.add(path);
-    // To delete what is not there is a write, too; to delete what the same calls have made is none.
+    // Deleting a missing file counts as a write. Deleting a file that the same calls have made doesn't.
     const isDeletion =
       /^(?:rm|rmdir|unlink)(?:Sync)?$/.test(steps.at(-1)!) &&
       !targets.some((target) => [...written].some((made) => target.startsWith(made)));
@@ -421,7 +427,7 @@ function effectsIn(
       targets.length > 0 && refused === undefined && hit.length === 0 && !isDeletion;
     const isToldElsewhere =
       targets.length > 0 && frames.length === 0 && targets.every((target) => placed.has(target));
-    // What a worker does is recorded by itself.
+    // A worker's effects are recorded by the worker.
     if (module === 'worker_threads' || isWithoutTrace || isToldElsewhere) return [];
     return effectsOfSeen(record, subject).map((effect): Effect => {
       if (effect.kind !== 'fs-write' || hit.length === 0 || effect.destructive === false)

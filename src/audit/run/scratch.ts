@@ -19,22 +19,27 @@ import { basename, dirname, join, relative } from 'node:path';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 
-/** A folder in which one tool is run: a copy of the root, and an empty home and place for temporary files beside it. */
+/**
+ * The folder that a tool runs in: a copy of the root, with an empty home and a folder for temporary files beside it.
+ */
 export interface Scratch {
-  /** The only folder that the tool may write; it has `root`, `home` and `tmp`. */
+  /** The only folder that the tool may write to. It contains `root`, `home` and `tmp`. */
   readonly folder: string;
   readonly root: string;
-  /** The file of the recorder, and the socket of the sink; beside what the tool may write. */
+  /** The recorder's file and the sink's socket. They are outside the folder that the tool may write to. */
   readonly record: string;
   readonly sink: string;
   readonly remove: () => void;
 }
 
-/** The most that a root may have to be copied. */
+/** The limits for a root that is copied. */
 const MOST_FILES = 20_000;
 const MOST_BYTES = 200 * 2 ** 20;
 
-/** Makes a scratch copy of a root. Folders of packages are linked: they cannot be written. @throws ToolError `LIMIT_EXCEEDED` for a root that is too large. */
+/**
+ * Makes a scratch copy of a root. Folders of packages become links, because nobody may write to them. @throws ToolError
+ * `LIMIT_EXCEEDED` if the root is too large.
+ */
 export function makeScratch(source: string | undefined): Scratch {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'tdx-')));
   const folder = join(place, 'in');
@@ -48,7 +53,7 @@ export function makeScratch(source: string | undefined): Scratch {
         ? undefined
         : packagesAbove(source);
     if (packages !== undefined) symlinkSync(packages, join(folder, 'node_modules'), 'junction');
-    // The nearest package.json says what kind of modules the files are.
+    // The nearest package.json decides the module type of the files.
     const manifest =
       source === undefined || existsSync(join(source, 'package.json'))
         ? undefined
@@ -105,17 +110,17 @@ function manifestAbove(folder: string): string | undefined {
   return dirname(folder) === folder ? undefined : manifestAbove(dirname(folder));
 }
 
-/** The entries of a scratch folder at one moment, by their path in it. */
+/** The entries of a scratch folder at some moment, by path. */
 type Snapshot = ReadonlyMap<string, Stats>;
 
-/** Returns what is in a scratch folder. */
+/** Returns the entries of a scratch folder. */
 export function snapshotOf({ folder }: Scratch): Snapshot {
   const found = new Map<string, Stats>();
   const walk = (path: string) => {
     for (const name of readdirSync(join(folder, path))) {
       const inner = join(path, name);
       const status = lstatSync(join(folder, inner), { throwIfNoEntry: false });
-      // A loader keeps what it has compiled in the place for temporary files.
+      // A loader keeps compiled code in the folder for temporary files.
       if (status === undefined || /^tmp[\\/]tsx-|(?:^|[\\/])node_modules$/.test(inner)) continue;
       found.set(inner, status);
       if (status.isDirectory()) walk(inner);
@@ -125,16 +130,16 @@ export function snapshotOf({ folder }: Scratch): Snapshot {
   return found;
 }
 
-/** A file, folder or link that is other than before. */
+/** A changed file, folder or link. */
 export interface Change {
-  /** The path, relative to the root; `../home/…` and `../tmp/…` for those beside it. */
+  /** The path, relative to the root. Paths beside it are `../home/…` and `../tmp/…`. */
   readonly path: string;
   readonly change: 'created' | 'changed' | 'removed';
-  /** A digest of what it holds now. */
+  /** A digest of its content now. */
   readonly content: string;
 }
 
-/** Returns what has changed in a scratch folder since a snapshot. */
+/** Returns the changes in a scratch folder since a snapshot. */
 export function changesSince(scratch: Scratch, before: Snapshot): readonly Change[] {
   const after = snapshotOf(scratch);
   const told = (path: string, change: Change['change'], content = ''): Change => ({

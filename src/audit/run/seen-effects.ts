@@ -5,39 +5,39 @@ import { httpEffects } from '../known/http.js';
 import type { KnownValue } from '../known/known-value.js';
 import { programEffects } from '../known/programs.js';
 
-/** One call of a builtin that was seen, not yet judged. */
+/** A recorded call of a builtin, before it's judged. */
 export interface Seen {
   readonly module: string;
   readonly path: readonly string[];
-  /** What is plain in its arguments. */
+  /** The plain parts of its arguments. */
   readonly args: readonly KnownValue[];
-  /** The real paths that a call of fs would write. */
+  /** The real paths that a call of fs would write to. */
   readonly targets?: readonly string[];
-  /** True when it was not carried out, because it lies outside of what the tool may write. */
+  /** True if it wasn't carried out, because it's outside the folder that the tool may write to. */
   readonly refused?: true;
-  /** `file:line` of the functions on the stack, innermost first, without Node's own. */
+  /** The functions on the stack as `file:line`, innermost first, without Node's own. */
   readonly frames: readonly string[];
 }
 
-/** The settings of a recorder whose process runs tools for an audit. */
+/** The recorder's settings in a process that runs tools for an audit. */
 export interface Confinement {
-  /** The file of the record. It lies outside of what the tool may write. */
+  /** The record's file. The tool can't write to it. */
   readonly record: string;
-  /** The only folder that may be written. */
+  /** The only folder that the tool may write to. */
   readonly hold: string;
-  /** The socket of the sink that stands in for the network. */
+  /** The socket of the sink, which replaces the network. */
   readonly sink: string;
-  /** Arguments that preload the recorder into a worker. */
+  /** The arguments that preload the recorder into a worker. */
   readonly preload: readonly string[];
 }
 
-/** The variable that holds the `Confinement`; the recorder removes it. */
+/** The variable with the `Confinement`. The recorder removes it. */
 export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
 
-/** The folders whose code is the subject of an audit: places in it are told relative to the first. */
+/** The folders with the audited code. Places are relative to the first. */
 type Subject = readonly string[];
 
-/** Returns what a recorded call does, in the words of an audit. What was seen was done: `does`. */
+/** Returns the effect of a recorded call. It has happened, so it's a `does`. */
 export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
   const place = placesIn(seen.frames, subject);
   return callEffects(seen).map((effect) => ({ ...effect, certainty: 'does', ...place }));
@@ -60,7 +60,7 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
         call: `process.env.${path[1]!} =`,
       },
     ];
-  // Flags may be numbers: the recorder has read them.
+  // Flags may be numbers. The recorder has translated them.
   if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!))
     return builtinEffects(module, path, [
       first,
@@ -69,7 +69,10 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
   return builtinEffects(module, path, args) ?? [];
 }
 
-/** Returns the innermost place in the subject's own code and the way to it; where there is none, that of the package that made the call. */
+/**
+ * Returns the innermost place in the audited code and the way to it. Without one, returns the place in the package that
+ * made the call.
+ */
 export function placesIn(frames: readonly string[], subject: Subject): Pick<Effect, 'at' | 'via'> {
   const isOwn = (frame: string) =>
     subject.some((folder) => frame.startsWith(folder + sep)) &&
@@ -95,13 +98,13 @@ export function placesIn(frames: readonly string[], subject: Subject): Pick<Effe
   return { at: own[0] ?? told(frames[0] ?? 'unknown:0'), via: own.slice(1).reverse() };
 }
 
-/** A request over HTTP or another use of the network that was seen. */
+/** An observed HTTP request, or another use of the network. */
 export interface SeenHost {
   readonly host: string;
   readonly methods: readonly string[];
 }
 
-/** Returns the request over HTTP that a record tells of; undefined for other records. */
+/** Returns the HTTP request in a record, or undefined for other records. */
 export function requestIn({
   module,
   path,
@@ -117,7 +120,7 @@ export function requestIn({
 
 const OTHERS: readonly string[] = ['net', 'tls', 'dgram', 'dns', 'http2', 'global'];
 
-/** Returns the hosts of records, each with the methods of its requests. */
+/** Returns the hosts in records, with the methods of their requests. */
 export function hostsIn(records: readonly Seen[]): readonly SeenHost[] {
   const hosts = new Map<string, Set<string>>();
   for (const record of records) {
@@ -140,7 +143,7 @@ export function hostsIn(records: readonly Seen[]): readonly SeenHost[] {
   return [...hosts].map(([host, methods]) => ({ host, methods: [...methods].sort() }));
 }
 
-/** Returns records without sockets and DNS of hosts whose requests are told by themselves. */
+/** Returns records without the sockets and DNS queries of recorded requests. */
 export function withoutSockets(records: readonly Seen[]): readonly Seen[] {
   const asked = new Set<unknown>(records.flatMap((record) => requestIn(record)?.host ?? []));
   return records.filter(
@@ -148,7 +151,7 @@ export function withoutSockets(records: readonly Seen[]): readonly Seen[] {
   );
 }
 
-/** Returns effects, each kind of change at each place once. */
+/** Returns effects, with each kind of change at each place once. */
 export function distinctEffects(effects: readonly Effect[]): readonly Effect[] {
   const seen = new Set<string>();
   return effects.filter(({ kind, access, call, at }) => {

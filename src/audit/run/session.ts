@@ -13,7 +13,7 @@ import { entryOf, type ToolDefinition, type ToolEntry } from '../../tool/tool-de
 import type { Scratch } from './scratch.js';
 import { CONFINEMENT, type Confinement } from './seen-effects.js';
 
-/** The end of one call, without what the tool answered. */
+/** The end of a call, without the tool's answer. */
 export interface RunAnswer {
   readonly status: ToolOutcome['status'] | 'timeout' | 'crashed';
   readonly message?: string;
@@ -26,20 +26,20 @@ export interface RunRequest {
   readonly name: string;
   readonly input: unknown;
   readonly timeoutMs: number;
-  /** The path of the scratch folder: answers in which only that differs are equal. */
+  /** The scratch folder's path. Answers that differ only in it are equal. */
   readonly scratch: string;
 }
 
-/** A process that runs tools, held. */
+/** A confined process that runs tools. */
 export interface Session {
   /** The tools of a server. */
   readonly entries?: readonly ToolEntry[];
   readonly call: (request: RunRequest) => Promise<RunAnswer>;
-  /** Ends the process, and every other of its group. */
+  /** Kills the process and its whole group. */
   readonly close: () => Promise<void>;
 }
 
-/** The tools that are run: those that files export, or those of an MCP server. */
+/** The tools to run: those that files export, or those of an MCP server. */
 export type RunSubject =
   | { readonly files: readonly string[] }
   | {
@@ -48,11 +48,11 @@ export type RunSubject =
       readonly env: Readonly<Record<string, string>>;
     };
 
-/** The milliseconds in which tools are loaded, or a server is ready. */
+/** The milliseconds that tools may take to load, or a server to be ready. */
 const START_MS = 60_000;
-/** The milliseconds after its time is up that a call may take to say so. */
+/** The milliseconds that a call may take to report its timeout. */
 const LATE_MS = 1_000;
-/** The memory of a process for its objects, in MB; what lies beside, as buffers, is not held. */
+/** The memory limit of a process for objects, in MB. Buffers don't count. */
 const MEMORY_MB = 512;
 
 /** Makes a call as an executor would: approved, and once. */
@@ -64,7 +64,7 @@ export async function callOnce(
     approve: true,
     executor: { timeoutMs, maxAttempts: 1 },
   });
-  // What the tool does not wait for has a few turns to begin.
+  // Work that the tool doesn't await gets a few turns to start.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
   const status =
     outcome.status === 'error' && outcome.code === 'TIMEOUT' ? 'timeout' : outcome.status;
@@ -79,7 +79,10 @@ export async function callOnce(
   };
 }
 
-/** Starts a process for tools in a scratch folder, under Node's permission model if `isPermitted`. @throws ToolError when it does not come up. */
+/**
+ * Starts a process for tools in a scratch folder. With `isPermitted`, Node's permission model confines it. @throws
+ * ToolError if it doesn't start.
+ */
 export async function openSession(
   subject: RunSubject,
   scratch: Scratch,
@@ -135,7 +138,7 @@ export async function openSession(
     : openServer(command!, args, scratch, env);
 }
 
-/** The address of this file, in ES modules and in CommonJS. */
+/** This file's URL, in ES modules and in CommonJS. */
 const HERE = addressIn(
   /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '/',
 );
@@ -144,7 +147,7 @@ function addressIn(file: string): string {
   return file.startsWith('file:') ? file : pathToFileURL(file).href;
 }
 
-/** True in the sources, which go through tsx. */
+/** True if this runs from source through tsx. */
 const IS_SOURCE = HERE.endsWith('.ts');
 
 function moduleOf(name: string): string {
@@ -216,7 +219,7 @@ async function openFiles(
         ),
       ),
     );
-    // The tool can write to the channel, too.
+    // The tool can also write to the channel.
     child.on('message', (message: unknown) => {
       if (!isPlainObject(message)) return;
       if (message['ready'] === true) resolve();
@@ -240,7 +243,7 @@ async function openFiles(
   return { call, close: async () => (kill(), void (await ended)) };
 }
 
-/** Waits for the answer of a call; kills the process that does not give it. */
+/** Waits for the answer of a call. Kills the process if none comes. */
 async function answerOf(
   { timeoutMs }: RunRequest,
   kill: () => void,
@@ -315,14 +318,17 @@ async function openServer(
   return { entries: discovery.definitions().map(entryOf), call, close };
 }
 
-/** Limits of a preload without a sandbox, reported with every audit that runs tools. */
+/** The limits of a preload without a sandbox. Every audit that runs tools reports them. */
 export const GAPS_OF_A_PRELOAD: readonly string[] = [
   'native addons, where Node’s permission model is off: they call the operating system past the recorder',
   'reading: files of the user can be read, and are not copied',
   'a tool made to deceive it, which can find Node’s own functions by other ways',
 ];
 
-/** Returns the flags of Node's permission model: the tool writes below its scratch folder only, and loads no native addon. */
+/**
+ * Returns the flags for Node's permission model. The tool may write only below its scratch folder, and load no native
+ * addon.
+ */
 function permissionFlags(
   scratch: Scratch,
   { programs }: { readonly programs: boolean },

@@ -2,12 +2,12 @@ import type { ChildProcess } from 'node:child_process';
 import net from 'node:net';
 import { PassThrough, Writable } from 'node:stream';
 
-/** Functions that stand in for programs and the network while tools are audited: their answers are empty, and nothing leaves. */
+/** Stand-ins for programs and the network during an audit. Their answers are empty, and nothing leaves the machine. */
 
 type Args = readonly unknown[];
 type Connect = (this: unknown, ...args: Args) => unknown;
 
-/** Returns what a program that says nothing leaves, in the form that the options ask for. */
+/** Returns the result of a silent program, in the form that the options ask for. */
 function nothing(args: Args): string | Buffer {
   const options = args.find(
     (each) => typeof each === 'object' && each !== null && !Array.isArray(each),
@@ -23,11 +23,11 @@ export function programStandIn(args: Args, name: string): unknown {
     : stdout;
 }
 
-/** Process ids from here on are those of stand-ins: above those of real processes. */
+/** The first process id of stand-ins. Real ones are lower. */
 export const FIRST_PID = 2 ** 30;
 let lastPid = FIRST_PID;
 
-/** Makes a `ChildProcess` behave as that of a program which ends at once, with success and without a word. */
+/** Makes a `ChildProcess` behave like a program that succeeds at once without output. */
 export function runNoProgram(args: Args, self: unknown): number {
   const child = self as { -readonly [Key in keyof ChildProcess]: ChildProcess[Key] };
   const { stdio } = args[0] as { readonly stdio?: unknown };
@@ -57,14 +57,14 @@ export function runNoProgram(args: Args, self: unknown): number {
   return 0;
 }
 
-/** Connects a socket with the sink, wherever it was to go. */
+/** Connects a socket to the sink, whatever its destination. */
 export function toSink(connect: Connect, sink: string, args: Args, self: unknown): unknown {
   const given = Array.isArray(args[0]) ? (args[0] as Args) : args;
   const done = given.findLast((each) => typeof each === 'function');
   return Reflect.apply(connect, self, [{ path: sink }, ...(done === undefined ? [] : [done])]);
 }
 
-/** Returns a socket to the sink that says of itself to be secure. */
+/** Returns a socket to the sink that claims to be secure. */
 export function socketStandIn(connect: Connect, sink: string, args: Args): net.Socket {
   const socket = new net.Socket();
   Object.assign(socket, {
@@ -84,14 +84,14 @@ export function socketStandIn(connect: Connect, sink: string, args: Args): net.S
   return toSink(connect, sink, [{}], socket) as net.Socket;
 }
 
-/** Calls the function at the end of arguments, as if work had been done. */
+/** Calls the callback at the end of arguments, as if the work was done. */
 export function answerToNobody(args: Args, answer: Args): object {
   const done = args.at(-1);
   if (typeof done === 'function') process.nextTick(done, ...answer);
   return {};
 }
 
-/** Answers a question to the DNS: all names are this machine, and have no other records. */
+/** Answers a DNS query: all names are this machine, and have no other records. */
 export function dnsStandIn(args: Args, name: string, isPromise: unknown): object {
   const options = args[1];
   const address = '127.0.0.1';

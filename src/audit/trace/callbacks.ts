@@ -15,7 +15,9 @@ import {
   type Value,
 } from './values.js';
 
-/** Methods of texts, arrays, dates, headers and the like that change nothing outside; their callbacks run at once. */
+/**
+ * Methods of texts, arrays, dates, headers and the like that change nothing outside. They run their callbacks at once.
+ */
 export const PURE: ReadonlySet<string> = new Set(
   wordsIn(
     'map filter forEach find findIndex findLast some every reduce reduceRight flatMap flat concat slice join includes indexOf lastIndexOf keys values entries at split trim trimStart trimEnd toLowerCase toUpperCase ' +
@@ -26,10 +28,10 @@ export const PURE: ReadonlySet<string> = new Set(
 );
 const LATER =
   /^(?:on|once|(?:add|prepend)Listener|addEventListener|subscribe|setTimeout|setInterval|watch|watchFile|onExit|onClose|onError)$/u;
-/** Returns true for calls whose callbacks run when something happens, not in the call. */
+/** Returns true for calls that run their callbacks later, when something happens. */
 export const runsLater = (name: string): boolean => LATER.test(name);
 
-/** Calls the functions among the arguments of code that is not followed. */
+/** Calls the functions in the arguments of code that isn't followed. */
 export function runCallbacks(
   m: Machine,
   name: string,
@@ -46,7 +48,7 @@ export function runCallbacks(
   return results.length === 0 ? UNKNOWN : join(...results);
 }
 
-/** Calls a method of a promise on a value, which stands for the promise of itself. Undefined for other methods. */
+/** Calls a promise's method on a value. The value stands for its own promise. Undefined for other methods. */
 export function promiseMethod(
   m: Machine,
   value: Value,
@@ -70,7 +72,7 @@ export function promiseMethod(
   return value;
 }
 
-/** Returns the members that a loop over the value meets. */
+/** Returns the members that a loop over the value visits. */
 export function iterate(m: Machine, value: Value): readonly Value[] {
   return options(value).flatMap((one): readonly Value[] => {
     if (one.t === 'const') {

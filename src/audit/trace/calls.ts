@@ -56,10 +56,13 @@ import {
   type Value,
 } from './values.js';
 
-/** Packages whose functions give back what is in the lists that they take. */
+/** Packages whose functions return members of the lists that they take. */
 const OF_DATA = /^(?:lodash|ramda|underscore|p-|async|rxjs|immer)/u;
 
-/** Calls values: functions of the code are run, what is known records its effects, and anything else is unknown. */
+/**
+ * Calls values. It runs functions of the code, records the effects of known functions, and treats all others as
+ * unknown.
+ */
 export class Calls {
   readonly classes: Classes;
 
@@ -116,7 +119,7 @@ export class Calls {
     }
   }
 
-  /** Makes an instance of what stands behind `new`. */
+  /** Makes an instance for `new`. */
   make(callee: Value, args: readonly Value[], place: Place, name: string): Value {
     return join(
       ...options(callee).map((one): Value => {
@@ -166,7 +169,7 @@ export class Calls {
     }
   }
 
-  /** Calls a method of something that the code makes. */
+  /** Calls a method on something that the code makes. */
   #ofMade(
     object: Value & { t: 'obj' | 'class' | 'fn' },
     key: string,
@@ -211,7 +214,7 @@ export class Calls {
       : this.#unknown(unknown(deepTags(object), false), key, args, place);
   }
 
-  /** Calls a method of something of the language or of Node. */
+  /** Calls a method on something of the language or Node. */
   #ofNative(object: Native, key: string, args: readonly Value[], place: Place): Value {
     const { m } = this;
     const { path } = object;
@@ -228,7 +231,7 @@ export class Calls {
       if (key === 'getStore') return UNKNOWN;
       return runsLater(key) ? object : DATA;
     }
-    // A method of the language that is taken for another object does with it what is asked there.
+    // A method of the language may be used on a different object.
     if (path[1] === 'prototype' && path.length > 2 && !PURE.has(path[2] ?? ''))
       return this.#unknown(UNKNOWN, key, args, place);
     if (key === 'bind') return object;
@@ -303,7 +306,7 @@ export class Calls {
       }
       default:
     }
-    // The flags with which a file is opened may be the tool's own argument.
+    // The flags that open a file may be the tool's own argument.
     const flags = module.startsWith('fs') ? args.slice(1).map((arg) => deepTags(arg)) : [];
     const temporary = args.find((arg) => tagsOf(arg).includes('tmp'));
     this.#record(
@@ -324,7 +327,7 @@ export class Calls {
     const name = path.at(-1) ?? 'default';
     const isListed = isKnownPackage(pkg);
     const result: Value = { ...schemaOf(m, external, name, args), path: path.slice(-8), args };
-    // What a package gave is a list or a text as often as not.
+    // A package's result is often a list or a text.
     if (
       PURE.has(name) &&
       (external.args.length > 0 ? OF_LISTS.test(name) : path.length > 1 && isListed) &&
@@ -336,7 +339,7 @@ export class Calls {
     const parsed = validated(m, name, args, external.shape);
     if (parsed !== undefined) return parsed;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
-    // What works on lists gives back what is in them, anything else its own things.
+    // Functions on lists return their members. Others return their own results.
     const given =
       isListed && OF_DATA.test(pkg)
         ? unknownLike(...args.filter((arg) => !isCallable(arg)))
@@ -345,7 +348,7 @@ export class Calls {
     if (HTTP_PACKAGES.has(pkg)) return this.#client(external, name, args, place) ?? result;
     const isDatabase = DATABASES.test(pkg);
     if (isDatabase && args.some(isReadOnly)) m.readOnlyData = true;
-    // What a prepared statement is run with is no SQL.
+    // The arguments of a prepared statement aren't SQL.
     const takesSql =
       !path.slice(0, -1).includes('prepare') &&
       (SQL_ONLY.test(name) || /sqlite3?$|libsql/u.test(pkg));
@@ -358,13 +361,13 @@ export class Calls {
       this.known,
     );
     this.#record(found, `${pkg}: ${calls.join('.')}`, place);
-    // A verb in a name is a reason to fear something, and none to trust.
+    // A verb in a name can show danger, but never safety.
     if (!isListed && found?.every(({ access }) => access === 'read') === true && found.length > 0)
       m.unknownCall(`${pkg}: ${calls.join('.')} is known by its name only`, place);
     return got.t === 'unknown' ? result : join(got, result);
   }
 
-  /** Calls a client for HTTP. Undefined where that asks nothing. */
+  /** Calls an HTTP client. Undefined if the call sends no request. */
   #client(
     { path, pkg }: External,
     name: string,
@@ -388,7 +391,7 @@ export class Calls {
     return request(m, first.t === 'obj' ? HOLE : textOf(first), settings, `${pkg}.${name}`, place);
   }
 
-  /** Calls a method of something that was not followed, or with `bare` the thing itself. */
+  /** Calls a method on something that wasn't followed, or with `bare` the thing itself. */
   #unknown(object: Value, key: string, args: readonly Value[], place: Place, bare = false): Value {
     const { m } = this;
     const { methods, methodsOfObjects } = this.classes;
@@ -408,7 +411,7 @@ export class Calls {
       });
     if (state !== undefined && key === 'kill')
       m.record(writes('process-spawn', key, true, true), place);
-    // A receiver that is named as the things of a browser are, with one of their documented methods.
+    // A receiver with the name of a browser object, and one of its documented methods.
     const thing = bare ? undefined : browserThing(place.node, key);
     const plain = args.map((arg) => toPlain(arg));
     const browser =
@@ -434,7 +437,7 @@ export class Calls {
         `${key === '' ? 'a function' : key} is called on something that is not known`,
         place,
       );
-    // A method that few classes or one object have by this name is probably theirs.
+    // If only a few classes or one object have a method of this name, it's probably theirs.
     if (!bare && !COMMON.has(key)) {
       const classes = [...(methods.get(key) ?? [])];
       if (classes.length > 0 && classes.length <= 3)
@@ -455,7 +458,7 @@ const isReadOnly = (arg: Value): boolean =>
   arg.t === 'obj' &&
   [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true);
 
-/** Returns what a call of a package makes, with what it says if it is a schema of arguments. */
+/** Returns the result of a package's call. A schema of arguments keeps its content. */
 function schemaOf(
   m: Machine,
   external: External,

@@ -16,7 +16,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Methods that the language calls by itself, as to make a text of an object; whether it does is not followed. */
+/** Methods that the language itself calls, for example to convert an object to text. It's unknown whether it does. */
 const HOOKS = /^(?:toString|valueOf|toJSON|then|next|@@\w+)$/u;
 const FIELD = /PropertyDefinition$|AccessorProperty$/u;
 const MAX_INSTANCES = 8;
@@ -31,14 +31,14 @@ export const functionOf = (node: Node, scope: Scope, name = '', home?: ClassValu
   props: new Map(),
 });
 
-/** Calls what the language may call by itself: perhaps it does. */
+/** Calls the methods that the language may call. */
 function askLater(m: Machine, self: Value, methods: Iterable<readonly [string, Value]>, at: Place) {
   for (const [key, method] of m.epoch === 0 ? [] : methods)
     if (HOOKS.test(key) && method.t === 'fn')
       m.under(PERHAPS, () => m.invoke(method, self, [UNKNOWN], at));
 }
 
-/** Sets a getter or a setter beside the other one that is there. */
+/** Sets a getter or setter next to its counterpart. */
 function setAccessor(m: Machine, props: Map<string, Value>, key: string, kind: string, fn: Fn) {
   const old = props.get(key);
   const { get, set } = old?.t === 'accessor' ? old : { get: () => UNDEFINED, set: undefined };
@@ -50,15 +50,15 @@ function setAccessor(m: Machine, props: Map<string, Value>, key: string, kind: s
   );
 }
 
-/** Makes classes, objects and instances, and knows who has which method. */
+/** Makes classes, objects and instances, and finds their methods. */
 export class Classes {
   readonly methods = new Map<string, Set<ClassValue>>();
-  /** Methods that stand in objects, by their names. */
+  /** The methods in objects, by name. */
   readonly methodsOfObjects = new Map<string, Map<Node, Fn>>();
   /** The instances that the program makes while it starts, by the node of their class. */
   readonly instances = new Map<Node, Obj[]>();
   readonly standIns = new Map<ClassValue, Obj>();
-  /** Above 0 while an instance is made that stands for others. */
+  /** Above 0 while a representative instance is made. */
   #standingIn = 0;
 
   constructor(
@@ -72,7 +72,7 @@ export class Classes {
     ) => Value,
   ) {}
 
-  /** Makes the object of a literal. */
+  /** Makes an object from a literal. */
   objectOf(n: Node, s: Scope): Value {
     const { m } = this;
     const object = m.object();
@@ -126,7 +126,7 @@ export class Classes {
     }
   }
 
-  /** Makes a class, with its methods and what is static. */
+  /** Makes a class with its methods and static members. */
   classOf(node: Node, s: Scope, name = ''): ClassValue {
     const { m } = this;
     const scope = m.scope(s, s.frame, s.module);
@@ -216,7 +216,7 @@ export class Classes {
     else if (cls.parent !== undefined) this.super(cls, self, args, place);
   }
 
-  /** Does what `super(…)` does in the constructor of a class: makes it as its parent does, then sets its fields. */
+  /** Runs `super(…)` in a constructor: makes the instance as the parent does, then sets the fields. */
   super(cls: ClassValue, self: Value, args: readonly Value[], place: Place): void {
     const { parent = UNKNOWN } = cls;
     if (parent.t === 'class') this.#initialise(parent, self, args, place);
@@ -230,11 +230,11 @@ export class Classes {
         this.#field(member, cls, self);
   }
 
-  /** Returns an instance of a class: one that the program made, or one that stands for those that it will make. */
+  /** Returns an instance of a class: one that the program has made, or a representative for future ones. */
   instanceOf(cls: ClassValue): Obj {
     const known = this.instances.get(cls.node)?.[0] ?? this.standIns.get(cls);
     if (known !== undefined) return known;
-    // What the constructor takes by default is what it gets; of the rest nothing is known.
+    // The constructor gets its default values. Other arguments are unknown.
     const args = ((constructorOf(cls)?.['params'] ?? []) as Node[]).map((param) =>
       (param['parameter'] ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN,
     );
@@ -253,14 +253,14 @@ export class Classes {
     }
   }
 
-  /** Returns the instances that the program made of a class, in the place of the one that stands for them. */
+  /** Returns the instances that the program has made of a class, instead of the representative. */
   madeOf(self: Value): Value {
     const cls = self.t === 'obj' ? self.cls : undefined;
     if (cls === undefined || this.standIns.get(cls) !== self) return self;
     return join(...(this.instances.get(cls.node) ?? [self]));
   }
 
-  /** Evaluates the decorators of a class and its members; what registers tools by them sees the class or the method. */
+  /** Evaluates the decorators of a class and its members. Decorators that register tools get the class or method. */
   decorate(cls: ClassValue, s: Scope): void {
     const { m } = this;
     const run = (node: Node, target: () => Value | undefined): void => {

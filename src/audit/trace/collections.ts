@@ -25,7 +25,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Calls a method of an array. Undefined for what arrays do not have. */
+/** Calls an array's method. Undefined if arrays have no such method. */
 export function arrayMethod(
   m: Machine,
   array: Obj,
@@ -139,7 +139,7 @@ export function arrayMethod(
   }
 }
 
-/** Calls a method of a Map or Set. Undefined for what they do not have. */
+/** Calls a method of a Map or Set. Undefined if they have no such method. */
 export function mapMethod(
   m: Machine,
   map: Obj,

@@ -5,7 +5,9 @@ import type { Scope, Value } from './values.js';
 
 const hoisted = new WeakMap<readonly Node[], readonly string[]>();
 
-/** Declares what a block or function declares before it runs: functions, classes later, variables without a value. */
+/**
+ * Declares the names of a block or function before it runs: functions, classes later, and variables without a value.
+ */
 export function hoist(
   m: Machine,
   body: readonly Node[],
@@ -49,7 +51,7 @@ export function declaredNames(node: Node): readonly string[] {
   return names;
 }
 
-/** Visits the nodes below, as long as the visitor goes on with what is in them. */
+/** Visits the nodes below. It enters a node only if the visitor returns true. */
 export function walk(below: unknown, visit: (node: Node) => boolean): void {
   const stack = [below];
   while (stack.length > 0) {
@@ -61,7 +63,7 @@ export function walk(below: unknown, visit: (node: Node) => boolean): void {
   }
 }
 
-/** Notes the names that code assigns to after they are made: what they hold may be another value at the next call. */
+/** Notes the names that code assigns to later. They may hold another value at the next call. */
 export function noteAssigned(body: readonly Node[], into: Set<string>): void {
   walk(body, (node) => {
     if (node.type === 'MethodDefinition' && node['kind'] === 'constructor') {
@@ -82,7 +84,7 @@ export function noteAssigned(body: readonly Node[], into: Set<string>): void {
   });
 }
 
-/** Returns the name of a property that is not computed. */
+/** Returns the name of a property, unless it's computed. */
 export const nameOfKey = (node: Node): string =>
   node.type === 'PrivateIdentifier'
     ? `#${node['name'] as string}`

@@ -41,16 +41,16 @@ interface Test {
   readonly no: Condition;
 }
 
-/** Returns true where `?.` ends the chain: there is certainly nothing to go on with. */
+/** Returns true if `?.` ends the chain because there is certainly no value. */
 const isSkipped = (n: Node, value: Value): boolean =>
   n['optional'] === true && options(value).every((one) => isFixed(one) && isNothing(one));
 
-/** Reads expressions: each gives the value, or the values, that it may have. */
+/** Evaluates expressions. Each gives one or more possible values. */
 export class Expressions {
   constructor(
     private readonly m: Machine,
     private readonly calls: Calls,
-    /** Loads what `import()` and `require` name. */
+    /** Loads the modules that `import()` and `require` name. */
     private readonly load: (place: Place, specifier: string, how: 'import' | 'require') => Value,
   ) {}
 
@@ -157,7 +157,7 @@ export class Expressions {
   #template(n: Node, s: Scope): Value {
     const parts = (n['expressions'] as Node[]).map((one) => this.evaluate(one, s));
     const tags = allTags(parts);
-    // Two texts for one part, as of a conditional, give two texts: programs and addresses are then known for both.
+    // A part with two possible texts, as in a conditional, gives two texts. So both programs or addresses are known.
     const several = parts.findIndex(
       (part) =>
         part.t === 'union' && part.of.length <= 3 && part.of.every((one) => one.t === 'const'),
@@ -291,7 +291,7 @@ export class Expressions {
     let lazily = false;
     if (operator === '') {
       value = right();
-      // `x = x || y` makes x when it is needed first, as `x ||= y` does.
+      // `x = x || y` sets x on its first use, like `x ||= y`.
       lazily = n['right'].type === 'LogicalExpression' && text(n['left']) === text(n['right'].left);
     } else if (/^(?:\|\||&&|\?\?)$/u.test(operator)) {
       value = this.#logical(operator, this.test(n['left'], s), right);
@@ -304,7 +304,7 @@ export class Expressions {
     return value;
   }
 
-  /** Returns what stands before the dot, of `super` the parent's methods. */
+  /** Returns the object before the dot. For `super`, the parent's methods. */
   #objectOf(n: Node, s: Scope): Value {
     if (n['object'].type !== 'Super') return this.evaluate(n['object'], s);
     const parent = s.frame.home?.parent ?? UNKNOWN;
@@ -337,12 +337,12 @@ export class Expressions {
     return calls.call(value, UNDEFINED, args(), place, callee['name'] ?? '');
   }
 
-  /** Evaluates a test, and says under which conditions each of its branches is taken. */
+  /** Evaluates a test, and returns the conditions for each branch. */
   test(n: Node, s: Scope): Test {
     const value = this.evaluate(n, s);
     const tags = tagsOf(value);
     const named = argumentsIn(tags);
-    // The default of an argument, where there is one, says which branch is taken without it.
+    // An argument's default decides the branch for calls without it.
     const usual = new Set(
       named.length === 0
         ? []

@@ -19,18 +19,20 @@ import {
   type Value,
 } from './values.js';
 
-/** A function that was found to handle a tool's calls. A lower rank is better evidence. */
+/** A function that may handle a tool's calls. A lower rank means better evidence. */
 export interface Candidate {
   readonly fn: Value;
   readonly self: Value;
   readonly rank: number;
-  /** How the tool's arguments reach it: as its first parameter, by the names of parameters, or in a request. */
+  /** The way in which the arguments arrive: as the first parameter, by parameter names, or in a request. */
   readonly how: 'first' | 'named' | 'request';
-  /** The fields of the schema of its arguments, where one stands beside it. */
+  /** The fields of the argument schema, if there's one next to it. */
   readonly shape?: Obj | undefined;
 }
 
-/** The rank of functions of which only the text has a tool's name; of a table's entries; of what stands with the name in an object. */
+/**
+ * The ranks: for functions that just contain the tool's name, for entries of a table, and for objects with the name.
+ */
 export const GUESSED = 8;
 const TABLED = 7;
 const BESIDE = 6;
@@ -46,25 +48,28 @@ const NO_HANDLER =
 const NAMED_BY = /name$|^id$|^tool$|^command$|^operationId$|^key$|^method$/iu;
 const REGISTERS =
   /^(?:registerTool|registerAppTool|tool|addTool|addTools|registerResource|registerResourceTemplate|resource|registerPrompt|prompt|setRequestHandler|setNotificationHandler|addResource|addPrompt)$/u;
-/** Listeners and commands of a command line, which have the names of tools too. */
+/** Listeners and commands of command lines. Their names may equal those of tools. */
 const OTHERS = /^(?:command|emit|dispatch|off|alias|describe|it|test)$/u;
 const IS_ARGUMENTS =
   /^_?(?:args?|arguments|params?|parameters|input|inputs|toolArgs|toolInput|rawArgs|payload|opts|options|data|body)\d*$/iu;
-/** The call by which a server of the protocol takes all calls of tools. */
+/** The call that lets an MCP server receive all calls of tools. */
 const DISPATCHES = /setRequestHandler\s*\([^,]{0,60}(?:CallTool|tools\/call)/u;
 const isNamedIn = (text: string, name: string): boolean =>
   [`'${name}'`, `"${name}"`, `\`${name}\``, `{${name}:`, `,${name}:`, ` ${name}:`].some((one) =>
     text.includes(one),
   );
 
-/** A function of the code, and the instance whose method it is. */
+/** A function of the code, with the instance that it's a method of. */
 interface Method {
   readonly fn: Value;
   readonly self: Value;
   readonly usual?: boolean;
 }
 
-/** Finds the functions that handle tools, by running the program's start and watching what is said together with a tool's name. */
+/**
+ * Finds the functions that handle tools. It runs the program's start and looks at the values that go together with a
+ * tool's name.
+ */
 export class Handlers {
   readonly found = new Map<string, Candidate[]>();
   readonly dispatchers: Candidate[] = [];
@@ -97,18 +102,18 @@ export class Handlers {
     return this.names.has(text) ? text : undefined;
   }
 
-  /** Returns the tool's name that a value is or carries. */
+  /** Returns the tool's name that a value is or contains. */
   #nameOf(value: Value): string | undefined {
     if (value.t !== 'obj' && value.t !== 'class') return this.#toolNamed(value);
     const [name, ...more] = this.#named.get(value) ?? [];
     return more.length === 0 ? name : undefined;
   }
 
-  /** Returns the function by which an object handles calls. */
+  /** Returns the function that an object handles calls with. */
   #handlerIn(value: Value): Method | undefined {
     if (isCallable(value)) return { fn: value, self: UNKNOWN };
     if (value.t === 'union') return firstOf(value.of, (one) => this.#handlerIn(one));
-    // What a package makes of a tool is handled as the tool says.
+    // If a package wraps a tool, the tool's own handler counts.
     if (value.t === 'external')
       return firstOf(value.args, (arg) => {
         const inner = arg.t === 'obj' ? this.#handlerIn(arg) : undefined;
@@ -125,7 +130,7 @@ export class Handlers {
     return others.length === 1 && others[0] ? { fn: others[0][1], self } : undefined;
   }
 
-  /** Returns the fields of a schema: of one made by a package, or of a plain object of such schemas. */
+  /** Returns the fields of a schema, made by a package or a plain object of such schemas. */
   #shapeIn(value: Value, depth = 2): Obj | undefined {
     if (value.t === 'external') return value.shape;
     if (value.t !== 'obj' || value.kind !== 'object' || depth === 0) return undefined;
@@ -150,7 +155,7 @@ export class Handlers {
     }
     if (/prompt|resource/iu.test(name) && !/tool/iu.test(name)) return !own;
     const named = firstOf(args, (arg) => this.#nameOf(arg));
-    // The function that stands behind the name and its schema is the one that is called.
+    // The function after the name and its schema is the handler.
     const handler =
       named === undefined ? undefined : firstOf([...args].reverse(), (arg) => this.#handlerIn(arg));
     if (named === undefined || handler === undefined) return !own && REGISTERS.test(name);
@@ -175,7 +180,7 @@ export class Handlers {
     if (this.names.has(key)) this.#tables.add(object);
   }
 
-  /** Adds what objects with a tool's name handle it by; the objects are complete when the start is over. */
+  /** Adds the handlers in objects with a tool's name. The objects are complete when the start is over. */
   collect(): void {
     for (const [object, names] of this.#named) {
       const [name, ...more] = names;
@@ -200,7 +205,7 @@ export class Handlers {
     this.#tables.clear();
   }
 
-  /** Reads code that the start did not reach and that has the missing names as texts, and runs the functions around them. */
+  /** Reads code that the start didn't reach but that contains missing names, and runs the functions around them. */
   search(program: Program, folder: string): void {
     const has = (text: string): readonly string[] | undefined => {
       const here = this.missing().filter((name) => isNamedIn(text, name));
@@ -224,7 +229,7 @@ export class Handlers {
     }
   }
 
-  /** Reads the code that makes instances of classes which nothing that was read makes. */
+  /** Reads code that makes instances of classes that no other code makes. */
   makers(program: Program, folder: string): void {
     const { instances, standIns } = this.interpreter.classes;
     const names = [...standIns.keys()].flatMap(({ node }) =>
@@ -253,7 +258,7 @@ export class Handlers {
     this.m.attempt(() => void this.m.invoke(fn, self, args, { module, node }), 400_000);
   }
 
-  /** Returns the outermost functions of a module whose text has what is looked for. */
+  /** Returns the outermost functions of a module that contain a text. */
   #around(
     module: Module,
     has: (text: string) => readonly string[] | undefined,
@@ -290,7 +295,7 @@ export class Handlers {
     const { m } = this;
     const tool = constant(name);
     const root = shape === undefined ? unknown(['arg:']) : argumentsOf(m, shape);
-    /** An object with the arguments under some keys. With `also`, it may be the arguments itself, or hold anything beside them. */
+    /** An object with the arguments under some keys. With `also`, it may be the arguments itself, or contain more. */
     const holder = (keys: readonly string[], also?: Value): Obj => {
       const object = m.object([['name', tool], ...keys.map((key) => [key, root] as const)]);
       if (also === root) object.props.delete('name');

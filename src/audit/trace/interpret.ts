@@ -31,26 +31,26 @@ import {
   type Value,
 } from './values.js';
 
-/** How a statement ends: normally (undefined), or by leaving the loop or the function. */
+/** The end of a statement: normal (undefined), or by leaving the loop or function. */
 type Completion = 'break' | 'continue' | 'return' | 'throw' | undefined;
 interface Memo {
   count: number;
   result: Value;
   entries: readonly Entry[];
   base: number;
-  /** Keeps what the key names, so that no other value gets its number. */
+  /** Keeps the named value, so that no other value gets its number. */
   readonly holds: unknown;
 }
 
 const MAX_DEPTH = 44;
 const MAX_LOOP = 400;
-/** Words of an answer that refuses the input. */
+/** Words in answers that refuse the input. */
 const REFUSAL =
   /error|invalid|required|missing|must\b|not (?:found|provided|allowed|supported|available)|please|fail/iu;
 const leaves = (completion: Completion): boolean =>
   completion === 'return' || completion === 'throw';
 
-/** Runs the statements of a program as far as they are known: every branch that may be taken, each once. */
+/** Runs the statements of a program as far as they are known. It takes every possible branch once. */
 export class Interpreter {
   readonly classes: Classes;
   readonly modules: Modules;
@@ -78,7 +78,7 @@ export class Interpreter {
     m.evaluate = (node, scope, named) => this.#expressions.evaluate(node, scope, named);
   }
 
-  /** Forgets what functions gave, so that the next tool's call is followed with its own values. */
+  /** Forgets the results of functions, so that the next tool's call gets its own. */
   forget(): void {
     this.#memo = new Map();
   }
@@ -106,7 +106,7 @@ export class Interpreter {
     const isArrow = fn.node.type === 'ArrowFunctionExpression';
     const key = [fn, ...(isArrow ? [] : [self]), ...args].map(signatureOf).join('/');
     const known = this.#memo.get(key);
-    // A list that was made in this call may have grown since; what else is handed over is the same.
+    // A list made in this call may have grown since. All other arguments are the same.
     if (
       known !== undefined &&
       (++known.count > 3 ||
@@ -127,7 +127,7 @@ export class Interpreter {
     via.push(place);
     stack.push({ node: fn.node, name: fn.name });
     let result: Value = UNKNOWN;
-    // What a call may take is bounded by half of what is left: what stands behind it is seen in any case.
+    // A call gets half of the remaining steps, so that the code after it always gets some.
     const isDone = m.attempt(
       () => (result = this.#run(fn, isArrow, self, args)),
       Math.max(2_000, (limit - steps) / 2),
@@ -180,7 +180,7 @@ export class Interpreter {
     hoist(this.m, body, scope, whole, functionOf);
   }
 
-  /** Runs the statements of a module: one that takes too much does not keep the others from being run. */
+  /** Runs the statements of a module. One that takes too long doesn't stop the others. */
   #body(body: readonly Node[], scope: Scope): void {
     const { m } = this;
     this.#hoist(body, scope, true);
@@ -292,7 +292,7 @@ export class Interpreter {
     return cls;
   }
 
-  /** Gives a variable its first value, or one more where a `var` is declared again. */
+  /** Gives a variable its first value, or another one if a `var` is declared again. */
   #set(s: Scope, name: string, value: Value, fixed: boolean, isVar = false): void {
     const binding = isVar ? lookup(s, name) : s.vars.get(name);
     if (binding === undefined || (binding.value !== undefined && !isVar))
@@ -331,14 +331,14 @@ export class Interpreter {
     const no = m.under(test.no, () => branch(n['alternate']));
     if (yes !== undefined && no !== undefined)
       return yes === no || no === 'throw' ? yes : yes === 'throw' ? no : 'return';
-    // A branch that leaves in some cases, as with what a cache has, stands before what follows.
+    // A branch that sometimes leaves, such as one that uses a cache, comes before the code after it.
     if (yes === undefined && left.length > 0)
       m.conditions.push({
         tags: mergeTags(test.yes.tags, ...left.map(({ tags }) => tags)),
         special: false,
         kind: 'test',
       });
-    // What follows a branch that leaves is reached by the other one only. A check that fails is no way to choose.
+    // Only the other branch reaches the code after a branch that leaves. A failing check isn't a choice.
     const [gone, branchGone, other] =
       yes !== undefined
         ? [yes, n['consequent'] as Node, test.no]
@@ -402,7 +402,7 @@ export class Interpreter {
     return undefined;
   }
 
-  /** Runs a loop; conditions that its body left behind end with it. */
+  /** Runs a loop. Conditions that its body left behind end with it. */
   #bounded(run: () => Completion): Completion {
     const before = this.m.conditions.length;
     const completion = run();
@@ -433,7 +433,7 @@ export class Interpreter {
     }
     const ends = cases.map((one, index) => {
       if (one['consequent'].length === 0) return 'return';
-      // `switch (true)` tests each case by itself.
+      // `switch (true)` tests each case separately.
       const tags = tagsOf(truth(value) === true ? (labels[index] ?? value) : value);
       return this.#bounded(() =>
         m.under({ tags, special: one['test'] !== null, kind: 'test' }, () => runFrom(index)),
@@ -460,7 +460,7 @@ export class Interpreter {
   }
 }
 
-/** Returns the keys that a loop over them meets. */
+/** Returns the keys that a loop visits. */
 function keysOf(value: Value): readonly Value[] {
   return options(value).flatMap((one) =>
     one.t === 'obj'

@@ -26,13 +26,13 @@ import {
   type Value,
 } from './values.js';
 
-/** Methods of texts that are called as they are, on texts and with arguments that are known and short. */
+/** Methods of texts that are really called, if the text and arguments are known and short. */
 const CALCULATED =
   /^(?:to(?:Lower|Upper)Case|trim(?:Start|End)?|slice|substr(?:ing)?|charAt|split|replace(?:All)?|(?:starts|ends)With|includes|(?:lastI|i)ndexOf|toString|at)$/u;
 const OF_PARTS = /^(?:trim|to(?:Lower|Upper)Case|toString)$/u;
 const MAX_LENGTH = 2_000;
 
-/** Calls a method of a text. Undefined for what texts do not have. */
+/** Calls a text's method. Undefined if texts have no such method. */
 export function textMethod(
   m: Machine,
   { v: text, tags: own }: Value & { t: 'const' },
@@ -61,7 +61,7 @@ export function textMethod(
   return unknown(tags);
 }
 
-/** Returns the keys and values of what a value may be; what stands under unknown keys has none. */
+/** Returns the possible keys and values of a value. Values under unknown keys have no key. */
 function pairsOf(
   m: Machine,
   value: Value,
@@ -79,11 +79,11 @@ function pairsOf(
   });
 }
 
-/** Globals that only make or calculate something. */
+/** Globals that only make or compute something. */
 const CALCULATES =
   /^(?:Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Promise|JSON)$/u;
 
-/** Calls a function of the language itself, as `Object.entries`. Undefined when it is not one that matters here. */
+/** Calls a function of the language, such as `Object.entries`. Undefined if it doesn't matter here. */
 export function globalCall(
   m: Machine,
   path: readonly string[],
@@ -240,7 +240,7 @@ export function globalCall(
         allTags(args),
       );
     }
-    // What the traps of a proxy do is not followed: whatever is asked of it is unknown.
+    // The traps of a proxy aren't followed, so everything about it is unknown.
     case 'Proxy':
       m.unknownCall('a proxy is made');
       return join(first, unread('a proxy'));
@@ -255,7 +255,7 @@ export function globalCall(
   }
 }
 
-/** Returns plain data as the values of the analysis. */
+/** Converts plain data to values of the analysis. */
 export function fromData(m: Machine, data: unknown, depth = 30): Value {
   m.step();
   if (typeof data !== 'object' || data === null) return constant(data as string);
@@ -265,7 +265,7 @@ export function fromData(m: Machine, data: unknown, depth = 30): Value {
     : m.object(Object.entries(data).map(([key, value]) => [key, fromData(m, value, depth - 1)]));
 }
 
-/** Texts of paths, which are known as far as their parts are. */
+/** Paths as texts. They are known as far as their parts are. */
 export function pathCall(path: readonly string[], args: readonly Value[]): Value {
   const tags = allTags(args);
   const [first] = args.map(textOf);

@@ -30,53 +30,56 @@ import {
   type Value,
 } from './values.js';
 
-/** Why a place is reached: a test on these sources, a `catch`, a callback that runs later. `special` is true where the test asks for an input of its own. */
+/**
+ * The reason why a place is reached: a test of these sources, a `catch`, or a callback that runs later. `special` is
+ * true if the test needs an input of its own.
+ */
 export interface Condition {
   readonly tags: Tags;
   readonly special: boolean;
   readonly kind: 'test' | 'catch' | 'later';
 }
-/** In a `catch`. */
+/** Inside a `catch`. */
 export const CAUGHT: Condition = { tags: [], special: false, kind: 'catch' };
-/** In a callback that runs later, or in one of several alternatives of which it is not known which is taken. */
+/** Inside a callback that runs later, or inside one of several alternatives. */
 export const PERHAPS: Condition = { tags: [], special: false, kind: 'later' };
 
-/** One effect as it was met, with the conditions and calls that led there. */
+/** An effect, with the conditions and calls that led to it. */
 export interface Entry {
   readonly effect: CallEffect;
   readonly place: Place;
   readonly conditions: readonly Condition[];
   readonly via: readonly Place[];
   readonly names: readonly string[];
-  /** The function in which it was met. */
+  /** The function that contains it. */
   readonly by: Node | undefined;
-  /** For a temporary path: the path, so that a file that is removed again is not counted. */
+  /** The path, if it's temporary. A file that is removed again doesn't count. */
   readonly temporary?: string;
-  /** For a change of memory: what is changed. */
+  /** The changed memory, if memory is changed. */
   readonly state?: string;
 }
 
-/** What is met while one tool's call is followed. */
+/** The observations from following one tool's call. */
 class Run {
   entries: Entry[] = [];
-  /** The memory that was read, each with the functions that read it. */
+  /** The memory that was read, with the functions that read it. */
   readonly reads = new Map<string, Set<Node | undefined>>();
   readonly unknowns = new Set<string>();
   /** The functions that were run. */
   readonly visited = new Set<Node>();
   /** The arguments that the tool's schema requires. */
   readonly required = new Set<string>();
-  /** Uses of the tool's name as a key. */
+  /** The number of uses of the tool's name as a key. */
   hits = 0;
   firstHit: Place | undefined;
-  /** Puts the memory back as it was. */
+  /** Restores the memory. */
   readonly undo: (() => void)[] = [];
 }
 
-/** Thrown where a bound is reached; the call that was given it is then unknown. */
+/** Thrown when a limit is reached. The call that had the limit is then unknown. */
 const EXHAUSTED = new Error('more steps or time than is taken');
 
-/** How memory is changed by a call. */
+/** The ways in which a call changes memory. */
 interface Change {
   readonly call: string;
   readonly destructive: boolean | null;
@@ -92,15 +95,18 @@ const MAX_ENTRIES = 4_000;
 const MAX_ITEMS = 2_000;
 /** Members of `process` that are plain data. */
 const PROCESS_DATA = /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u;
-/** Built-in modules whose functions act outside. */
+/** Built-in modules whose functions have effects outside. */
 const ACTING =
   /^(?:fs|fs\/promises|child_process|https?|net|tls|dgram|vm|worker_threads|process|sqlite)$/u;
-/** Names under which handlers are given all arguments. */
+/** Parameter names that stand for all arguments of a handler. */
 const ALL_ARGUMENTS = /^arg:(?:params|args|arguments|input|options)?$/u;
 
-/** The state of one run through the code: bounds, conditions, the way there, what was met, and the memory that the code made. */
+/**
+ * The state of a run through the code: limits, conditions, the way so far, the observations, and the memory that the
+ * code made.
+ */
 export class Machine {
-  /** 0 while the program starts; then 1 in a tool's call. What was made in an earlier epoch outlives the call. */
+  /** 0 while the program starts, then 1 in a tool's call. Values from an earlier epoch outlive the call. */
   epoch = 0;
   steps = 0;
   limit = Infinity;
@@ -108,27 +114,29 @@ export class Machine {
   readonly via: Place[] = [];
   readonly stack: { readonly node: Node; readonly name: string }[] = [];
   run = new Run();
-  /** Memory that is set because it was asked before: caches, and what is made when it is needed first. */
+  /** Memory that is set after it was tested: caches, and things made on first use. */
   readonly once = new Set<string>();
-  /** Memory that is set back in a `finally`. */
+  /** Memory that a `finally` restores. */
   readonly released = new Set<string>();
   /** Above 0 while a `finally` runs. */
   #leaving = 0;
   #quiet = 0;
-  /** True once the code opened a database for reading only. */
+  /** True once the code has opened a database for reading only. */
   readOnlyData = false;
-  /** The tool that is traced: texts equal to it count its uses as a key. */
+  /** The traced tool. Texts equal to its name count as uses. */
   toolName: string | undefined;
-  /** Names of properties and variables that the code assigns after they are made. */
+  /** Names of properties and variables that the code assigns to later. */
   readonly assigned = new Set<string>();
-  /** Hears of calls while the program starts. Returns true for one that registers a handler, which is not followed. */
+  /**
+   * Receives calls while the program starts. Returns true for a call that registers a handler, which isn't followed.
+   */
   onCall: (
     callee: { readonly name: string; readonly own: boolean },
     args: readonly Value[],
     place: Place,
   ) => boolean = () => false;
   onObject: (object: Obj | ClassValue, key: string, value: Value) => void = () => undefined;
-  // Set by the parts of the interpreter:
+  // The parts of the interpreter set these:
   invoke: (fn: Value, self: Value, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
   evaluate: (node: Node, scope: Scope, named?: string) => Value = () => UNKNOWN;
   #ids = 0;
@@ -140,7 +148,7 @@ export class Machine {
     private readonly now: () => number,
   ) {}
 
-  /** True where no time is left. */
+  /** True if no time is left. */
   get isOver(): boolean {
     return this.now() > this.deadline;
   }
@@ -150,7 +158,7 @@ export class Machine {
     if (this.steps > this.limit || this.#isLate) throw EXHAUSTED;
   }
 
-  /** Runs something within a number of steps. Returns false where it takes more. */
+  /** Runs something within a number of steps. Returns false if it takes more. */
   attempt(run: () => void, steps = Infinity): boolean {
     const { limit } = this;
     this.limit = Math.min(limit, this.steps + steps);
@@ -220,7 +228,7 @@ export class Machine {
   }
 
   // ── properties ──
-  /** Returns the property as it is kept: own, of the class, or of what it extends. */
+  /** Returns the property as it's stored: an own one, or one of the class or its parents. */
   lookup(object: Value, key: string): Value | undefined {
     for (let at: Value | undefined = object, depth = 0; depth < 16; depth++) {
       if (at?.t !== 'obj' && at?.t !== 'class' && at?.t !== 'fn') return undefined;
@@ -231,7 +239,7 @@ export class Machine {
     return undefined;
   }
 
-  /** Returns what an object or class extends that is not the code's own, as a class of a package. */
+  /** Returns the foreign parent of an object or class, such as a package's class. */
   base(object: Value): Value | undefined {
     let at: Value | undefined = object;
     for (let depth = 0; depth < 16 && (at?.t === 'obj' || at?.t === 'class'); depth++)
@@ -239,7 +247,7 @@ export class Machine {
     return at;
   }
 
-  /** Reads a member of a value. Without a key, everything that it holds. */
+  /** Reads a member of a value. Without a key, reads all of them. */
   get(object: Value, key: string | undefined, index: Value, place: Place): Value {
     return join(...solid(object).map((one) => this.#get(one, key, index, place)));
   }
@@ -302,7 +310,7 @@ export class Machine {
   #getUnknown(one: Value & { t: 'unknown' }, key: string | undefined): Value {
     const [only = '', ...more] = one.tags;
     if (only === 'unread:a proxy') this.unread(one);
-    // Every context has the signal of the language.
+    // Every context has the language's signal.
     if (key === 'signal' && !one.data && !one.tags.some((tag) => tag.startsWith('unread:')))
       return DATA;
     if (more.length === 0 && ALL_ARGUMENTS.test(only))
@@ -411,9 +419,9 @@ export class Machine {
     }
   }
 
-  /** Notes what is set on an object of the language or of Node: what that does afterwards is not known. */
+  /** Notes changes of objects of the language or Node. Their behaviour is unknown from then on. */
   #patch({ module, path }: Native, key: string | undefined): void {
-    // Servers redirect what is printed; that is no effect.
+    // Servers redirect printed text, which isn't an effect.
     if (
       path.at(-1) === '()' ||
       path[0] === 'console' ||
@@ -424,7 +432,7 @@ export class Machine {
     this.unknownCall(`${[module, ...path, key ?? '[…]'].join('.')} is replaced`);
   }
 
-  /** Adds a value under a key that is not known. */
+  /** Adds a value under an unknown key. */
   fill(
     object: Obj,
     value: Value,
@@ -449,12 +457,12 @@ export class Machine {
     );
   }
 
-  /** Marks the read of what an array, Map or Set holds. */
+  /** Marks the content of an array, Map or Set as read. */
   readContents(object: Obj, value: Value): Value {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
   }
 
-  /** Marks all that an object from before the call holds as read, and returns where it comes from. */
+  /** Marks everything in an object from before the call as read, and returns its origin. */
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
@@ -476,7 +484,7 @@ export class Machine {
     return withTags(value, [`state:${place}`]);
   }
 
-  /** Reads something in order to change it, which is no read of memory. */
+  /** Reads something in order to change it. That doesn't count as reading memory. */
   quietly<T>(run: () => T): T {
     this.#quiet++;
     try {
@@ -486,7 +494,7 @@ export class Machine {
     }
   }
 
-  /** Runs a `finally`: what it sets is put back. */
+  /** Runs a `finally`, which restores the memory that it sets. */
   leave<T>(run: () => T): T {
     this.#leaving++;
     try {
@@ -515,12 +523,12 @@ export class Machine {
     });
   }
 
-  /** Records an effect that was met before, under other conditions. */
+  /** Records an effect again, under other conditions. */
   again(entry: Entry, conditions: readonly Condition[]): void {
     if (this.run.entries.length <= MAX_ENTRIES) this.run.entries.push({ ...entry, conditions });
   }
 
-  /** Records a change of what an object holds, where the object is from before the call. */
+  /** Records a change inside an object, if the object is older than the call. */
   changedIn(object: Obj, place: Place, how: Change): void {
     if (this.epoch > object.born) this.changed(`o${object.id}[]`, place, how);
   }
@@ -529,7 +537,7 @@ export class Machine {
     if (this.epoch === 0) return;
     if (this.#leaving > 0) this.released.add(state);
     const object = /^o\d+/u.exec(state)?.[0];
-    // A change that is made because the same memory was asked before is a cache, or something made when it is needed first.
+    // A change after a test of the same memory is a cache, or something made on first use.
     const cached = this.conditions.some(({ tags }) =>
       tags.some(
         (tag) =>
@@ -541,13 +549,13 @@ export class Machine {
     else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
   }
 
-  /** Notes that something was not followed; with the place where, unless the reason names it. */
+  /** Notes that something wasn't followed. Adds the place unless the reason names it. */
   unknownCall(reason: string, place?: Place): void {
     if (this.epoch > 0 && this.run.unknowns.size < 60)
       this.run.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);
   }
 
-  /** Notes the call of what a module exports that was not read. */
+  /** Notes a call of an export of an unread module. */
   unread(value: Value): void {
     const tag = tagsOf(value).find((one) => one.startsWith('unread:'));
     if (tag !== undefined) this.unknownCall(`${tag.slice(7)} was not read`);
@@ -564,7 +572,7 @@ export class Machine {
     }
   }
 
-  /** Runs one tool's call, puts the memory back as it was, and returns what was met. */
+  /** Runs a tool's call, restores the memory, and returns the observations. */
   isolated(run: () => void): Run {
     const outer = this.run;
     const met = new Run();

@@ -21,7 +21,9 @@ interface Loaded {
   readonly commonjs: Obj;
   readonly isModule: boolean;
 }
-/** Loads modules as Node does, once each, and says what they export: of both kinds, and of packages outside the subject by name. */
+/**
+ * Loads each module once, as Node does, and returns its exports. Packages outside the audited code are known by name.
+ */
 export class Modules {
   readonly loaded = new Map<Module, Loaded>();
 
@@ -79,7 +81,7 @@ export class Modules {
     }
   }
 
-  /** Returns what `import * as` gives for a specifier. */
+  /** Returns the namespace object for a specifier. */
   namespace(place: Place, specifier: string): Value {
     const { m } = this;
     const target = m.program.resolve(place.module.file, specifier);
@@ -145,7 +147,7 @@ export class Modules {
     }
   }
 
-  /** Runs what a bundler made of modules that are loaded when they are needed: functions of the bundle without parameters. */
+  /** Runs a bundler's functions for modules that load on demand: functions of the bundle without parameters. */
   initialiseBundled(): void {
     for (const [module, { scope }] of [...this.loaded])
       for (const { name, value } of [...scope.vars.values()])

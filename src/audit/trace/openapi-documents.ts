@@ -4,7 +4,7 @@ import type { Effect } from '../effect.js';
 import { httpEffects } from '../known/http.js';
 import { codeFiles, type Program } from './program.js';
 
-/** The effect of one operation of an OpenAPI document, and its place. */
+/** The effect of an operation in an OpenAPI document, with its place. */
 interface Operation {
   readonly at: string;
   readonly effects: readonly Effect[];
@@ -15,10 +15,10 @@ const MOST_BYTES = 8_000_000;
 const plain = (name: string): string => name.replace(/[^a-z0-9]/gi, '').toLowerCase();
 
 /**
- * Finds the operations of the OpenAPI documents (JSON) that lie in a folder, for servers that make their tools of them.
+ * Finds the operations in a folder's OpenAPI documents (JSON), for servers that make their tools from them.
  *
- * @returns a function that gives the operation of a tool: the one whose `operationId` is the tool's name, or its end behind a
- * prefix. `undefined` where none or several fit.
+ * @returns a function that returns a tool's operation. Its `operationId` is the tool's name, or the name ends with it
+ * after a prefix. `undefined` if none or several fit.
  */
 export function operationsIn(program: Program): (tool: string) => Operation | undefined {
   const operations = new Map<string, Operation>();
@@ -48,7 +48,7 @@ export function operationsIn(program: Program): (tool: string) => Operation | un
   };
 }
 
-/** Yields name, method, path and line of the operations of a document. */
+/** Yields the name, method, path and line of each operation in a document. */
 function* operationsOf(text: string): Iterable<readonly [string, string, string, number]> {
   let document: unknown;
   try {

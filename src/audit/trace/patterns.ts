@@ -27,7 +27,7 @@ export function lookup(scope: Scope, name: string): Binding | undefined {
   return undefined;
 }
 
-/** Returns the name of a property, undefined where it is computed and not known, and the value that it is computed from. */
+/** Returns the name of a property and the value it's computed from. The name is undefined if it's unknown. */
 export function keyIn(m: Machine, n: Node, s: Scope): readonly [string | undefined, Value] {
   const node: Node = n['property'] ?? n['key'];
   if (n['computed'] !== true) return [nameOfKey(node), UNKNOWN];
@@ -59,7 +59,7 @@ export function assign(
     );
 }
 
-/** Takes a value apart by a pattern. */
+/** Destructures a value with a pattern. */
 export function bind(
   m: Machine,
   pattern: Node,
@@ -137,7 +137,7 @@ export function bind(
   }
 }
 
-/** Returns an object with what is left of a value beside some keys. */
+/** Returns an object without some keys. */
 function restOf(m: Machine, value: Value, taken: readonly (string | undefined)[]): Value {
   const all = options(value);
   const rest = m.object();
@@ -151,11 +151,11 @@ function restOf(m: Machine, value: Value, taken: readonly (string | undefined)[]
 
 export const WRAPPERS =
   /^(?:TS(?:As|Satisfies|NonNull|Instantiation)Expression|TSTypeAssertion|(?:Parenthesized|Chain|Await)Expression)$/u;
-/** Returns what stands in a node that changes nothing of the value, as `await` or a type. */
+/** Returns the node inside one that doesn't change the value, such as `await` or a type. */
 export const unwrapped = (n: Node): Node =>
   WRAPPERS.test(n.type) ? unwrapped(n['expression'] ?? n['argument']) : n;
 
-/** Returns true when the test's `then` branch needs an input of its own, and its `else` branch is the way without one. */
+/** Returns true if the `then` branch needs an input of its own, and the `else` branch works without one. */
 export function isPositive(node: Node): boolean {
   const n = unwrapped(node);
   if (n.type === 'UnaryExpression') return n['operator'] !== '!' || !isPositive(n['argument']);
@@ -168,7 +168,7 @@ export function isPositive(node: Node): boolean {
   return (n['operator'] as string).startsWith('!') === [n['left'], n['right']].some(isNothing);
 }
 
-/** Returns true for a test that asks only whether something is given. */
+/** Returns true for a test that only asks whether something is given. */
 export function isPresence(node: Node): boolean {
   const n = unwrapped(node);
   if (n.type === 'LogicalExpression') return isPresence(n['left']) && isPresence(n['right']);

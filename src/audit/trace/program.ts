@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot, missingPackage } from '../../core/issues.js';
 
-/** A node of the syntax tree (ESTree, with the types of TypeScript). Its fields are those of its type. */
+/** A node of the syntax tree (ESTree with TypeScript's types). Its fields depend on its type. */
 export interface Node {
   readonly type: string;
   readonly start: number;
@@ -21,7 +21,7 @@ export interface Module {
   readonly name: string;
   readonly text: string;
   readonly body: readonly Node[];
-  /** True for code of the subject itself. */
+  /** True for the audited code itself. */
   readonly own: boolean;
 }
 
@@ -29,7 +29,7 @@ type Resolved =
   | { readonly file: string }
   | { readonly builtin: string }
   | { readonly pkg: string; readonly sub: string };
-/** A file that was not read, and why. */
+/** An unread file, with the reason. */
 export interface Skipped {
   readonly name: string;
   readonly reason: string;
@@ -40,12 +40,12 @@ const EXTENSIONS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx', '.jsx'
 const MAX_FILE_BYTES = 12_000_000;
 const MAX_ALL_BYTES = 80_000_000;
 const MAX_FILES = 4_000;
-/** A text so short is not nested more deeply than the parser's stack allows. */
+/** Text of this length can't be nested more deeply than the parser's stack allows. */
 const SAFE_LENGTH = 2_000;
 const MAX_TRIAL_BYTES = 60_000_000;
 const MAX_FAILED = 40;
 
-/** Returns the package of a file below `node_modules`, undefined for others. */
+/** Returns the package of a file below `node_modules`. Undefined for other files. */
 function packageOf(file: string): string | undefined {
   const at = file.lastIndexOf('/node_modules/');
   if (at < 0) return undefined;
@@ -60,15 +60,15 @@ const packageOfSpecifier = (specifier: string): { pkg: string; sub: string } => 
 };
 
 /**
- * Parses files one after the other, in a thread of a process of its own, and writes a byte for each that it came through: the
- * parser is native code, which ends its process on a text that is nested more deeply than its stack allows.
+ * Parses files in turn, in a thread of a separate process, and writes a byte for each success. The parser is native
+ * code, which crashes on text that is nested more deeply than its stack allows.
  */
 const TRIAL = `const { Worker, workerData, isMainThread } = require('worker_threads'); const fs = require('fs');
 const deep = (n, run) => (n === 0 ? run() : deep(n - 1, run));
 if (isMainThread) new Worker(process.env.TRIAL, { eval: true, workerData: JSON.parse(fs.readFileSync(0, 'utf8')) });
 else import(workerData.parser).then(({ parseSync }) => { for (const [file, lang] of workerData.files) { try { const text = fs.readFileSync(file, 'utf8'); deep(4000, () => parseSync(file, text, { lang, preserveParens: false })); } catch {} fs.writeSync(1, '.'); } });`;
 
-/** Returns the address of the parser, for another process. Only the stack tells in ES modules and in CommonJS alike where this file is. */
+/** Returns the parser's URL for another process. Only the stack names this file in both ES modules and CommonJS. */
 function parserAddress(): string {
   const [, here] =
     /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/mu.exec(new Error().stack ?? '') ?? [];
@@ -84,15 +84,15 @@ interface Parser {
   ): { readonly program: Node; readonly errors: readonly unknown[] };
 }
 
-/** The subject's code: modules parsed when they are asked for, within bounds. What is not read is named in `skipped`. */
+/** The audited code. Modules are parsed on demand, within limits. Unread ones are in `skipped`. */
 export class Program {
   readonly skipped: Skipped[] = [];
-  /** Packages whose code is followed as the subject's own. */
+  /** Packages whose code is followed like the audited code. */
   readonly entered = new Set<string>();
   readonly #modules = new Map<string, Module | undefined>();
   readonly #resolutions = new Map<string, Resolved | undefined>();
   #bytes = 0;
-  /** The files that the parser came through elsewhere. */
+  /** The files that the parser has survived elsewhere. */
   readonly #tried = new Map<string, boolean>();
   #failed = 0;
 
@@ -104,7 +104,7 @@ export class Program {
   ) {}
 
   static async open(root: string): Promise<Program> {
-    // Each import is caught right behind it: bundlers then go on without packages that are not installed.
+    // Each import is caught directly, so that bundlers accept missing packages.
     const failures = new Map<string, unknown>();
     const missing = (name: string) => (cause: unknown) => void failures.set(name, cause);
     const [parsing, resolving] = await Promise.all([
@@ -136,14 +136,14 @@ export class Program {
         };
       },
     };
-    // The resolver would wait for a pipe's end.
+    // The resolver would wait for the end of a pipe.
     for (const manifest of ['package.json', 'tsconfig.json'].map((name) => path.join(root, name)))
       if (existsSync(manifest) && !statSync(manifest).isFile())
         throw new ToolError(
           'INVALID_ARGUMENT',
           expectedGot(`${path.basename(manifest)} as a file`, 'something else'),
         );
-    // Modules are known by their real paths; a root behind a link would own none of them.
+    // Modules are known by their real paths. A root behind a link would contain none of them.
     return new Program(
       existsSync(root) ? realpathSync.native(root) : path.resolve(root),
       parser,
@@ -181,7 +181,7 @@ export class Program {
     return packageOfSpecifier(specifier);
   }
 
-  /** Returns the file that a package's entry is in, so that it can be entered. */
+  /** Returns the file of a package's entry, so that it can be followed. */
   fileOf(from: string, specifier: string): string | undefined {
     try {
       return this.resolver(from, specifier);
@@ -209,7 +209,7 @@ export class Program {
     if (this.#modules.size >= MAX_FILES) return skip('more files than are read');
     try {
       const status = statSync(file);
-      // A pipe or a device would never end.
+      // Reading a pipe or device would never end.
       if (!status.isFile()) return skip('not a file');
       const { size } = status;
       if (size > MAX_FILE_BYTES) return skip('larger than is read');
@@ -234,7 +234,7 @@ export class Program {
     }
   }
 
-  /** Tries the parser in a process of its own, on all files of the file's package at once. */
+  /** Tries the parser in a separate process on all files of the file's package. */
   #parsesElsewhere(file: string): boolean {
     const known = this.#tried.get(file);
     if (known !== undefined) return known;
@@ -260,7 +260,7 @@ export class Program {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       const through = stdout?.length ?? 0;
-      // Where no process can be started, or the parser is not found from it, nothing was tried: the files are read.
+      // If no process can be started, or it doesn't find the parser, nothing was tried. Then the files are read anyway.
       if (
         through === 0 &&
         (status === 1 ||
@@ -309,7 +309,7 @@ const CODE = /\.(?:[cm]?[jt]s|[jt]sx)$/u;
 const NO_CODE =
   /\.d\.[cm]?ts$|(?:^|\/)(?:node_modules|test|tests|__tests__|[\w-]+-tests|benchmarks|fixtures|\.git|coverage|examples|docs)(?:\/|$)|\.(?:test|spec)\.[cm]?[jt]sx?$/u;
 
-/** Lists the files of code below a folder, without packages and tests. */
+/** Lists the code files below a folder, without packages and tests. */
 export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly string[] {
   const files: string[] = [];
   const folders = [folder];
@@ -332,7 +332,7 @@ export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly s
   return files;
 }
 
-/** Returns the files that a package's package.json names as its programs and exports. */
+/** Returns the files that a package.json names as programs and exports. */
 export function entriesOf(root: string): readonly string[] {
   const found: string[] = [];
   const add = (value: unknown): void => {
@@ -352,7 +352,7 @@ export function entriesOf(root: string): readonly string[] {
     ) as Record<string, unknown>;
     [bin, main, module, exports].forEach(add);
   } catch {
-    // Without a package.json the usual names are tried.
+    // Without a package.json, the usual names are tried.
   }
   const usual = [
     'index.js',
@@ -386,7 +386,7 @@ export function folderOf(
   return file === undefined || at < 0 ? undefined : file.slice(0, at + 14 + pkg.length);
 }
 
-/** Returns the dependency in whose code the names stand as texts. */
+/** Returns the dependency whose code contains the names. */
 export function packageWith(
   program: Program,
   files: readonly string[],

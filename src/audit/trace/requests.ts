@@ -25,7 +25,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Returns the tool's arguments as a schema gives them: with its defaults, and knowing which are required. */
+/** Returns the tool's arguments according to a schema, with defaults and required fields. */
 export function argumentsOf(m: Machine, shape: Obj): Value {
   const object = m.object();
   object.rest = unknown(['arg:']);
@@ -39,7 +39,7 @@ export function argumentsOf(m: Machine, shape: Obj): Value {
   return object;
 }
 
-/** A validator returns what it was given: the tool's arguments stay what they are. */
+/** A validator returns its input, so the tool's arguments stay the same. */
 export function validated(
   m: Machine,
   name: string,
@@ -63,7 +63,7 @@ export function validated(
   return /^(?:parse|cast|decode)/u.test(name) ? data : undefined;
 }
 
-/** Records a request, with the method and the body that its settings give. Returns its answer. */
+/** Records a request with the method and body in its settings. Returns its answer. */
 export function request(m: Machine, url: string, given: Value, call: string, place: Place): Value {
   if (TELEMETRY.test(url)) return DATA;
   const settings = options(given).filter((one): one is Obj => one.t === 'obj');
@@ -102,7 +102,10 @@ export function request(m: Machine, url: string, given: Value, call: string, pla
   return DATA;
 }
 
-/** Records what a method does that takes SQL; `database` where its receiver is known to be one. Returns true when it was one. */
+/**
+ * Records the effect of a method that takes SQL. `database` means that its receiver certainly is one. Returns true if
+ * it was SQL.
+ */
 export function runSql(
   m: Machine,
   name: string,

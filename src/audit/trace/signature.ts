@@ -3,14 +3,14 @@ import type { Value } from './values.js';
 const ids = new WeakMap<object, number>();
 let last = 0;
 
-/** Returns a number that is the object's own. */
+/** Returns an object's own number. */
 function idOf(object: object): number {
   const id = ids.get(object) ?? ++last;
   ids.set(object, id);
   return id;
 }
 
-/** Returns a text that is the same for values that a function cannot tell apart. */
+/** Returns the same text for values that a function can't tell apart. */
 export function signatureOf(value: Value): string {
   switch (value.t) {
     case 'const':

@@ -19,7 +19,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Returns the name of a program of which only the folder is not known. */
+/** Returns the name of a program if only its folder is unknown. */
 const programName = (text: string): string =>
   readable(/[\\/][\w.-]+$/u.exec(text)?.[0].slice(1) ?? text) ?? '(unknown)';
 const isSet = (settings: Value, key: string): boolean => {
@@ -27,7 +27,10 @@ const isSet = (settings: Value, key: string): boolean => {
   return value !== undefined && truth(value) !== false;
 };
 
-/** Records what starting a program does, by `child_process` or a package like it: `name` is the function that starts it. */
+/**
+ * Records the effect of starting a program with `child_process` or a similar package. `name` is the function that
+ * starts it.
+ */
 export function startProgram(
   m: Machine,
   known: AuditKnowledge | undefined,
@@ -53,7 +56,7 @@ export function startProgram(
     : (list?.items ?? []).map((item) =>
         item.t === 'const' && typeof item.v === 'string' && !isPartial(item) ? item.v : undefined,
       );
-  // Another path to it, as from a variable, leads to the same program.
+  // A different path, such as from a variable, leads to the same program.
   const named = new Map(textsOf(first).map((text) => [programName(text), text]));
   if (named.size > 1 && argumentsIn(tagsOf(first)).length === 0) named.delete('(unknown)');
   const programs = inShell ? textsOf(first) : [...named.values()];
@@ -75,7 +78,7 @@ export function startProgram(
   const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
   for (const program of programs)
     for (const effect of effectsOf(program)) {
-      // What a program does by a temporary file, as `kubectl delete -f`, is no change of that file.
+      // An effect through a temporary file, as in `kubectl delete -f`, doesn't change that file.
       const isOfFile =
         temporary !== undefined &&
         (effect.kind === 'fs-write' || !ELSEWHERE_PROGRAMS.test(effect.call));
@@ -88,7 +91,7 @@ export function startProgram(
     }
 }
 
-/** Records what the tool's argument itself decides, as the text of a command: it may be anything. */
+/** Records an effect that the tool's argument decides completely, such as the text of a command. It may be anything. */
 export function chosen(m: Machine, effect: CallEffect, tags: Tags, place: Place): boolean {
   const open = argumentsIn(tags);
   if (

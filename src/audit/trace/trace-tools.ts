@@ -9,30 +9,30 @@ import { Program, entriesOf, folderOf, packageWith, type Node, type Skipped } fr
 import { argumentsIn, deepTags, mergeTags, options, type Tags } from './values.js';
 
 interface TraceSubject {
-  /** The folder of the code: a package's own folder, or a project. */
+  /** The folder with the code: a package or a project. */
   readonly root: string;
-  /** The files in which the program starts, relative to the root. Missing: those that its package.json names. */
+  /** The files where the program starts, relative to the root. @default those that package.json names */
   readonly entries?: readonly string[];
   /** The tools, by name. */
   readonly tools: readonly { readonly name: string }[];
 }
 
 interface TraceOptions {
-  /** The most time that it takes, in milliseconds. Default: 90,000. */
+  /** The time limit in milliseconds. @default 90,000 */
   readonly timeoutMs?: number;
   readonly now?: () => number;
-  /** Calls and programs that the tables do not have. */
+  /** Your own knowledge of calls and programs. */
   readonly known?: AuditKnowledge | undefined;
 }
 
 export interface Trace {
   readonly tools: readonly TracedTool[];
-  /** What nearly all tools do around their own work, as logs and telemetry. It counts for none of them. */
+  /** Effects that nearly all tools have besides their own work, such as logs and telemetry. They count for no tool. */
   readonly shared: readonly Effect[];
   readonly skipped: readonly Skipped[];
 }
 
-/** What was met while a tool's call was followed. */
+/** The observations from following a tool's call. */
 interface Traced {
   readonly name: string;
   readonly handler?: string | undefined;
@@ -40,25 +40,25 @@ interface Traced {
   readonly reads: ReadonlyMap<string, ReadonlySet<Node | undefined>>;
   readonly returned: Tags;
   readonly unknowns: readonly string[];
-  /** The function that was guessed to handle it, perhaps for other tools too. */
+  /** The function that was guessed to be the handler, perhaps for several tools. */
   readonly guess?: Node | undefined;
 }
 
-/** The share of tools that make a book's change before it counts as the server's. */
+/** A log's change counts as the server's if this share of tools makes it. */
 const BOOKED = 0.8;
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
-/** Names of code that keeps books of calls. What it writes is the server's, where several tools go through it. */
+/** Names of code that logs calls. Its writes are the server's if several tools share them. */
 const BOOKKEEPING =
   /log(?:ger|ging)?$|^log|telemetr|track|analytic|metric|usage|histor|^audit|auth|token|credential|refresh|cache|capture|report|posthog|sentry|survey|onboard|notif|version|heartbeat|session|migrat|middleware/iu;
-/** Names of code that gets or checks what several tools need, and makes it when it is not there. */
+/** Names of code that gets or checks something that several tools need, and makes it if it's missing. */
 const NEEDED = /^_?#?(?:get|is|has|read|load|validate|resolve|check|require)[A-Z_]/u;
 const MADE = /^_?#?(?:ensure|init|initialize|initialise|setup|connect|getOrCreate)(?:[A-Z_]|$)/u;
 const BOOKS = /histor|telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?track/iu;
 
 /**
- * Follows the code of tools from their handlers to the calls that have effects. It runs nothing: the program is read, its start is
- * followed to find the handlers, then each handler with arguments of which only the names are known.
+ * Follows the code of tools from their handlers to the calls with effects. It runs nothing. It reads the program's
+ * start to find the handlers, and then follows each handler with arguments of which only the names are known.
  */
 export async function traceTools(
   { root, entries, tools }: TraceSubject,
@@ -79,7 +79,7 @@ export async function traceTools(
         ? entriesOf(program.root)
         : entries.map((file) => path.resolve(program.root, file));
     start(machine, handlers, program, interpreter, files);
-    // A package that only starts another one has its tools there.
+    // If a package only starts another one, its tools are there.
     const inner =
       handlers.missing().length > Math.min(2, names.size / 2) &&
       handlers.dispatchers.length < 100 &&
@@ -92,7 +92,7 @@ export async function traceTools(
     }
     const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name));
     const { tools: found, ...rest } = finish(machine, traced, program.skipped);
-    // A server that makes its tools of a document does what the document says, as far as its code does not show it.
+    // A server that makes its tools from a document does the things in the document, unless its code shows them.
     const operation = found.every(({ handler }) => handler !== undefined)
       ? () => undefined
       : operationsIn(program);
@@ -108,7 +108,7 @@ export async function traceTools(
   }
 }
 
-/** Runs the start of the program, and looks for the handlers that it does not show. */
+/** Runs the program's start, and looks for handlers that it doesn't show. */
 function start(
   machine: Machine,
   handlers: Handlers,
@@ -149,13 +149,13 @@ function traceOne(
   if (machine.isOver) return nothing(name, 'there was no time left');
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
   const [best] = candidates;
-  // A dispatcher that is given the name shows how the arguments reach the handler.
+  // A dispatcher that gets the name shows how the arguments reach the handler.
   for (const dispatcher of best?.rank === 1 ? [] : handlers.dispatchers.slice(0, 6)) {
     const { hits, traced, visited } = runOne(machine, interpreter, handlers, name, dispatcher);
     const reached = candidates.find((one) => visited.has(functionIn(one)?.node as Node));
     if (reached !== undefined)
       return { ...traced, handler: placeOfHandler(machine, reached) ?? traced.handler };
-    // A function in which the name stands is a guess; a dispatcher that compares it is none.
+    // A function that contains the name is a guess. A dispatcher that compares the name isn't.
     if (hits > 0 && (best === undefined || best.rank >= GUESSED)) return traced;
   }
   if (best === undefined) return nothing(name, 'its handler was not found');
@@ -206,7 +206,7 @@ function runOne(
   };
 }
 
-/** Returns what conditions make of an effect: an argument that decides is named. */
+/** Returns an effect under its conditions. It names the argument that decides. */
 function certaintyOf(conditions: readonly Condition[]): {
   readonly certainty: 'does' | 'may';
   readonly argument?: string;
@@ -225,7 +225,7 @@ function certaintyOf(conditions: readonly Condition[]): {
 // ── what was met, as effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
-  // Tools that share a guess are alike because of the guess.
+  // Tools with the same guessed handler look alike because of the guess.
   const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
@@ -244,7 +244,7 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   const booked = count(
     (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
   );
-  // Books are kept by several tools alike; the code around the handlers is reached by nearly all of them, on the same way.
+  // Several tools log in the same way, and nearly all reach the code around the handlers in the same way.
   const isShared = (key: string, { ways, effect }: Met): boolean =>
     effect.access !== 'read' &&
     [...ways.values()].every((roots) =>
@@ -272,7 +272,7 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   return { tools, shared: [...shared.values()], skipped };
 }
 
-/** `ways`: for each way to the effect, the functions on it that keep books. */
+/** `ways`: the logging functions on each way to the effect. */
 interface Met {
   readonly effect: Effect;
   readonly ways: ReadonlyMap<string, readonly string[]>;
@@ -300,7 +300,7 @@ function effectsOf(
     )
       continue;
     const { certainty, argument: named } = certaintyOf(entry.conditions);
-    // What an unknown call does is not decided by the argument that leads to it.
+    // The argument that leads to an unknown call doesn't decide its effect.
     const argument = entry.effect.access === 'unknown' ? undefined : named;
     const effect: Effect = {
       ...entry.effect,
@@ -322,7 +322,7 @@ function effectsOf(
   return met;
 }
 
-/** Returns the functions of a call's way that keep books, or that get and check what several tools need. */
+/** Returns the functions on a call's way that log, or that get and check shared things. */
 function rootsOf(machine: Machine, entry: Entry): readonly string[] {
   const once = entry.conditions
     .flatMap(({ tags }) => tags)
@@ -349,8 +349,8 @@ const strength = ({ certainty, argument }: Effect): number =>
   certainty === 'does' ? 2 : argument === undefined ? 0 : 1;
 
 /**
- * Returns true when what was changed reaches an answer, or is read by another tool elsewhere than in the functions that change it:
- * a lock, a rate limit and a count of what runs are read by nobody else.
+ * Returns true if the changed memory reaches an answer, or if another tool reads it outside the functions that change
+ * it. Nobody else reads a lock, a rate limit or a count of running calls.
  */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {
   const tag = `state:${state}`;

@@ -1,11 +1,11 @@
 import { wordsIn, type KnownValue } from '../known/known-value.js';
 import type { Node, Module } from './program.js';
 
-/** Where a value comes from: `arg:<name>` of the tool, `env:<name>`, `state:<place>`, `tmp` for temporary paths. */
+/** The sources of a value: `arg:<name>` of the tool, `env:<name>`, `state:<place>`, `tmp` for temporary paths. */
 export type Tags = readonly string[];
 type Primitive = string | number | boolean | bigint | null | undefined;
 
-/** The unknown part of a text that is known otherwise, as in `https://host/<hole>/items`. */
+/** The unknown part of an otherwise known text, as in `https://host/<hole>/items`. */
 export const HOLE = '\u0000';
 
 interface Const {
@@ -13,7 +13,9 @@ interface Const {
   readonly v: Primitive;
   readonly tags: Tags;
 }
-/** `data`: texts, numbers, lists and the like, as the language, Node and JSON give them; their methods do nothing outside. */
+/**
+ * `data`: texts, numbers, lists and the like from the language, Node and JSON. Their methods have no effects outside.
+ */
 interface Unknown {
   readonly t: 'unknown';
   readonly tags: Tags;
@@ -23,7 +25,7 @@ interface Union {
   readonly t: 'union';
   readonly of: readonly Value[];
 }
-/** An object, array, Map, Set or class instance that the code makes. `rest` joins what stands under unknown keys. */
+/** An object, array, Map, Set or instance that the code makes. `rest` joins the values under unknown keys. */
 export interface Obj {
   readonly t: 'obj';
   readonly id: number;
@@ -31,7 +33,7 @@ export interface Obj {
   readonly props: Map<string, Value>;
   items: Value[];
   rest: Value | undefined;
-  /** True for a list of which some items may not be there. */
+  /** True for a list that may lack some of its items. */
   open: boolean;
   cls: ClassValue | undefined;
   proto: Value | undefined;
@@ -55,34 +57,37 @@ export interface ClassValue {
   readonly module: Module;
   readonly parent: Value | undefined;
   readonly props: Map<string, Value>;
-  /** The prototype of its instances, which has the methods. */
+  /** The prototype of its instances, with their methods. */
   readonly methods: Obj;
 }
-/** A value that is read when it is asked for, as an import or a getter. */
+/** A value that is read on demand, such as an import or getter. */
 interface Accessor {
   readonly t: 'accessor';
   readonly get: (self: Value, place: Place) => Value;
   readonly set?: Value | undefined;
 }
-/** A member of a Node builtin, or of the language's globals (module `global`). `()` in the path is what a call of it gave. */
+/**
+ * A member of a Node builtin or of the language's globals (module `global`). `()` in the path stands for the result of
+ * a call.
+ */
 export interface Native {
   readonly t: 'native';
   readonly module: string;
   readonly path: readonly string[];
   readonly args: readonly Value[];
 }
-/** A member of a package outside the subject, or what its calls return. */
+/** A member of a package outside the audited code, or the result of its calls. */
 export interface External {
   readonly t: 'external';
   readonly pkg: string;
   readonly path: readonly string[];
   readonly args: readonly Value[];
-  /** For a schema of arguments: its fields, and for a field its default and that it may be missing. */
+  /** The fields of an argument schema. For a field, its default and whether it may be missing. */
   readonly shape?: Obj | undefined;
   readonly fallback?: Value | undefined;
   readonly optional?: boolean;
 }
-/** A function of the analysis itself, as the `resolve` of a promise. */
+/** A function of the analysis itself, such as a promise's `resolve`. */
 interface Host {
   readonly t: 'host';
   readonly call: (args: readonly Value[]) => Value;
@@ -108,7 +113,7 @@ export interface Scope {
   readonly frame: Frame;
   readonly module: Module;
 }
-/** One run of a function: its `this`, what it returned, and the class whose method it is. */
+/** A run of a function: its `this`, its result, and the class that it's a method of. */
 export interface Frame {
   readonly self: Value;
   readonly home: ClassValue | undefined;
@@ -121,27 +126,27 @@ const MAX_TAGS = 24;
 const MAX_TEXT = 20_000;
 const NO_TAGS: Tags = [];
 
-/** Globals of other places in which code runs: here they are not. */
+/** Globals of other environments, which don't exist here. */
 export const ELSEWHERE: ReadonlySet<string> = new Set(
   wordsIn('Bun Deno window document EdgeRuntime WorkerGlobalScope importScripts self'),
 );
 
 export const constant = (v: Primitive, tags: Tags = NO_TAGS): Const => ({ t: 'const', v, tags });
-/** Returns a text, which may have holes. */
+/** Returns a text with or without holes. */
 export const textual = (text: string, tags: Tags = NO_TAGS): Const =>
   constant(text.slice(0, MAX_TEXT), tags);
 export const UNDEFINED = constant(undefined);
-/** Anything at all: what its methods do is not known. */
+/** An unknown value. The effects of its methods are unknown. */
 export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS, data: false };
 export const DATA: Unknown = { t: 'unknown', tags: NO_TAGS, data: true };
 
-/** Returns data of which only the sources are known, or with `data: false` anything at all. */
+/** Returns data with known sources only. With `data: false`, an unknown value. */
 export const unknown = (tags: Tags = NO_TAGS, data = true): Unknown =>
   tags.length === 0 ? (data ? DATA : UNKNOWN) : { t: 'unknown', tags, data };
-/** Returns something unknown that is data only if all the values are. */
+/** Returns an unknown value, which is data only if all the values are. */
 export const unknownLike = (...values: readonly Value[]): Unknown =>
   unknown(allTags(values), values.every(isData));
-/** The value of a computed name: nothing is known of it, and calling it is reported. */
+/** The value under a computed name. Nothing is known about it, and a call is reported. */
 export const unread = (what: string): Value => unknown([`unread:${what}`], false);
 
 /** Returns true for plain data, whose methods are those of the language. */
@@ -155,7 +160,7 @@ export function mergeTags(...lists: readonly Tags[]): Tags {
   return full.length < 2 ? (full[0] ?? NO_TAGS) : [...new Set(full.flat())].slice(0, MAX_TAGS);
 }
 
-/** Returns the tags of a value itself; `deepTags` looks inside objects. */
+/** Returns a value's own tags. `deepTags` looks inside objects, too. */
 export function tagsOf(value: Value): Tags {
   if (value.t === 'const' || value.t === 'unknown') return value.tags;
   return value.t === 'union' ? allTags(value.of) : NO_TAGS;
@@ -181,14 +186,14 @@ export function withTags(value: Value, tags: Tags): Value {
     : value;
 }
 
-/** Returns everything that an object holds. */
+/** Returns everything in an object. */
 export const contents = ({ items, props, rest }: Obj): readonly Value[] => [
   ...items,
   ...props.values(),
   ...(rest === undefined ? [] : [rest]),
 ];
 
-/** Returns the values that a value may be. */
+/** Returns the possible values of a value. */
 export const options = (value: Value): readonly Value[] =>
   value.t === 'union' ? value.of : [value];
 
@@ -210,24 +215,24 @@ export function join(...values: readonly Value[]): Value {
 }
 
 const isState = (tag: string): boolean => tag.startsWith('state:');
-/** Returns the memory that a value was read from last. */
+/** Returns the memory that a value was last read from. */
 export const stateOf = (value: Value): string | undefined =>
   tagsOf(value).findLast(isState)?.slice(6);
 export const isPartial = (value: Value): boolean =>
   value.t === 'const' && typeof value.v === 'string' && value.v.includes(HOLE);
-/** Returns true for a constant whose value cannot be another one at the next call. */
+/** Returns true for a constant that is the same at the next call. */
 export const isFixed = (value: Value): value is Const =>
   value.t === 'const' && !isPartial(value) && !value.tags.some(isState);
 export const isNothing = (value: Value): boolean =>
   value.t === 'const' && (value.v === undefined || value.v === null);
 
-/** Returns the values that a value may be and that have members: not undefined or null, unless it is nothing else. */
+/** Returns the possible values with members: not undefined or null, unless there are no others. */
 export function solid(value: Value): readonly Value[] {
   const all = options(value);
   return all.length === 1 ? all : all.filter((one) => !isNothing(one));
 }
 
-/** Returns what a test of the value gives, undefined when both is possible. */
+/** Returns the result of testing the value. Undefined if both are possible. */
 export function truth(value: Value): boolean | undefined {
   if (value.t === 'unknown') return undefined;
   if (value.t === 'union') {
@@ -239,7 +244,7 @@ export function truth(value: Value): boolean | undefined {
   return Boolean(value.v);
 }
 
-/** Returns a value's text, with holes where it is not known. */
+/** Returns a value's text, with holes in place of unknown parts. */
 export function textOf(value: Value): string {
   if (value.t === 'const') return String(value.v);
   if (value.t === 'obj' && value.kind === 'array' && value.items.length <= 50)
@@ -247,11 +252,11 @@ export function textOf(value: Value): string {
   return HOLE;
 }
 
-/** Returns the strings that a value may be. */
+/** Returns the possible strings of a value. */
 export const textsOf = (value: Value): readonly string[] =>
   options(value).flatMap((one) => (one.t === 'const' && typeof one.v === 'string' ? [one.v] : []));
 
-/** Returns a constant as it is handed to the tables of known calls; undefined for what is not known. */
+/** Returns a constant for the tables of known calls. Undefined for unknown values. */
 export function toPlain(value: Value, depth = 4): KnownValue {
   if (value.t === 'const')
     return typeof value.v === 'bigint' || isPartial(value) ? undefined : value.v;
@@ -271,14 +276,14 @@ export function toPlain(value: Value, depth = 4): KnownValue {
 export const isCallable = (value: Value): boolean =>
   value.t === 'fn' || value.t === 'host' || (value.t === 'union' && value.of.some(isCallable));
 
-/** Returns the key that a value is as a property's name, undefined when it is not one text. */
+/** Returns the property name that a value stands for. Undefined unless it's one text. */
 export function keyOf(value: Value): string | undefined {
   if (value.t === 'native' && value.path[0] === 'Symbol' && value.path.length === 2)
     return `@@${value.path[1]}`;
   return value.t !== 'const' || isPartial(value) ? undefined : String(value.v);
 }
 
-/** Returns true for two values that are the same, false for two that are not. Systems other than Windows are looked at. */
+/** Returns true if two values are the same, and false if they aren't. It assumes a system other than Windows. */
 export function isSame(left: Value, right: Value): boolean | undefined {
   if (isFixed(left) && isFixed(right)) return left.v === right.v;
   const [one, other] = isFixed(left) ? [left, right] : [right, left];
@@ -287,7 +292,7 @@ export function isSame(left: Value, right: Value): boolean | undefined {
   return isMade || (one.v === 'win32' && tagsOf(other).includes('platform')) ? false : undefined;
 }
 
-/** Returns what an operator makes of two values: of numbers, and for `+` of texts with holes. */
+/** Returns the result of an operator for two values: for numbers, and with `+` for texts with holes. */
 export function operate(operator: string, left: Value, right: Value): Value {
   const tags = allTags([left, right]);
   const all = options(left).flatMap((a) =>

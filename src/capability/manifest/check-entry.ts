@@ -11,7 +11,7 @@ import { requiredWords } from './manifest-issue.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns all problems of an entry by itself: wrong values, unsafe schemas, unknown keys. */
+/** Returns all problems inside an entry: wrong values, unsafe schemas, unknown keys. */
 export function checkEntry(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   return [
     ...wrongValues(fields),
@@ -36,7 +36,7 @@ function wrongValues(fields: Fields): readonly EntryFinding[] {
   );
 }
 
-/** Returns the issues of a choice; if one branch fits but for something further inside, only those of that branch. */
+/** Returns the issues of a choice. If one branch fits except for something further inside, returns only its issues. */
 function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const fitting = issue.errors.filter(
@@ -48,7 +48,7 @@ function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
 }
 
 function missingParameters({ parameters, providers }: Fields): readonly EntryFinding[] {
-  // An MCP server describes the input of the tools that stand for its own.
+  // An MCP server describes the input of tools that wrap its own.
   const standsForMcp =
     Array.isArray(providers) &&
     providers.some((each) => isPlainObject(each) && each['name'] === 'mcp');
@@ -61,7 +61,7 @@ function missingParameters({ parameters, providers }: Fields): readonly EntryFin
   ];
 }
 
-/** Refuses a value that is no JSON Schema, or one that cannot be enforced, with its place in the file. */
+/** Refuses a value that isn't a JSON Schema, or a schema that can't be enforced, with its place in the file. */
 function schemaFaults(fields: Fields, key: string): readonly EntryFinding[] {
   const schema = fields[key];
   if (!isPlainObject(schema)) return [];
@@ -74,7 +74,7 @@ function schemaFaults(fields: Fields, key: string): readonly EntryFinding[] {
   }
 }
 
-/** Refuses two statements about the same thing: the lower one would win silently. */
+/** Refuses two values for the same thing, because one of them would silently win. */
 function lowDanger({
   danger_level: danger,
   safety_level: safety,
@@ -89,7 +89,7 @@ function lowDanger({
   ];
 }
 
-/** Returns warnings about keys without a meaning: in an entry, its `auth` and its providers. */
+/** Returns warnings about meaningless keys in an entry, its `auth` and its providers. */
 function unknownKeys(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   const { auth, providers } = fields;
   return [
@@ -118,16 +118,16 @@ function unknownIn(
   });
 }
 
-/** The unknown keys of one object that are named: a file may hold any number of them. */
+/** The maximum number of unknown keys of an object that are reported. */
 const MOST_UNKNOWN = 20;
 
-/** Returns the known key that was probably meant by an unknown one. */
+/** Returns the known key that an unknown one probably means. */
 type Suggester = (key: string, known: readonly string[]) => string | undefined;
 
-/** The keys looked up in one file: more are no misspellings, and each takes a fraction of a millisecond. */
+/** The maximum number of keys that are looked up in a file. More can't all be typos, and each lookup takes time. */
 const MOST_LOOKED_UP = 100;
 
-/** The names that others use for a key. */
+/** The names that other formats use for a key. */
 const KNOWN_AS: Readonly<Record<string, string>> = {
   input_schema: 'parameters',
   schema: 'parameters',
@@ -140,7 +140,7 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
   authentication: 'auth',
 };
 
-/** Creates a look-up with a memory and a bound, for one file. */
+/** Creates a lookup for one file, with a cache and a limit. */
 export function createSuggester(): Suggester {
   const answers = new Map<string, string | undefined>();
   return (key, known) => {

@@ -7,11 +7,13 @@ import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-option
 import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { type ManifestEntry } from './manifest-entry.js';
 
-/** The way a value in manifests is read, if it differs from that in options; its values have been checked by their kind. */
+/** Reads a manifest's value if it differs from the option's. Its kind has been checked. */
 interface ManifestForm<Written> {
-  /** Returns the option that a written value stands for. */
+  /** Returns the option for a written value. */
   readonly read: (value: Written) => unknown;
-  /** Returns true when the option says all that the written value says; the rest is kept under `metadata`. */
+  /**
+   * Returns true if the option says everything that the written value says. Otherwise the rest is kept in `metadata`.
+   */
   readonly isWhole?: (value: Written) => boolean;
 }
 
@@ -23,8 +25,8 @@ const PROVIDER_KEYS: readonly string[] = ['name', 'priority', 'health_check_inte
 const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
 
 /**
- * The forms by kind. Seconds become milliseconds, `default_timeout: 0` no limit, and `auth.envs` a map of variables and
- * their need.
+ * The forms by kind. Seconds become milliseconds, `default_timeout: 0` means no limit, and `auth.envs` becomes a map of
+ * variables.
  */
 const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown> } = {
   priority: form({
@@ -67,7 +69,7 @@ function isRequest(example: unknown): example is string {
   return typeof example === 'string' && example.trim() !== '';
 }
 
-/** Returns capabilities trimmed, in order, each once whatever its case, without blanks. */
+/** Returns trimmed capabilities in order, each once regardless of case, without blanks. */
 function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
   const byKey = new Map<string, string>();
   for (const each of capabilities) {
@@ -97,7 +99,7 @@ function providerOption({
 type Need = 'required' | 'optional';
 type ManifestAuth = NonNullable<ManifestEntry['auth']>;
 
-/** Returns the `auth` of a tool from that of its manifest entry. */
+/** Returns a tool's `auth` from its manifest entry. */
 export function authOptions(auth: ManifestAuth): ToolAuth {
   const { required, type, docs } = auth;
   const env = environmentOf(auth);
@@ -111,10 +113,7 @@ export function authOptions(auth: ManifestAuth): ToolAuth {
   };
 }
 
-/**
- * Returns the scopes trimmed, in order, each once. A text is a list with blanks between; iterated as a list, it would
- * fall into characters.
- */
+/** Returns the trimmed scopes in order, each once. A text is a list with spaces between its items. */
 function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
   const each = typeof scopes === 'string' ? scopes.split(/\s+/) : scopes;
   return [...new Set(each.map((scope) => scope.trim()).filter((scope) => scope !== ''))];
@@ -123,8 +122,8 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
 /**
  * Returns the variables, and whether the tool works without them.
  *
- * If the entry only names variables, a single one is required as `auth.required` is; of several, each is optional,
- * since any one of them may be enough.
+ * If the entry just names variables, a single one is as required as `auth.required` says. Several are each optional,
+ * because any of them may be enough.
  */
 function environmentOf({
   required,
@@ -160,10 +159,10 @@ function needOf(value: {
   return required === undefined ? undefined : required ? 'required' : 'optional';
 }
 
-/** The schema of tools without a described input. */
+/** The schema for tools without a described input. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
-/** The keys of entries that are options of a tool, each with its form; all others are carried along. */
+/** The entry keys that are options of a tool, with their forms. All other keys are kept as metadata. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata'
     ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] }]
@@ -171,12 +170,12 @@ const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from
 );
 const OPTION_OF_KEY = new Map(OPTION_KEYS.map((each) => [each.key, each]));
 
-/** The key of an option in manifests. */
+/** Returns the manifest key of an option. */
 export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(
   OPTION_KEYS.map(({ key, option }) => [option, key]),
 );
 
-/** Returns a message about a tool with the keys of manifests in place of the names of options, but for what it quotes. */
+/** Returns a message with manifest keys instead of option names, except in quotes. */
 export function inManifestKeys(message: string): string {
   return message.replace(
     /"(?:[^"\\]|\\.)*"|\b[a-z]+[A-Z][A-Za-z]*\b/g,
@@ -185,14 +184,13 @@ export function inManifestKeys(message: string): string {
 }
 
 /**
- * Returns the tool that a manifest entry describes: the same as one declared in code.
+ * Returns the tool of a manifest entry, as if it was declared in code.
  *
- * The axes are inferred from `side_effects` as everywhere; `safety_level` can raise the danger, never lower it. Keys
- * without an option of their own (`cost_unit`, `requires_flags` …), and what the options cannot express, are kept under
- * `metadata`.
+ * The axes are inferred from `side_effects` as usual. `safety_level` can raise the danger but not lower it. Keys
+ * without an option (`cost_unit`, `requires_flags` …) and values that options can't express are kept in `metadata`.
  *
  * @param entry a checked entry.
- * @param execute the tool's work, if it is known.
+ * @param execute the tool's function, if it's known.
  * @throws ToolError `INVALID_METADATA` for contradictions, with every reason.
  */
 export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): ToolDefinition {
@@ -211,7 +209,7 @@ export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): Too
   } as unknown as ToolDefinition);
 }
 
-/** Raises the inferred danger to the safety level. An explicit `danger_level` wins: it is checked not to lie below. */
+/** Raises the inferred danger to the safety level. An explicit `danger_level` wins, and was checked not to be lower. */
 function raisedDanger(
   { danger_level: declared, safety_level: safety, side_effects: effects }: ManifestEntry,
   options: Readonly<Record<string, unknown>>,

@@ -18,7 +18,7 @@ export interface FileContent {
 
 const KINDS = { skills: 'skill', jobs: 'job', tasks: 'task' } as const;
 
-/** Returns the content of a file from what was read of it. */
+/** Returns the content of a file from its text. */
 export function parseFile(
   { file, owner, kind }: Pick<ManifestFile, 'file' | 'owner' | 'kind'>,
   read: Awaited<ReturnType<typeof readTextFile>>,

@@ -16,7 +16,7 @@ export interface Position {
 
 export type Path = readonly (string | number)[];
 
-/** A problem for the author of a text; an error makes the entry in which it stands unusable. */
+/** A problem in a text. An error makes its entry unusable. */
 export interface EntryFinding {
   readonly path: Path;
   readonly message: string;
@@ -29,22 +29,22 @@ interface EntryList {
   readonly list: readonly unknown[];
   /** The path of the list. */
   readonly base: Path;
-  /** The problems that values no longer show, with paths from the top of the text. */
+  /** The problems that parsed values don't show, with paths from the top of the text. */
   readonly findings: readonly EntryFinding[];
-  /** The indexes of entries with values that cannot be stored or sent: half characters, endless numbers. */
+  /** The indexes of entries with values that can't be stored or sent: half characters and infinite numbers. */
   readonly spoiled: ReadonlySet<unknown>;
-  /** Returns the place of a value; for a missing one, the nearest thing around it. */
+  /** Returns the place of a value, or of the nearest thing around a missing one. */
   readonly positionAt: (path: Path) => Position;
 }
 
-/** The largest text in characters, the entries of one text, and the depth of lists and objects: all far above real manifests. */
+/** The maximum length of a text, number of entries, and depth of lists and objects: all far above real manifests. */
 const MAX_TEXT_LENGTH = 1_048_576;
 const MAX_ENTRIES = 1_000;
 const MAX_DEPTH = 64;
 
 /**
- * Reads a JSON list, or an object with one under a key, or says why nothing of the text can be used. Comments and
- * trailing commas are faults. Never throws.
+ * Reads a JSON list, or an object with a list under a key, or says why it can't be used. Comments and trailing commas
+ * are errors. Never throws.
  */
 export function readList(
   source: string,
@@ -58,7 +58,7 @@ export function readList(
   });
   if (text.length > MAX_TEXT_LENGTH)
     return refused('Expected a file of at most 1 MiB, got more. Split it into several files.');
-  // The parser recurses, and would overflow.
+  // The parser recurses, and its stack would overflow.
   const tooDeep = depthFault(text);
   if (tooDeep !== undefined)
     return refused(
@@ -68,7 +68,7 @@ export function readList(
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true });
   const [first] = errors.sort((a, b) => a.offset - b.offset);
-  // The parser only reports what is missing after the comma.
+  // The parser only reports the thing that's missing after the comma.
   const comma = /,\s*$/.exec(text.slice(0, first?.offset ?? 0));
   if (first !== undefined && comma !== null && /[\]}]/.test(text.charAt(first.offset)))
     return refused(
@@ -107,16 +107,14 @@ export function readList(
   };
 }
 
-/** Returns the parser's code for a mistake in words: `ValueExpected` is "value expected". */
+/** Returns the parser's error code in words: `ValueExpected` becomes "value expected". */
 function wordsOf(error: ParseError | undefined): string {
   return (error === undefined ? 'ValueExpected' : printParseErrorCode(error.error))
     .replace(/\B[A-Z]/g, (letter) => ` ${letter}`)
     .toLowerCase();
 }
 
-/**
- * Returns the place where the text nests too deep. Strings end with their line, as for the parser.
- */
+/** Returns the place where the text nests too deeply. Strings end with their line, as in the parser. */
 function depthFault(text: string): number | undefined {
   let depth = 0;
   for (const { 0: token, index } of text.matchAll(/"(?:\\.|[^"\\\n\r])*"?|[[\]{}]/g)) {
@@ -127,7 +125,7 @@ function depthFault(text: string): number | undefined {
   return undefined;
 }
 
-/** Returns the problems that values no longer show: keys given twice, halves of characters, numbers beyond all bounds. */
+/** Returns the problems that parsed values don't show: repeated keys, half characters, and infinite numbers. */
 function* faultsOf(node: Node, path: Path): Generator<EntryFinding> {
   const { type, children = [] } = node;
   const value: unknown = node.value;
@@ -164,7 +162,9 @@ function* faultsOf(node: Node, path: Path): Generator<EntryFinding> {
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Returns the node at a path, or the nearest one around it; of a key given twice the last, as its value counts. */
+/**
+ * Returns the node at a path, or the nearest one around it. For a repeated key, the last one, because its value counts.
+ */
 function nodeAt(root: Node, path: Path): Node {
   let node = root;
   for (const step of path) {
@@ -178,7 +178,7 @@ function nodeAt(root: Node, path: Path): Node {
   return node;
 }
 
-/** Returns what finds the line and column of an offset. */
+/** Returns a function that finds the line and column of an offset. */
 function createPositions(text: string): (offset: number) => Position {
   const starts = [0, ...Array.from(text.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length)];
   return (offset) => {

@@ -10,11 +10,11 @@ import { handlerMap, loadManifest, loadShape, workOf, type Handlers } from './lo
 
 /** A tool of a function map. */
 export interface MappedFunction {
-  /** Runs the tool directly: nothing is checked, approved or limited. */
+  /** Runs the tool directly, without checks, approval or limits. */
   readonly callable: (input?: unknown, context?: ToolContext) => unknown;
-  /** The text of its manifest, in the manifest's keys, frozen to the leaves. */
+  /** The manifest entry with the manifest's keys, deeply frozen. */
   readonly metadata: ManifestEntry & {
-    /** The persona whose manifest it is; missing for shared tools. */
+    /** The persona that owns the manifest. Shared tools have none. */
     readonly persona?: string;
     readonly source: 'manifest';
   };
@@ -22,17 +22,17 @@ export interface MappedFunction {
 
 /** The options of `loadFunctionMap`. */
 export interface LoadFunctionMapOptions {
-  /** A folder with manifests; either this or `files`. @default none */
+  /** A folder with manifests, instead of `files`. @default none */
   readonly root?: string | URL;
-  /** Manifest files; either these or `root`. @default none */
+  /** Manifest files, instead of `root`. @default none */
   readonly files?: string | URL | readonly (string | URL)[];
-  /** The persona that uses the map; without it the map has only shared tools that every persona may use. */
+  /** The persona that uses the map. Without it, the map has only shared tools that every persona may use. */
   readonly persona?: string;
-  /** The work of the tools, by name or `handler_ref`. @default none */
+  /** The functions of the tools, by name or `handler_ref`. @default none */
   readonly handlers?: Handlers;
   /**
-   * The imported modules: their exported functions and tools are the work of the tools of the same name. Handlers win
-   * over them. @default none
+   * The imported modules. Their exported functions and tools run the tools of the same name, unless `handlers` do. @default
+   * none
    */
   readonly modules?: object | readonly object[];
   /** The treatment of wrong manifests. @default 'throw' */
@@ -50,9 +50,9 @@ const schema = z.strictObject({
 /**
  * Loads the tools of manifests with the functions that run them: `{name: {callable, metadata}}`, frozen.
  *
- * A persona's own entry replaces the shared one of the same name; allow-lists hold, whatever their case. The callable
- * runs the tool directly, past schema, policy and approval: register the definitions and use an executor for calls that
- * a model makes. A tool whose function is not known is listed, and its callable throws `NOT_EXECUTABLE`.
+ * A persona's own entry replaces the shared one of the same name, and allow-lists hold regardless of case. The callable
+ * runs the tool directly, without schema, policy and approval. For a model's calls, register the definitions and use an
+ * executor. A tool without a known function is listed, and its callable throws `NOT_EXECUTABLE`.
  *
  * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`.
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
@@ -79,7 +79,7 @@ export async function loadFunctionMap(
     ...(asked !== undefined && { persona: asked }),
   });
 
-  // Without a prototype names like `constructor` are there only when a tool has them.
+  // Without a prototype, names like `constructor` exist only if a tool has them.
   const map = Object.create(null) as Record<string, MappedFunction>;
   for (const { entry, definition, persona } of entries) {
     const isForAll = persona === undefined && definition.personaAllowlist === undefined;
@@ -119,7 +119,7 @@ function mapped(
   });
 }
 
-/** Returns the functions and tools that modules export; other exports are ignored. */
+/** Returns the functions and tools that modules export. Other exports are ignored. */
 function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute<never>])[] {
   const list: readonly unknown[] = Array.isArray(modules) ? modules : [modules];
   return list.flatMap((module) => {

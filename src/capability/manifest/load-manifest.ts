@@ -27,15 +27,15 @@ import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
 
 type Found<At extends Place> = CapabilityFinding & Pick<At, 'line' | 'column'>;
 
-/** The source of manifests: files, or a folder with them. */
+/** The source of manifests: files, or a folder. */
 export type ManifestSource =
   string | URL | readonly (string | URL)[] | { readonly root: string | URL };
 
-/** Functions by the name of their tool, or by its `handler_ref`. */
+/** Functions by tool name or `handler_ref`. */
 export type Handlers =
   ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
 
-/** The fields that both loaders have; `handlerMap` checks each of the handlers. */
+/** The fields that both loaders have. `handlerMap` checks the handlers. */
 export const loadShape = {
   persona: text().optional(),
   handlers: z.custom<Handlers>().optional(),
@@ -43,7 +43,7 @@ export const loadShape = {
 };
 const rootSchema = z.strictObject({ root: z.unknown() });
 
-/** Returns the files, or the folder to find them in, as paths. */
+/** Returns the paths of the files, or of the folder to search. */
 function pathsOf(
   source: unknown,
 ): { readonly root: string } | { readonly paths: readonly string[] } {
@@ -63,7 +63,7 @@ function pathOf(value: unknown): string {
   throw invalidArgument('the path of a manifest file, or {root: the path of a folder}', value);
 }
 
-/** Returns handlers as a map. @throws ToolError `INVALID_ARGUMENT` for anything but functions by name. */
+/** Returns handlers as a map. @throws ToolError `INVALID_ARGUMENT` unless they are functions by name. */
 export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never>> {
   if (handlers !== undefined && !(handlers instanceof Map) && !isPlainObject(handlers))
     throw invalidArgument('handlers as an object or Map of functions', handlers);
@@ -76,12 +76,12 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
   return works as ReadonlyMap<string, Execute<never>>;
 }
 
-/** Returns the work of tools by their `handler_ref`, or else by their name. */
+/** Returns the functions of tools by `handler_ref`, or else by name. */
 export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
 
-/** Returns a warning for each handler that no tool has as its name or `handler_ref`, so that nothing would ever call it. */
+/** Returns a warning for each handler that no tool uses. */
 export function unusedHandlers<At extends Place>(
   handlers: Iterable<string>,
   tools: readonly DeclaredTool[],
@@ -105,36 +105,40 @@ export function unusedHandlers<At extends Place>(
 
 /** The options of `loadManifest`. */
 export interface LoadManifestOptions {
-  /** The treatment of entries with errors: everything is refused, or only they are left out. @default 'throw' */
+  /**
+   * The treatment of wrong entries: `throw` refuses everything, and `quarantine` leaves only them out. @default 'throw'
+   */
   readonly onInvalid?: 'throw' | 'quarantine';
-  /** The persona whose tools are loaded: shared ones and its own, which replace shared ones of the same name. @default all */
+  /**
+   * The persona to load tools for: shared ones and its own, which replace shared ones of the same name. @default all
+   */
   readonly persona?: string;
-  /** The work of the tools, by their names or `handler_ref`s; the others have none. @default none */
+  /** The functions of the tools, by name or `handler_ref`. @default none */
   readonly handlers?: Handlers;
 }
 
 const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
-/** A usable tool of a manifest file, and its origin. */
+/** A usable tool of a manifest file, with its place. */
 export interface LoadedEntry {
-  /** The place in the list, from 0. */
+  /** The position in the list, from 0. */
   readonly index: number;
-  /** The line where it begins, from 1. */
+  /** The line where it starts, from 1. */
   readonly line: number;
-  /** The text of the file, frozen, without its function-calling wrapper. */
+  /** The entry in the file, frozen, without its function-calling wrapper. */
   readonly entry: ManifestEntry;
   readonly definition: ToolDefinition;
-  /** The file, relative to the working directory where that is possible. */
+  /** The file, relative to the working directory if possible. */
   readonly file: string;
-  /** The persona whose file it is, as its folder spells it; missing for shared tools. */
+  /** The persona that owns the file, spelled as its folder. Shared tools have none. */
   readonly persona?: string;
 }
 
-/** The tools of manifest files, and what is wrong in them. */
+/** The tools of manifest files, with everything that's wrong in them. */
 export interface LoadedManifest {
   /** The tools in the order of files and entries. Several personas may have the same name, unless one was requested. */
   readonly definitions: readonly ToolDefinition[];
-  /** The same tools, each with the text of its file. */
+  /** The same tools with their entries. */
   readonly entries: readonly LoadedEntry[];
   /** The errors and warnings of all files. */
   readonly issues: readonly ManifestIssue[];
@@ -145,12 +149,11 @@ export interface LoadedManifest {
 /**
  * Loads tools from manifest files.
  *
- * A source is a path, several, or `{root}` for all of a folder, see `findManifestFiles`. A file is at most 1 MiB with
- * at most 1,000 tools. Warnings (unknown keys, patterns that are not checked, unused handlers) are among the issues and
- * refuse nothing.
+ * A source is a path, several paths, or `{root}` for all files of a folder (see `findManifestFiles`). A file may have 1
+ * MiB and 1,000 tools. Warnings, such as unknown keys, are in the issues and refuse nothing.
  *
- * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`: then the
- * result has them as issues. A file that cannot be read is an error as well.
+ * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`. A file that
+ * can't be read is an error, too.
  * @throws ToolError `INVALID_ARGUMENT` for wrong arguments.
  */
 export async function loadManifest(
@@ -170,7 +173,7 @@ export async function loadManifest(
     contents.flatMap((content) => content.tools),
     issues,
   );
-  // Only a whole folder has all tools: the handlers of single files may belong to other files.
+  // Only a folder has all tools. Handlers for single files may belong to other files.
   if (root !== undefined && !hasErrors(issues))
     issues.push(
       ...unusedHandlers(works.keys(), tools, {
@@ -202,7 +205,7 @@ export async function loadManifest(
   });
 }
 
-/** Returns the files of a source, named for messages; of a folder also its root. */
+/** Returns the files of a source with names for messages, and the root of a folder. */
 async function manifestFilesOf(source: unknown): Promise<{
   readonly root?: string;
   readonly files: readonly ManifestFile[];
@@ -231,7 +234,7 @@ async function manifestFilesOf(source: unknown): Promise<{
   return { root, files, issues };
 }
 
-/** Returns the first tools of each owner and name; the others are findings. */
+/** Returns the first tool of each owner and name. Others are reported. */
 export function withoutDuplicates<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   findings: Found<Tool['place']>[],
@@ -252,7 +255,7 @@ export function withoutDuplicates<Tool extends DeclaredTool>(
   return [...firsts.values()];
 }
 
-/** Returns shared tools and those of a persona, which replace shared ones of the same name, unless an allow-list excludes it. */
+/** Returns shared tools and a persona's own, which replace shared ones of the same name. Allow-lists exclude tools. */
 function toolsFor<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   persona: string,

@@ -13,11 +13,11 @@ import {
 } from '../../tool/tool-fields.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 
-/** The longest time in seconds that a timer can hold. */
+/** The maximum time of a timer in seconds. */
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
 const labels = list(text());
-/** A map that is only checked, never rebuilt: zod would drop a key called `__proto__`. */
+/** A map that is checked but not rebuilt, because zod would drop a key called `__proto__`. */
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
 const plainObject = () => mapOf(z.unknown());
 
@@ -92,7 +92,7 @@ const idempotencyKey = z.union(
   { error: 'true, false, or an object with "required"' },
 );
 
-/** The values allowed under a key of each kind. It only checks; `define-entry.ts` reads the values. */
+/** The allowed values for a key of each kind. `define-entry.ts` reads the values. */
 const KINDS = {
   ...optionKinds(),
   requests: list(z.unknown()),
@@ -142,9 +142,9 @@ const shape = Object.fromEntries(
 ) as Shape;
 
 /**
- * The schema of one tool of a manifest, in the manifest's own words: snake_case keys, times in seconds.
+ * The schema of a tool in a manifest, with snake_case keys and times in seconds.
  *
- * Unknown keys pass, and are reported as warnings.
+ * Unknown keys are allowed, and reported as warnings.
  */
 export const manifestEntrySchema = z.looseObject({
   ...shape,
@@ -155,10 +155,10 @@ export const manifestEntrySchema = z.looseObject({
 });
 
 type Plain = Readonly<Record<string, unknown>>;
-/** One tool of a manifest, checked: the documented keys have their documented form, other keys any. */
+/** A checked tool of a manifest. Documented keys have their documented form, and others have any. */
 export type ManifestEntry = Readonly<z.input<typeof manifestEntrySchema>> & Plain;
 
-/** The keys of each object of an entry that have a meaning; others are reported. */
+/** The meaningful keys of each object in an entry. Others are reported. */
 export const KNOWN_KEYS = Object.freeze({
   entry: Object.keys(manifestEntrySchema.shape),
   auth: Object.keys(auth.shape),
@@ -171,8 +171,8 @@ const TARGET = 'draft-7';
 /**
  * The JSON Schema (draft 7) of a manifest file, for editors and other validators.
  *
- * It is made from the schema that reads manifests, with a description of every field. Unknown keys pass it; only
- * reading finds problems that span several fields or files (contradictions, duplicate names).
+ * It's made from the schema that reads manifests, and describes every field. It allows unknown keys. Only reading finds
+ * problems that span several fields or files, such as contradictions and duplicate names.
  */
 export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
 
@@ -197,7 +197,7 @@ function createManifestJsonSchema(): JsonSchema {
     definitions: {
       tool: {
         ...tool,
-        // Only an MCP server may supply the parameters.
+        // Only a wrapped tool of an MCP server may lack parameters.
         anyOf: [
           { required: ['parameters'] },
           {

@@ -4,14 +4,14 @@ import { compareText } from '../../core/plain-data.js';
 import { type ManifestIssue, wholeFinding } from './manifest-issue.js';
 import { ownerKey, personaKey } from './persona.js';
 
-/** A manifest file of a folder. */
+/** A manifest file in a folder. */
 export interface ManifestFile {
-  /** The absolute path, for opening; never shown. */
+  /** The absolute path, to open the file. It's never shown. */
   readonly path: string;
-  /** The path relative to the folder, with `/`; that of a single file relative to the working directory. */
+  /** The path relative to the folder, with `/`. For a single file, relative to the working directory. */
   readonly file: string;
   readonly kind: 'tools' | 'skills' | 'jobs' | 'tasks';
-  /** The persona it belongs to, as its folder spells it; `null` for shared ones. */
+  /** The persona that owns it, spelled as its folder. `null` for shared manifests. */
   readonly owner: string | null;
 }
 
@@ -23,7 +23,7 @@ interface FolderFiles {
 
 type Places = Readonly<Record<ManifestFile['kind'], readonly string[]>>;
 
-/** The places of shared manifests, below the root. The last are those of the first design of this format. */
+/** The places of shared manifests, below the root. The last ones are from the format's first design. */
 const SHARED: Places = {
   tools: ['functions.json', 'tools.json', 'modules/Tools/tool_maps/functions.json'],
   skills: ['skills.json', 'shared/skills.json', 'modules/Skills/skills.json'],
@@ -43,13 +43,12 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
 const MOST_PERSONAS = 1_000;
 
 /**
- * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`, `jobs.json` and `tasks.json`,
- * the last three also in `shared/`; and for each persona those in `personas/<Persona>/`, there also in `Toolbox/`,
- * `Skills/`, `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` are known as
- * well.
+ * Finds the manifests below a folder: `functions.json` or `tools.json`, `skills.json`, `jobs.json` and `tasks.json`,
+ * the last three also in `shared/`. Those of a persona are in `personas/<Persona>/`, or in its folders `Toolbox/`,
+ * `Skills/`, `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work, too.
  *
- * Targets of symbolic links outside of the folder are not read. Personas are compared in any case: a second folder of
- * one persona is an issue and not read. Never throws.
+ * It doesn't read symbolic links that lead out of the folder. Personas are compared case-insensitively: a second folder
+ * of a persona is an issue, and isn't read. Never throws.
  */
 export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const root = resolve(folder);
@@ -64,7 +63,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
     return { files, issues };
   }
 
-  /** Resolves to true for a path that exists and whose real path is below the root. */
+  /** Resolves to true if a path exists and its real path is below the root. */
   const isInside = async (path: string): Promise<boolean> => {
     if (!(await lstat(path).catch(() => undefined))) return false;
     const real = await realpath(path).catch(() => undefined);
@@ -101,7 +100,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
       );
     for (const persona of names.slice(0, MOST_PERSONAS)) {
       const own = join(personas, persona);
-      // Links count as their targets, which are known to be inside.
+      // Links count as their targets, which are inside.
       if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
         continue;
       const known = folderOf.get(personaKey(persona));
@@ -124,21 +123,21 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   return { files, issues };
 }
 
-/** Returns the persona whose own manifest a path is, by its folders. */
+/** Returns the persona that a path belongs to, by its folders. */
 export function personaOfPath(path: string): string | undefined {
   return OF_PERSONA.exec(path)?.[1];
 }
 
-/** The largest file in bytes: 1 MiB, far above real manifests. */
+/** The maximum size of a file: 1 MiB, far above real manifests. */
 const MAX_BYTES = 1_048_576;
 
-/** Reads a small file of UTF-8 text, or says in a sentence why there is none. Never throws. */
+/** Reads a small UTF-8 file, or says in a sentence why it can't. Never throws. */
 export async function readTextFile(
   path: string,
 ): Promise<{ readonly text: string } | { readonly fault: string }> {
   try {
     const stats = await stat(path);
-    // A named pipe would wait for a writer.
+    // Reading a named pipe would wait for a writer.
     if (!stats.isFile()) return { fault: 'Expected a file, got a folder or a device.' };
     if (stats.size > MAX_BYTES)
       return { fault: 'Expected at most 1 MiB, got more. Split it into several files.' };
@@ -157,10 +156,10 @@ const READ_FAULTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the name of a file in messages: relative to the working directory, with `/`.
+ * Returns a file's name for messages: relative to the working directory, with `/`.
  *
- * If they share nothing but the root of the file system, that would be an absolute path in other words: then it is
- * relative to a folder above it, which is named.
+ * If the two share only the root of the file system, that would reveal an absolute path. Then the name is relative to a
+ * folder above the file.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);

@@ -3,9 +3,9 @@ import { describeValue } from '../../core/plain-data.js';
 import type { Position } from './json-text.js';
 
 /**
- * A problem that keeps a tool, skill, job or task from being offered as declared.
+ * A problem of a tool, skill, job or task.
  *
- * Errors leave their entry out, or keep the last good content of a file or source; warnings leave it as it is.
+ * An error leaves the entry out, or keeps the last good content of a file or source. A warning changes nothing.
  */
 export interface CapabilityFinding {
   /**
@@ -17,25 +17,25 @@ export interface CapabilityFinding {
    * - dangling: a reference leads nowhere
    */
   readonly kind: 'invalid' | 'unreadable' | 'duplicate' | 'dangling';
-  /** The severity: an error makes the entry unusable (without an entry, the file); a warning makes nothing so. */
+  /** The severity. An error makes the entry or file unusable, and a warning doesn't. */
   readonly severity: 'error' | 'warning';
   /** The owner; `null` for shared items. */
   readonly owner: string | null;
-  /** The file, relative to the root; for tools from no file the name of their source, or `code`. */
+  /** The file, relative to the root. For tools without a file, `code` or the name of their source. */
   readonly file: string;
-  /** The line, from 1; `null` outside of files. */
+  /** The line, from 1; `null` if there's no file. */
   readonly line: number | null;
-  /** The column, from 1, in UTF-16 units, as editors count; `null` outside of files. */
+  /** The column, from 1, in UTF-16 units, as editors count; `null` if there's no file. */
   readonly column: number | null;
-  /** The place in the file, as a JSON pointer (RFC 6901): `/51/side_effects`; empty for the whole. */
+  /** The place in the file as a JSON pointer (RFC 6901), such as `/51/side_effects`. Empty for the whole file. */
   readonly path: string;
   /** The name of the entry, if it has one. */
   readonly entryName?: string;
-  /** The sentence for users: what was expected, what came, and what to do about it. */
+  /** A sentence that says what was expected, what came, and what to do. */
   readonly message: string;
 }
 
-/** A finding in a manifest file. `loadManifest` names the file relative to the working directory where that is possible. */
+/** A finding in a manifest file. `loadManifest` names the file relative to the working directory if possible. */
 export interface ManifestIssue extends CapabilityFinding, Position {
   readonly line: number;
   readonly column: number;
@@ -56,7 +56,7 @@ export function findingAt<At extends Place>(
   return Object.freeze({ severity, kind, owner, file, line, column, path, ...name, message });
 }
 
-/** Returns a finding about a file or folder as a whole. */
+/** Returns a finding about a whole file or folder. */
 export function wholeFinding(
   owner: string | null,
   file: string,
@@ -66,27 +66,27 @@ export function wholeFinding(
   return findingAt({ owner, file, line, column, path: '' }, 'unreadable', severity, message);
 }
 
-/** Returns the place of something that is in no file. */
+/** Returns the place of something without a file. */
 export function placeless(owner: string | null, file: string): Place {
   return { owner, file, line: null, column: null, path: '' };
 }
 
-/** Returns the message about a name that another item of the same owner has. */
+/** Returns the message for a name that another item of the same owner has. */
 export function duplicateName(kind: string, name: string, first: string): string {
   return `Expected a name that no other ${kind} of the same owner has, got ${describeValue(name)} again (first in ${first}). Rename or remove one.`;
 }
 
-/** Returns a message about a checked value in the words of files, where what is missing is nothing. */
+/** Returns a message about a value in a file, where a missing value is "nothing". */
 export function requiredWords(message: string): string {
   return message
     .replace(' (it is required)', '')
     .replace(/got undefined\.$/, 'got nothing (it is required).');
 }
 
-/** The issues that a message lists. */
+/** The maximum number of issues in a message. */
 const MOST_LISTED = 10;
 
-/** A refusal of manifests, with all their errors; its code is `INVALID_MANIFEST`. */
+/** The error for wrong manifests, with all their errors. Its code is `INVALID_MANIFEST`. */
 export class ToolManifestValidationError extends ToolError {
   override readonly name = 'ToolManifestValidationError';
   /** Every error of every file, in the order of the files. */

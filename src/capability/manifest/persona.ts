@@ -1,13 +1,13 @@
 import { invalidArgument } from '../../core/issues.js';
 
-/** Returns the form by which personas are compared: trimmed, composed, in lower case. */
+/** Returns a persona's name, ready to compare: trimmed, composed, in lower case. */
 export function personaKey(persona: string): string {
   return persona.normalize('NFC').trim().toLowerCase();
 }
 
 /**
- * Returns true if an allow-list admits a persona; without a list all are admitted, and by an empty list none. No list
- * admits a missing persona.
+ * Returns true if an allow-list admits a persona. Without a list, everyone is admitted. An empty list admits nobody,
+ * and no list admits a missing persona.
  */
 export function allowsPersona(
   allowlist: readonly string[] | undefined,
@@ -19,9 +19,9 @@ export function allowsPersona(
   );
 }
 
-/** The word for the shared tools where a persona's name is expected. */
+/** The word that stands for shared tools in place of a persona. */
 const SHARED = 'shared';
-/** The spellings that leave the shared tools out. */
+/** The spellings that exclude shared tools. */
 const WITHOUT_SHARED: ReadonlySet<string> = new Set([
   '-shared',
   '!shared',
@@ -30,31 +30,31 @@ const WITHOUT_SHARED: ReadonlySet<string> = new Set([
   'shared=false',
   'shared:false',
 ]);
-/** The spellings of the default. */
+/** The spellings of the default, which includes shared tools. */
 const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true']);
 
-/** A filter of personas, as keys of `personaKey`. */
+/** A filter of personas by their `personaKey`. */
 export interface PersonaFilter {
   readonly shared: boolean;
-  /** The personas, any of which fits; all if it is empty. */
+  /** The personas, of whom one must fit. Empty for all. */
   readonly wanted: ReadonlySet<string>;
   readonly excluded: ReadonlySet<string>;
 }
 
-/** Returns the key of an owner: empty for shared items, which a folder called `shared` holds too. */
+/** Returns the key of an owner. It's empty for shared items and for a folder called `shared`. */
 export function ownerKey(owner: string | null): string {
   const key = owner === null ? '' : personaKey(owner);
   return key === SHARED ? '' : key;
 }
 
 /**
- * Reads a filter of personas: names, separated by commas or as a list.
+ * Reads a filter of personas: names as a list, or separated by commas.
  *
- * Shared items are included unless one of `-shared`, `!shared`, `no-shared`, `without-shared`, `shared=false` or
- * `shared:false` is among them. Several names mean any of them; `shared` as a name means the shared items alone;
- * `-name` and `!name` leave a persona out. An unknown persona has the shared items. Blank names are ignored.
+ * Shared items are included, unless the filter contains `-shared`, `!shared`, `no-shared`, `without-shared`,
+ * `shared=false` or `shared:false`. With several names, one must fit. The name `shared` means shared items only.
+ * `-name` and `!name` exclude a persona. An unknown persona gets the shared items. Blank names are ignored.
  *
- * @throws ToolError `INVALID_ARGUMENT` for `shared=` with another value than true or false.
+ * @throws ToolError `INVALID_ARGUMENT` for `shared=` with a value other than true or false.
  */
 export function parsePersonas(personas: string | readonly string[] | undefined): PersonaFilter {
   const wanted = new Set<string>();

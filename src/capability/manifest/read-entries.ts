@@ -8,14 +8,14 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface RawEntry {
   readonly owner: string | null;
   readonly file: string;
-  /** The place in the list, from 0. */
+  /** The position in the list, from 0. */
   readonly index: number;
   readonly fields: Fields;
-  /** Returns the place of a value of the entry; for a missing one, the nearest thing around it. */
+  /** Returns the place of a value in the entry, or of the nearest thing around a missing one. */
   readonly placeOf: (path: Path) => Place & Position;
 }
 
-/** The usable entries of a text; none of one that is broken as a whole, with the one finding `unreadable`. */
+/** The usable entries of a text. A text that is broken as a whole has none, and the one finding `unreadable`. */
 export interface ReadEntries<Item> {
   readonly entries: readonly Item[];
   /** The errors and warnings, in the order of the text. */
@@ -24,14 +24,13 @@ export interface ReadEntries<Item> {
   readonly total: number;
 }
 
-/** The issues of one file that are reported: a broken generator can make one per character. */
+/** The maximum number of issues that are reported for a file. A broken generator can make one per character. */
 const MAX_ISSUES = 1_000;
 
 /**
- * Reads the entries of a text, each by itself: one with an error is left out, with all its errors among the issues.
- * Never throws, whatever the text.
+ * Reads the entries of a text one by one. A wrong one is left out, with all its errors in the issues. Never throws.
  *
- * @param read returns an entry's item, and tells of its problems.
+ * @param read returns an entry's item, and reports its problems.
  */
 export function readEntries<Item>(
   text: string,
@@ -72,7 +71,7 @@ export function readEntries<Item>(
   return { entries, issues: bounded(issues, owner, file), total: list.length };
 }
 
-/** Limits the issues, but never drops errors for warnings. */
+/** Limits the number of issues. Warnings go first. */
 function bounded(
   issues: readonly ManifestIssue[],
   owner: string | null,
@@ -91,7 +90,7 @@ function bounded(
   ];
 }
 
-/** Returns the name of an entry, whatever else is wrong with it. */
+/** Returns the name of an entry, even if the rest is wrong. */
 export function nameOf(entry: unknown): string | undefined {
   if (!isPlainObject(entry)) return undefined;
   const { name } = { ...entry, ...(isPlainObject(entry['function']) && entry['function']) };

@@ -8,11 +8,11 @@ import type { ManifestEntry } from './manifest-entry.js';
 import type { Place } from './manifest-issue.js';
 import { type Fields, readEntries, type ReadEntries } from './read-entries.js';
 
-/** A tool and its origin: a file, the program itself, or a source. */
+/** A tool with its origin: a file, code, or a source. */
 export interface DeclaredTool {
   readonly owner: string | null;
   readonly entry: ToolEntry;
-  /** The text of its file, frozen, without its function-calling wrapper; `null` outside of files. */
+  /** The entry in the file, frozen, without its function-calling wrapper. `null` without a file. */
   readonly manifest: ManifestEntry | null;
   /** The file, `code`, or the name of the source. */
   readonly source: string;
@@ -22,14 +22,14 @@ export interface DeclaredTool {
 /** A usable tool of a manifest file. */
 export interface ReadTool extends DeclaredTool {
   readonly manifest: ManifestEntry;
-  /** The place in the list, from 0. */
+  /** The position in the list, from 0. */
   readonly index: number;
-  /** The line where it begins, from 1. */
+  /** The line where it starts, from 1. */
   readonly line: number;
   readonly place: Place & Position;
 }
 
-/** Returns the work of a tool, if it is known. */
+/** Returns the function of a tool, if it's known. */
 export type ExecuteOf = (entry: ManifestEntry) => Execute<never> | undefined;
 
 /** Reads the text of a manifest: a JSON list of tools, or an object with such a list under `tools`. Never throws. */
@@ -67,9 +67,9 @@ export function readManifest(
 }
 
 /**
- * Takes the forms of others apart: `{type: "function", function: {name, description, parameters}}`, with metadata
- * beside `function` or inside of it, and `authentication` for `auth`. `pathOf` returns the path of a field in the
- * text; `twice` are the keys that stand both beside and inside `function`, with different values.
+ * Unwraps formats of other programs: `{type: "function", function: {name, description, parameters}}`, with metadata
+ * beside or inside `function`, and `authentication` for `auth`. `pathOf` returns the path of a field in the text.
+ * `twice` contains the keys that have different values beside and inside `function`.
  */
 function plainForm(raw: Fields): {
   readonly fields: Fields;
@@ -106,7 +106,9 @@ function plainForm(raw: Fields): {
   };
 }
 
-/** Defines the tool. If keys are wrong, the rest is tried, so that contradictions are reported at the same time. */
+/**
+ * Defines the tool. If some keys are wrong, it tries the rest, so that contradictions are reported at the same time.
+ */
 function define(
   fields: Fields,
   findings: readonly EntryFinding[],
@@ -129,7 +131,7 @@ function define(
     return { faults: [] };
   } catch (error) {
     return {
-      // Numbers beyond all bounds are no plain data, and reported already.
+      // Infinite numbers aren't plain data, and were reported before.
       faults: (isToolError(error, 'INVALID_METADATA') ? issuesOf(error) : []).map(
         ({ path: [option, ...rest], message }) => ({
           path: option === undefined ? [] : [KEY_OF_OPTION.get(String(option)) ?? option, ...rest],

@@ -11,13 +11,13 @@ import {
 import { ownerKey } from '../manifest/persona.js';
 import { type Fields, nameOf, type RawEntry } from '../manifest/read-entries.js';
 
-/** The kind of a persona's work, beside tools. */
+/** The kinds of work that a persona has besides tools. */
 export type WorkKind = 'skill' | 'job' | 'task';
 
 const text = () => z.string().regex(/\S/, { error: 'text that is not blank' });
 const texts = () => z.array(text());
 
-/** The fields of every kind. The length of names is that of tools: the pages of lists depend on it. */
+/** The fields that all kinds have. Names are as long as those of tools, because pages of lists depend on it. */
 const common = { name: text().max(128), required_tools: texts() };
 
 const skillSchema = z.looseObject({
@@ -51,11 +51,11 @@ const taskSchema = z.looseObject({
   tags: texts().optional(),
 });
 
-/** A skill as its file has it, in snake_case, with defaults. Other fields of the file are carried along. */
+/** A skill in snake_case, with defaults. Other fields of the file are kept. */
 export type SkillManifest = Readonly<z.output<typeof skillSchema>>;
-/** A job as its file has it, in snake_case, with `extends` merged and defaults. Other fields of the file are carried along. */
+/** A job in snake_case, with `extends` merged and defaults. Other fields of the file are kept. */
 export type JobManifest = Readonly<z.output<typeof jobSchema>>;
-/** A task as its file has it, in snake_case, with `extends` merged. Other fields of the file are carried along. */
+/** A task in snake_case, with `extends` merged. Other fields of the file are kept. */
 export type TaskManifest = Readonly<z.output<typeof taskSchema>>;
 
 export type WorkManifests = {
@@ -70,7 +70,7 @@ const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = {
   task: taskSchema,
 };
 
-/** An entry of a file of skills, jobs or tasks as written: neither merged with what it extends, nor checked. */
+/** An entry for a skill, job or task as it was written: neither merged nor checked. */
 export interface RawWork extends RawEntry {
   readonly kind: WorkKind;
 }
@@ -83,11 +83,11 @@ export interface CheckedWork<Kind extends WorkKind = WorkKind> {
 }
 
 /**
- * Merges entries with what they extend, checks them, and leaves out the wrong ones: each alone, with all its errors.
+ * Merges entries with their bases, checks them, and leaves the wrong ones out, with all their errors.
  *
- * A job or task with `extends`, or of a persona with the name of a shared one, has every key of that base that it does
- * not give itself; a key's value is taken over or replaced as a whole. Bases may extend others. A base is looked up
- * among the owner's own entries, then among the shared ones; an entry is never its own base.
+ * An entry has a base if it names one in `extends`, or if it's a persona's job or task with the name of a shared one.
+ * It inherits every key that it doesn't have itself. Values aren't merged. A base may have a base, too. It's looked up
+ * among the owner's entries, then among shared ones. An entry is never its own base.
  *
  * @param findings receives the problems.
  */
@@ -123,7 +123,7 @@ export function checkWork<Kind extends WorkKind>(
   return [...checked.values()];
 }
 
-/** Returns a function that gives an entry with all it inherits, or the reason why that is impossible. */
+/** Returns a function that returns an entry with everything it inherits, or the reason why it can't. */
 function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | string {
   const byName = new Map<string, RawWork>();
   for (const raw of [...entries].reverse())
@@ -146,7 +146,7 @@ function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | st
       (explicit !== '' && explicit !== nameOf(raw.fields)
         ? byName.get(`${ownerKey(owner)}/${explicit}`)
         : undefined) ??
-      // Only a persona's entry inherits from the shared one of its own name.
+      // Only a persona's entry inherits from the shared one of the same name.
       (ownerKey(owner) === '' || name === undefined ? undefined : byName.get(`/${name}`));
     const inherited =
       base !== undefined
@@ -164,7 +164,7 @@ function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | st
   return merge;
 }
 
-/** Returns the advice about a name that does not exist; empty if it looks like no known one. */
+/** Returns advice for an unknown name. Empty if no known name is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const names = suggestNames(name, [...new Set(known)]);
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;

@@ -38,23 +38,23 @@ export interface CapabilityChange extends Readonly<
   >
 > {
   readonly revision: number;
-  /** Says that the answer to any query, or a finding, is different. */
+  /** True if the answer to some query, or a finding, is different. */
   readonly changed: boolean;
 }
 
-/** The parts of a state, at one moment. */
+/** The parts of a state at one moment. */
 export interface Inputs {
   readonly files: readonly FileContent[];
   readonly sources: readonly SourceContent[];
-  /** The tools of the program itself; they are shared. */
+  /** The program's own tools, which all personas share. */
   readonly code: readonly ToolDefinition[];
-  /** The names under which the program gives functions to tools of files. */
+  /** The names of the functions that the program has for tools of files. */
   readonly handlers: readonly string[];
   /** The problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];
 }
 
-/** Returns true if a state of the same content would come out, which is most often so when files are watched. */
+/** Returns true if a new state would have the same content. That's the usual case when files are watched. */
 export function isSame(before: Inputs, after: Inputs): boolean {
   const [parts, known] = [after, before].map(({ files, sources, findings }) => [
     ...[...files, canonicalJson(findings)],
@@ -67,15 +67,15 @@ export function isSame(before: Inputs, after: Inputs): boolean {
   return parts!.length === known!.length && parts!.every((part, index) => part === known![index]);
 }
 
-/** The state from which queries are answered. It never changes: a new one takes its place. */
+/** The state that queries read. It never changes: a new one replaces it. */
 export interface CapabilityState extends ResolvedWork {
   readonly revision: number;
   readonly tools: OwnedNames<CapabilityTool>;
-  /** The names of personas, by the key they are compared by: owners, and those that are allowed something. */
+  /** The names of personas by their comparable form: owners, and those in allow-lists. */
   readonly personas: ReadonlyMap<string, string>;
-  /** The owners of each entry; one entry may have several. */
+  /** The owners of each entry. An entry may have several. */
   readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
-  /** The items, each with a digest of its content. */
+  /** The items with digests of their content. */
   readonly contents: Contents;
 }
 
@@ -85,10 +85,10 @@ type Contents = ReadonlyMap<
 >;
 
 /**
- * Makes the next state. Tools with the same content as before are the same objects.
+ * Makes the next state. Tools with the same content stay the same objects.
  *
- * Among tools with the same owner and name those of the program win over files, and files over sources; the others are
- * findings. A tool without a function that stands for one of a source is joined with it.
+ * If several tools have the same owner and name, the program's win over files, and files over sources. The others are
+ * reported. A tool without a function that stands for one of a source is joined with it.
  */
 export function build(inputs: Inputs, live: LiveFacts, before?: CapabilityState): CapabilityState {
   const { files, sources, code, handlers } = inputs;
@@ -97,7 +97,7 @@ export function build(inputs: Inputs, live: LiveFacts, before?: CapabilityState)
   const declared = [...code.map((each) => placed(each, null, CODE)), ...ofFiles];
   const join = createJoin(sources, findings);
   const joined = declared.map((tool) => join(tool));
-  // Those that a declared tool stands for are no tools of their own.
+  // Tools that a declared tool stands for aren't tools of their own.
   const rest = sources.flatMap(({ owner, name, definitions }) =>
     definitions
       .map((each) => placed(each, owner, name))
@@ -144,7 +144,10 @@ function placed(definition: ToolDefinition, owner: string | null, source: string
   return { owner, entry: entryOf(definition), manifest: null, source, place };
 }
 
-/** Returns the tool of before if nothing of it changed. Digests do not cover functions: only a file's own tool may be another object. */
+/**
+ * Returns the previous tool if nothing about it changed. Digests don't cover functions, so only a file's own tool may
+ * be a different object.
+ */
 function sameAs(
   before: CapabilityTool | undefined,
   { entry, manifest, source, isJoined }: DeclaredTool & { readonly isJoined?: boolean },
@@ -160,8 +163,8 @@ function sameAs(
 }
 
 /**
- * Returns a function that joins a tool without a function with the tool of a source for which it stands; `taken` has the
- * entries of sources that such tools replace. A shared tool is never joined with a persona's of its name.
+ * Returns a function that joins a tool without a function with the source's tool that it stands for. `taken` receives
+ * the entries of sources that such tools replace. A shared tool is never joined with a persona's of the same name.
  */
 function createJoin(contents: readonly SourceContent[], findings: CapabilityFinding[]) {
   const taken = new Set<ToolEntry>();

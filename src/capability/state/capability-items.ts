@@ -10,86 +10,86 @@ import type { HealthLedger, ToolHealth } from './health-ledger.js';
 import type { WorkKind, WorkManifests } from '../manifest/read-work.js';
 import type { DeclaredTool } from '../manifest/read-manifest.js';
 
-/** A tool with its owner and its state. `authStatus`, `health` and `available` are of the moment they are read. */
+/** A tool with its owner and its current state: `authStatus`, `health` and `available` are read on demand. */
 export interface CapabilityTool {
-  /** The persona that owns it, as spelled; `null` for shared items. */
+  /** The persona that owns it, as spelled. `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
-  /** The text of its file, in snake_case; `null` for tools from code. */
+  /** The entry in the file, in snake_case. `null` for tools from code. */
   readonly manifest: ManifestEntry | null;
-  /** The file, relative to the root; `code`, or the name of the source. */
+  /** The file, relative to the root. For tools without one, `code` or the name of the source. */
   readonly source: string;
-  /** The capabilities: trimmed and in lower case, each once, in order. */
+  /** The capabilities in order, trimmed, in lower case and each once. */
   readonly capabilityTags: readonly string[];
   /** The declared authentication scopes, each once. */
   readonly authScopes: readonly string[];
-  /** The declared safety level, or else that of the danger level. */
+  /** The declared safety level, or else the one of the danger level. */
   readonly safetyLevel: (typeof SAFETY_LEVELS)[number];
-  /** The state of the credentials. No value of a variable is ever in it. */
+  /** The state of the credentials. It never contains a variable's value. */
   readonly authStatus: {
     readonly required: boolean;
-    /** Says that a call can succeed, as far as the environment tells: scopes are for the service to judge. */
+    /** True if a call can succeed, as far as the environment shows. The service judges scopes. */
     readonly ready: boolean;
     /** The required variables that are not set. */
     readonly missing: readonly string[];
   };
   readonly health: ToolHealth;
-  /** The calls behind `health`, the oldest first; those of the providers by the names in `health`. */
+  /** The calls behind `health`, the oldest first. Providers have the same names as in `health`. */
   readonly samples: {
     readonly tool: readonly Sample[];
     readonly providers: Readonly<Record<string, readonly Sample[]>>;
   };
-  /** Says that it can be used now: it has its credentials, and its own check passes. */
+  /** True if it can be used now: it has its credentials, and its own check passes. */
   readonly available: boolean;
 }
 
 interface WorkItem<Kind extends WorkKind> {
   readonly owner: string | null;
   readonly name: string;
-  /** The text of its file, in snake_case, with what it extends merged in. */
+  /** The entry in the file, in snake_case, with its bases merged in. */
   readonly manifest: WorkManifests[Kind];
   /** The file, relative to the root. */
   readonly source: string;
   readonly requiredTools: readonly string[];
-  /** The tools that it needs, also through its skills, as far as they are there. */
+  /** The existing tools that it needs itself or through its skills. */
   readonly tools: readonly CapabilityTool[];
-  /** The references that lead nowhere. */
+  /** The references to things that don't exist. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
-/** A skill of a manifest, with its references resolved. */
+/** A skill of a manifest, with resolved references. */
 export interface CapabilitySkill extends WorkItem<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
   readonly requiredCapabilities: readonly string[];
-  /** Says that all its tools exist and can be used now. */
+  /** True if all its tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** A task of a manifest, with its references resolved. */
+/** A task of a manifest, with resolved references. */
 export interface CapabilityTask extends WorkItem<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
-  /** Says that all its skills and tools exist and can be used now. */
+  /** True if all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** A job of a manifest, with its references resolved. */
+/** A job of a manifest, with resolved references. */
 export interface CapabilityJob extends WorkItem<'job'> {
   /** The personas that may schedule it. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
-  /** The capabilities that its skills require and have, and those of its tools: in that order, each once in any case. */
+  /** The capabilities that its skills require and have, and those of its tools, in this order, each once. */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;
   /** The last run. */
   readonly lastRun: Sample | null;
-  /** Says that all its skills and tools exist and can be used now. */
+  /** True if all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** The state that is read at the moment an item is read. */
+/** The state that is read when an item is read. */
 export interface LiveFacts {
   readonly ledger: HealthLedger;
   readonly env: Environment;
@@ -131,12 +131,12 @@ export function createTool(
   });
 }
 
-/** Returns texts trimmed, each once, without blanks. */
+/** Returns trimmed texts, each once, without blanks. */
 function textsOf(texts: readonly string[] = []): readonly string[] {
   return Object.freeze([...new Set(texts.map((text) => text.trim()).filter(Boolean))]);
 }
 
-/** Returns tags as they are compared: trimmed and in lower case, each once, without blanks. */
+/** Returns tags, ready to compare: trimmed, in lower case, each once, without blanks. */
 export function tagsOf(tags: readonly string[] = []): readonly string[] {
   return textsOf(tags.map((tag) => tag.toLowerCase()));
 }
@@ -159,10 +159,10 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 });
 
 /**
- * Checks that the variables that a tool declares are set.
+ * Checks that a tool's variables are set.
  *
- * If all are optional, any one is enough; so is any one of a tool with several providers. The router knows which of
- * them can do with it.
+ * If all are optional, any one is enough. That's also true for a tool with several providers, because the router knows
+ * which of them it suits.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
@@ -183,13 +183,13 @@ function authStatusOf(
   });
 }
 
-/** The items of several owners, looked up by owner and name. */
+/** The items of several owners, by owner and name. */
 export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
   readonly #byOwner = new Map<string, Map<string, Item>>();
-  /** The items: shared ones first, then by persona and name, in any case. */
+  /** The items: shared ones first, then by persona and name, case-insensitively. */
   readonly all: readonly Item[];
 
-  /** @param items no two of which have the same owner and name. */
+  /** @param items without two of the same owner and name. */
   constructor(items: readonly Item[]) {
     for (const item of items) {
       const key = ownerKey(item.owner);
@@ -204,12 +204,12 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
     return this.#byOwner.get(ownerKey(owner))?.get(name);
   }
 
-  /** Returns the item that a name means to a persona: its own, or else the shared one. */
+  /** Returns the item that a persona gets for a name: its own, or else the shared one. */
   seenBy(persona: string | null, name: string): Item | undefined {
     return this.own(persona, name) ?? this.own(null, name);
   }
 
-  /** Returns all items that a persona sees: its own in place of shared ones of the same name. */
+  /** Returns all items that a persona sees. Its own replace shared ones of the same name. */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));
     const shared = this.#byOwner.get('');

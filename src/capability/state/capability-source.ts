@@ -7,33 +7,33 @@ import { ownerKey } from '../manifest/persona.js';
 /** The answer of a source. */
 export interface SourceTools {
   readonly definitions: readonly ToolDefinition[];
-  /** The owner of the tools; they are shared if it is missing. */
+  /** The owner of the tools. @default they are shared */
   readonly persona?: string | null;
-  /** The problems that did not keep the source from finding the rest. */
+  /** The problems that still let the source find the rest. */
   readonly issues?: readonly string[];
   /**
-   * Joins a tool that is declared elsewhere and has no function with the source's tool for which it stands; `undefined`
-   * if there is none. One of the same name then takes the place of the source's own.
+   * Joins a tool that is declared elsewhere and has no function with the source's tool that it stands for. `undefined`
+   * if there is none. A joined tool replaces the source's own of the same name.
    */
   readonly join?: (declared: ToolDefinition) => ToolDefinition | undefined;
 }
 
-/** A source of tools while the program runs, such as an MCP server. */
+/** A source that provides tools while the program runs, such as an MCP server. */
 export interface CapabilitySource {
-  /** The name of the source in findings and tools. */
+  /** The source's name in findings and tools. */
   readonly name: string;
   /**
-   * Reads the present tools.
+   * Reads the current tools.
    *
-   * @param options `force` asks to look again even if that was done a moment ago.
-   * @throws anything: the last tools stay in use, and the failure is a finding.
+   * @param options `force` asks to look again, even if the source just has.
+   * @throws anything. Then the last tools stay in use, and the failure is reported.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
-  /** Calls the listener with the tools as soon as they have changed, until the returned function is called. */
+  /** Calls the listener with the tools when they change, until the returned function is called. */
   onChange?(listener: (tools: SourceTools) => void): () => void;
 }
 
-/** The content of a source; for one that failed, its last content. */
+/** The content of a source, or its last content if it failed. */
 export interface SourceContent {
   readonly name: string;
   readonly owner: string | null;
@@ -42,7 +42,7 @@ export interface SourceContent {
   readonly join?: SourceTools['join'];
 }
 
-/** A source that takes longer has failed: it would hold up everything else. */
+/** The milliseconds after which a source counts as failed, so that it doesn't hold up everything else. */
 const LOAD_TIMEOUT_MS = 30_000;
 
 /** Reads a source. Never rejects. */
@@ -67,7 +67,10 @@ export async function loadSource(
   }
 }
 
-/** Returns what a source told; of one that fails, or tells nonsense, the last content. Never throws. */
+/**
+ * Returns the content that a source announced. If it fails or announces nonsense, returns the last content. Never
+ * throws.
+ */
 export function sourceContent(
   name: string,
   told: SourceTools | { readonly failure: unknown },
@@ -86,7 +89,7 @@ export function sourceContent(
   }
 }
 
-/** @throws whatever a source gives in place of tools. */
+/** @throws anything that a source returns instead of tools. */
 function contentOf(
   name: string,
   { definitions, persona = null, issues = [], join }: SourceTools,

@@ -5,10 +5,10 @@ import { identityOf, providerHealthName } from '../../providers/provider-slot.js
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { ownerKey } from '../manifest/persona.js';
 
-/** The health of a tool over its last calls; dates in milliseconds since 1970. */
+/** The health of a tool over its last calls. Dates are in milliseconds since 1970. */
 export interface ToolHealth {
   readonly tool: HealthSummary;
-  /** The providers by name, followed by a part of the configuration's digest if two share a name. */
+  /** The providers by name. If two share a name, part of their configuration's digest follows it. */
   readonly providers: Readonly<
     Record<
       string,
@@ -21,7 +21,7 @@ export interface ToolHealth {
         readonly lastSuccess: number | null;
         readonly lastFailure: number | null;
         readonly lastCheck: number | null;
-        /** The end of its backoff; `null` if it has none. */
+        /** The end of its backoff, or `null`. */
         readonly backoffUntil: number | null;
       }
     >
@@ -39,18 +39,18 @@ export interface ToolHealth {
 
 export type ProviderHealth = ToolHealth['providers'][string];
 
-/** One call of a job or tool that ended, as programs report it. */
+/** A finished call of a tool, or run of a job, as programs report it. */
 export interface ExecutionRecord {
   readonly success: boolean;
   readonly latencyMs: number;
-  /** The provider that answered, for calls of a tool. */
+  /** The provider that answered a tool's call. */
   readonly provider?: string;
 }
 
-/** The reports of events about a provider, beside its calls in the log; dates in milliseconds since 1970. */
+/** The reported events of a provider, besides its calls in the log. Dates are in milliseconds since 1970. */
 interface RouterFacts {
   failures: number;
-  /** The moment of its last success or recovery: failures before it are no longer in a row. */
+  /** The time of its last success or recovery. Earlier failures no longer count as in a row. */
   inOrderAt: number | null;
   lastSuccess: number | null;
   lastFailure: number | null;
@@ -58,7 +58,7 @@ interface RouterFacts {
   backoffUntil: number | null;
 }
 
-/** The reports of events about a tool. */
+/** The reported events of a tool. */
 interface ToolFacts {
   /** A number that rises with every change of the other fields. */
   version: number;
@@ -66,37 +66,40 @@ interface ToolFacts {
   readonly routers: Map<string, RouterFacts>;
 }
 
-/** The names under which a tool and its providers are kept, with its health as it was read last. */
+/** The names of a tool and its providers in the log, with its health as it was last read. */
 interface LedgerNames {
   readonly owner: string | null;
   readonly tool: string;
-  /** The providers by label; `router` is the name that routers use. */
+  /** The providers by label. `router` is the name that routers use. */
   readonly providers: readonly {
     readonly label: string;
     readonly name: string;
     readonly router: string;
   }[];
-  /** The health, which holds while the stamp is the same, until the end of a backoff. */
+  /** The health. It's valid while the stamp is the same, until the end of a backoff. */
   last?: { readonly stamp: number; readonly until: number; readonly health: ToolHealth };
 }
 
-/** The names whose last call is remembered; the least recently called give way, since programs may call any name. */
+/**
+ * The number of names whose last call is remembered. The least recently called go first, because programs may call any
+ * name.
+ */
 const MOST_TOOLS = 10_000;
 
 /**
- * Keeps the health of the tools and jobs of each owner.
+ * Keeps the health of each owner's tools and jobs.
  *
- * Numbers are kept in a health log, where what is shared goes by its name and what a persona owns by `name@persona`, so
- * that a persona's own tool does not spoil the record of the shared one. Names of tools hold no `@`. What the log knows
- * of other processes is joined with what the executors of this one tell.
+ * The numbers are in a health log, with shared things by name and a persona's by `name@persona`. So a persona's own
+ * tool doesn't spoil the record of the shared one. Tool names contain no `@`. The log's knowledge of other processes is
+ * combined with reports from this process's executors.
  */
 export class HealthLedger {
-  /** The number of reports that came in; what it knows of this process changes with it. */
+  /** The number of reports so far. Health in this process changes with it. */
   reports = 0;
   readonly #log: HealthLog;
   readonly #clock: Clock;
   readonly #facts = new Map<string, ToolFacts>();
-  /** Names by entry: digests take time, and entries never change. */
+  /** The names by entry, because digests take time and entries never change. */
   readonly #names = new WeakMap<ToolEntry, LedgerNames>();
 
   constructor(log: HealthLog, clock: Clock) {
@@ -104,16 +107,16 @@ export class HealthLedger {
     this.#clock = clock;
   }
 
-  /** Reads what other processes recorded, if the log knows of others; one that fails leaves what this process measures. */
+  /** Reads the records of other processes, if the log has them. If that fails, this process's own stay. */
   async load(): Promise<void> {
     try {
       await this.#log.load?.();
     } catch {
-      // The catalogue is worth more than the numbers beside it.
+      // The catalogue matters more than the numbers.
     }
   }
 
-  /** Returns true for the log in which this ledger counts. */
+  /** Returns true for this ledger's log. */
   countsIn(log: HealthLog | undefined): boolean {
     return log === this.#log;
   }
@@ -137,17 +140,16 @@ export class HealthLedger {
   }
 
   /**
-   * Takes over what an executor reports of a tool's calls and providers.
+   * Takes over an executor's reports about a tool's calls and providers.
    *
-   * @param counted says that the executor itself has counted the call under the tool's bare name in the log of this
-   * ledger.
+   * @param counted true if the executor has counted the call itself, by the tool's bare name in this ledger's log.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
     this.reports += 1;
     const isCounted = counted && ownerKey(owner) === '';
     if (event.type === 'call-settled') {
       const { attempts, status, durationMs: latencyMs, provider, abandoned } = event;
-      // Refused calls, and answers out of the cache, say nothing about the tool.
+      // Refused calls and cached answers say nothing about the tool.
       if (attempts > 0)
         this.recordTool(
           owner,
@@ -172,7 +174,7 @@ export class HealthLedger {
       else if (success) Object.assign(router, IN_ORDER, { lastSuccess: at, inOrderAt: at });
       else Object.assign(router, { lastFailure: at, failures: router.failures + 1 });
       const known = this.#namesOf(owner, entry).providers.find(({ label }) => label === provider);
-      // A probe tries a provider out; its outcome would spoil the rate of the calls.
+      // A probe tests a provider. Its result would spoil the rate of real calls.
       if (!isCounted && known !== undefined && kind === 'call')
         this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
     } else if (event.type === 'provider-ejected') {
@@ -182,7 +184,7 @@ export class HealthLedger {
       Object.assign(router, IN_ORDER, { inOrderAt: at });
   }
 
-  /** Returns a tool's health: the same object until something in it changes. */
+  /** Returns a tool's health. It's the same object until something in it changes. */
   tool(owner: string | null, entry: ToolEntry): ToolHealth {
     const names = this.#namesOf(owner, entry);
     const facts = this.#facts.get(names.tool);
@@ -220,7 +222,7 @@ export class HealthLedger {
     return stamp;
   }
 
-  /** Returns the last call of any process; no log says which provider failed in other processes. */
+  /** Returns the last call of any process. Logs don't say which provider failed in other processes. */
   #lastInvocation(tool: string, own: ToolHealth['lastInvocation']): ToolHealth['lastInvocation'] {
     const call = this.#log.lastCall('tool', tool);
     if (call === null || (own !== null && own.at >= call.at)) return own;
@@ -270,7 +272,7 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the share of a tool's last calls that succeeded; `null` without calls. */
+  /** Returns the share of a tool's last calls that succeeded, or `null` without calls. */
   toolRate(owner: string | null, name: string): number | null {
     return this.#log.summary('tool', ledgerName(owner, name)).successRate;
   }
@@ -287,7 +289,7 @@ export class HealthLedger {
     const before = this.#names.get(entry);
     if (before?.owner === owner) return before;
     const tool = ledgerName(owner, entry.name);
-    // Routers know nothing of owners: shared items go by the bare name.
+    // Routers don't know owners, so shared items use the bare name.
     const providers = providerLabels(entry).map(([label, identity]) => ({
       label,
       name: providerHealthName(tool, identity),
@@ -305,7 +307,7 @@ export class HealthLedger {
     return router;
   }
 
-  /** Returns the facts of a tool, to be changed. */
+  /** Returns a tool's facts, which the caller may change. */
   #factsOf(owner: string | null, name: string): ToolFacts {
     const key = ledgerName(owner, name);
     const facts = this.#facts.get(key) ?? { version: 0, lastInvocation: null, routers: new Map() };
@@ -332,7 +334,7 @@ function latest(one: number | null, other: number | null | undefined): number | 
   return other === null || other === undefined ? one : Math.max(one ?? other, other);
 }
 
-/** Returns the names that routers use for the providers of a tool, and their identities. Equal ones are one. */
+/** Returns the names that routers use for a tool's providers, with their identities. Equal ones count once. */
 function providerLabels({
   providers,
 }: ToolEntry): readonly (readonly [label: string, identity: string])[] {

@@ -7,13 +7,13 @@ import type { ExecuteOf } from '../manifest/read-manifest.js';
 
 interface KnownFile {
   readonly digest: string;
-  /** The present content of the file; of a broken one its last good content, with what is wrong now. */
+  /** The current content of the file. If it's broken, its last good content with the current problems. */
   readonly content: FileContent;
-  /** The last good content of the file, if there ever was one. */
+  /** The last good content of the file, if it had any. */
   readonly good: FileContent | undefined;
 }
 
-/** The present content of a folder. */
+/** The current content of a folder. */
 interface FolderContent {
   readonly files: readonly FileContent[];
   /** The problems of the folder itself. */
@@ -22,8 +22,8 @@ interface FolderContent {
 }
 
 /**
- * A folder of manifests that is read repeatedly. Only files whose content has changed are parsed again: neither the date
- * nor the size of a file is trusted, since two edits can fall into the same tick.
+ * A folder of manifests that is read repeatedly. Only files with changed content are parsed again. Dates and sizes
+ * aren't trusted, because two edits can happen in the same tick.
  */
 export class ManifestFolder {
   readonly #root: string;
@@ -35,7 +35,10 @@ export class ManifestFolder {
     this.#executeOf = executeOf;
   }
 
-  /** Reads what is new. Never rejects: a file or folder that cannot be read stays as it was, and is a finding. Unchanged files have the same content object. */
+  /**
+   * Reads changed files. Never rejects: a file or folder that can't be read stays as it was, and is reported. Unchanged
+   * files keep the same content object.
+   */
   async read(force: boolean): Promise<FolderContent> {
     const { files, issues } = await findManifestFiles(this.#root);
     const lost = issues
@@ -60,7 +63,7 @@ export class ManifestFolder {
     const digest = digestOf(read);
     if (before?.digest === digest && !force) return before;
     const content = parseFile(file, read, this.#executeOf);
-    // A file that is being written is a file that cannot be parsed.
+    // A file that is being written can't be parsed.
     const broken = content.findings.find(({ kind }) => kind === 'unreadable');
     if (broken === undefined) return { digest, content, good: content };
     const good = before?.good;

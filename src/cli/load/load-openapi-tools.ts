@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { toolsFromOpenApi } from '../../openapi.js';
+import { toolsFromOpenApi } from '../../openapi/tools-from-openapi.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolPlaces } from '../command/options.js';
 import { paint, plainLine, type Dialog } from '../terminal/terminal.js';

@@ -7,7 +7,9 @@ import type {
 } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
 
-/** A tool on the wire: the fields that the page names; it shows all others by the table of fields. */
+/**
+ * A tool as the server sends it. These are the fields that the page names; it shows the others by the table of fields.
+ */
 export interface Tool {
   readonly [field: string]: unknown;
   readonly name: string;
@@ -73,7 +75,7 @@ export interface Finding {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** A page of a list; the items stand under the list's own name. */
+/** A page of a list. Its items are under the list's own name. */
 export interface ListPage {
   readonly total: number;
   readonly next: string | null;
@@ -84,11 +86,11 @@ export interface ListPage {
   readonly [list: string]: unknown;
 }
 
-/** Items that are requested at once: the most that the interface gives. */
+/** The number of items of a request. The server sends at most this many. */
 const PAGE_SIZE = '200';
 const TOKEN = 'tooldex-token';
 
-/** A refusal of the interface, or its silence (status 0); the message is for users. */
+/** A refusal by the server, or its silence (status 0). The message is for people. */
 export class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -105,7 +107,7 @@ export function hasToken(): boolean {
   return sessionStorage.getItem(TOKEN) !== null;
 }
 
-/** Asks the interface next to this page. Addresses are relative, so that the page works under any path. */
+/** Asks the server. Addresses are relative, so the page works under any path. */
 async function ask(address: string, init: RequestInit): Promise<Response> {
   const token = sessionStorage.getItem(TOKEN);
   const headers = new Headers(init.headers);
@@ -134,7 +136,7 @@ export async function postJson<T>(address: string, body: unknown): Promise<T> {
 }
 
 /**
- * Reads a list page after page, and gives what has come by then with each.
+ * Reads a list page by page, and yields everything read so far.
  *
  * @param most the number of items after which it stops.
  */
@@ -168,17 +170,17 @@ export async function* readList<Item>(
   }
 }
 
-/** Waits between attempts, in milliseconds: from the first to the longest, doubling. */
+/** The shortest and longest wait between attempts, in milliseconds. Each wait is twice the one before. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
 /**
- * Follows the server's changes until the signal, and connects again when the connection breaks. `EventSource` cannot send
- * a token, so the stream is read like any other answer.
+ * Follows the server's changes until the signal fires, and reconnects when the connection breaks. `EventSource` can't
+ * send a token, so the stream is read like any other answer.
  *
- * @param onRevision receives the server's revision; `null` if changes may have been missed.
+ * @param onRevision receives the server's revision, or `null` if changes may have been missed.
  */
 export async function followChanges(
   signal: AbortSignal,
@@ -191,7 +193,7 @@ export async function followChanges(
       onConnection(isFirst ? 'connecting' : 'lost');
       const { body } = await ask('events', { signal });
       onConnection('live');
-      // The server may be another process by now, which counts from one again.
+      // The server may have restarted, and counts from one again.
       if (!isFirst) onRevision(null);
       wait = FIRST_WAIT_MS;
       const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -204,7 +206,7 @@ export async function followChanges(
             onRevision((JSON.parse(line.slice('data:'.length)) as { revision: number }).revision);
       }
     } catch {
-      // Any failure is answered by connecting again.
+      // It reconnects after any failure.
     }
     if (signal.aborted) return;
     onConnection('lost');

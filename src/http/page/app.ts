@@ -31,7 +31,7 @@ import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 import { Filters, keyOf, ToolList } from './tool-list.js';
 import { OpenTool } from './tool-view.js';
 
-/** The pause in typing after which the search starts. */
+/** The search starts after this pause in typing. */
 const PAUSE_MS = 80;
 const UNAUTHORIZED = 401;
 const CONNECTION_WORDS = { connecting: 'connecting', live: 'live', lost: 'not connected' };
@@ -41,7 +41,7 @@ type Answer<Item = never> = ListPage & { readonly items: readonly Item[] };
 type Lists = Readonly<Record<string, Answer>>;
 interface Tools {
   readonly answer: Answer<Tool>;
-  /** The question that it answers. */
+  /** The question that this is the answer to. */
   readonly question: string;
 }
 
@@ -50,7 +50,7 @@ const isOperatorView = (view: View): view is keyof typeof OPERATOR_PAGES =>
   Object.hasOwn(OPERATOR_PAGES, view);
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The page: what it shows follows from the address and the server's answers. */
+/** Shows the whole page. Its content follows from the address and the server's answers. */
 function App() {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   const [tools, setTools] = useState<Tools>();
@@ -59,12 +59,12 @@ function App() {
   const [problem, setProblem] = useState('');
   const [isLocked, setLocked] = useState(false);
   const [connection, setConnection] = useState<Connection>('connecting');
-  /** Rises when everything is to be read again. */
+  /** Rises when everything has to be read again. */
   const [version, setVersion] = useState(0);
   const [isFiltering, setFiltering] = useState(false);
   const [theme, setTheme] = useState(rememberedTheme);
   const [mostFindings, setMostFindings] = useState(1);
-  /** The number of calls that wait; missing if the server has no views for operators. */
+  /** The number of waiting calls. Missing if the server has no views for operators. */
   const [waiting, setWaiting] = useState<number>();
   const search = useRef<HTMLInputElement>(null);
   const move = useRef((_by: number | string) => {});
@@ -119,7 +119,7 @@ function App() {
     return () => removeEventListener('hashchange', onHash);
   }, []);
   useEffect(() => {
-    // A hidden page closes its connection: a browser has about six to one server.
+    // A hidden page closes its connection, because a browser opens only about six to one server.
     let running = new AbortController();
     const onRevision = (next: number | null) => {
       if (next === null || (revision.current !== null && next !== revision.current))
@@ -153,7 +153,7 @@ function App() {
         let last: Answer<Tool> | undefined;
         for await (const answer of readList<Tool>('tools', parameters, signal)) {
           last = answer;
-          // A list that is read again is replaced as a whole, so that nothing jumps.
+          // A list is replaced as a whole when it's read again, so that nothing jumps.
           if (isFirst) setTools({ answer, question });
           isFirst &&= answer.items.length < 1_000;
         }
@@ -409,7 +409,7 @@ function emptyWords(isLoading: boolean, chosen: number, query: string): string {
   return chosen === 0 ? 'There are no tools here.' : 'No tool has all of this. Take a filter back.';
 }
 
-/** Returns tools sorted by a field: what has an order from its highest value, the health from its worst. */
+/** Returns tools sorted by a field: ordered values from the highest, and health from the worst. */
 function sorted(tools: readonly Tool[], field: string): readonly Tool[] {
   if (field === 'name')
     return [...tools].sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
@@ -424,7 +424,7 @@ function sorted(tools: readonly Tool[], field: string): readonly Tool[] {
   return [...tools].sort((a, b) => rank(a) - rank(b));
 }
 
-// This runs while the head is read, so that a dark page does not flash white first.
+// This runs while the head is read, so that a dark page doesn't flash white first.
 applyTheme(rememberedTheme());
 document.addEventListener('DOMContentLoaded', () => {
   const place = document.createElement('div');

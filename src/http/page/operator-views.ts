@@ -7,7 +7,7 @@ import { formatRoute, type Route } from './route.js';
 /** The interval at which a visible view asks again. */
 const REFRESH_MS = 2_000;
 
-/** The uses of the token that the page was opened with. */
+/** The rights of the token that the page was opened with. */
 interface Allowed {
   readonly approve: boolean;
   readonly run: boolean;
@@ -112,7 +112,7 @@ const time = (at: number) => new Date(at).toLocaleTimeString();
 const toolLink = (route: Route, name: string) =>
   html`<a href=${formatRoute({ ...route, view: 'tools', name, owner: null })}>${name}</a>`;
 
-/** Shows what needs attention: what waits, what fails, what is slow, what changed today. */
+/** Shows waiting calls, failures, slow tools and today's changes. */
 export function OverviewView({ route }: { readonly route: Route }) {
   const [answer, problem] = usePolled<Overview>('overview');
   if (answer === undefined)
@@ -120,7 +120,7 @@ export function OverviewView({ route }: { readonly route: Route }) {
   const { waiting, last_hour: slots, failing, slowest, findings, changed_today: changed } = answer;
   const total = (field: 'calls' | 'errors') => slots.reduce((sum, slot) => sum + slot[field], 0);
   const most = Math.max(1, ...slots.map(({ calls }) => calls));
-  const label = `${number(total('calls'))} calls in the last hour, ${number(total('errors'))} errors`;
+  const label = `Calls in the last hour: ${number(total('calls'))}, of them failed: ${number(total('errors'))}`;
   const block = (title: string, empty: string, rows: readonly unknown[]) =>
     html`<section class="card">
       <h2>${title}</h2>

@@ -10,7 +10,7 @@ interface ViewProps<Item> {
 
 type Work = Skill | Task | Job;
 
-/** Shows skills, tasks or jobs with what they need. */
+/** Shows skills, tasks or jobs with their requirements. */
 export function WorkView({ route, answer: { items } }: ViewProps<Work>) {
   const { view } = route;
   if (items.length === 0)
@@ -92,7 +92,7 @@ const SEVERITIES = new Map([
   ['warning', 'Warnings'],
 ]);
 
-/** Shows what to fix, the worst first, with where to fix it; further findings come on demand. */
+/** Shows findings with their places, the worst first. A button loads more. */
 export function FindingsView({
   route,
   answer: { items, severities = {}, total, next },
@@ -128,7 +128,7 @@ export function FindingsView({
 
 function FindingRow({ route, finding }: { readonly route: Route; readonly finding: Finding }) {
   const { name, persona: owner, rule, kind, message, source, line, column, path } = finding;
-  // What lint has findings of is there; entries that were left out are not.
+  // A tool with lint findings exists. An entry that was left out doesn't.
   const title =
     rule === null
       ? html`<bdi class="finding-name">${name}</bdi>`

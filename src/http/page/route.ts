@@ -1,18 +1,18 @@
 import { fieldsOn, valuesOf, type FieldKind } from '../../tool/tool-fields.js';
 import { HEALTH_LEVELS } from '../values-on.js';
 
-/** One axis by which tools are filtered. */
+/** An axis that tools can be filtered by. */
 export interface Axis {
   /** The name of the filter in the HTTP interface. */
   readonly key: string;
   readonly label: string;
-  /** The order of its values, if they have one; others are ordered by their number of tools. */
+  /** The order of its values. Values without an order are sorted by their number of tools. */
   readonly order?: readonly string[];
-  /** The words that users read instead of the value. */
+  /** The words that people read instead of the values. */
   readonly words?: Readonly<Record<string, string>>;
 }
 
-/** The axes that users ask for most; the others follow in the order of the table. */
+/** The axes that people use most. The others follow in the order of the table. */
 const FIRST = [
   'danger_level',
   'access_mode',
@@ -30,7 +30,7 @@ const ORDERED: ReadonlySet<FieldKind> = new Set<FieldKind>([
   'costTier',
 ]);
 
-/** Every axis by which tools are filtered, the most used first. */
+/** Every axis that tools can be filtered by, the most used first. */
 export const AXES: readonly Axis[] = fieldsOn('axis')
   .map(([name, { wire, kind, label, words, filter }]): Axis => {
     const order =
@@ -43,7 +43,7 @@ export const AXES: readonly Axis[] = fieldsOn('axis')
             : undefined;
     return {
       key: filter?.param ?? wire,
-      // One value of a list is chosen: a stage, a keyword.
+      // A filter names one value of a list, such as a stage.
       label: capitalized(
         kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!,
       ),
@@ -61,7 +61,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The fields that are requested of every tool. */
+/** The fields that the page requests of every tool. */
 export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
 /** The views that show a list of the catalogue. */
@@ -71,23 +71,23 @@ export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls'] as const;
 const VIEWS = ['tools', ...LISTS, ...OPERATOR_VIEWS] as const;
 export type View = (typeof VIEWS)[number];
 
-/** The state of the page: all of it is in the address, so that it can be shared and restored. */
+/** The state of the page. All of it is in the address, so that people can share and restore it. */
 export interface Route {
   readonly view: View;
-  /** The tool that is open, or the skill, job or finding's tool to show. */
+  /** The open tool, or the skill, job or finding to show. */
   readonly name: string | null;
-  /** The owner of the open tool; `null` for a shared one. */
+  /** The owner of the open tool, or `null` if it's shared. */
   readonly owner: string | null;
   readonly query: string;
-  /** The persona whose view of the catalogue is shown; `null` shows everything. */
+  /** The persona whose tools are shown, or `null` for everyone's. */
   readonly persona: string | null;
-  /** The chosen values by the axis' key; one of them must hold. */
+  /** The chosen values by axis. A tool needs one of each axis. */
   readonly filters: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The field by which the list is sorted; empty for the server's order. */
+  /** The field to sort the list by. Empty for the server's order. */
   readonly sort: string;
 }
 
-/** Reads the part of an address behind `#`. Unknown parts are ignored: a link may be old or mistyped. */
+/** Reads the part of an address behind `#`. Unknown parts are ignored, because a link may be old or mistyped. */
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = splitOnce(hash.replace(/^#\/?/, ''), '?');
   const [view = '', name] = splitOnce(path, '/');
@@ -108,7 +108,7 @@ export function parseRoute(hash: string): Route {
   };
 }
 
-/** Returns the request, the persona and the filters by the names of the interface. */
+/** Returns the search text, the persona and the filters as parameters of the server. */
 export function questionOf({ query, persona, filters }: Route): URLSearchParams {
   const parameters = new URLSearchParams();
   if (query.trim() !== '') parameters.set('q', query);
@@ -118,7 +118,7 @@ export function questionOf({ query, persona, filters }: Route): URLSearchParams 
   return parameters;
 }
 
-/** Returns the address of a route, from `#` on. */
+/** Returns the address of a route, starting with `#`. */
 export function formatRoute(route: Route): string {
   const { view, name, owner, sort } = route;
   const parameters = questionOf(route);
@@ -128,7 +128,7 @@ export function formatRoute(route: Route): string {
   return `#/${view}${name === null ? '' : `/${encode(name)}`}${search === '' ? '' : `?${search}`}`;
 }
 
-/** Returns the same route with one value of one filter chosen, or no longer. */
+/** Returns the same route with one value of a filter switched on or off. */
 export function withFilter(route: Route, axis: string, value: string, chosen: boolean): Route {
   const values = new Set(route.filters.get(axis));
   if (chosen) values.add(value);
@@ -139,7 +139,7 @@ export function withFilter(route: Route, axis: string, value: string, chosen: bo
   return { ...route, filters };
 }
 
-/** Encodes a text. Half of a surrogate pair, on which `encodeURIComponent` throws, becomes the replacement character. */
+/** Encodes a text. Half a surrogate pair, on which `encodeURIComponent` throws, becomes the replacement character. */
 function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

@@ -1,6 +1,6 @@
-/** One parameter of a tool, in words. */
+/** A parameter of a tool in words. */
 interface SchemaRow {
-  /** The place with dots and brackets: `options.depth`, `files[].path`. */
+  /** The parameter's place: `options.depth`, `files[].path`. */
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
@@ -9,14 +9,14 @@ interface SchemaRow {
   readonly rules: readonly string[];
 }
 
-/** The bounds of what is shown: a schema may be recursive, or as large as its author likes. */
+/** The limits of what is shown. A schema can be recursive, or as large as its author likes. */
 const DEEPEST = 5;
 const MOST_ROWS = 300;
 const MOST_VALUES = 12;
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Returns the parameters that a JSON Schema describes, the outer before the inner; raw JSON shows the rest. */
+/** Returns the parameters in a JSON Schema, outer ones first. Raw JSON shows everything else. */
 export function schemaRows(schema: unknown): readonly SchemaRow[] {
   const rows: SchemaRow[] = [];
   if (isSchema(schema)) addProperties(schema, schema, '', 0, rows);
@@ -88,7 +88,10 @@ const RULES: readonly (readonly [string, string])[] = [
   ['pattern', 'pattern'],
 ];
 
-/** Returns the rules of a schema, without the bounds of safe integers, which schema libraries write for every integer. */
+/**
+ * Returns the rules of a schema. The bounds of safe integers are missing, because schema libraries add them to every
+ * integer.
+ */
 function rulesOf(schema: Schema): readonly string[] {
   return RULES.flatMap(([key, word]) => {
     const value = own(schema, key);
@@ -103,7 +106,7 @@ function rulesOf(schema: Schema): readonly string[] {
   });
 }
 
-/** Follows one local reference; returns `{}` for anything that is no schema, or is elsewhere. */
+/** Follows a local reference. Returns `{}` if there is no schema at its end. */
 function resolve(root: Schema, value: unknown): Schema {
   if (!isSchema(value)) return {};
   const reference = own(value, '$ref');

@@ -3,7 +3,7 @@ type Theme = 'auto' | 'light' | 'dark';
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 const KEY = 'tooldex-theme';
 
-/** Returns the theme chosen last; `auto`, which follows the system, if there is none or nothing may be stored. */
+/** Returns the theme that was chosen last. `auto`, which follows the system, if none was or nothing may be stored. */
 export function rememberedTheme(): Theme {
   try {
     return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'auto';
@@ -19,7 +19,7 @@ export function applyTheme(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // Browsers may forbid it: then it lasts until the page is left.
+    // Browsers may forbid it. Then the theme lasts until the page closes.
   }
 }
 

@@ -11,12 +11,12 @@ import {
 import type { ListPage, Tool } from './api.js';
 import { FactMarks, NoticeMarks, number } from './marks.js';
 
-/** Rows that are in the page at a time, and how many of them lie above what is seen. */
+/** The number of rows in the page at a time, and how many of them are above the visible part. */
 const WINDOW = 100;
 const ABOVE = 30;
 const STEP = 10;
 const USUAL_HEIGHT = 60;
-/** Characters of a description in a list: more than fit, but not too many to load. */
+/** The number of characters of a description in the list: more than fit, but few enough to load. */
 const DESCRIPTION = 240;
 
 export const keyOf = ({ name, persona }: Pick<Tool, 'name' | 'persona'>) =>
@@ -25,14 +25,14 @@ export const keyOf = ({ name, persona }: Pick<Tool, 'name' | 'persona'>) =>
 interface ListProps {
   readonly tools: readonly Tool[];
   readonly route: Route;
-  /** Says what the list is an answer to: another answer begins at the top. */
+  /** The question that the list answers. A new answer starts at the top. */
   readonly question: string;
   readonly empty: string;
-  /** Receives what moves the focus by rows. */
+  /** Receives a function that moves the focus by rows. */
   readonly onMount: (move: (by: number | string) => void) => void;
 }
 
-/** The list of tools: of thousands, the rows around what is seen are in the page. */
+/** Shows the list of tools. Only the rows around the visible part are in the page, because there may be thousands. */
 export function ToolList({ tools, route, question, empty, onMount }: ListProps) {
   const place = useRef<HTMLDivElement>(null);
   const [start, setStart] = useState(0);
@@ -122,7 +122,7 @@ interface RowProps {
   readonly onFocus: () => void;
 }
 
-/** Shows a tool in the list: a link to it, its facts, and the reason why it was found. */
+/** Shows a row: a link to the tool, its facts, and the reason why it was found. */
 function ToolRow({ tool, route, isReachable, onFocus }: RowProps) {
   const isOpen = route.name === tool.name && route.owner === tool.persona;
   return html`<li class="row">
@@ -145,7 +145,7 @@ function ToolRow({ tool, route, isReachable, onFocus }: RowProps) {
   </li>`;
 }
 
-/** Shows the words of the request by field, and the score. */
+/** Shows the matched words by field, and the score. */
 function Reasons({ tool: { matches = [], corrections = [], score = 0 } }: { readonly tool: Tool }) {
   const wordsByField = new Map<string, readonly string[]>();
   for (const { word, fields, related } of matches)
@@ -174,11 +174,11 @@ interface FilterProps {
   readonly onGo: (route: Route) => void;
 }
 
-/** The values of an axis that are shown at first, and on demand. */
+/** The number of values of an axis that are shown at first, and on demand. */
 const SHOWN = 8;
 const MOST = 200;
 
-/** Shows every axis with its values, and the number of tools that each would leave, as the server counts them. */
+/** Shows every axis with its values, and the server's count of the tools that each value would leave. */
 export function Filters({ route, answer, onGo }: FilterProps) {
   const { facets = {}, cells = {} } = answer;
   return html`<div class="axes">
@@ -196,7 +196,7 @@ export function Filters({ route, answer, onGo }: FilterProps) {
   </div>`;
 }
 
-/** Shows how many tools have which access and danger; a cell shows these alone. */
+/** Shows the number of tools by access and danger. A click on a cell filters by both. */
 function DangerGrid({ route, answer: { cells = {} }, onGo }: FilterProps) {
   const [access, danger] = ACCESS_AND_DANGER;
   const isChosen = (axis: Axis, value: string) =>
@@ -261,7 +261,7 @@ function AxisFilter({ axis, counts, route, onGo }: AxisProps) {
   const place = (value: string) =>
     axis.order?.includes(value) === true ? axis.order.indexOf(value) : Infinity;
   const countOf = (value: string) => (Object.hasOwn(counts, value) ? counts[value]! : 0);
-  // Chosen values stay even without tools: users must be able to take them back.
+  // Chosen values stay even if no tool has them, so that people can unselect them.
   const values = [...new Set([...Object.keys(counts), ...chosen])].sort(
     (a, b) => place(a) - place(b) || 0 || countOf(b) - countOf(a) || (a < b ? -1 : 1),
   );

@@ -10,26 +10,26 @@ import { CallTable, usePolled, type Call } from './operator-views.js';
 import { schemaRows } from './schema-rows.js';
 import { TryIt } from './try-it.js';
 
-/** The interval at which a visible open tool is requested again: its health changes without the catalogue changing. */
+/** The interval at which an open tool is requested again. Its health changes without a new revision. */
 const REFRESH_MS = 10_000;
 
 interface ToolProps {
   readonly name: string;
   readonly owner: string | null;
-  /** Another value asks for the tool again. */
+  /** A new value requests the tool again. */
   readonly version: number;
-  /** Says that the server has views for operators. */
+  /** True if the server has views for operators. */
   readonly hasCalls: boolean;
   readonly onAsk: (query: string) => void;
   readonly onClose: () => void;
 }
 
-/** The panel with the tool that is open. */
+/** Shows the open tool in a panel. */
 export function OpenTool({ name, owner, version, hasCalls, onAsk, onClose }: ToolProps) {
   const [tool, setTool] = useState<DetailedTool>();
   const [problem, setProblem] = useState('');
   const title = useRef<HTMLHeadingElement>(null);
-  /** The tool as it was when it was opened, to tell what has changed since. */
+  /** The tool as it was when the panel opened, to show changes since then. */
   const opened = useRef<DetailedTool>();
   useEffect(() => title.current?.focus({ preventScroll: true }), []);
   useEffect(() => {
@@ -194,10 +194,10 @@ interface History {
   }[];
 }
 
-/** Calls that the panel of one tool shows. */
+/** The number of calls that the panel shows. */
 const MOST_CALLS = 20;
 
-/** Returns why a tool is in a set that follows from its fields. */
+/** Returns the reason why a tool is in a derived set. */
 function reasonFor(set: string, tool: DetailedTool): string {
   const { access_mode: access, danger_level: danger } = tool;
   switch (set) {
@@ -214,7 +214,7 @@ function reasonFor(set: string, tool: DetailedTool): string {
   }
 }
 
-/** Fields that change by themselves, and those that only repeat others. */
+/** The fields that change by themselves, or that only repeat others. */
 const LIVE = new Set([
   'health',
   'available',
@@ -229,7 +229,7 @@ function words(value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, LONGEST);
 }
 
-/** Returns what a tool's author has changed: each field with its value before and now. */
+/** Returns the author's changes: each field with its values before and now. */
 function changesOf(before: DetailedTool, now: DetailedTool): readonly Fact[] {
   return Object.keys(now).flatMap((field): readonly Fact[] =>
     LIVE.has(field) || words(before[field]) === words(now[field])
@@ -269,7 +269,7 @@ function Parameters({ rows }: { readonly rows: ReturnType<typeof schemaRows> }) 
 
 type Fact = readonly [label: string, value: string, field?: string];
 
-/** Shows facts by name; values that the tool's author did not write are marked as inferred. */
+/** Shows facts by name. Values that the author didn't write are marked as inferred. */
 function Facts({
   facts,
   inferred = [],
@@ -327,11 +327,11 @@ function authWords({ auth_status: { required, ready, missing } }: DetailedTool):
     : `required; not set: ${missing.join(', ')}`;
 }
 
-/** Shows the health of a tool, and of each of its providers in the order in which they are tried. */
+/** Shows the health of a tool and of its providers, in the order in which they are tried. */
 function Health({ tool: { health, providers } }: { readonly tool: DetailedTool }) {
   const known = new Map(Object.entries(health.providers));
   const inOrder = [...providers].sort((a, b) => a.priority - b.priority).map(({ name }) => name);
-  // Two providers of one name are told apart by a part of their configuration's digest, so some names are only in
+  // Two providers with the same name are told apart by a digest of their configuration, so some names are only in
   // `health`.
   const names = [...new Set([...inOrder, ...known.keys()])];
   return html`
@@ -385,14 +385,14 @@ function Figures({
   </p>`;
 }
 
-/** Calls that are drawn: as many as the server keeps. */
+/** The number of calls in the chart: as many as the server keeps. */
 const MOST = 100;
 const HEIGHT = 48;
 const STEP = 4;
 const BAR = 3;
 const LOWEST = 2;
 
-/** Shows the last calls as bars, the newest at the right: as high as they took long; failed ones stand out. */
+/** Shows the last calls as bars, the newest at the right. The height is the duration, and failed calls stand out. */
 function LatencyChart({ samples = [] }: { readonly samples?: readonly SampleWire[] }) {
   if (samples.length === 0) return null;
   const calls = samples.slice(-MOST);

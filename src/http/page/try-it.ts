@@ -18,7 +18,7 @@ interface Tried {
   readonly model_reads: string;
 }
 
-/** Returns the fields of a form for a tool's arguments: those that are no single value take JSON. */
+/** Returns the form fields for a tool's arguments. Arguments that aren't single values take JSON. */
 function fieldsOf(parameters: unknown): readonly Field[] {
   const { properties = {}, required = [] } = (parameters ?? {}) as {
     readonly properties?: Readonly<Record<string, Schema>>;
@@ -46,7 +46,7 @@ function fieldsOf(parameters: unknown): readonly Field[] {
   });
 }
 
-/** Returns the argument that was typed into a field; `undefined` for an empty one. */
+/** Returns the argument that was typed into a field, or `undefined` if the field is empty. */
 function valueOf({ kind, choices }: Field, text: string): unknown {
   if (text === '') return undefined;
   if (kind === 'text') return text;
@@ -55,7 +55,7 @@ function valueOf({ kind, choices }: Field, text: string): unknown {
   return choices[Number(text)];
 }
 
-/** Lets an operator run a tool with arguments of their own, through the server's policy. */
+/** Lets an operator run a tool with their own arguments, through the server's policy. */
 export function TryIt({ tool }: { readonly tool: DetailedTool }) {
   const fields = fieldsOf(tool.parameters);
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});

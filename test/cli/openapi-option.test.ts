@@ -1,0 +1,64 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { serveDocument } from '../openapi/document-server.js';
+import { tooldex } from './command-line.js';
+
+const document = {
+  openapi: '3.1.0',
+  info: { title: 'Pets', version: '1' },
+  components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-key' } } },
+  security: [{ key: [] }],
+  paths: {
+    '/pets': {
+      get: { operationId: 'listPets', summary: 'Lists the pets', responses: { 200: {} } },
+      delete: { operationId: 'removePets', summary: 'Removes all pets', responses: { 204: {} } },
+    },
+    '/odd': {
+      servers: [{ url: 'https://elsewhere.example' }],
+      get: { operationId: 'odd', responses: { 200: {} } },
+    },
+  },
+};
+const file = join(mkdtempSync(join(tmpdir(), 'tooldex-openapi-')), 'pets.json');
+writeFileSync(file, JSON.stringify(document));
+
+describe('--openapi', () => {
+  let server: Awaited<ReturnType<typeof serveDocument>>;
+  beforeAll(async () => void (server = await serveDocument(document)));
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await server.close();
+  });
+  const at = (...args: string[]) =>
+    tooldex([...args, '--openapi', file, '--base-url', server.baseUrl]);
+
+  it('lists the operations, and reports those without a tool', async () => {
+    const { code, out, err } = await at('list');
+    expect(out).toMatch(/listPets[^]*removePets/);
+    expect(err).toMatch(/not loaded GET \/odd: /);
+    expect(code).toBe(1);
+    expect((await at('search', 'remove', 'pets')).out).toMatch(/removePets/);
+  });
+
+  it('runs an operation with the credential in a variable, and asks before one that deletes', async () => {
+    vi.stubEnv('PETS_KEY', 'kept');
+    expect(await at('run', 'listPets', '--auth', 'key=PETS_KEY', '--json')).toMatchObject({
+      code: 0,
+    });
+    expect(server.seen.at(-1)).toMatchObject({
+      operation: 'listPets',
+      headers: { 'x-key': 'kept' },
+    });
+    expect((await at('run', 'removePets', '--auth', 'key=PETS_KEY')).code).toBe(4);
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it('names a variable that is missing', async () => {
+    expect(await at('list', '--auth', 'key=NO_SUCH_VARIABLE')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('NO_SUCH_VARIABLE') as string,
+    });
+  });
+});
