@@ -12,50 +12,56 @@ import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
 import { refusal, type Refusal } from './request-guard.js';
 
-/** The bounds of a connection. Node's own are minutes, or missing. */
+/** The limits of a connection. Node's own limits are minutes, or missing. */
 const LIMITS = Object.freeze({
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 5_000,
-  /** The interval at which Node checks the first two; with its default of 30 s they would be 40 and 60. */
+  /**
+   * The interval at which Node checks the first two limits. With its default of 30 s they would become 40 and
+   * 60 s.
+   */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
-  /** Refuses lenient parsing even if the program was started with --insecure-http-parser: request smuggling needs it. */
+  /**
+   * Refuses lenient parsing, which enables request smuggling, even if the program was started with
+   * --insecure-http-parser.
+   */
   insecureHTTPParser: false,
 }) satisfies ServerOptions;
-/** Requests of one connection before it is closed, so that no client keeps its place for ever. */
+/** The maximum number of requests per connection, so no client keeps its connection forever. */
 const REQUESTS_PER_CONNECTION = 100;
 const CONNECTIONS = 1_024;
 
-/** A server that listens. */
+/** A server that is listening. */
 export interface RunningServer {
-  /** The address where it answers, without a slash at the end. */
+  /** The URL of the server, without a trailing slash. */
   readonly url: string;
   /** Stops the server at once and closes every connection. */
   close(): Promise<void>;
 }
 
 interface ListenOptions {
-  /** The port; 0 takes any that is free. */
+  /** The port. 0 picks any free port. */
   readonly port: number;
   readonly host: string;
-  /** Requires a token of every request; without one only this machine may connect. */
+  /** Requires a token for every request. Without a token, only this machine can connect. */
   readonly needsToken: boolean;
   /**
-   * Milliseconds without a byte in either direction after which a connection is closed. @default unbounded: an answer
-   * may take as long as a tool does
+   * Milliseconds without a byte in either direction after which a connection is closed. @default
+   * unlimited, because a tool can take a long time to answer
    */
   readonly silenceMs?: number;
   readonly answer: (request: Request, outgoing: ServerResponse) => Response | Promise<Response>;
-  /** Words the answer to a request that `answer` never got, or failed to answer. */
+  /** Returns the response to a request that never reached `answer`, or that `answer` failed on. */
   readonly refuse: (refusal: Refusal) => Response;
 }
 
 /**
- * Listens on node:http, with bounds on everything that a client can hold.
+ * Listens with node:http and limits everything that a client can occupy.
  *
- * @throws ToolError `INVALID_ARGUMENT` for an address of others without a token, a port that is taken or not allowed, and
- * an address that is not of this machine.
+ * @throws ToolError `INVALID_ARGUMENT` if others can connect and there is no token, if the port is
+ * taken or not allowed, or if the address doesn't belong to this machine.
  */
 export async function listen({
   port,
@@ -68,7 +74,7 @@ export async function listen({
   if (!needsToken && !isLoopback(host)) {
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Expected a token to listen on ${describeValue(host)}, where others can connect, got none. Give the option token (--token), or listen on 127.0.0.1.`,
+      `Listening on ${describeValue(host)} needs a token, because others can connect there. Pass the option token (--token), or listen on 127.0.0.1.`,
     );
   }
   const listener = getRequestListener(
@@ -81,14 +87,18 @@ export async function listen({
             ? refusal(
                 400,
                 'INVALID_ARGUMENT',
-                'Expected a readable address and host, got a malformed request. Send a valid request line and Host header.',
+                'The request has a malformed address or host. Send a valid request line and Host header.',
               )
-            : refusal(500, 'INTERNAL_ERROR', 'The server failed to answer. It goes on working.'),
+            : refusal(
+                500,
+                'INTERNAL_ERROR',
+                'The server failed to answer this request. It is still running.',
+              ),
         ),
     },
   );
   const server = createServer(LIMITS, (incoming, outgoing) => {
-    // Names of hosts have no case; the adapter compares them as if they had.
+    // Host names are case-insensitive, but the adapter compares them case-sensitively.
     if (incoming.headers.host !== undefined)
       incoming.headers.host = incoming.headers.host.toLowerCase();
     void listener(incoming, outgoing);
@@ -124,33 +134,31 @@ function listenError(
   const reasons = new Map([
     [
       'EADDRINUSE',
-      `Expected a free port, got ${place} in use. Choose another port, or 0 for any that is free.`,
+      `The port of ${place} is already in use. Choose another port, or 0 for any free port.`,
     ],
-    [
-      'EACCES',
-      `Expected a port that this user may listen on, got ${place}. Choose one from 1024 up.`,
-    ],
+    ['EACCES', `This user isn't allowed to listen on ${place}. Choose a port from 1024 up.`],
   ]);
   return new ToolError(
     'INVALID_ARGUMENT',
     reasons.get(code) ??
-      `Expected an address of this machine to listen on, got ${describeValue(place)} (${code}). Choose another host.`,
+      `${describeValue(place)} isn't an address of this machine (${code}). Choose another host.`,
   );
 }
 
 /**
- * Limits the connections of a server; a new one takes the place of the oldest that has no request in progress.
+ * Limits the number of connections. When a new connection exceeds the limit, the oldest connection
+ * without a request in progress is closed.
  *
- * Refusing the newest, as `server.maxConnections` does, would let a client that fills all places with half-sent
- * requests (Slowloris) keep all others out until those time out.
+ * `server.maxConnections` would refuse the newest instead. A client that fills all connections with
+ * half-sent requests (Slowloris) could then keep everyone else out until they time out.
  */
 function limitConnections(server: Server, most: number): void {
-  /** The requests of each connection that are not answered yet; the oldest connection first. */
+  /** The unanswered requests of each connection, oldest connection first. */
   const unanswered = new Map<Socket, Set<IncomingMessage>>();
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // Forgotten here and not on its close event: further connections may come before that.
+      // Removed here, because more connections can arrive before its close event.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;
@@ -164,7 +172,10 @@ function limitConnections(server: Server, most: number): void {
     response.once('close', () => requests?.delete(request));
   });
 
-  /** A request whose body is still to come is half-sent as well. */
+  /**
+   * Returns the oldest connection without a complete request. A request whose body hasn't arrived
+   * doesn't count.
+   */
   function oldestWithoutRequest(): Socket | undefined {
     for (const [socket, requests] of unanswered)
       if (![...requests].some(({ complete }) => complete)) return socket;

@@ -2,26 +2,34 @@ import { z } from 'zod';
 import { aFunction, text } from '../core/options.js';
 import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './request-guard.js';
 
-/** The meaning of a token: who sends it, and what it may be used for. */
+/** The meaning of a token: who sent it, and its permissions. */
 interface VerifiedToken {
-  /** The user or program that the token stands for. */
+  /** The user or program that the token belongs to. */
   readonly principal: string;
-  /** The scopes of the token, which policies compare with those that a tool asks for. @default none */
+  /**
+   * The scopes of the token. Policies compare them with the scopes that a tool requires. @default
+   * none
+   */
   readonly scopes?: readonly string[];
 }
 
-/** Checks a token: its signature, its end and that it was made for this server. `undefined` refuses it. */
+/**
+ * Verifies a token: its signature, its expiry, and that it was issued for this server. Return
+ * `undefined` to refuse it.
+ */
 export type VerifyToken = (
   token: string,
 ) => VerifiedToken | undefined | Promise<VerifiedToken | undefined>;
 
-/** The facts by which clients learn where to get a token: protected resource metadata (RFC 9728). */
+/** Tells clients where to get a token: protected resource metadata (RFC 9728). */
 export interface ProtectedResource {
-  /** The public address of the server, behind a proxy that of the proxy. @default the address that the request names */
+  /**
+   * The public URL of the server. Behind a proxy, the proxy's URL. @default the URL of the request
+   */
   readonly url?: string | undefined;
-  /** The addresses of the authorization servers whose tokens are taken. @default none is named */
+  /** The URLs of the authorization servers whose tokens are accepted. @default none */
   readonly authorizationServers?: readonly string[] | undefined;
-  /** The scopes that clients should ask for. @default none is named */
+  /** The scopes that clients should request. @default none */
   readonly scopes?: readonly string[] | undefined;
   /** The name of the server, for users. @default none */
   readonly name?: string | undefined;
@@ -32,7 +40,7 @@ const webAddress = z.custom<string>(
   'an http or https address without a fragment',
 );
 
-/** The option fields of both servers. */
+/** The option fields that both servers share. */
 export const verifyFields = {
   verify: aFunction<VerifyToken>().optional(),
   resource: z
@@ -43,7 +51,7 @@ export const verifyFields = {
         .array(
           z
             .string()
-            .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope without blanks, quotes and backslashes'),
+            .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope without spaces, quotes and backslashes'),
         )
         .readonly()
         .optional(),
@@ -52,13 +60,13 @@ export const verifyFields = {
     .optional(),
 };
 
-/** The path under which clients look for the metadata, before the path of the server. */
+/** The path of the metadata, which comes before the server's own path. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** The check of tokens by the program, and what clients without one are told. */
+/** The program's token check, and the metadata for clients without a token. */
 interface VerifiedTokens {
   readonly authenticate: Authenticate;
-  /** Returns the metadata for a request that asks for it, and `undefined` for all others. */
+  /** Returns the metadata if the request asks for it, or `undefined` for all other requests. */
   metadataFor(request: GuardedRequest): object | undefined;
 }
 
@@ -68,11 +76,12 @@ const VERIFIED = z.object({
 });
 
 /**
- * Makes the check of bearer tokens by a function of the program.
+ * Creates a check of bearer tokens from the program's own function.
  *
- * A check that throws, or answers anything else, admits no one: the client reads 503, and nothing of the error.
+ * If the function throws or returns anything unexpected, nobody is admitted. The client receives
+ * 503 without the error.
  *
- * @param path the path of the server, for its public address where none is given.
+ * @param path the path of the server, for its public URL if no URL is given.
  */
 export function createVerifiedTokens(
   verify: VerifyToken,
@@ -94,7 +103,7 @@ export function createVerifiedTokens(
         refusal(
           401,
           'UNAUTHORIZED',
-          `Expected \`Authorization: Bearer\` with a token for this server, got ${got}. Get one from the authorization server that the metadata names.`,
+          `Expected \`Authorization: Bearer\` with a token for this server, got ${got}. Get a token from the authorization server named in the metadata.`,
           { 'www-authenticate': challengeOf(request, error) },
         );
       if (token === undefined) return refused('none');
@@ -102,14 +111,14 @@ export function createVerifiedTokens(
       try {
         answer = await verify(token);
         if (answer === undefined || answer === null)
-          return refused('one that is not accepted', ', error="invalid_token"');
+          return refused("a token that isn't accepted", ', error="invalid_token"');
         const { principal, scopes: granted = [] } = VERIFIED.parse(answer);
         return { ok: true, principal, scopes: Object.freeze([...granted]) };
       } catch {
         return refusal(
           503,
           'INTERNAL_ERROR',
-          'Expected to check the token, but the check failed. Try again later.',
+          "The server couldn't verify the token. Try again later.",
           { 'retry-after': '5' },
         );
       }

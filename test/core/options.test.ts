@@ -63,7 +63,7 @@ describe('options', () => {
     expect(error.message).toBe(
       [
         'The options of the sample are refused:',
-        'name: Expected a string that is not blank, got " ".',
+        'name: Expected a string that isn\'t blank, got " ".',
         'timeoutMs: Expected milliseconds from 1 to 2147483647, got 0.',
         'retries: Expected a whole number from 0 to 5, got 1.5.',
         'store: Expected a store, got a promise. Await it first.',
