@@ -119,7 +119,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(result).toMatchObject({ isError: true });
       expect(result.structuredContent).toBeUndefined();
       expect(textOf(result)).toBe(
-        'lies ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.',
+        "lies ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.",
       );
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
