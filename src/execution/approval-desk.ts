@@ -169,8 +169,8 @@ export class ApprovalDesk {
   }
 
   /**
-   * Returns a verified copy of the approval. @throws ToolError `INVALID_APPROVAL` if it belongs to
-   * another call or has already been used.
+   * Returns a verified copy of the approval.
+   * @throws ToolError `INVALID_APPROVAL` if it belongs to another call or has already been used.
    */
   async verify(run: RunningCall, approval: Approval, call: ApprovedCall): Promise<Approval> {
     return this.#orTellRefused(run, approval, async () => {
@@ -223,8 +223,8 @@ export class ApprovalDesk {
   }
 
   /**
-   * Counts this call against a grant. @returns false if the grant has been revoked or used up by
-   * other calls.
+   * Counts this call against a grant.
+   * @returns false if the grant has been revoked or used up by other calls.
    */
   async useGrant(run: RunningCall, grant: Grant): Promise<boolean> {
     if (!(await this.#grants.use(grant))) return false;

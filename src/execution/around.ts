@@ -48,8 +48,8 @@ export class Arounds {
   #changes = 0;
 
   /**
-   * Adds a wrapper inside the existing ones. @returns a function that removes it. Calling that
-   * function twice is harmless.
+   * Adds a wrapper inside the existing ones.
+   * @returns a function that removes it. Calling that function twice is harmless.
    */
   add(around: Around): () => void {
     if (typeof around !== 'function')
@@ -96,8 +96,8 @@ interface InnerWork {
 }
 
 /**
- * Runs the work inside the wrappers; the first one added is outermost. @throws whatever the work
- * throws, or an error for which `isAroundError` returns true.
+ * Runs the work inside the wrappers; the first one added is outermost.
+ * @throws whatever the work throws, or an error for which `isAroundError` returns true.
  */
 export async function runAround(
   [around, ...inner]: readonly Around[],

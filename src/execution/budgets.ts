@@ -18,7 +18,8 @@ export interface Budget {
   readonly cost?: number | undefined;
   /**
    * Length of a window in milliseconds. The first call starts a window; the first call after it
-   * ends starts the next. @default never resets
+   * ends starts the next.
+   * @default never resets
    */
   readonly windowMs?: number | undefined;
 }
@@ -79,8 +80,8 @@ export class Budgets {
   }
 
   /**
-   * Resets the budgets of a principal or conversation; pass '' for calls without one. @throws
-   * ToolError `STATE_UNAVAILABLE`.
+   * Resets the budgets of a principal or conversation; pass '' for calls without one.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async reset(owner: string): Promise<void> {
     for (const { key } of this.#counters(() => owner))

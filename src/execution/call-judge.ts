@@ -92,7 +92,8 @@ export class CallJudge {
 
   /**
    * Returns the stricter decision of the executor's policy and the call's own, after grants have
-   * been applied. @throws ToolError `ABORTED`.
+   * been applied.
+   * @throws ToolError `ABORTED`.
    */
   decide(run: RunningCall, call: AcceptedCall): Judged | Promise<Judged> {
     const { conversationId } = run.options;
@@ -196,7 +197,8 @@ function unknownTool(name: string, { registry }: ExecutorFrame): ToolError {
 
 /**
  * Returns a policy's decision. A policy that throws, takes too long, or returns something else
- * counts as a denial. @throws ToolError `ABORTED`.
+ * counts as a denial.
+ * @throws ToolError `ABORTED`.
  */
 function askPolicy(
   policy: Policy,
@@ -256,7 +258,8 @@ export type DecidedCall = Decision & {
 
 /**
  * Decides about a call without running or recording anything. `call` is missing if its input is
- * refused. @throws ToolError `ABORTED`.
+ * refused.
+ * @throws ToolError `ABORTED`.
  */
 export async function decideCall(
   frame: ExecutorFrame,
@@ -316,8 +319,8 @@ export function assertSame({ registry }: ExecutorFrame, run: RunningCall, entry:
 }
 
 /**
- * Tells the caller that the tool is about to start. @throws whatever `onStart` throws, or ToolError
- * `TIMEOUT` or `ABORTED`.
+ * Tells the caller that the tool is about to start.
+ * @throws whatever `onStart` throws, or ToolError `TIMEOUT` or `ABORTED`.
  */
 export async function announceStart(
   { clock, timeoutMs: defaultMs }: ExecutorFrame,

@@ -74,8 +74,8 @@ export class CallLog {
 }
 
 /**
- * Returns the last thousand calls of all executors on a store, newest first. @throws ToolError
- * `STATE_UNAVAILABLE`.
+ * Returns the last thousand calls of all executors on a store, newest first.
+ * @throws ToolError `STATE_UNAVAILABLE`.
  */
 export async function readCallLog(store: StateStore): Promise<readonly RecordedCall[]> {
   const items = await store.read(KEY, { limit: MOST_CALLS });

@@ -154,8 +154,8 @@ export class CallWorker {
   }
 
   /**
-   * Resolves to what the tool returned, or throws what it threw. @throws ToolError `TIMEOUT` or
-   * `ABORTED`.
+   * Resolves to what the tool returned, or throws what it threw.
+   * @throws ToolError `TIMEOUT` or `ABORTED`.
    */
   async #inTime(run: RunningCall, call: StartingCall, work: Work): Promise<Ended> {
     const { entry } = call;

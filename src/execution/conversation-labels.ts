@@ -35,8 +35,8 @@ export class ConversationLabels {
   }
 
   /**
-   * Returns the labels of a conversation. @throws ToolError `STATE_UNAVAILABLE`,
-   * `INVALID_ARGUMENT`.
+   * Returns the labels of a conversation.
+   * @throws ToolError `STATE_UNAVAILABLE`, `INVALID_ARGUMENT`.
    */
   async of(conversationId: string): Promise<Flow> {
     if (typeof conversationId !== 'string' || conversationId === '')
@@ -62,7 +62,8 @@ export class ConversationLabels {
   }
 
   /**
-   * Adds labels given by the program. @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
+   * Adds labels given by the program.
+   * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
    */
   async addFrom(conversationId: string, flow: Flow): Promise<void> {
     const read = flowSchema().safeParse(flow);

@@ -48,7 +48,8 @@ export interface ToolExecutorOptions {
   readonly confirm?: Confirm;
   /**
    * The key that signs approvals: at least 32 bytes, and the same in all processes that share a
-   * store. @default random
+   * store.
+   * @default random
    */
   readonly approvalKey?: Uint8Array;
   /** Milliseconds after the question in which an approval may be given and used. @default
@@ -58,30 +59,32 @@ export interface ToolExecutorOptions {
   /** Limits on calls and cost. @default none */
   readonly budgets?: readonly Budget[];
   /**
-   * The store that processes share: approvals, grants, budgets, labels, health. @default this
-   * process's memory
+   * The store that processes share: approvals, grants, budgets, labels, health.
+   * @default this process's memory
    */
   readonly store?: StateStore;
   /**
    * Records the arguments of the last thousand calls in the store, shortened and with secrets
-   * removed. @default false
+   * removed.
+   * @default false
    */
   readonly recordArguments?: boolean;
   /** The services behind tools that name providers, by provider name. @default none */
   readonly providers?:
     Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
   /**
-   * Options for calling providers: credentials, time limits, backoff. @default the router's
-   * defaults
+   * Options for calling providers: credentials, time limits, backoff.
+   * @default the router's defaults
    */
   readonly routing?: RoutingOptions;
   /**
-   * Records the health of tools and providers. @default shared through `store` if there is one,
-   * otherwise kept in this process
+   * Records the health of tools and providers.
+   * @default shared through `store` if there is one, otherwise kept in this process
    */
   readonly health?: HealthLog;
   /**
-   * Milliseconds that a call may take if its tool declares no `timeoutMs`. @default 30,000
+   * Milliseconds that a call may take if its tool declares no `timeoutMs`.
+   * @default 30,000
    */
   readonly timeoutMs?: number;
   /**
@@ -93,14 +96,16 @@ export interface ToolExecutorOptions {
   readonly maxConcurrent?: number;
   /**
    * Maximum number of calls of one tool running at the same time. Tools with `allowParallel: false`
-   * always run one at a time. @default same as `maxConcurrent`
+   * always run one at a time.
+   * @default same as `maxConcurrent`
    */
   readonly maxConcurrentPerTool?: number;
   /** Maximum number of times a conversation may repeat a call without progress. @default 4 */
   readonly maxRepeats?: number;
   /**
    * Maximum number of cached answers; 0 turns the cache off. Only tools with `cacheTtlMs` are
-   * cached. @default 1,000
+   * cached.
+   * @default 1,000
    */
   readonly cacheEntries?: number;
   /** Maximum total size of cached answers, in characters of JSON. @default 16,777,216 (16 Mi) */
@@ -113,7 +118,8 @@ export interface ToolExecutorOptions {
   readonly exposeErrors?: 'none' | 'public' | 'full';
   /**
    * Maximum bytes of a result that a model reads, if the tool doesn't say. A longer result is
-   * shortened to its beginning, its end and its size. @default 65,536 (64 KiB)
+   * shortened to its beginning, its end and its size.
+   * @default 65,536 (64 KiB)
    */
   readonly maxResultBytes?: number;
   /** Wraps calls in spans and counts them. See `openTelemetry`. @default none */
@@ -134,7 +140,8 @@ export interface JudgeOptions extends Omit<CallContext, 'flow'> {
   readonly signal?: AbortSignal;
   /**
    * Passed to the tool as `context.context`: facts that the program knows and the model doesn't.
-   * Plain data is copied and frozen; any other object is passed on as it is. @default none
+   * Plain data is copied and frozen; any other object is passed on as it is.
+   * @default none
    */
   readonly context?: unknown;
 }
@@ -145,19 +152,21 @@ export interface ExecuteOptions extends JudgeOptions {
   readonly approval?: Approval;
   /**
    * Asks the user in place of the executor's own `confirm`. If this function returns `later`, the
-   * executor's is asked. @default the executor's
+   * executor's is asked.
+   * @default the executor's
    */
   readonly confirm?: Confirm;
   /**
-   * A key for writing tools: the same key means the same effect. @default derived from
-   * conversation, call and arguments
+   * A key for writing tools: the same key means the same effect.
+   * @default derived from conversation, call and arguments
    */
   readonly idempotencyKey?: string;
   /**
    * Runs right before the tool starts. At that point only one thing can still stop the call:
    * another process using up its approval at the same moment. If `onStart` throws, the tool isn't
    * started, and the approval stays valid. Not called for cached answers or for calls that a user
-   * answers. @default none
+   * answers.
+   * @default none
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }
@@ -167,8 +176,9 @@ export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'id
   /** Approvals for some of the calls, matched by `callId`. @default none */
   readonly approvals?: readonly Approval[];
   /**
-   * Receives each outcome as soon as it's available. Later calls wait for the promise it
-   * returns. It must not throw. @default none
+   * Receives each outcome as soon as it's available. Later calls wait for the promise it returns.
+   * It must not throw.
+   * @default none
    */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;
 }
@@ -242,8 +252,8 @@ export type ExecutorFrame = z.output<ReturnType<typeof schema>> & {
 };
 
 /**
- * Returns the options with their defaults. @throws ToolError `INVALID_ARGUMENT`, which lists every
- * wrong option.
+ * Returns the options with their defaults.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option.
  */
 export function checkExecutorOptions(
   options: ToolExecutorOptions,

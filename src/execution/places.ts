@@ -54,8 +54,9 @@ export class Places {
   }
 
   /**
-   * Waits for a place and does the work in it. @throws ToolError `TIMEOUT` or `ABORTED` if no place
-   * becomes free in time, or whatever the work throws.
+   * Waits for a place and does the work in it.
+   * @throws ToolError `TIMEOUT` or `ABORTED` if no place becomes free in time, or whatever the work
+   * throws.
    */
   async within<T>(
     entry: ToolEntry,
@@ -95,8 +96,8 @@ export class Places {
   }
 
   /**
-   * Frees the place of an abandoned call, as if its work had ended. @returns true if there was such
-   * a call.
+   * Frees the place of an abandoned call, as if its work had ended.
+   * @returns true if there was such a call.
    *
    * @throws ToolError `INVALID_ARGUMENT` if several calls have this id.
    */

@@ -169,7 +169,7 @@ function reason(earlier: CallProfile, call: CallProfile): string {
   const writers = [earlier, call]
     .filter(({ writes }) => writes.length > 0)
     .map(({ toolName }) => shown(toolName));
-  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} does not say`} what it touches`;
+  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} doesn't say`} what it touches`;
 }
 
 /** Returns the first conflicting key of the later call; of the two keys, the narrower. */

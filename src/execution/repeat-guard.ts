@@ -38,8 +38,9 @@ export class RepeatGuard {
   }
 
   /**
-   * Counts a call. @throws ToolError `LOOP_DETECTED` if it has already been made `maxRepeats` times
-   * without progress.
+   * Counts a call.
+   * @throws ToolError `LOOP_DETECTED` if it has already been made `maxRepeats` times without
+   * progress.
    */
   admit(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
     if (conversationId === undefined) return;

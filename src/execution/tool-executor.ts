@@ -181,7 +181,8 @@ export class ToolExecutor {
    * Calls a registered tool with the types of its definition, so `value` of an `ok` outcome has the
    * type the tool returns.
    *
-   * @param options Same as for `execute`, plus the call's `id`. @default a random id
+   * @param options Same as for `execute`, plus the call's `id`.
+   * @default a random id
    * @throws ToolError `TOOL_NOT_FOUND` if the definition isn't registered.
    */
   async run<In extends ToolSchema, Out extends ToolSchema, Result = SchemaInput<Out>>(
@@ -384,7 +385,8 @@ export class ToolExecutor {
 
   /**
    * Returns the policy's decision about a call, after grants have been applied. Doesn't run, count,
-   * store or report anything. @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for wrong options.
+   * store or report anything.
+   * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for wrong options.
    */
   async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
     const {
@@ -559,9 +561,9 @@ export class ToolExecutor {
   }
 
   /**
-   * Claims a one-time action for 24 days among all processes on the store. @returns true if nobody
-   * claimed it before. @throws ToolError `STATE_UNAVAILABLE`, also if the store's `identity`
-   * differs.
+   * Claims a one-time action for 24 days among all processes on the store.
+   * @returns true if nobody claimed it before.
+   * @throws ToolError `STATE_UNAVAILABLE`, also if the store's `identity` differs.
    */
   async claim(deed: Json, identity?: string): Promise<boolean> {
     return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', {
@@ -571,8 +573,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns what a conversation has read, and the calls that brought it. @throws ToolError
-   * `STATE_UNAVAILABLE`.
+   * Returns what a conversation has read, and the calls that brought it.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async flow(conversationId: string): Promise<Flow> {
     return this.#labels.of(conversationId);
@@ -594,7 +596,8 @@ export class ToolExecutor {
 
   /**
    * Adds labels for content that your program adds itself, or that the conversation read in another
-   * process. @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
+   * process.
+   * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
    */
   async addFlow(conversationId: string, flow: Flow): Promise<void> {
     await this.#labels.addFrom(conversationId, flow);
@@ -618,7 +621,8 @@ export class ToolExecutor {
 
   /**
    * Frees the place of an abandoned call, as if its work had ended. The work goes on, but no longer
-   * counts. @returns true if there was such a call.
+   * counts.
+   * @returns true if there was such a call.
    *
    * @param call Its id, or the call object from `abandoned()`. Ids are unique only within a
    * conversation.
@@ -637,8 +641,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Resets the budgets of a principal or conversation; pass '' for calls without one. @throws
-   * ToolError `STATE_UNAVAILABLE`.
+   * Resets the budgets of a principal or conversation; pass '' for calls without one.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);

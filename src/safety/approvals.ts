@@ -13,7 +13,7 @@ import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
 import { Signer } from './signer.js';
 
-/** As long as the digest made with the key, in bytes. */
+/** Minimum length of a key in bytes: that of the digests it makes. */
 const SHORTEST_KEY = 32;
 /** Option schema of the key that signs approvals. */
 export const approvalKey = () =>
@@ -204,8 +204,7 @@ export class Approvals {
     const different = BOUND.filter(([field]) => now[field] !== genuine[field]);
     if (different.length > 0)
       throw invalid(
-        'the call that was approved',
-        `one with another ${different.map(([, name]) => name).join(' and ')}. Ask again`,
+        `This approval is for another call: ${different.map(([, name]) => name).join(' and ')} differ${different.length === 1 ? 's' : ''}. Ask again.`,
         genuine.pendingId,
       );
     return genuine;
@@ -235,8 +234,8 @@ export class Approvals {
   }
 
   /**
-   * Returns true if an approval is used, expired or unknown to the store. @throws ToolError
-   * `STATE_UNAVAILABLE`.
+   * Returns true if an approval is used, expired or unknown to the store.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async isUsed({ pendingId }: Pick<Approval, 'pendingId'>): Promise<boolean> {
     return (await this.#store.get(storeKey(pendingId))) !== 'granted';
@@ -245,8 +244,7 @@ export class Approvals {
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
     if (!(await this.#move(pending.id, pending, 'open', answer)))
       throw invalid(
-        'a pending call',
-        'one that is answered, expired or unknown to the state store. Ask again',
+        'This call has been answered, has expired, or is unknown to the state store. Ask again.',
         pending.id,
       );
   }
@@ -272,8 +270,7 @@ export class Approvals {
     } catch (error) {
       if (isRestarted(error))
         throw invalid(
-          'the state store that was asked',
-          'one that restarted since, or another server. Ask again',
+          'The state store has restarted or been replaced since the question. Ask again.',
           id,
         );
       throw error;
@@ -283,11 +280,10 @@ export class Approvals {
   #genuinePending(pending: PendingApproval): PendingApproval {
     const genuine = this.#signer.genuine(PENDING, pending);
     if (genuine === undefined && isPlainObject(pending) && 'pending' in pending)
-      throw invalid('a pending call', 'an outcome. Give its pending', undefined);
+      throw invalid('Expected a pending call, got an outcome. Pass outcome.pending.', undefined);
     if (genuine === undefined)
       throw invalid(
-        'a pending call as it was asked',
-        `a changed one, or one signed with another key${SHARE_THE_KEY}`,
+        `This pending call was changed, or signed with another key${SHARE_THE_KEY}.`,
         undefined,
       );
     return genuine as unknown as PendingApproval;
@@ -297,14 +293,12 @@ export class Approvals {
     const genuine = this.#signer.genuine(APPROVAL, approval);
     if (genuine === undefined && isPlainObject(approval) && 'kind' in approval)
       throw invalid(
-        'an approval',
-        'a pending call. Approve it first, and give what that returns',
+        'Expected an approval, got a pending call. Approve it first, and pass what approve returns.',
         undefined,
       );
     if (genuine === undefined)
       throw invalid(
-        'an approval as it was granted',
-        `a changed one, or one signed with another key${SHARE_THE_KEY}`,
+        `This approval was changed, or signed with another key${SHARE_THE_KEY}.`,
         undefined,
       );
     return genuine as unknown as Approval;
@@ -369,18 +363,17 @@ function refused(expected: string, got: string): ToolError {
   return new ToolError('INVALID_ARGUMENT', `Expected ${expected}, got ${got}.`);
 }
 
-function invalid(expected: string, got: string, pendingId: string | undefined): ToolError {
+function invalid(message: string, pendingId: string | undefined): ToolError {
   return new ToolError(
     'INVALID_APPROVAL',
-    `Expected ${expected}, got ${got}.`,
+    message,
     pendingId === undefined ? {} : { details: { pendingId } },
   );
 }
 
 function used(pendingId: string): ToolError {
   return invalid(
-    'an approval that is not used yet',
-    'one that is used, expired or unknown to the state store. Ask again',
+    'This approval has been used, has expired, or is unknown to the state store. Ask again.',
     pendingId,
   );
 }

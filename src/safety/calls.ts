@@ -19,7 +19,7 @@ export interface ToolCall {
 }
 
 /**
- * Who makes a call and under which conditions. It comes from the program, never from the model. A
+ * The caller of a call and its circumstances. It comes from the program, never from the model. A
  * missing field is unknown and allows nothing.
  */
 export interface CallContext {
@@ -82,7 +82,7 @@ export interface Policy {
    */
   decide(call: ToolCall, context: CallContext, entry?: ToolEntry): Decision | Promise<Decision>;
   /**
-   * How to treat tools that don't declare `reads`: with `strict`, they add all labels to their
+   * The treatment of tools that don't declare `reads`: with `strict`, they add all labels to their
    * conversation.
    */
   readonly flows?: { readonly undeclared?: 'strict' | undefined };
@@ -109,12 +109,12 @@ interface PendingCall {
 export interface PendingApproval extends PendingCall {
   readonly kind: 'approval';
   readonly danger: DangerLevel;
-  /** Why the call needs approval. */
+  /** The reason why the call needs approval. */
   readonly reason: string;
   readonly rule: string;
   /** The effect of the call, according to its tool. */
   readonly preview?: Preview;
-  /** Why a tool with previews produced none. */
+  /** The reason why a tool with previews produced none. */
   readonly noPreview?: string;
   /** Milliseconds since 1970, by the state store's clock. Later answers are refused. */
   readonly expiresAt: number;
@@ -139,12 +139,12 @@ export interface PendingManualCall extends PendingCall {
 /** A tool's question to the user. The answer becomes the tool's result. */
 export interface PendingQuestion extends PendingCall, Question {
   readonly kind: 'question';
-  /** When a question with `timeoutMs` expires, in milliseconds since 1970. */
+  /** Expiry of a question with `timeoutMs`, in milliseconds since 1970. */
   readonly expiresAt?: number;
 }
 
 /**
- * What a run waits for. It's plain data, the same for a terminal, an MCP client and a stored
+ * The thing a run waits for. It's plain data, the same for a terminal, an MCP client and a stored
  * session.
  */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
@@ -162,14 +162,16 @@ export type StoredPending = Pending & { readonly answer?: PendingAnswer };
 export interface GrantScope {
   /**
    * Exact values of named arguments. If they are all the arguments of the approved call, a call
-   * with additional arguments isn't covered. @default any arguments
+   * with additional arguments isn't covered.
+   * @default any arguments
    */
   readonly input?: Readonly<Record<string, Json>>;
   /** Maximum number of further calls, 1 to 1,000. @default any */
   readonly uses?: number;
   /**
-   * When the grant ends, in milliseconds since 1970 by the state store's clock, at most 24 days
-   * from now. @default 24 days from now
+   * End of the grant, in milliseconds since 1970 by the state store's clock, at most 24 days
+   * from now.
+   * @default 24 days from now
    */
   readonly until?: number;
 }
@@ -234,7 +236,7 @@ export type ToolOutcome = OutcomeFacts &
   );
 
 /**
- * Where a failure came from: the tool reported it with `fail`, or it threw. Missing if the error
+ * The origin of a failure: the tool reported it with `fail`, or it threw. Missing if the error
  * didn't come from the tool.
  */
 type FailureOrigin = 'reported' | 'thrown';
@@ -244,7 +246,7 @@ type OutcomeFacts = {
   readonly callId: string;
   readonly toolName: string;
   readonly durationMs: number;
-  /** How often the tool was started. 0 if the call was refused or answered from the cache. */
+  /** Number of times the tool was started. 0 if the call was refused or answered from the cache. */
   readonly attempts: number;
   readonly cached: boolean;
   /** The provider that answered, if the tool has several. */
@@ -252,7 +254,8 @@ type OutcomeFacts = {
   /** True if the work was still running when the call was answered, so it may yet take effect. */
   readonly abandoned?: true;
   /**
-   * Maximum bytes of the result that models read, if the tool or the executor says. @default 65,536
+   * Maximum bytes of the result that models read, if the tool or the executor says.
+   * @default 65,536
    */
   readonly maxResultBytes?: number;
 };

@@ -102,10 +102,7 @@ export class Grants {
     if (asked === undefined)
       throw new ToolError(
         'INVALID_APPROVAL',
-        expectedGot(
-          'a pending call as it was asked',
-          'a changed one, or one signed with another key',
-        ),
+        'This pending call was changed, or signed with another key.',
       );
     if (asked.danger === DangerLevel.CRITICAL || asksEveryTime(entry, asked.rule))
       throw new ToolError(
@@ -143,8 +140,8 @@ export class Grants {
   }
 
   /**
-   * Stores a grant, which makes it take effect. @throws ToolError `STATE_UNAVAILABLE`; the user is
-   * then asked about each call.
+   * Stores a grant, which makes it take effect.
+   * @throws ToolError `STATE_UNAVAILABLE`; the user is then asked about each call.
    */
   async record(grant: Grant): Promise<void> {
     const ttlMs = grant.expiresAt - grant.createdAt;
@@ -194,8 +191,9 @@ export class Grants {
   }
 
   /**
-   * Counts a call against a grant, unless the grant has been revoked or used up. @returns true if
-   * the call may run. @throws ToolError `STATE_UNAVAILABLE`.
+   * Counts a call against a grant, unless the grant has been revoked or used up.
+   * @returns true if the call may run.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async use({ id, uses, expiresAt }: Grant): Promise<boolean> {
     const [grant, now] = [await this.#read(id), await this.#store.now()];
@@ -206,8 +204,8 @@ export class Grants {
   }
 
   /**
-   * Returns the newest thousand active grants, oldest first, with how often each was used. @throws
-   * ToolError `STATE_UNAVAILABLE`.
+   * Returns the newest thousand active grants, oldest first, with how often each was used.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async list(of: Partial<Grant> = {}): Promise<readonly (Grant & { readonly used: number })[]> {
     const wanted = Object.entries(of).filter(([, value]) => value !== undefined);
@@ -228,8 +226,9 @@ export class Grants {
   }
 
   /**
-   * Revokes a grant. Calls that haven't started yet need approval again. @returns true if it
-   * existed. @throws ToolError `STATE_UNAVAILABLE`.
+   * Revokes a grant. Calls that haven't started yet need approval again.
+   * @returns true if it existed.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async revoke(id: string): Promise<boolean> {
     const key = grantKey(id);
@@ -258,7 +257,8 @@ export class Grants {
 }
 
 /**
- * Returns the limits of a grant. @throws ToolError `INVALID_ARGUMENT` if the scope has no limit.
+ * Returns the limits of a grant.
+ * @throws ToolError `INVALID_ARGUMENT` if the scope has no limit.
  */
 export function checkScope(scope: unknown): GrantScope {
   return checkOptions(scopeSchema, scope, 'limits of the grant') as GrantScope;

@@ -39,12 +39,12 @@ export function expectedPattern(pattern: string): string | undefined {
   if (plain.includes('\\'))
     return 'a pattern with "/" between folders, and "\\" only before one of *?{}[]';
   if (plain.includes('**'))
-    return 'a pattern without "**". Write "src/" for everything below a folder, or "*.lock": "*" stands for any characters, including "/"';
+    return 'a pattern without "**", such as "src/" for everything below a folder or "*.lock" ("*" also matches "/")';
   if (isAddress(plain)) return undefined;
   if (/[?{}[\]]/.test(plain))
-    return 'a pattern in which only "*" is special. Write several patterns for several names, and "\\" before a literal ?{}[]';
+    return 'a pattern in which only "*" is special (write several patterns for several names, and "\\" before a literal ?{}[])';
   if (path.startsWith('/'))
-    return 'a path relative to the root of the tools, such as "package.lock". For absolute keys of other tools, write "*/" and the end of the path';
+    return 'a path relative to the root of the tools, such as "package.lock" (for absolute keys of other tools, "*/" and the end of the path)';
   if (/(?:^|\/)[^/]*\*[^/]*\/(?:.*\/)?\.\.(?:\/|$)/.test(plain))
     return 'a pattern without ".." after a "*"';
   return canonicalPattern(pattern) === ''
@@ -53,7 +53,7 @@ export function expectedPattern(pattern: string): string | undefined {
 }
 
 /**
- * How well a pattern matches what a key covers: all of it, certainly some of it, possibly some of
+ * The extent to which a pattern matches what a key covers: all of it, certainly some of it, possibly some of
  * it, or none.
  */
 type KeyMatch = 'all' | 'some' | 'possible' | 'none';

@@ -50,8 +50,8 @@ export class OperatorDesk {
   }
 
   /**
-   * Returns the newest thousand unanswered calls, newest first. @throws ToolError
-   * `STATE_UNAVAILABLE`.
+   * Returns the newest thousand unanswered calls, newest first.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async waiting(): Promise<readonly StoredPending[]> {
     const { time } = await this.#store.now();
@@ -75,8 +75,9 @@ export class OperatorDesk {
   }
 
   /**
-   * Approves a call and further calls like it. @param entry The call's tool, if this process knows
-   * it. @throws ToolError as `approve` does.
+   * Approves a call and further calls like it.
+   * @param entry The call's tool, if this process knows it.
+   * @throws ToolError as `approve` does.
    */
   async grant(id: string, operator: string, scope: GrantScope, entry?: ToolEntry): Promise<Grant> {
     const { answer: _, ...pending } = await this.#open(id, 'approval');
@@ -114,7 +115,8 @@ export class OperatorDesk {
   }
 
   /**
-   * Returns the active grants, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`.
+   * Returns the active grants, with how often each was used.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   grants(): Promise<readonly (Grant & { readonly used: number })[]> {
     return this.#grants.list();

@@ -44,8 +44,8 @@ export class PendingCalls {
   }
 
   /**
-   * Asks for an approval. Replaces an earlier question about the same call. @throws ToolError
-   * `STATE_UNAVAILABLE`.
+   * Asks for an approval. Replaces an earlier question about the same call.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async ask(
     call: ApprovedCall,
@@ -58,8 +58,8 @@ export class PendingCalls {
   }
 
   /**
-   * Stores a question or manual call. @returns the stored one for the same call with its answer, if
-   * there is one, otherwise this one.
+   * Stores a question or manual call.
+   * @returns the stored one for the same call with its answer, if there is one, otherwise this one.
    */
   async keep(pending: Exclude<Pending, PendingApproval>): Promise<StoredPending> {
     const { kind, createdAt, expiresAt = Infinity } = { expiresAt: undefined, ...pending };
@@ -89,8 +89,8 @@ export class PendingCalls {
   }
 
   /**
-   * Returns the newest thousand stored calls, newest first, with their answers. @throws ToolError
-   * `STATE_UNAVAILABLE`.
+   * Returns the newest thousand stored calls, newest first, with their answers.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async list(): Promise<readonly StoredPending[]> {
     const keys = new Set((await this.#store.read(INDEX, { limit: MOST_LISTED })).toReversed());
@@ -99,8 +99,8 @@ export class PendingCalls {
   }
 
   /**
-   * Returns the calls with unused answers that aren't in `known`, and adds them to `known`. @throws
-   * ToolError `STATE_UNAVAILABLE`.
+   * Returns the calls with unused answers that aren't in `known`, and adds them to `known`.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async answered(known: Set<string>): Promise<readonly StoredPending[]> {
     const items = await this.#store.read(ANSWERED, { limit: MOST_LISTED });
@@ -121,8 +121,8 @@ export class PendingCalls {
   }
 
   /**
-   * Returns a stored call by its id, if it's among the newest thousand. @throws ToolError
-   * `STATE_UNAVAILABLE`.
+   * Returns a stored call by its id, if it's among the newest thousand.
+   * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async get(id: string): Promise<StoredPending | undefined> {
     return (await this.list()).find((each) => each.id === id);

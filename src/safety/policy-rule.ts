@@ -23,7 +23,8 @@ import type { CallContext, ToolCall } from './calls.js';
 export interface PolicyRule {
   /**
    * The rule's name in decisions. It can't be the name of a built-in rule (`axes`,
-   * `flow-influenced`, `flow-leak`, `grant`). @default "rule 1", "rule 2", …
+   * `flow-influenced`, `flow-leak`, `grant`).
+   * @default "rule 1", "rule 2", …
    */
   readonly name?: string;
   /** The decision about calls that match the rule. */
@@ -191,7 +192,7 @@ const ruleSchema = once(() =>
     })
     .refine((rule) => rule.upTo === undefined || rule.verdict === 'allow', {
       path: ['upTo'],
-      message: 'upTo only in a rule that allows. A rule that confirms or denies covers every danger',
+      message: 'a rule that allows (rules that confirm or deny cover every danger)',
     }),
 );
 
@@ -318,7 +319,11 @@ function undefinedConditions(rule: PolicyRule): readonly Issue[] {
     (condition) => Object.hasOwn(rule, condition) && rule[condition] === undefined,
   ).map((condition) => ({
     path: [condition],
-    message: expectedGot('a condition', 'undefined', 'Leave the condition out, or give it a value.'),
+    message: expectedGot(
+      'a condition',
+      'undefined',
+      'Leave the condition out, or give it a value.',
+    ),
   }));
 }
 

@@ -9,7 +9,7 @@ import type { Pending, ToolOutcome } from './calls.js';
 /** An outcome in the words that every target uses. Frozen. */
 interface OutcomeReading {
   /**
-   * For `waiting`, use the target's own way to wait. If it has none, return `text` as an error
+   * The kind of result. For `waiting`, use the target's own way to wait. If it has none, return `text` as an error
    * result.
    */
   readonly kind: 'result' | 'error' | 'waiting';
@@ -35,26 +35,26 @@ interface OutcomeReading {
    * hold.
    */
   readonly code?: ToolErrorCode;
-  /** What the run is waiting for. */
+  /** The call that the run waits for. */
   readonly pending?: Pending;
-  /** Why the run should end here, if the tool asked for that. */
+  /** The reason why the run should end here, if the tool asked for that. */
   readonly haltReason?: string;
 }
 
 /**
- * Reads an outcome for models: the kind, the text and the data that MCP, other frameworks, chat and the command line show.
+ * Reads an outcome for models. MCP, other frameworks, chat and the command line all show its kind, text and data.
  *
  * | status | kind | text |
  * |---|---|---|
- * | `ok`, `halt` | `result` | the value: a text as it is, everything else as JSON; then the content. Texts in the content stand in place of the value |
- * | `ok`, `halt` with what JSON cannot hold | `error` | that the tool ran, and what its result holds |
- * | `error` | `error` | the message; what a tool gave `fail` as details, too |
- * | `denied` | `error` | the reason, and not to repeat the call; never the name of the rule |
+ * | `ok`, `halt` | `result` | the value (a string unchanged, anything else as JSON), then the content; text in the content replaces the value |
+ * | `ok`, `halt` with a value JSON can't hold | `error` | says that the tool ran, and what its result contains |
+ * | `error` | `error` | the message, and the details that the tool gave `fail` |
+ * | `denied` | `error` | the reason, and advice not to repeat the call; never the name of the rule |
  * | `ask_user` | `waiting` | the question and its options |
- * | `manual` | `waiting` | that a user or another program answers |
- * | `approval_required` | `waiting` | why approval is needed |
+ * | `manual` | `waiting` | says that a user or another program answers |
+ * | `approval_required` | `waiting` | why the call needs approval |
  *
- * It does not throw, whatever the value is.
+ * It never throws, whatever the value is.
  */
 export function readOutcome(outcome: ToolOutcome): OutcomeReading {
   switch (outcome.status) {

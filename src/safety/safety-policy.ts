@@ -30,12 +30,14 @@ export interface SafetyPolicyOptions {
   /** The registry in which the policy looks up tools. A tool that isn't registered is denied. */
   readonly registry: ToolMetadataRegistry;
   /**
-   * How to treat calls that no rule decides: ask, refuse changes, refuse what needs approval, or
-   * refuse everything not in `allow`. @default 'default'
+   * The treatment of calls that no rule decides: ask, refuse changes, refuse what needs approval, or
+   * refuse everything not in `allow`.
+   * @default 'default'
    */
   readonly mode?: PolicyMode;
   /**
-   * Rules, tried in order after the built-in checks. The first that matches decides. @default none
+   * Rules, tried in order after the built-in checks. The first that matches decides.
+   * @default none
    */
   readonly rules?: readonly PolicyRule[];
   /**
@@ -45,7 +47,8 @@ export interface SafetyPolicyOptions {
   readonly allow?: readonly string[];
   /**
    * Requires approval from these levels on, too. Writes, dangers from `high` and tools that require
-   * consent always need it. @default none
+   * consent always need it.
+   * @default none
    */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
   /**
@@ -63,8 +66,8 @@ export interface SafetyPolicyOptions {
    */
   readonly flows?: FlowOptions;
   /**
-   * The environment in which the policy looks up variables that a tool's `auth` requires. @default
-   * process.env
+   * The environment in which the policy looks up variables that a tool's `auth` requires.
+   * @default process.env
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -72,17 +75,19 @@ export interface SafetyPolicyOptions {
 interface FlowOptions {
   /**
    * The verdict on a call that sends outside after the conversation has read untrusted content and
-   * private data. @default 'confirm'
+   * private data.
+   * @default 'confirm'
    */
   readonly leak?: FlowVerdict | undefined;
   /**
    * The verdict on a write that a rule or grant would allow after the conversation has read
-   * untrusted content. @default 'off'
+   * untrusted content.
+   * @default 'off'
    */
   readonly influenced?: FlowVerdict | undefined;
   /**
-   * Assumes the worst of every tool that declares no flows. @default only if its effects name the
-   * network
+   * Assumes the worst of every tool that declares no flows.
+   * @default only if its effects name the network
    */
   readonly undeclared?: 'strict' | undefined;
 }
@@ -110,11 +115,16 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask the user) or `deny`.
+ * Decides from a tool's metadata and a call's arguments whether the call may run: `allow`, `confirm`
+ * (ask the user) or `deny`.
  *
- * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes, flags and mode allow it (no
- * rule loosens these); the rules, in order; otherwise writes, dangerous calls and tools that require consent are to be confirmed,
- * and everything else is allowed. `flows` may then tighten the answer. It never throws: what it cannot judge it denies.
+ * The first of these that has an answer decides:
+ * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. No rule
+ *    loosens these checks.
+ * 2. The rules, in order.
+ * 3. Writes, dangerous calls and tools that require consent need approval. Everything else may run.
+ *
+ * `flows` may then tighten the answer. The policy never throws: it denies what it can't judge.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';

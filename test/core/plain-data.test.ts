@@ -105,7 +105,7 @@ describe('cloneFrozen', () => {
     expect(() => cloneFrozen<unknown>(value)).toThrow(` at ${place}`);
   });
 
-  it('refuses cycles and data nested too deep, and takes data at the limit', () => {
+  it('refuses cycles and data that is nested too deeply, and takes data at the limit', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(() => cloneFrozen(cycle)).toThrow(/levels deep \(or a cycle\)/);

@@ -100,7 +100,7 @@ describe('a write', () => {
         }),
       ).toMatchObject({
         code: 'INVALID_APPROVAL',
-        message: expect.stringContaining('another conversation') as string,
+        message: expect.stringContaining('for another call: conversation') as string,
       });
     const inNone = await approved(executor);
     expect(

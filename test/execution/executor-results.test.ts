@@ -162,7 +162,7 @@ describe('what models read of an answer that is refused', () => {
 
   it('has no digits of a big integer', async () => {
     expect(readOutcome(await run(() => ({ account: 123456789n }))).text).toBe(
-      'read ran, but its result cannot be shown: expected plain data, got a big integer',
+      "read ran, but its result can't be shown: expected plain data, got a big integer",
     );
   });
 });

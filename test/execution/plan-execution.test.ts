@@ -218,18 +218,18 @@ describe('the reason why a call waits', () => {
     );
   });
 
-  it('says who does not say what it touches', () => {
+  it("says who doesn't say what it touches", () => {
     expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
-      'after call 0, write: write writes, and fetch does not say what it touches',
+      "after call 0, write: write writes, and fetch doesn't say what it touches",
     );
     expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe(
-      'after call 0, run: run writes, and run does not say what it touches',
+      "after call 0, run: run writes, and run doesn't say what it touches",
     );
     expect(reasonsOf(call('fetch'), call('run'))[1]).toBe(
       'after call 0, fetch: run writes, and neither says what it touches',
     );
     expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe(
-      'after call 0, run: both write, and run does not say what it touches',
+      "after call 0, run: both write, and run doesn't say what it touches",
     );
   });
 

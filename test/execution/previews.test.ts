@@ -220,7 +220,7 @@ describe('a preview', () => {
     });
     const approval = await approvals.grant(pending);
     expect(() => approvals.verify({ ...approval, previewDigest: null }, call)).toThrow(
-      'a changed one',
+      'was changed',
     );
   });
 });
