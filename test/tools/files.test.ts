@@ -339,10 +339,10 @@ describe('read_file', () => {
 
   it('fails on what is missing, a folder, not text, or beyond the end', async () => {
     put('image', Buffer.from([0, 1, 2]));
-    expect(await read('missing')).toEqual(failed('got nothing'));
+    expect(await read('missing')).toEqual(failed('There is nothing at'));
     expect(await read('src')).toEqual(failed('a folder'));
     expect(await read('image')).toEqual(failed('UTF-8'));
-    expect(await read('src/a.ts', 4)).toEqual(failed('up to 3'));
+    expect(await read('src/a.ts', 4)).toEqual(failed('has 3 lines'));
   });
 });
 
@@ -393,7 +393,7 @@ describe('edit_file', () => {
 
   it.each([
     ['o', 'on line 1, 2'],
-    ['zero', 'got a text without it'],
+    ['zero', 'does not contain the text'],
     ['one', 'the same text', 'one'],
     ['two ', 'Without the spaces'],
   ])('changes nothing for %j', async (find, message, replace = 'x') => {
@@ -403,7 +403,7 @@ describe('edit_file', () => {
 
   it('takes overlapping places for several', async () => {
     put('src/a.ts', 'aaa');
-    expect(await edit('aa', 'b')).toEqual(failed('more often'));
+    expect(await edit('aa', 'b')).toEqual(failed('more than once'));
   });
 
   it('names lines quickly when the passage is everywhere on one line', async () => {
@@ -437,7 +437,7 @@ describe('file_info', () => {
   });
 
   it('fails when nothing is there', async () => {
-    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(failed('got nothing'));
+    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(failed('There is nothing at'));
   });
 });
 
@@ -465,7 +465,7 @@ describe('move_file', () => {
   });
 
   it('fails for what is missing, and makes no folder for it', async () => {
-    expect(await move('missing', 'new/place')).toEqual(failed('got nothing'));
+    expect(await move('missing', 'new/place')).toEqual(failed('There is nothing at'));
     expect(existsSync(join(root, 'new'))).toBe(false);
   });
 });
@@ -505,7 +505,7 @@ describe('find_files', () => {
       truncated: true,
     });
     expect(await find('*.ts', 'src/deep')).toMatchObject({ files: ['src/deep/c.ts'] });
-    expect(await find('*', 'missing')).toEqual(failed('got nothing'));
+    expect(await find('*', 'missing')).toEqual(failed('There is nothing at'));
   });
 });
 
