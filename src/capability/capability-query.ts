@@ -15,74 +15,83 @@ import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** The conditions that every query of items with health may have; one left out holds for all. */
+/** Conditions for any query of items with health. A missing condition matches everything. */
 interface HealthQuery {
-  /** The least share of the last calls that succeeded, from 0 to 1. */
+  /** Minimum share of recent calls that succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
-  /** Leaves items without calls out, beside `minSuccessRate`. @default false */
+  /** Excludes items without calls when `minSuccessRate` is set. @default false */
   readonly requireCalls?: boolean;
 }
 
-/** A query of tools: every given condition must hold, and one left out holds for all. Texts are compared in any case. */
+/**
+ * A query of tools. All given conditions must hold; a missing condition matches everything. Strings
+ * are compared case-insensitively.
+ */
 export interface ToolQuery extends HealthQuery {
   /**
-   * The owners, as `parsePersonas` reads them: `'Atlas'` for Atlas and the shared tools, `['Atlas', '-shared']` for
-   * Atlas alone.
+   * The owners, in the syntax of `parsePersonas`: `'Atlas'` for Atlas and the shared tools,
+   * `['Atlas', '-shared']` for Atlas alone.
    */
   readonly personas?: OneOrMore;
-  /** Names of providers; a tool must have all of them. */
+  /** Names of providers. A tool must have all of them. */
   readonly provider?: OneOrMore;
-  /** A range of versions, or several that must all hold. */
+  /** A version range. If you give several, all must match. */
   readonly version?: OneOrMore;
-  /** Capability tags; a tool must have all of them. */
+  /** Capability tags. A tool must have all of them. */
   readonly capability?: OneOrMore;
-  /** The side effects; any of these. */
+  /** Side effects. A tool must have at least one of them. */
   readonly sideEffect?: OneOrMore<SideEffect>;
-  /** The safety levels; any of these. */
+  /** Safety levels. A tool must have one of them. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
-  /** The present availability of the tool. */
+  /** Matches tools that are, or aren't, available now. */
   readonly available?: boolean;
   /** Conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
 }
 
-/** The conditions that queries of skills, tasks and jobs share; one left out holds for all. */
+/** Conditions for any query of skills, tasks and jobs. A missing condition matches everything. */
 interface WorkQuery {
-  /** The owners, as `parsePersonas` reads them. */
+  /** The owners, in the syntax of `parsePersonas`. */
   readonly personas?: OneOrMore;
-  /** The names of tools that it needs; all of them. */
+  /** Names of required tools. The item must need all of them. */
   readonly tool?: OneOrMore;
-  /** The present availability of everything it needs. */
+  /** Matches items for which everything they need is, or isn't, available now. */
   readonly available?: boolean;
 }
 
-/** A query of skills: every given condition must hold, and one left out holds for all. */
+/** A query of skills. All given conditions must hold; a missing condition matches everything. */
 export interface SkillQuery extends WorkQuery {
-  /** The capability tags of the skill; all of them. */
+  /** Capability tags. The skill must have all of them. */
   readonly capability?: OneOrMore;
-  /** The capabilities that it requires; all of them. */
+  /** Required capabilities. The skill must require all of them. */
   readonly requiredCapability?: OneOrMore;
 }
 
-/** A query of tasks: every given condition must hold, and one left out holds for all. */
+/** A query of tasks. All given conditions must hold; a missing condition matches everything. */
 export interface TaskQuery extends WorkQuery {
-  /** The names of skills that it needs; all of them. */
+  /** Names of required skills. The task must need all of them. */
   readonly skill?: OneOrMore;
-  /** The tags; all of them. */
+  /** Tags. The task must have all of them. */
   readonly tag?: OneOrMore;
 }
 
-/** A query of jobs: every given condition must hold, one left out holds for all, and one of the `personas` must also be allowed to schedule the job. */
+/**
+ * A query of jobs. All given conditions must hold; a missing condition matches everything. One of
+ * the `personas` must also be allowed to schedule the job.
+ */
 export interface JobQuery extends WorkQuery, HealthQuery {
-  /** The names of skills that it needs; all of them. */
+  /** Names of required skills. The job must need all of them. */
   readonly skill?: OneOrMore;
-  /** The capabilities that it requires; all of them. */
+  /** Required capabilities. The job must require all of them. */
   readonly requiredCapability?: OneOrMore;
 }
 
-/** Texts that must all be there, in the form in which they are compared. Blank ones are refused, as nothing could meet them. */
+/**
+ * Strings that must all be present, normalized for comparison. Blank strings are refused, because
+ * nothing could match them.
+ */
 const wanted = oneOrMore(text().transform(comparable)).optional();
-/** A condition that any of a few known values meets, written in any case. */
+/** Schema of a condition with a closed set of values, in any letter case. */
 const anyOf = <T extends string>(values: readonly T[]) =>
   oneOrMore(
     z.preprocess(
@@ -93,7 +102,7 @@ const anyOf = <T extends string>(values: readonly T[]) =>
 
 const common = { personas: oneOrMore(z.string()).optional(), available: z.boolean().optional() };
 const healthShape = {
-  // A rate of 80 is refused: it may mean 80 %, or be a slip.
+  // 80 is refused, because it could mean 80 % or be a mistake.
   minSuccessRate: z
     .custom<number>(
       (value) => typeof value === 'number' && value >= 0 && value <= 1,
@@ -133,7 +142,7 @@ type Common = {
   readonly requireCalls?: boolean;
 };
 
-/** The lists that conditions look at; every wanted text must be in them. */
+/** The lists that conditions examine. Every wanted string must be in them. */
 const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedValue)[]>> = {
   provider: ({ entry }: CapabilityTool) => entry.providers,
   capability: ({ capabilityTags }: CapabilityTool | CapabilitySkill) => capabilityTags,
@@ -144,15 +153,19 @@ const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedV
   tag: ({ tags }: CapabilityTask) => tags,
 };
 
-/** Checks a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignored, they would widen the answer. */
+/**
+ * Checks a query.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions, because ignoring them would
+ * widen the answer.
+ */
 function checkQuery<S extends z.ZodType>(schema: S, query: unknown) {
   return checkOptions(schema, query ?? null, 'conditions of the query');
 }
 
 /**
- * Returns the test of the conditions that several kinds of items have.
+ * Returns the test for the conditions that several kinds of items share.
  *
- * @param rateOf returns the success rate of an item, which is `null` without calls.
+ * @param rateOf Returns an item's success rate, or `null` without calls.
  */
 function compileCommon<Kind extends Item>(
   query: Common & Readonly<Record<string, unknown>>,
@@ -219,7 +232,7 @@ export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolea
 
 type NamedValue = { readonly name: string };
 
-/** The compared form of the frozen lists that items keep: every query reads them. */
+/** The normalized form of the items' frozen lists, cached because every query reads them. */
 const compared = new WeakMap<object, readonly string[]>();
 
 function comparedOf(values: readonly (string | NamedValue)[]): readonly string[] {
@@ -234,28 +247,29 @@ function comparable(value: string): string {
   return value.trim().toLowerCase();
 }
 
-/** The largest constraint in characters: far above honest use, because the parser of ranges takes them one by one. */
+/** Maximum characters of a constraint, because the range parser reads them one by one. */
 const LONGEST = 256;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+].*)?$/;
 
 type VersionTest = (version: semver.SemVer) => boolean;
 
 /**
- * Returns a check of versions against a constraint: the ranges of npm, such as `>=1.2`, `^1`, `1.x || >=2`, `1.0 -
- * 1.4`.
+ * Returns a check of versions against a constraint in npm's range syntax, such as `>=1.2`, `^1`,
+ * `1.x || >=2`, `1.0 - 1.4`.
  *
- * A comma means and, as do several constraints in a list; `==` is `=`, and `!=1.2.0` excludes. Blank constraints are
- * ignored. Versions may be as short as `1` or `0.9`; a tool without a version, or with an invalid one, meets no
- * constraint. Source of the order: Semantic Versioning 2.0.0, §11.
+ * A comma means "and", and so do several constraints in a list. `==` is `=`, and `!=1.2.0` excludes
+ * a version. Blank constraints are ignored. Versions may be as short as `1` or `0.9`. A tool with a
+ * missing or invalid version matches no constraint. The order follows Semantic Versioning 2.0.0,
+ * §11.
  *
- * @throws ToolError `INVALID_ARGUMENT` naming an invalid constraint.
+ * @throws ToolError `INVALID_ARGUMENT`, which names the invalid constraint.
  */
 export function versionFilter(
   constraint: string | readonly string[],
 ): (version: string | undefined) => boolean {
   const tests = [constraint].flat().flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
-  /** The answers for versions met so far: a catalogue has few, and parsing takes longer than all else. */
+  /** Cached answers per version. A catalogue has few versions, and parsing takes the most time. */
   const answers = new Map<string | undefined, boolean>();
   return (version) => {
     let answer = answers.get(version);
@@ -267,17 +281,17 @@ export function versionFilter(
   };
 }
 
-/** Returns a version in full, whatever parts of it were written; `undefined` for an invalid one. */
+/** Returns a full version, whichever parts were written, or `undefined` for an invalid one. */
 function parseVersion(version: string | undefined): semver.SemVer | undefined {
   const parts =
     version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
   const [, major, minor = '0', patch = '0', rest = ''] = parts;
-  // Numbers written as `01.2` are no Semantic Version, but their meaning is clear.
+  // `01.2` isn't a semantic version, but its meaning is clear.
   return semver.parse(`${Number(major)}.${Number(minor)}.${Number(patch)}${rest}`) ?? undefined;
 }
 
-/** Returns the tests of a constraint; none for a blank one. */
+/** Returns the tests of a constraint. Empty for a blank constraint. */
 function compileConstraint(constraint: string): readonly VersionTest[] {
   const invalid = () =>
     invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
@@ -288,7 +302,7 @@ function compileConstraint(constraint: string): readonly VersionTest[] {
     const text =
       excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
     try {
-      // Versions before a release count as any other: a catalogue shows what it has.
+      // Pre-release versions count like any other, because a catalogue shows what it has.
       const range = new semver.Range(text, { includePrerelease: true });
       return (version) => range.test(version) === (excluded === null);
     } catch {

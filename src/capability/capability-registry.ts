@@ -53,7 +53,7 @@ import { ManifestFolder } from './state/manifest-folder.js';
 import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
 
-/** The events that `attach` listens to; a `ToolExecutor` has them. */
+/** The events that `attach` listens to. A `ToolExecutor` emits them. */
 export interface ExecutionEvents {
   on(listener: (event: ToolEvent) => void): () => void;
   readonly health?: HealthLog;
@@ -62,12 +62,13 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * A registry of what every persona can do: tools from code, manifest files and other sources; skills, jobs and tasks
- * from files; and the health of all of them.
+ * A registry of what every persona can do, and how well it works. It holds tools from code,
+ * manifest files and other sources, plus skills, jobs and tasks from files.
  *
- * Queries read memory only, from a snapshot that a refresh replaces as a whole: a reader never sees half of a change.
- * A wrong entry is left out alone and is a finding; a file that is broken as a whole keeps its last good content. Files
- * are watched only if `watch` is called; sources that tell of changes are heard until `close`.
+ * Queries only read memory, from a snapshot that a refresh replaces as a whole, so a reader never
+ * sees half a change. A wrong entry is left out and reported in `findings`. A broken file keeps its
+ * last good content. Files are watched only if you call `watch`; sources that announce changes are
+ * followed until `close`.
  *
  * ```ts
  * import { CapabilityRegistry } from 'tooldex/capability';
@@ -87,11 +88,11 @@ export class CapabilityRegistry {
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
   #isTelling = false;
-  /** The newest inputs, and those of the state. */
+  /** The latest inputs, and those of the current state. */
   #inputs: Inputs;
   #built: Inputs;
   #state: CapabilityState;
-  /** The end of the last refresh that was asked for: each begins when the one before it has ended. */
+  /** The last requested refresh. Each refresh starts when the previous one has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: CheckedCapabilityOptions) {
@@ -113,9 +114,10 @@ export class CapabilityRegistry {
   /**
    * Reads everything once.
    *
-   * Wrong entries are left out and are `findings`; `loadManifest` refuses them.
+   * Wrong entries are left out and reported in `findings`; `loadManifest` refuses them instead.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that is no folder, `NOT_A_TOOL`.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options and if the root isn't a folder,
+   * `NOT_A_TOOL`.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const registry = new CapabilityRegistry(checkCapabilityOptions(options));
@@ -128,36 +130,45 @@ export class CapabilityRegistry {
     }
   }
 
-  /** Stops listening to the sources; the content stays, and `refresh` goes on working. */
+  /** Stops listening to the sources. The content stays, and `refresh` still works. */
   close(): void {
     for (const stop of this.#stopHearing) stop();
   }
 
-  /** The number of calls and events that were reported to this registry: health may change with each. */
+  /**
+   * The number of calls and events reported to this registry. Health may change with each report.
+   */
   get healthReports(): number {
     return this.#ledger.reports;
   }
 
-  /** The number of changes of the content, from 1; equal revisions of one registry mean equal content. */
+  /**
+   * The number of content changes, starting at 1. Equal revisions of one registry mean equal
+   * content.
+   */
   get revision(): number {
     return this.#state.revision;
   }
 
-  /** The problems: entries that were left out, references that lead nowhere, files and sources that could not be read. */
+  /**
+   * The problems found: entries that were left out, dangling references, and unreadable files and
+   * sources.
+   */
   get findings(): readonly CapabilityFinding[] {
     return this.#state.findings;
   }
 
-  /** The names of the personas that own or are allowed something, as first spelled. */
+  /** The names of all personas that own or may use something, as first spelled. */
   get personas(): readonly string[] {
     return Object.freeze([...this.#state.personas.values()]);
   }
 
   /**
-   * Reads everything that has changed, by content and not by date, and takes it over in one step.
+   * Reads everything whose content has changed, regardless of file dates, and applies it in one
+   * step.
    *
-   * Refreshes run one after the other. With `force` every file is checked again, and sources look again even if
-   * they did a moment ago. Never rejects because of a problem in the content: see `findings`.
+   * Refreshes run one after the other. With `force`, every file is checked again, and sources look
+   * again even if they just did. Never rejects because of a problem in the content: see `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
@@ -167,9 +178,10 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes at an interval until the returned function is called; meanwhile the process does not end by itself.
+   * Refreshes periodically. Returns a function that stops it. Until you call it, the process stays
+   * alive.
    *
-   * @param options `intervalMs` between the end of one refresh and the next, at least 10 (default 1,000).
+   * @param options `intervalMs` is the pause between two refreshes, at least 10 (default 1,000).
    */
   watch(options: { readonly intervalMs?: number } = {}): () => void {
     const { intervalMs } = checkOptions(WATCH_OPTIONS, options, 'options of watch');
@@ -187,8 +199,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Calls the listener after every change of the content, until the returned function is called. Its exceptions are
-   * ignored.
+   * Calls `listener` after every change of the content. Returns a function that unsubscribes.
+   * Exceptions from the listener are ignored.
    */
   onChange(listener: (change: CapabilityChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
@@ -196,18 +208,20 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tools that a persona may call: shared ones, its own in place of those of the same name, none that only
-   * others may use. Without a persona, or for an unknown one, the shared tools.
+   * Returns the tools that a persona may call: the shared tools and its own, which replace shared
+   * tools of the same name. Excludes tools reserved for others. Without a persona, or for an
+   * unknown persona, returns the shared tools.
    *
-   * It is the same registry until one of these tools changes; then `onChange` tells, and the next call returns another.
+   * You get the same registry until one of these tools changes. Then `onChange` is called, and the
+   * next call returns a new registry.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));
   }
 
   /**
-   * Returns the tools that meet a query, shared ones first, then by persona and name. A persona's tool does not hide
-   * the shared one of its name.
+   * Returns the tools that match a query, shared tools first, then by persona and name. A persona's
+   * tool doesn't hide the shared tool of the same name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
     return Object.freeze(this.#state.tools.all.filter(compileToolQuery(query, this.#ledger)));
@@ -219,47 +233,55 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Finds the tools of all owners that fit a request best.
+   * Finds the tools of all owners that best match a request.
    *
-   * @param options `limit` (default 10), and which tools it `accepts` (default all).
+   * @param options `limit` (default 10), and `accepts`, which selects tools (default all).
    */
   search(text: string, options: SearchOptions = {}): CapabilityHits {
     const { limit, accepts } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
     return this.#search.find(this.#state, requireText(text), limit, accepts);
   }
 
-  /** Returns the skills that meet a query, in the order of `tools`. */
+  /** Returns the skills that match a query, ordered as in `tools`. */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
     return Object.freeze(this.#state.skills.all.filter(compileSkillQuery(query)));
   }
 
-  /** Returns the tasks that meet a query, in the order of `tools`. */
+  /** Returns the tasks that match a query, ordered as in `tools`. */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
     return Object.freeze(this.#state.tasks.all.filter(compileTaskQuery(query)));
   }
 
-  /** Returns the jobs that meet a query, in the order of `tools`. */
+  /** Returns the jobs that match a query, ordered as in `tools`. */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
     return Object.freeze(this.#state.jobs.all.filter(compileJobQuery(query)));
   }
 
   /**
-   * Returns what a persona, or everyone, can do, with health, as plain data in snake_case; times in seconds since 1970.
+   * Returns what a persona, or everyone, can do, with health, as plain data in snake_case. Times
+   * are in seconds since 1970.
    *
-   * Shared items are always in it. `compatibility.matches_request` says for each whether the persona may use it.
+   * Always includes shared items. `compatibility.matches_request` says for each item if the persona
+   * may use it.
    */
   summary(options: Persona = {}): CapabilitySummary {
     return summarizeCapabilities(this.#state, personaIn(options));
   }
 
-  /** Counts one run of a job of a persona, or of the shared job of that name. @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record. */
+  /**
+   * Records one run of a persona's job, or of the shared job of that name.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record.
+   */
   recordJob(name: string, record: Omit<ExecutionRecord, 'provider'>, options: Persona = {}): void {
     requireRecord(record, false);
     const job = this.#require(this.#state.jobs, 'job', name, options);
     this.#ledger.recordJob(job.owner, job.name, record);
   }
 
-  /** Counts one call of a tool that no attached executor made. @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a wrong record. */
+  /**
+   * Records one call of a tool that no attached executor made.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a wrong record.
+   */
   recordTool(name: string, record: ExecutionRecord, options: Persona = {}): void {
     requireRecord(record, true);
     const tool = this.#require(this.#state.tools, 'tool', name, options);
@@ -267,13 +289,15 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Counts the calls that an executor makes, and follows the state of its providers, until the returned function is called.
+   * Records an executor's calls and follows the state of its providers. Returns a function that
+   * detaches it.
    *
-   * @param options the persona for which the executor works: its calls are counted for the tools as that persona sees them.
+   * @param options The persona for which the executor works. Calls count for the tools as that
+   * persona sees them.
    */
   attach(executor: ExecutionEvents, options: Persona = {}): () => void {
     if (typeof (executor as Partial<ExecutionEvents> | null | undefined)?.on !== 'function')
-      throw invalidArgument('an executor that tells what it does', executor);
+      throw invalidArgument('an executor that emits events', executor);
     const persona = personaIn(options);
     const counted = this.#ledger.countsIn(executor.health);
     return executor.on((event) => {
@@ -284,8 +308,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns rules for a `SafetyPolicy`, to stand before all others: a persona calls what it sees here, also through
-   * registries made before a change.
+   * Returns rules for a `SafetyPolicy`. Put them before all others. A persona may then only call
+   * the tools it sees here, even through registries made before a change.
    */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([
@@ -296,7 +320,7 @@ export class CapabilityRegistry {
     ]);
   }
 
-  /** Takes over the announcements of sources: all those of one turn at once, and the first with all else. */
+  /** Applies the announcements of sources: all announcements of one turn at once. */
   #hear(index: number, tools: SourceTools): void {
     const { name } = this.#options.sources[index]!;
     const sources = [...this.#inputs.sources];
@@ -325,10 +349,10 @@ export class CapabilityRegistry {
         'INVALID_ARGUMENT',
         expectedGot(
           'root as a folder with manifests',
-          `${describeValue(this.#options.root)}, where there is none`,
+          `${describeValue(this.#options.root)}, which isn't a folder`,
         ),
       );
-    // What a source announced meanwhile is newer than its answer.
+    // An announcement made while loading is newer than the source's answer.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;
@@ -343,7 +367,7 @@ export class CapabilityRegistry {
     const state = isDone ? before : build(inputs, this.#live, before);
     const { revision } = state;
     const changed = revision !== before.revision;
-    // Nothing is awaited: readers see all of the change or nothing.
+    // Nothing is awaited here, so readers see either all of the change or nothing.
     this.#inputs = this.#built = inputs;
     this.#state = state;
     this.#views.keepOnly(state);
@@ -354,8 +378,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tool that a call was for: the one that the persona sees; if it sees none of that name, that of the only
-   * owner.
+   * Returns the tool that a call was for: the tool that the persona sees, or else the tool of the
+   * only owner that has this name.
    */
   #meant(name: string, persona: string | null): CapabilityTool | undefined {
     const owned = this.#state.tools.ownersOf(name);
@@ -376,7 +400,7 @@ export class CapabilityRegistry {
     const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Expected the name of a ${kind} ${whose}, got ${describeValue(name)}.${hint}`,
+      `${describeValue(name)} is not the name of a ${kind} ${whose}.${hint}`,
     );
   }
 }
@@ -386,9 +410,9 @@ const WATCH_OPTIONS = z.strictObject({ intervalMs: z.number().min(10).default(1_
 const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").nullish() });
 
 type SearchOptions = {
-  /** The maximum number of tools. @default 10 */
+  /** Maximum number of tools. @default 10 */
   readonly limit?: number;
-  /** Leaves out the tools for which it returns `false`. @default none */
+  /** Excludes tools for which it returns `false`. @default none */
   readonly accepts?: (tool: CapabilityTool) => boolean;
 };
 

@@ -22,23 +22,32 @@ import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
 import type { ExecuteOf } from './manifest/read-manifest.js';
 
-/** The options of a capability registry. */
+/** Options of a capability registry. */
 export interface CapabilityOptions {
-  /** The folder with manifests; see `findManifestFiles` for the places in it. @default no manifests */
+  /**
+   * The folder with manifests. See `findManifestFiles` for the files in it.
+   * @default no manifests
+   */
   readonly root?: string;
-  /** The tools of the program itself, shared by all personas: definitions, decorated classes, instances. @default none */
+  /**
+   * The program's own tools, shared by all personas: definitions, decorated classes, instances.
+   * @default none
+   */
   readonly tools?: Iterable<ToolSource>;
   /** Makes the instances of classes among `tools`. @default `new Class()`, once */
   readonly resolve?: ResolveInstance;
-  /** The other sources of tools, each with a name of its own. @default none */
+  /** Other sources of tools, each with a unique name. @default none */
   readonly sources?: Iterable<CapabilitySource>;
-  /** The functions that run the tools of manifests, by `handler_ref` or else by name. @default none */
+  /** The functions of manifest tools, by `handler_ref` or else by name. @default none */
   readonly handlers?: Handlers;
-  /** The environment that holds credentials; their values are never shown. @default process.env */
+  /** The environment that holds credentials. Their values are never shown. @default process.env */
   readonly env?: Environment;
   /** The clock. @default the system's */
   readonly clock?: Clock;
-  /** The log that counts health: a `PublishedHealth` for several processes. @default kept in this process */
+  /**
+   * The log that counts health. Use a `PublishedHealth` for several processes.
+   * @default kept in this process
+   */
   readonly health?: HealthLog;
 }
 
@@ -65,8 +74,9 @@ const schema = z.strictObject({
 } satisfies FieldsOf<CapabilityOptions>);
 
 /**
- * Checks the options. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong ones, and `NOT_A_TOOL` for values that
- * are no tool.
+ * Checks the options.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong options, `NOT_A_TOOL` for values that
+ * aren't tools.
  */
 export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapabilityOptions {
   const {
@@ -108,14 +118,14 @@ function requireSource(source: unknown): void {
 const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });
 const toolRecord = jobRecord.extend({ provider: text().optional() });
 
-/** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
+/** Checks a record. @throws ToolError `INVALID_ARGUMENT` if it's wrong. */
 export function requireRecord(record: unknown, provider: boolean): void {
   checkOptions(provider ? toolRecord : jobRecord, record ?? null, 'fields of the record');
 }
 
 /**
- * Returns a persona's name; a blank one means none in particular. @throws ToolError `INVALID_ARGUMENT` for a persona
- * that is no text.
+ * Returns a persona's name. A blank name means no persona in particular.
+ * @throws ToolError `INVALID_ARGUMENT` if it isn't a string.
  */
 export function readPersona(persona: unknown): string | null {
   if (persona === undefined || persona === null) return null;

@@ -339,7 +339,7 @@ describe('read_file', () => {
 
   it('fails on what is missing, a folder, not text, or beyond the end', async () => {
     put('image', Buffer.from([0, 1, 2]));
-    expect(await read('missing')).toEqual(failed('There is nothing at'));
+    expect(await read('missing')).toEqual(failed('got nothing'));
     expect(await read('src')).toEqual(failed('a folder'));
     expect(await read('image')).toEqual(failed('UTF-8'));
     expect(await read('src/a.ts', 4)).toEqual(failed('has 3 lines'));
@@ -465,7 +465,7 @@ describe('move_file', () => {
   });
 
   it('fails for what is missing, and makes no folder for it', async () => {
-    expect(await move('missing', 'new/place')).toEqual(failed('There is nothing at'));
+    expect(await move('missing', 'new/place')).toEqual(failed('got nothing'));
     expect(existsSync(join(root, 'new'))).toBe(false);
   });
 });
@@ -505,7 +505,7 @@ describe('find_files', () => {
       truncated: true,
     });
     expect(await find('*.ts', 'src/deep')).toMatchObject({ files: ['src/deep/c.ts'] });
-    expect(await find('*', 'missing')).toEqual(failed('There is nothing at'));
+    expect(await find('*', 'missing')).toEqual(failed('got nothing'));
   });
 });
 

@@ -11,7 +11,7 @@ import { requiredWords } from './manifest-issue.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns all problems of an entry by itself: wrong values, unsafe schemas, unknown keys. */
+/** Returns all problems within an entry: wrong values, unsafe schemas, unknown keys. */
 export function checkEntry(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   return [
     ...wrongValues(fields),
@@ -36,7 +36,10 @@ function wrongValues(fields: Fields): readonly EntryFinding[] {
   );
 }
 
-/** Returns the issues of a choice; if one branch fits but for something further inside, only those of that branch. */
+/**
+ * Returns the issues of a choice. If one branch fits except deeper inside, returns only that
+ * branch's issues.
+ */
 function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const fitting = issue.errors.filter(
@@ -56,12 +59,12 @@ function missingParameters({ parameters, providers }: Fields): readonly EntryFin
   return [
     error(
       ['parameters'],
-      'Expected a JSON Schema of the input, got nothing (it is required). Use {"type": "object", "properties": {}} for a tool without input.',
+      'parameters is missing. It must be a JSON Schema of the input; use {"type": "object", "properties": {}} for a tool without input.',
     ),
   ];
 }
 
-/** Refuses a value that is no JSON Schema, or one that cannot be enforced, with its place in the file. */
+/** Reports a value that isn't a JSON Schema or can't be enforced, with its place in the file. */
 function schemaFaults(fields: Fields, key: string): readonly EntryFinding[] {
   const schema = fields[key];
   if (!isPlainObject(schema)) return [];
@@ -74,7 +77,7 @@ function schemaFaults(fields: Fields, key: string): readonly EntryFinding[] {
   }
 }
 
-/** Refuses two statements about the same thing: the lower one would win silently. */
+/** Reports contradicting danger and safety levels, because the lower one would silently win. */
 function lowDanger({
   danger_level: danger,
   safety_level: safety,
@@ -84,12 +87,12 @@ function lowDanger({
   return [
     error(
       ['danger_level'],
-      `Expected a danger level not below the safety level ${describeValue(safety)}, got ${describeValue(danger)}. Raise it, or leave it out.`,
+      `danger_level ${describeValue(danger)} is below the safety level ${describeValue(safety)}. Raise it, or leave it out.`,
     ),
   ];
 }
 
-/** Returns warnings about keys without a meaning: in an entry, its `auth` and its providers. */
+/** Returns warnings about unknown keys in an entry, its `auth` and its providers. */
 function unknownKeys(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   const { auth, providers } = fields;
   return [
@@ -112,22 +115,25 @@ function unknownIn(
     : [];
   return unknown.slice(0, MOST_UNKNOWN).map((key) => {
     const hint = suggest(key, known);
-    const advice = hint === undefined ? 'It is only carried along.' : `Did you mean ${hint}?`;
-    const message = `Expected a known key, got ${describeValue(key)}. ${advice}`;
+    const advice = hint === undefined ? 'It is kept but has no effect.' : `Did you mean ${hint}?`;
+    const message = `Unknown key ${describeValue(key)}. ${advice}`;
     return { path: [...path, key], message, severity: 'warning' };
   });
 }
 
-/** The unknown keys of one object that are named: a file may hold any number of them. */
+/** Maximum unknown keys that are named per object. */
 const MOST_UNKNOWN = 20;
 
-/** Returns the known key that was probably meant by an unknown one. */
+/** Returns the known key that an unknown one probably means. */
 type Suggester = (key: string, known: readonly string[]) => string | undefined;
 
-/** The keys looked up in one file: more are no misspellings, and each takes a fraction of a millisecond. */
+/**
+ * Maximum look-ups per file, because each takes a fraction of a millisecond. More unknown keys
+ * aren't typos.
+ */
 const MOST_LOOKED_UP = 100;
 
-/** The names that others use for a key. */
+/** Other common names of keys. */
 const KNOWN_AS: Readonly<Record<string, string>> = {
   input_schema: 'parameters',
   schema: 'parameters',
@@ -140,7 +146,7 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
   authentication: 'auth',
 };
 
-/** Creates a look-up with a memory and a bound, for one file. */
+/** Creates a look-up for one file, with a cache and a limit. */
 export function createSuggester(): Suggester {
   const answers = new Map<string, string | undefined>();
   return (key, known) => {

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { expectedGot, invalidArgument, suggestNames } from '../../core/issues.js';
+import { invalidArgument, suggestNames } from '../../core/issues.js';
 import { checkOptions, type FieldsOf, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
@@ -27,15 +27,15 @@ import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
 
 type Found<At extends Place> = CapabilityFinding & Pick<At, 'line' | 'column'>;
 
-/** The source of manifests: files, or a folder with them. */
+/** The source of manifests: files, or a folder that contains them. */
 export type ManifestSource =
   string | URL | readonly (string | URL)[] | { readonly root: string | URL };
 
-/** Functions by the name of their tool, or by its `handler_ref`. */
+/** Functions by their tool's name or `handler_ref`. */
 export type Handlers =
   ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
 
-/** The fields that both loaders have; `handlerMap` checks each of the handlers. */
+/** The option fields of both loaders. `handlerMap` checks each handler. */
 export const loadShape = {
   persona: text().optional(),
   handlers: z.custom<Handlers>().optional(),
@@ -43,7 +43,7 @@ export const loadShape = {
 };
 const rootSchema = z.strictObject({ root: z.unknown() });
 
-/** Returns the files, or the folder to find them in, as paths. */
+/** Returns the files, or the folder to search, as paths. */
 function pathsOf(
   source: unknown,
 ): { readonly root: string } | { readonly paths: readonly string[] } {
@@ -63,7 +63,10 @@ function pathOf(value: unknown): string {
   throw invalidArgument('the path of a manifest file, or {root: the path of a folder}', value);
 }
 
-/** Returns handlers as a map. @throws ToolError `INVALID_ARGUMENT` for anything but functions by name. */
+/**
+ * Returns handlers as a map.
+ * @throws ToolError `INVALID_ARGUMENT` for anything except functions by name.
+ */
 export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never>> {
   if (handlers !== undefined && !(handlers instanceof Map) && !isPlainObject(handlers))
     throw invalidArgument('handlers as an object or Map of functions', handlers);
@@ -76,12 +79,12 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
   return works as ReadonlyMap<string, Execute<never>>;
 }
 
-/** Returns the work of tools by their `handler_ref`, or else by their name. */
+/** Returns a function that finds a tool's function by `handler_ref`, or else by name. */
 export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
 
-/** Returns a warning for each handler that no tool has as its name or `handler_ref`, so that nothing would ever call it. */
+/** Returns a warning for each handler that no tool names, because nothing would ever call it. */
 export function unusedHandlers<At extends Place>(
   handlers: Iterable<string>,
   tools: readonly DeclaredTool[],
@@ -94,47 +97,54 @@ export function unusedHandlers<At extends Place>(
     .filter((handler) => !names.has(handler))
     .map((handler) => {
       const [close] = suggestNames(handler, [...names]);
-      const message = expectedGot(
-        'handlers by the name or handler_ref of a tool in the manifests',
-        describeValue(handler),
-        close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`,
-      );
+      const message = `No tool in the manifests has the name or handler_ref ${describeValue(handler)}, so this handler is never called.${close === undefined ? '' : ` Did you mean ${JSON.stringify(close)}?`}`;
       return findingAt(place, 'dangling', 'warning', message);
     });
 }
 
-/** The options of `loadManifest`. */
+/** Options of `loadManifest`. */
 export interface LoadManifestOptions {
-  /** The treatment of entries with errors: everything is refused, or only they are left out. @default 'throw' */
+  /**
+   * The treatment of entries with errors: `throw` refuses everything, `quarantine` leaves those
+   * entries out.
+   * @default 'throw'
+   */
   readonly onInvalid?: 'throw' | 'quarantine';
-  /** The persona whose tools are loaded: shared ones and its own, which replace shared ones of the same name. @default all */
+  /**
+   * The persona whose tools are loaded: the shared tools, and its own, which replace shared tools
+   * of the same name.
+   * @default all
+   */
   readonly persona?: string;
-  /** The work of the tools, by their names or `handler_ref`s; the others have none. @default none */
+  /** The tools' functions, by name or `handler_ref`. Other tools have none. @default none */
   readonly handlers?: Handlers;
 }
 
 const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
-/** A usable tool of a manifest file, and its origin. */
+/** A usable tool of a manifest file, and where it comes from. */
 export interface LoadedEntry {
   /** The place in the list, from 0. */
   readonly index: number;
   /** The line where it begins, from 1. */
   readonly line: number;
-  /** The text of the file, frozen, without its function-calling wrapper. */
+  /** The entry's text in the file, frozen, without its function-calling wrapper. */
   readonly entry: ManifestEntry;
   readonly definition: ToolDefinition;
-  /** The file, relative to the working directory where that is possible. */
+  /** The file, relative to the working directory if possible. */
   readonly file: string;
-  /** The persona whose file it is, as its folder spells it; missing for shared tools. */
+  /** The persona whose file it is, spelled as its folder. Missing for shared tools. */
   readonly persona?: string;
 }
 
-/** The tools of manifest files, and what is wrong in them. */
+/** The tools of manifest files, and the problems in them. */
 export interface LoadedManifest {
-  /** The tools in the order of files and entries. Several personas may have the same name, unless one was requested. */
+  /**
+   * The tools in the order of files and entries. Several personas may have tools of the same name,
+   * unless you requested one persona.
+   */
   readonly definitions: readonly ToolDefinition[];
-  /** The same tools, each with the text of its file. */
+  /** The same tools, each with its text in the file. */
   readonly entries: readonly LoadedEntry[];
   /** The errors and warnings of all files. */
   readonly issues: readonly ManifestIssue[];
@@ -145,12 +155,13 @@ export interface LoadedManifest {
 /**
  * Loads tools from manifest files.
  *
- * A source is a path, several, or `{root}` for all of a folder, see `findManifestFiles`. A file is at most 1 MiB with
- * at most 1,000 tools. Warnings (unknown keys, patterns that are not checked, unused handlers) are among the issues and
- * refuse nothing.
+ * A source is a path, several paths, or `{root}` for everything in a folder (see
+ * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings (unknown keys, unchecked
+ * patterns, unused handlers) appear among the issues, but don't refuse anything.
  *
- * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`: then the
- * result has them as issues. A file that cannot be read is an error as well.
+ * @throws ToolManifestValidationError, which lists every error of every file. With `onInvalid:
+ * 'quarantine'` the errors are in the result's `issues` instead. An unreadable file counts as an
+ * error.
  * @throws ToolError `INVALID_ARGUMENT` for wrong arguments.
  */
 export async function loadManifest(
@@ -170,7 +181,7 @@ export async function loadManifest(
     contents.flatMap((content) => content.tools),
     issues,
   );
-  // Only a whole folder has all tools: the handlers of single files may belong to other files.
+  // Only a whole folder has all tools; the handlers may belong to other files.
   if (root !== undefined && !hasErrors(issues))
     issues.push(
       ...unusedHandlers(works.keys(), tools, {
@@ -202,7 +213,7 @@ export async function loadManifest(
   });
 }
 
-/** Returns the files of a source, named for messages; of a folder also its root. */
+/** Returns the files of a source, named for messages, and the root if it's a folder. */
 async function manifestFilesOf(source: unknown): Promise<{
   readonly root?: string;
   readonly files: readonly ManifestFile[];
@@ -225,13 +236,13 @@ async function manifestFilesOf(source: unknown): Promise<{
   const files = found.files.filter(({ kind }) => kind === 'tools').map(named);
   const issues = found.issues.map(named);
   if (files.length === 0 && !hasErrors(issues)) {
-    const message = 'Expected a folder with functions.json or tools.json, got none.';
+    const message = 'The folder has no functions.json or tools.json.';
     issues.push(wholeFinding(null, shownPath(root, root), { message }));
   }
   return { root, files, issues };
 }
 
-/** Returns the first tools of each owner and name; the others are findings. */
+/** Returns the first tool of each owner and name. Reports the others. */
 export function withoutDuplicates<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   findings: Found<Tool['place']>[],
@@ -252,7 +263,10 @@ export function withoutDuplicates<Tool extends DeclaredTool>(
   return [...firsts.values()];
 }
 
-/** Returns shared tools and those of a persona, which replace shared ones of the same name, unless an allow-list excludes it. */
+/**
+ * Returns the shared tools and a persona's own, which replace shared tools of the same name.
+ * Applies allow-lists.
+ */
 function toolsFor<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   persona: string,

@@ -1,13 +1,13 @@
 import { invalidArgument } from '../../core/issues.js';
 
-/** Returns the form by which personas are compared: trimmed, composed, in lower case. */
+/** Returns the form in which personas are compared: trimmed, composed, lower case. */
 export function personaKey(persona: string): string {
   return persona.normalize('NFC').trim().toLowerCase();
 }
 
 /**
- * Returns true if an allow-list admits a persona; without a list all are admitted, and by an empty list none. No list
- * admits a missing persona.
+ * Returns true if an allow-list admits a persona. A missing list admits everyone, and an empty list
+ * nobody. No list admits a missing persona.
  */
 export function allowsPersona(
   allowlist: readonly string[] | undefined,
@@ -19,9 +19,9 @@ export function allowsPersona(
   );
 }
 
-/** The word for the shared tools where a persona's name is expected. */
+/** The name that stands for the shared tools. */
 const SHARED = 'shared';
-/** The spellings that leave the shared tools out. */
+/** The spellings that exclude the shared tools. */
 const WITHOUT_SHARED: ReadonlySet<string> = new Set([
   '-shared',
   '!shared',
@@ -36,25 +36,26 @@ const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true'])
 /** A filter of personas, as keys of `personaKey`. */
 export interface PersonaFilter {
   readonly shared: boolean;
-  /** The personas, any of which fits; all if it is empty. */
+  /** The wanted personas. All if it's empty. */
   readonly wanted: ReadonlySet<string>;
   readonly excluded: ReadonlySet<string>;
 }
 
-/** Returns the key of an owner: empty for shared items, which a folder called `shared` holds too. */
+/** Returns an owner's key. Empty for shared items, including those in a folder called `shared`. */
 export function ownerKey(owner: string | null): string {
   const key = owner === null ? '' : personaKey(owner);
   return key === SHARED ? '' : key;
 }
 
 /**
- * Reads a filter of personas: names, separated by commas or as a list.
+ * Reads a filter of personas: names in a list, or separated by commas.
  *
- * Shared items are included unless one of `-shared`, `!shared`, `no-shared`, `without-shared`, `shared=false` or
- * `shared:false` is among them. Several names mean any of them; `shared` as a name means the shared items alone;
- * `-name` and `!name` leave a persona out. An unknown persona has the shared items. Blank names are ignored.
+ * Shared items are included unless you add one of `-shared`, `!shared`, `no-shared`,
+ * `without-shared`, `shared=false` or `shared:false`. Several names match any of them. The name
+ * `shared` matches only the shared items. `-name` and `!name` exclude a persona. An unknown persona
+ * matches the shared items. Blank names are ignored.
  *
- * @throws ToolError `INVALID_ARGUMENT` for `shared=` with another value than true or false.
+ * @throws ToolError `INVALID_ARGUMENT` if `shared=` has a value other than true or false.
  */
 export function parsePersonas(personas: string | readonly string[] | undefined): PersonaFilter {
   const wanted = new Set<string>();

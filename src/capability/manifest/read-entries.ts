@@ -11,11 +11,14 @@ export interface RawEntry {
   /** The place in the list, from 0. */
   readonly index: number;
   readonly fields: Fields;
-  /** Returns the place of a value of the entry; for a missing one, the nearest thing around it. */
+  /** Returns the place of a value in the entry, or of the nearest thing around a missing value. */
   readonly placeOf: (path: Path) => Place & Position;
 }
 
-/** The usable entries of a text; none of one that is broken as a whole, with the one finding `unreadable`. */
+/**
+ * The usable entries of a text. If the whole text is broken, there are none, and one `unreadable`
+ * issue.
+ */
 export interface ReadEntries<Item> {
   readonly entries: readonly Item[];
   /** The errors and warnings, in the order of the text. */
@@ -24,14 +27,14 @@ export interface ReadEntries<Item> {
   readonly total: number;
 }
 
-/** The issues of one file that are reported: a broken generator can make one per character. */
+/** Maximum issues reported per file, because a broken generator can cause one per character. */
 const MAX_ISSUES = 1_000;
 
 /**
- * Reads the entries of a text, each by itself: one with an error is left out, with all its errors among the issues.
- * Never throws, whatever the text.
+ * Reads the entries of a text one by one. Leaves out entries with an error and reports all their
+ * errors. Never throws.
  *
- * @param read returns an entry's item, and tells of its problems.
+ * @param read Returns an entry's item and reports its problems.
  */
 export function readEntries<Item>(
   text: string,
@@ -72,7 +75,7 @@ export function readEntries<Item>(
   return { entries, issues: bounded(issues, owner, file), total: list.length };
 }
 
-/** Limits the issues, but never drops errors for warnings. */
+/** Limits the issues, but never drops errors in favour of warnings. */
 function bounded(
   issues: readonly ManifestIssue[],
   owner: string | null,
@@ -84,14 +87,14 @@ function bounded(
     (a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'),
   );
   const place = { owner, file, line: 1, column: 1, path: '' };
-  const message = `Expected fewer issues in one file, got ${more} more.`;
+  const message = `There are ${more} more issues in this file.`;
   return [
     ...ranked.slice(0, MAX_ISSUES),
     findingAt(place, 'invalid', ranked[MAX_ISSUES]!.severity, message),
   ];
 }
 
-/** Returns the name of an entry, whatever else is wrong with it. */
+/** Returns an entry's name, whatever else is wrong with it. */
 export function nameOf(entry: unknown): string | undefined {
   if (!isPlainObject(entry)) return undefined;
   const { name } = { ...entry, ...(isPlainObject(entry['function']) && entry['function']) };

@@ -10,86 +10,98 @@ import type { HealthLedger, ToolHealth } from './health-ledger.js';
 import type { WorkKind, WorkManifests } from '../manifest/read-work.js';
 import type { DeclaredTool } from '../manifest/read-manifest.js';
 
-/** A tool with its owner and its state. `authStatus`, `health` and `available` are of the moment they are read. */
+/**
+ * A tool with its owner and state. `authStatus`, `health` and `available` are evaluated when you
+ * read them.
+ */
 export interface CapabilityTool {
-  /** The persona that owns it, as spelled; `null` for shared items. */
+  /** The persona that owns it, as spelled. `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
-  /** The text of its file, in snake_case; `null` for tools from code. */
+  /** The tool's text in its file, in snake_case. `null` for tools from code. */
   readonly manifest: ManifestEntry | null;
-  /** The file, relative to the root; `code`, or the name of the source. */
+  /** The file, relative to the root, or `code`, or the name of the source. */
   readonly source: string;
-  /** The capabilities: trimmed and in lower case, each once, in order. */
+  /** The capabilities: trimmed, lower case, in order, without duplicates. */
   readonly capabilityTags: readonly string[];
-  /** The declared authentication scopes, each once. */
+  /** The declared authentication scopes, without duplicates. */
   readonly authScopes: readonly string[];
-  /** The declared safety level, or else that of the danger level. */
+  /** The declared safety level, or else one derived from the danger level. */
   readonly safetyLevel: (typeof SAFETY_LEVELS)[number];
-  /** The state of the credentials. No value of a variable is ever in it. */
+  /** The state of the credentials. Never contains a variable's value. */
   readonly authStatus: {
     readonly required: boolean;
-    /** Says that a call can succeed, as far as the environment tells: scopes are for the service to judge. */
+    /**
+     * True if a call can succeed, as far as the environment shows. Only the service can check
+     * scopes.
+     */
     readonly ready: boolean;
-    /** The required variables that are not set. */
+    /** The required variables that aren't set. */
     readonly missing: readonly string[];
   };
   readonly health: ToolHealth;
-  /** The calls behind `health`, the oldest first; those of the providers by the names in `health`. */
+  /**
+   * The calls behind `health`, oldest first. Those of providers are under the names used in
+   * `health`.
+   */
   readonly samples: {
     readonly tool: readonly Sample[];
     readonly providers: Readonly<Record<string, readonly Sample[]>>;
   };
-  /** Says that it can be used now: it has its credentials, and its own check passes. */
+  /** True if the tool can be used now: it has its credentials, and its own check passes. */
   readonly available: boolean;
 }
 
 interface WorkItem<Kind extends WorkKind> {
   readonly owner: string | null;
   readonly name: string;
-  /** The text of its file, in snake_case, with what it extends merged in. */
+  /** The item's text in its file, in snake_case, merged with what it extends. */
   readonly manifest: WorkManifests[Kind];
   /** The file, relative to the root. */
   readonly source: string;
   readonly requiredTools: readonly string[];
-  /** The tools that it needs, also through its skills, as far as they are there. */
+  /** The existing tools that it needs, including those of its skills. */
   readonly tools: readonly CapabilityTool[];
   /** The references that lead nowhere. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
-/** A skill of a manifest, with its references resolved. */
+/** A skill from a manifest, with its references resolved. */
 export interface CapabilitySkill extends WorkItem<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
   readonly requiredCapabilities: readonly string[];
-  /** Says that all its tools exist and can be used now. */
+  /** True if all its tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** A task of a manifest, with its references resolved. */
+/** A task from a manifest, with its references resolved. */
 export interface CapabilityTask extends WorkItem<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
-  /** Says that all its skills and tools exist and can be used now. */
+  /** True if all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** A job of a manifest, with its references resolved. */
+/** A job from a manifest, with its references resolved. */
 export interface CapabilityJob extends WorkItem<'job'> {
   /** The personas that may schedule it. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
-  /** The capabilities that its skills require and have, and those of its tools: in that order, each once in any case. */
+  /**
+   * The capabilities that its skills require and have, then those of its tools, without
+   * case-insensitive duplicates.
+   */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;
   /** The last run. */
   readonly lastRun: Sample | null;
-  /** Says that all its skills and tools exist and can be used now. */
+  /** True if all its skills and tools exist and can be used now. */
   readonly available: boolean;
 }
 
-/** The state that is read at the moment an item is read. */
+/** State that is evaluated when an item is read. */
 export interface LiveFacts {
   readonly ledger: HealthLedger;
   readonly env: Environment;
@@ -131,12 +143,12 @@ export function createTool(
   });
 }
 
-/** Returns texts trimmed, each once, without blanks. */
+/** Returns strings trimmed, without duplicates and blanks. */
 function textsOf(texts: readonly string[] = []): readonly string[] {
   return Object.freeze([...new Set(texts.map((text) => text.trim()).filter(Boolean))]);
 }
 
-/** Returns tags as they are compared: trimmed and in lower case, each once, without blanks. */
+/** Returns tags normalized for comparison: trimmed, lower case, without duplicates and blanks. */
 export function tagsOf(tags: readonly string[] = []): readonly string[] {
   return textsOf(tags.map((tag) => tag.toLowerCase()));
 }
@@ -159,10 +171,10 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 });
 
 /**
- * Checks that the variables that a tool declares are set.
+ * Checks that the variables declared by a tool are set.
  *
- * If all are optional, any one is enough; so is any one of a tool with several providers. The router knows which of
- * them can do with it.
+ * If all variables are optional, any one is enough. The same goes for a tool with several
+ * providers, because only the router knows which of them it can use.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
@@ -186,10 +198,10 @@ function authStatusOf(
 /** The items of several owners, looked up by owner and name. */
 export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
   readonly #byOwner = new Map<string, Map<string, Item>>();
-  /** The items: shared ones first, then by persona and name, in any case. */
+  /** The items: shared ones first, then by persona and name, case-insensitively. */
   readonly all: readonly Item[];
 
-  /** @param items no two of which have the same owner and name. */
+  /** @param items No two of them may have the same owner and name. */
   constructor(items: readonly Item[]) {
     for (const item of items) {
       const key = ownerKey(item.owner);
@@ -209,7 +221,7 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
     return this.own(persona, name) ?? this.own(null, name);
   }
 
-  /** Returns all items that a persona sees: its own in place of shared ones of the same name. */
+  /** Returns all items that a persona sees: its own in place of shared items of the same name. */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));
     const shared = this.#byOwner.get('');

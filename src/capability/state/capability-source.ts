@@ -7,33 +7,34 @@ import { ownerKey } from '../manifest/persona.js';
 /** The answer of a source. */
 export interface SourceTools {
   readonly definitions: readonly ToolDefinition[];
-  /** The owner of the tools; they are shared if it is missing. */
+  /** The owner of the tools. Without an owner they're shared. */
   readonly persona?: string | null;
-  /** The problems that did not keep the source from finding the rest. */
+  /** Problems that didn't keep the source from finding the rest. */
   readonly issues?: readonly string[];
   /**
-   * Joins a tool that is declared elsewhere and has no function with the source's tool for which it stands; `undefined`
-   * if there is none. One of the same name then takes the place of the source's own.
+   * Joins a tool that is declared elsewhere and has no function with the source's tool that it
+   * stands for. Returns `undefined` if there is none. A tool of the same name then replaces the
+   * source's own.
    */
   readonly join?: (declared: ToolDefinition) => ToolDefinition | undefined;
 }
 
-/** A source of tools while the program runs, such as an MCP server. */
+/** A source of tools at run time, such as an MCP server. */
 export interface CapabilitySource {
   /** The name of the source in findings and tools. */
   readonly name: string;
   /**
-   * Reads the present tools.
+   * Reads the current tools.
    *
-   * @param options `force` asks to look again even if that was done a moment ago.
-   * @throws anything: the last tools stay in use, and the failure is a finding.
+   * @param options With `force`, the source looks again even if it just did.
+   * @throws anything. The last tools stay in use, and the failure is reported.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
-  /** Calls the listener with the tools as soon as they have changed, until the returned function is called. */
+  /** Calls `listener` with the tools whenever they change. Returns a function that unsubscribes. */
   onChange?(listener: (tools: SourceTools) => void): () => void;
 }
 
-/** The content of a source; for one that failed, its last content. */
+/** A source's content. If the source failed, its last content. */
 export interface SourceContent {
   readonly name: string;
   readonly owner: string | null;
@@ -42,7 +43,7 @@ export interface SourceContent {
   readonly join?: SourceTools['join'];
 }
 
-/** A source that takes longer has failed: it would hold up everything else. */
+/** A source that takes longer counts as failed, because it would hold up everything else. */
 const LOAD_TIMEOUT_MS = 30_000;
 
 /** Reads a source. Never rejects. */
@@ -67,7 +68,10 @@ export async function loadSource(
   }
 }
 
-/** Returns what a source told; of one that fails, or tells nonsense, the last content. Never throws. */
+/**
+ * Returns a source's content, or the last content if the source fails or returns invalid data.
+ * Never throws.
+ */
 export function sourceContent(
   name: string,
   told: SourceTools | { readonly failure: unknown },
@@ -80,13 +84,13 @@ export function sourceContent(
     const last = before ?? { name, owner: null, definitions: [] };
     const count = last.definitions.length;
     const kept = count === 0 ? '' : ` The last ${count} tools stay in use.`;
-    const message = `Expected tools of ${name}, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`;
+    const message = `The source ${name} failed: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`;
     const finding = findingAt(placeless(last.owner, name), 'unreadable', 'error', message);
     return { ...last, findings: [finding] };
   }
 }
 
-/** @throws whatever a source gives in place of tools. */
+/** @throws whatever a source returns in place of tools. */
 function contentOf(
   name: string,
   { definitions, persona = null, issues = [], join }: SourceTools,

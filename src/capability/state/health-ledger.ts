@@ -5,10 +5,10 @@ import { identityOf, providerHealthName } from '../../providers/provider-slot.js
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { ownerKey } from '../manifest/persona.js';
 
-/** The health of a tool over its last calls; dates in milliseconds since 1970. */
+/** A tool's health over its recent calls. Dates are in milliseconds since 1970. */
 export interface ToolHealth {
   readonly tool: HealthSummary;
-  /** The providers by name, followed by a part of the configuration's digest if two share a name. */
+  /** The providers by name. If two share a name, part of the configuration's digest is appended. */
   readonly providers: Readonly<
     Record<
       string,
@@ -21,7 +21,7 @@ export interface ToolHealth {
         readonly lastSuccess: number | null;
         readonly lastFailure: number | null;
         readonly lastCheck: number | null;
-        /** The end of its backoff; `null` if it has none. */
+        /** End of its backoff. `null` if there is none. */
         readonly backoffUntil: number | null;
       }
     >
@@ -39,7 +39,7 @@ export interface ToolHealth {
 
 export type ProviderHealth = ToolHealth['providers'][string];
 
-/** One call of a job or tool that ended, as programs report it. */
+/** One finished call of a job or tool, as programs report it. */
 export interface ExecutionRecord {
   readonly success: boolean;
   readonly latencyMs: number;
@@ -47,10 +47,12 @@ export interface ExecutionRecord {
   readonly provider?: string;
 }
 
-/** The reports of events about a provider, beside its calls in the log; dates in milliseconds since 1970. */
+/**
+ * A provider's events, in addition to its calls in the log. Dates are in milliseconds since 1970.
+ */
 interface RouterFacts {
   failures: number;
-  /** The moment of its last success or recovery: failures before it are no longer in a row. */
+  /** Time of its last success or recovery. Earlier failures no longer count as being in a row. */
   inOrderAt: number | null;
   lastSuccess: number | null;
   lastFailure: number | null;
@@ -58,45 +60,49 @@ interface RouterFacts {
   backoffUntil: number | null;
 }
 
-/** The reports of events about a tool. */
+/** A tool's events. */
 interface ToolFacts {
-  /** A number that rises with every change of the other fields. */
+  /** Increases with every change of the other fields. */
   version: number;
   lastInvocation: ToolHealth['lastInvocation'];
   readonly routers: Map<string, RouterFacts>;
 }
 
-/** The names under which a tool and its providers are kept, with its health as it was read last. */
+/** The names under which a tool and its providers are recorded, with its health as last read. */
 interface LedgerNames {
   readonly owner: string | null;
   readonly tool: string;
-  /** The providers by label; `router` is the name that routers use. */
+  /** The providers by label. `router` is the name that routers use. */
   readonly providers: readonly {
     readonly label: string;
     readonly name: string;
     readonly router: string;
   }[];
-  /** The health, which holds while the stamp is the same, until the end of a backoff. */
+  /** The cached health. Valid while the stamp is the same, until a backoff ends. */
   last?: { readonly stamp: number; readonly until: number; readonly health: ToolHealth };
 }
 
-/** The names whose last call is remembered; the least recently called give way, since programs may call any name. */
+/**
+ * Maximum names whose last call is remembered. The least recently called are dropped, because
+ * programs may call any name.
+ */
 const MOST_TOOLS = 10_000;
 
 /**
- * Keeps the health of the tools and jobs of each owner.
+ * Records the health of each owner's tools and jobs.
  *
- * Numbers are kept in a health log, where what is shared goes by its name and what a persona owns by `name@persona`, so
- * that a persona's own tool does not spoil the record of the shared one. Names of tools hold no `@`. What the log knows
- * of other processes is joined with what the executors of this one tell.
+ * A health log keeps the numbers. Shared items are recorded under their name, and a persona's under
+ * `name@persona`, so a persona's tool doesn't spoil the shared tool's record. Tool names contain no
+ * `@`. The ledger combines what the log knows of other processes with the events of this process's
+ * executors.
  */
 export class HealthLedger {
-  /** The number of reports that came in; what it knows of this process changes with it. */
+  /** The number of reports received. Everything known about this process changes with it. */
   reports = 0;
   readonly #log: HealthLog;
   readonly #clock: Clock;
   readonly #facts = new Map<string, ToolFacts>();
-  /** Names by entry: digests take time, and entries never change. */
+  /** Names by entry. Cached because digests take time, and entries never change. */
   readonly #names = new WeakMap<ToolEntry, LedgerNames>();
 
   constructor(log: HealthLog, clock: Clock) {
@@ -104,12 +110,15 @@ export class HealthLedger {
     this.#clock = clock;
   }
 
-  /** Reads what other processes recorded, if the log knows of others; one that fails leaves what this process measures. */
+  /**
+   * Reads what other processes recorded, if the log supports that. If it fails, this process's own
+   * numbers remain.
+   */
   async load(): Promise<void> {
     try {
       await this.#log.load?.();
     } catch {
-      // The catalogue is worth more than the numbers beside it.
+      // The catalogue matters more than its numbers.
     }
   }
 
@@ -137,17 +146,17 @@ export class HealthLedger {
   }
 
   /**
-   * Takes over what an executor reports of a tool's calls and providers.
+   * Applies an executor's reports about a tool's calls and providers.
    *
-   * @param counted says that the executor itself has counted the call under the tool's bare name in the log of this
-   * ledger.
+   * @param counted True if the executor has already counted the call in this ledger's log, under
+   * the tool's bare name.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
     this.reports += 1;
     const isCounted = counted && ownerKey(owner) === '';
     if (event.type === 'call-settled') {
       const { attempts, status, durationMs: latencyMs, provider, abandoned } = event;
-      // Refused calls, and answers out of the cache, say nothing about the tool.
+      // Refused calls and cached answers say nothing about the tool.
       if (attempts > 0)
         this.recordTool(
           owner,
@@ -172,7 +181,7 @@ export class HealthLedger {
       else if (success) Object.assign(router, IN_ORDER, { lastSuccess: at, inOrderAt: at });
       else Object.assign(router, { lastFailure: at, failures: router.failures + 1 });
       const known = this.#namesOf(owner, entry).providers.find(({ label }) => label === provider);
-      // A probe tries a provider out; its outcome would spoil the rate of the calls.
+      // A probe only tests a provider, so its outcome would spoil the call statistics.
       if (!isCounted && known !== undefined && kind === 'call')
         this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
     } else if (event.type === 'provider-ejected') {
@@ -182,7 +191,7 @@ export class HealthLedger {
       Object.assign(router, IN_ORDER, { inOrderAt: at });
   }
 
-  /** Returns a tool's health: the same object until something in it changes. */
+  /** Returns a tool's health. It's the same object until something in it changes. */
   tool(owner: string | null, entry: ToolEntry): ToolHealth {
     const names = this.#namesOf(owner, entry);
     const facts = this.#facts.get(names.tool);
@@ -207,7 +216,7 @@ export class HealthLedger {
     return health;
   }
 
-  /** Returns a number that changes with every call and every change of a router. */
+  /** Returns a number that changes with every call and every router event. */
   #stampOf({ tool, providers }: LedgerNames, facts: ToolFacts | undefined): number {
     let stamp = (facts?.version ?? 0) + this.#log.lifetime('tool', tool).total;
     for (const { name, router } of providers) {
@@ -220,7 +229,7 @@ export class HealthLedger {
     return stamp;
   }
 
-  /** Returns the last call of any process; no log says which provider failed in other processes. */
+  /** Returns the last call in any process. No log says which provider failed in other processes. */
   #lastInvocation(tool: string, own: ToolHealth['lastInvocation']): ToolHealth['lastInvocation'] {
     const call = this.#log.lastCall('tool', tool);
     if (call === null || (own !== null && own.at >= call.at)) return own;
@@ -257,7 +266,7 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the last calls of a tool and of each of its providers, the oldest first. */
+  /** Returns the recent calls of a tool and of each of its providers, oldest first. */
   samples(owner: string | null, entry: ToolEntry) {
     const { tool, providers } = this.#namesOf(owner, entry);
     return Object.freeze({
@@ -270,7 +279,7 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the share of a tool's last calls that succeeded; `null` without calls. */
+  /** Returns the share of a tool's recent calls that succeeded, or `null` without calls. */
   toolRate(owner: string | null, name: string): number | null {
     return this.#log.summary('tool', ledgerName(owner, name)).successRate;
   }
@@ -287,7 +296,7 @@ export class HealthLedger {
     const before = this.#names.get(entry);
     if (before?.owner === owner) return before;
     const tool = ledgerName(owner, entry.name);
-    // Routers know nothing of owners: shared items go by the bare name.
+    // Routers don't know owners, so shared items are recorded under the bare name.
     const providers = providerLabels(entry).map(([label, identity]) => ({
       label,
       name: providerHealthName(tool, identity),
@@ -305,7 +314,7 @@ export class HealthLedger {
     return router;
   }
 
-  /** Returns the facts of a tool, to be changed. */
+  /** Returns a tool's mutable facts. */
   #factsOf(owner: string | null, name: string): ToolFacts {
     const key = ledgerName(owner, name);
     const facts = this.#facts.get(key) ?? { version: 0, lastInvocation: null, routers: new Map() };
@@ -332,7 +341,9 @@ function latest(one: number | null, other: number | null | undefined): number | 
   return other === null || other === undefined ? one : Math.max(one ?? other, other);
 }
 
-/** Returns the names that routers use for the providers of a tool, and their identities. Equal ones are one. */
+/**
+ * Returns the names and identities that routers use for a tool's providers. Equal ones are merged.
+ */
 function providerLabels({
   providers,
 }: ToolEntry): readonly (readonly [label: string, identity: string])[] {
