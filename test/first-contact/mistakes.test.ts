@@ -415,12 +415,12 @@ const REFUSED: readonly (readonly [
   [
     'execute with arguments in place of input',
     [{ id: '1', name: 'read', arguments: { a: 1 } }],
-    'got arguments. Give { id, name, input }',
+    'got arguments. Write { id, name, input }',
   ],
   [
     'execute with toolName in place of name',
     [{ id: '1', toolName: 'read', input: {} }],
-    'Expected the tool of a call as its name, got toolName. Give { id, name, input }.',
+    "Expected the tool's name under name, got toolName. Give { id, name, input }.",
   ],
   [
     "execute with OpenAI's form of a call",
@@ -435,18 +435,14 @@ const REFUSED: readonly (readonly [
   [
     'execute with approval: true',
     [call, { approval: true }],
-    'Expected the approval that executor.approve(pending) resolves to, got true. Give what await executor.approve(outcome.pending) returns.',
+    'Expected the approval from await executor.approve(pending), got true. Pass the value that await executor.approve(outcome.pending) returns.',
   ],
   [
     'execute with the promise of an approval',
     [call, { approval: Promise.resolve({}) }],
     'got a promise. Await it first.',
   ],
-  [
-    'execute with an unknown name',
-    [{ ...call, name: 'raed' }],
-    'Expected the name of a known tool, got "raed"',
-  ],
+  ['execute with an unknown name', [{ ...call, name: 'raed' }], 'There is no tool named "raed"'],
 ];
 
 describe('a mistake of a first hour says what was meant', () => {
