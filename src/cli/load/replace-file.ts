@@ -3,9 +3,9 @@ import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Writes a file beside the old one and puts it in its place: a process that dies meanwhile leaves the old file whole. A link stays one.
+ * Replaces a file in one step. If the process dies before that, the old file is still whole. A link stays a link.
  *
- * @param mode the permissions; without them the file keeps those it has.
+ * @param mode the new permissions. @default those of the old file
  */
 export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
   const target = await realpath(path).catch(() => path);

@@ -44,7 +44,7 @@ const USUAL_COLUMNS = 80;
  * Returns the terminal of a process. Colours follow https://no-color.org.
  *
  * It takes standard output for itself: whatever the user's files print goes to standard error, so that it can't mix with
- * results. A reader that leaves early (`… | head`) is no error.
+ * results. A reader may leave early (`… | head`).
  */
 export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Promise<void> } {
   const { stdout, stderr, env } = process;
