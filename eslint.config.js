@@ -13,6 +13,52 @@ const DANGLING = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
+/** Phrases that make a sentence read like a translation, with a better way to say each. Lint finds them in doc comments. */
+const PHRASES = [
+  [/\b(?:what|that|which|who) (?:is|are|was|were) no(?:ne)?\b/, 'say what it is'],
+  [
+    /(?<!\bthere )\b(?:is|are|was|were) no (?!longer\b|more\b|such\b)[a-z]+\b/,
+    '"isn\'t a …" or "has no …"',
+  ],
+  [/\bfor what (?:is|are|has|cannot)\b/, 'name the noun'],
+  [
+    /, got (?:another|others|none|it alone|one that|one without|more|parts|both|either)\b/,
+    'say what came',
+  ],
+  [/\b(?:inside|outside) of\b/, '"inside" or "outside"'],
+  [
+    /\botherwise than\b|\b(?:written|spelt|declared|decided|said|named) otherwise\b/,
+    '"differently"',
+  ],
+  [/\bso many\b/, 'the number, or "at most"'],
+  [/\bto the leaves\b/, '"deeply"'],
+  [/\b(?:is|are) (?:a )?findings?\b/, '"is reported"'],
+  [/\bin any case\b/, '"case-insensitively" or "always"'],
+  [/\bof which\b/, 'two sentences'],
+  [/\bones? left out\b/, '"missing"'],
+  [/\bmeanwhile\b|\bfor good\b|\b(?:is|are) got\b/, 'another word'],
+  [/;[^.;]*;/, 'separate sentences'],
+];
+/** Words of one sentence. */
+const LONGEST_SENTENCE = 35;
+
+/** Returns what is wrong with the wording of a doc comment, or undefined. */
+function wordingOf(comment) {
+  const prose = comment
+    .replace(/```[\s\S]*?```|`[^`]*`/g, 'x')
+    .replace(/^\s*\*[ ]?/gm, '')
+    .replace(/@(?:throws|param|returns|default)\b/g, '. ');
+  for (const sentence of prose.split(/(?<=[.!?:])\s+|\n\s*\n|\n\s*[-|*]/)) {
+    const found = PHRASES.find(([pattern]) => pattern.test(sentence));
+    if (found !== undefined)
+      return `"${found[0].exec(sentence)[0].trim()}" reads like a translation: try ${found[1]}.`;
+    const { length } = sentence.split(/\s+/).filter((word) => /\w/.test(word));
+    if (length > LONGEST_SENTENCE)
+      return `A sentence of ${length} words. Split it after at most ${LONGEST_SENTENCE}.`;
+  }
+  return undefined;
+}
+
 /** Rules of the project itself. */
 const tooldex = {
   rules: {
@@ -26,8 +72,10 @@ const tooldex = {
             if (DANGLING.has(word) || /^[a-z]/u.test(word))
               report({
                 loc: comment.loc,
-                message: `Expected a doc comment that begins with a verb in the third person or a noun, got "${word} …". Write a whole sentence.`,
+                message: `Begin the doc comment with a verb in the third person or a noun, not with "${word} …".`,
               });
+            const wording = wordingOf(comment.value);
+            if (wording !== undefined) report({ loc: comment.loc, message: wording });
           }
         },
       }),

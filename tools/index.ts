@@ -50,9 +50,15 @@ export { UrlWall } from './walls/url-wall.js';
 
 /** The options of `createDefaultTools`. */
 export interface DefaultToolsOptions {
-  /** The folder that files, programs and the repository are kept to. @default the process's working directory */
+  /**
+   * The folder to which files, programs and the repository are confined.
+   * @default the process's working directory
+   */
   readonly root?: string;
-  /** Programs that `run_program` may start, beside those of the other tools. @default node and npm */
+  /**
+   * Programs that `run_program` may start, in addition to those of the other tools.
+   * @default node and npm
+   */
   readonly allowedPrograms?: readonly string[];
   /** Allows the web tools to reach loopback and private addresses. @default false */
   readonly allowPrivateNetwork?: boolean;
@@ -60,7 +66,10 @@ export interface DefaultToolsOptions {
   readonly now?: () => number;
 }
 
-/** All bundled tools, in a stable order, sharing one wall each for files, programs and the web. Makes no I/O. */
+/**
+ * Creates all bundled tools, in a stable order. Tools for files, programs and the web share one
+ * wall each. Does no I/O.
+ */
 export function createDefaultTools(options: DefaultToolsOptions = {}): readonly ToolSource[] {
   const {
     root = process.cwd(),

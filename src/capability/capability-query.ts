@@ -15,74 +15,83 @@ import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** The conditions on health. A missing condition holds for everything. */
+/** Conditions for any query of items with health. A missing condition matches everything. */
 interface HealthQuery {
-  /** The minimum share of successful calls, from 0 to 1. */
+  /** Minimum share of recent calls that succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
-  /** Excludes items without calls, if `minSuccessRate` is set. @default false */
+  /** Excludes items without calls when `minSuccessRate` is set. @default false */
   readonly requireCalls?: boolean;
 }
 
-/** A query for tools. Every given condition must hold. Texts are compared case-insensitively. */
+/**
+ * A query of tools. All given conditions must hold; a missing condition matches everything. Strings
+ * are compared case-insensitively.
+ */
 export interface ToolQuery extends HealthQuery {
   /**
-   * The owners as `parsePersonas` reads them: `'Atlas'` for Atlas and the shared tools, `['Atlas', '-shared']` for
-   * Atlas only.
+   * The owners, in the syntax of `parsePersonas`: `'Atlas'` for Atlas and the shared tools,
+   * `['Atlas', '-shared']` for Atlas alone.
    */
   readonly personas?: OneOrMore;
-  /** The providers that a tool must have, by name. */
+  /** Names of providers. A tool must have all of them. */
   readonly provider?: OneOrMore;
-  /** One or more version ranges. All of them must hold. */
+  /** A version range. If you give several, all must match. */
   readonly version?: OneOrMore;
-  /** The capability tags that a tool must have. */
+  /** Capability tags. A tool must have all of them. */
   readonly capability?: OneOrMore;
-  /** The side effects. One of them is enough. */
+  /** Side effects. A tool must have at least one of them. */
   readonly sideEffect?: OneOrMore<SideEffect>;
-  /** The safety levels. One of them is enough. */
+  /** Safety levels. A tool must have one of them. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
-  /** The current availability of the tool. */
+  /** Matches tools that are, or aren't, available now. */
   readonly available?: boolean;
   /** The conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
 }
 
-/** The conditions that queries for skills, tasks and jobs share. */
+/** Conditions for any query of skills, tasks and jobs. A missing condition matches everything. */
 interface WorkQuery {
-  /** The owners, as `parsePersonas` reads them. */
+  /** The owners, in the syntax of `parsePersonas`. */
   readonly personas?: OneOrMore;
-  /** The tools that it must need, by name. */
+  /** Names of required tools. The item must need all of them. */
   readonly tool?: OneOrMore;
-  /** The current availability of everything it needs. */
+  /** Matches items for which everything they need is, or isn't, available now. */
   readonly available?: boolean;
 }
 
-/** A query for skills. Every given condition must hold. */
+/** A query of skills. All given conditions must hold; a missing condition matches everything. */
 export interface SkillQuery extends WorkQuery {
-  /** The capability tags that the skill must have. */
+  /** Capability tags. The skill must have all of them. */
   readonly capability?: OneOrMore;
-  /** The capabilities that it must require. */
+  /** Required capabilities. The skill must require all of them. */
   readonly requiredCapability?: OneOrMore;
 }
 
-/** A query for tasks. Every given condition must hold. */
+/** A query of tasks. All given conditions must hold; a missing condition matches everything. */
 export interface TaskQuery extends WorkQuery {
-  /** The skills that it must need, by name. */
+  /** Names of required skills. The task must need all of them. */
   readonly skill?: OneOrMore;
-  /** The tags that it must have. */
+  /** Tags. The task must have all of them. */
   readonly tag?: OneOrMore;
 }
 
-/** A query for jobs. Every given condition must hold, and one of the `personas` must be allowed to schedule the job. */
+/**
+ * A query of jobs. All given conditions must hold; a missing condition matches everything. One of
+ * the `personas` must also be allowed to schedule the job.
+ */
 export interface JobQuery extends WorkQuery, HealthQuery {
-  /** The skills that it must need, by name. */
+  /** Names of required skills. The job must need all of them. */
   readonly skill?: OneOrMore;
-  /** The capabilities that it must require. */
+  /** Required capabilities. The job must require all of them. */
   readonly requiredCapability?: OneOrMore;
 }
 
-/** Texts that must all be there, ready to compare. Blank ones are refused, because nothing could fit them. */
+/**
+ * Strings that must all be present, normalized for comparison. Blank strings are refused, because
+ * nothing could match them.
+ */
 const wanted = oneOrMore(text().transform(comparable)).optional();
-/** A condition that one of a few known values fulfils. Case doesn't matter. */
+/** Schema of a condition with a closed set of values, in any letter case. */
 const anyOf = <T extends string>(values: readonly T[]) =>
   oneOrMore(
     z.preprocess(
@@ -93,7 +102,7 @@ const anyOf = <T extends string>(values: readonly T[]) =>
 
 const common = { personas: oneOrMore(z.string()).optional(), available: z.boolean().optional() };
 const healthShape = {
-  // A rate of 80 is refused: it may mean 80 %, or be a mistake.
+  // 80 is refused, because it could mean 80 % or be a mistake.
   minSuccessRate: z
     .custom<number>(
       (value) => typeof value === 'number' && value >= 0 && value <= 1,
@@ -133,7 +142,7 @@ type Common = {
   readonly requireCalls?: boolean;
 };
 
-/** The lists that must contain every wanted text. */
+/** The lists that conditions examine. Every wanted string must be in them. */
 const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedValue)[]>> = {
   provider: ({ entry }: CapabilityTool) => entry.providers,
   capability: ({ capabilityTags }: CapabilityTool | CapabilitySkill) => capabilityTags,
@@ -145,17 +154,18 @@ const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedV
 };
 
 /**
- * Checks a query. Ignored conditions would widen the answer. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong
- * conditions.
+ * Checks a query.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions, because ignoring them would
+ * widen the answer.
  */
 function checkQuery<S extends z.ZodType>(schema: S, query: unknown) {
   return checkOptions(schema, query ?? null, 'conditions of the query');
 }
 
 /**
- * Returns a test of the conditions that several kinds of items have.
+ * Returns the test for the conditions that several kinds of items share.
  *
- * @param rateOf returns an item's success rate, or `null` without calls.
+ * @param rateOf Returns an item's success rate, or `null` without calls.
  */
 function compileCommon<Kind extends Item>(
   query: Common & Readonly<Record<string, unknown>>,
@@ -222,7 +232,7 @@ export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolea
 
 type NamedValue = { readonly name: string };
 
-/** The lists that items keep, ready to compare. Every query reads them. */
+/** The normalized form of the items' frozen lists, cached because every query reads them. */
 const compared = new WeakMap<object, readonly string[]>();
 
 function comparedOf(values: readonly (string | NamedValue)[]): readonly string[] {
@@ -237,27 +247,29 @@ function comparable(value: string): string {
   return value.trim().toLowerCase();
 }
 
-/** The maximum length of a constraint, far above honest use. The parser of ranges reads characters one by one. */
+/** Maximum characters of a constraint, because the range parser reads them one by one. */
 const LONGEST = 256;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+].*)?$/;
 
 type VersionTest = (version: semver.SemVer) => boolean;
 
 /**
- * Returns a check of versions against npm's ranges: `>=1.2`, `^1`, `1.x || >=2`, `1.0 - 1.4`.
+ * Returns a check of versions against a constraint in npm's range syntax, such as `>=1.2`, `^1`,
+ * `1.x || >=2`, `1.0 - 1.4`.
  *
- * A comma means "and", like several constraints in a list. `==` is `=`, and `!=1.2.0` excludes a version. Blank
- * constraints are ignored. Versions may be as short as `1` or `0.9`. A tool without a valid version fits no constraint.
- * The order is that of Semantic Versioning 2.0.0, section 11.
+ * A comma means "and", and so do several constraints in a list. `==` is `=`, and `!=1.2.0` excludes
+ * a version. Blank constraints are ignored. Versions may be as short as `1` or `0.9`. A tool with a
+ * missing or invalid version matches no constraint. The order follows Semantic Versioning 2.0.0,
+ * §11.
  *
- * @throws ToolError `INVALID_ARGUMENT` that names the invalid constraint.
+ * @throws ToolError `INVALID_ARGUMENT`, which names the invalid constraint.
  */
 export function versionFilter(
   constraint: string | readonly string[],
 ): (version: string | undefined) => boolean {
   const tests = [constraint].flat().flatMap(compileConstraint);
   if (tests.length === 0) return () => true;
-  /** The answers for known versions. A catalogue has few, and parsing takes the most time. */
+  /** Cached answers per version. A catalogue has few versions, and parsing takes the most time. */
   const answers = new Map<string | undefined, boolean>();
   return (version) => {
     let answer = answers.get(version);
@@ -269,17 +281,17 @@ export function versionFilter(
   };
 }
 
-/** Returns the full version for a short one, or `undefined` for an invalid one. */
+/** Returns a full version, whichever parts were written, or `undefined` for an invalid one. */
 function parseVersion(version: string | undefined): semver.SemVer | undefined {
   const parts =
     version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
   const [, major, minor = '0', patch = '0', rest = ''] = parts;
-  // Semantic Versioning doesn't allow `01.2`, but its meaning is clear.
+  // `01.2` isn't a semantic version, but its meaning is clear.
   return semver.parse(`${Number(major)}.${Number(minor)}.${Number(patch)}${rest}`) ?? undefined;
 }
 
-/** Returns the tests of a constraint. A blank one has none. */
+/** Returns the tests of a constraint. Empty for a blank constraint. */
 function compileConstraint(constraint: string): readonly VersionTest[] {
   const invalid = () =>
     invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
@@ -290,7 +302,7 @@ function compileConstraint(constraint: string): readonly VersionTest[] {
     const text =
       excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
     try {
-      // Pre-releases count like other versions, because a catalogue shows everything it has.
+      // Pre-release versions count like any other, because a catalogue shows what it has.
       const range = new semver.Range(text, { includePrerelease: true });
       return (version) => range.test(version) === (excluded === null);
     } catch {

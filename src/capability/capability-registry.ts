@@ -53,7 +53,7 @@ import { ManifestFolder } from './state/manifest-folder.js';
 import { summarizeCapabilities } from './capability-summary.js';
 import type { CapabilitySummary } from './wire-types.js';
 
-/** The events that `attach` listens to; a `ToolExecutor` has them. */
+/** The events that `attach` listens to. A `ToolExecutor` emits them. */
 export interface ExecutionEvents {
   on(listener: (event: ToolEvent) => void): () => void;
   readonly health?: HealthLog;
@@ -62,12 +62,13 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * A registry of everything that each persona can use: tools from code, manifests and other sources, and skills, jobs
- * and tasks from manifests, with the health of all of them.
+ * A registry of what every persona can do, and how well it works. It holds tools from code,
+ * manifest files and other sources, plus skills, jobs and tasks from files.
  *
- * Queries read a snapshot in memory. A refresh replaces it as a whole, so nobody sees half a change. A wrong entry is
- * left out and reported as a finding. A file that can't be read keeps its last good content. Files are watched only
- * after `watch` is called. Sources that announce changes are followed until `close`.
+ * Queries only read memory, from a snapshot that a refresh replaces as a whole, so a reader never
+ * sees half a change. A wrong entry is left out and reported in `findings`. A broken file keeps its
+ * last good content. Files are watched only if you call `watch`; sources that announce changes are
+ * followed until `close`.
  *
  * ```ts
  * import { CapabilityRegistry } from 'tooldex/capability';
@@ -86,11 +87,11 @@ export class CapabilityRegistry {
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
   #isTelling = false;
-  /** The newest inputs, and those of the current state. */
+  /** The latest inputs, and those of the current state. */
   #inputs: Inputs;
   #built: Inputs;
   #state: CapabilityState;
-  /** The end of the last requested refresh. Each begins when the one before has ended. */
+  /** The last requested refresh. Each refresh starts when the previous one has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: CheckedCapabilityOptions) {
@@ -112,9 +113,10 @@ export class CapabilityRegistry {
   /**
    * Creates a registry and reads everything once.
    *
-   * Wrong entries are left out and reported in `findings`. `loadManifest` refuses them instead.
+   * Wrong entries are left out and reported in `findings`; `loadManifest` refuses them instead.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that isn't a folder, `NOT_A_TOOL`.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options and if the root isn't a folder,
+   * `NOT_A_TOOL`.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
     const registry = new CapabilityRegistry(checkCapabilityOptions(options));
@@ -127,36 +129,45 @@ export class CapabilityRegistry {
     }
   }
 
-  /** Stops following the sources. The content stays, and `refresh` still works. */
+  /** Stops listening to the sources. The content stays, and `refresh` still works. */
   close(): void {
     for (const stop of this.#stopHearing) stop();
   }
 
-  /** The number of calls and events reported to this registry. Health may change with each. */
+  /**
+   * The number of calls and events reported to this registry. Health may change with each report.
+   */
   get healthReports(): number {
     return this.#ledger.reports;
   }
 
-  /** The number of changes so far, starting at 1. Equal revisions of a registry mean equal content. */
+  /**
+   * The number of content changes, starting at 1. Equal revisions of one registry mean equal
+   * content.
+   */
   get revision(): number {
     return this.#state.revision;
   }
 
-  /** The problems: wrong entries, broken references, and files and sources that couldn't be read. */
+  /**
+   * The problems found: entries that were left out, dangling references, and unreadable files and
+   * sources.
+   */
   get findings(): readonly CapabilityFinding[] {
     return this.#state.findings;
   }
 
-  /** The names of all personas that own something or are in an allow-list, as they were first spelled. */
+  /** The names of all personas that own or may use something, as first spelled. */
   get personas(): readonly string[] {
     return Object.freeze([...this.#state.personas.values()]);
   }
 
   /**
-   * Reads everything that has changed, and takes it over in one step. It compares content, not dates.
+   * Reads everything whose content has changed, regardless of file dates, and applies it in one
+   * step.
    *
-   * Refreshes run one after the other. With `force`, it checks every file again, and sources look again even if they
-   * just have. It never rejects because of wrong content: that is in `findings`.
+   * Refreshes run one after the other. With `force`, every file is checked again, and sources look
+   * again even if they just did. Never rejects because of a problem in the content: see `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
@@ -166,9 +177,10 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes repeatedly until the returned function is called. The process doesn't end by itself while it does.
+   * Refreshes periodically. Returns a function that stops it. Until you call it, the process stays
+   * alive.
    *
-   * @param options `intervalMs` from the end of a refresh to the next, at least 10. @default 1,000
+   * @param options `intervalMs` is the pause between two refreshes, at least 10 (default 1,000).
    */
   watch(options: { readonly intervalMs?: number } = {}): () => void {
     const { intervalMs } = checkOptions(WATCH_OPTIONS, options, 'options of watch');
@@ -186,8 +198,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Calls the listener after every change, until the returned function is called. The listener's exceptions are
-   * ignored.
+   * Calls `listener` after every change of the content. Returns a function that unsubscribes.
+   * Exceptions from the listener are ignored.
    */
   onChange(listener: (change: CapabilityChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
@@ -195,19 +207,20 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns the tools that a persona may call: shared ones, and its own, which replace shared ones of the same name.
-   * Without a persona, or for an unknown one, returns the shared tools.
+   * Returns the tools that a persona may call: the shared tools and its own, which replace shared
+   * tools of the same name. Excludes tools reserved for others. Without a persona, or for an
+   * unknown persona, returns the shared tools.
    *
-   * The registry stays the same object until one of these tools changes. Then `onChange` reports it, and the next call
-   * returns a new one.
+   * You get the same registry until one of these tools changes. Then `onChange` is called, and the
+   * next call returns a new registry.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));
   }
 
   /**
-   * Returns the tools that a query asks for: shared ones first, then by persona and name. A persona's tool doesn't hide
-   * the shared one of the same name.
+   * Returns the tools that match a query, shared tools first, then by persona and name. A persona's
+   * tool doesn't hide the shared tool of the same name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
     return Object.freeze(this.#state.tools.all.filter(compileToolQuery(query, this.#ledger)));
@@ -219,43 +232,44 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Finds the tools of all owners that fit a request best.
+   * Finds the tools of all owners that best match a request.
    *
-   * @param options `limit` (default 10), and `accepts` to choose among tools (default all).
+   * @param options `limit` (default 10), and `accepts`, which selects tools (default all).
    */
   search(text: string, options: SearchOptions = {}): CapabilityHits {
     const { limit, accepts } = checkOptions(SEARCH_OPTIONS, options, 'options of a search');
     return this.#search.find(this.#state, requireText(text), limit, accepts);
   }
 
-  /** Returns the skills that a query asks for, in the order of `tools`. */
+  /** Returns the skills that match a query, ordered as in `tools`. */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
     return Object.freeze(this.#state.skills.all.filter(compileSkillQuery(query)));
   }
 
-  /** Returns the tasks that a query asks for, in the order of `tools`. */
+  /** Returns the tasks that match a query, ordered as in `tools`. */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
     return Object.freeze(this.#state.tasks.all.filter(compileTaskQuery(query)));
   }
 
-  /** Returns the jobs that a query asks for, in the order of `tools`. */
+  /** Returns the jobs that match a query, ordered as in `tools`. */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
     return Object.freeze(this.#state.jobs.all.filter(compileJobQuery(query)));
   }
 
   /**
-   * Returns everything that a persona, or anyone, can use, with health, as plain data in snake_case. Times are in
-   * seconds since 1970.
+   * Returns what a persona, or everyone, can do, with health, as plain data in snake_case. Times
+   * are in seconds since 1970.
    *
-   * It always includes shared items. `compatibility.matches_request` says whether the persona may use an item.
+   * Always includes shared items. `compatibility.matches_request` says for each item if the persona
+   * may use it.
    */
   summary(options: Persona = {}): CapabilitySummary {
     return summarizeCapabilities(this.#state, personaIn(options));
   }
 
   /**
-   * Counts a run of a persona's job, or of the shared job of that name. @throws ToolError `INVALID_ARGUMENT` for an
-   * unknown job or a wrong record.
+   * Records one run of a persona's job, or of the shared job of that name.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record.
    */
   recordJob(name: string, record: Omit<ExecutionRecord, 'provider'>, options: Persona = {}): void {
     requireRecord(record, false);
@@ -264,8 +278,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Counts a call that no attached executor has made. @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a
-   * wrong record.
+   * Records one call of a tool that no attached executor made.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a wrong record.
    */
   recordTool(name: string, record: ExecutionRecord, options: Persona = {}): void {
     requireRecord(record, true);
@@ -274,13 +288,15 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Counts an executor's calls and follows the state of its providers, until the returned function is called.
+   * Records an executor's calls and follows the state of its providers. Returns a function that
+   * detaches it.
    *
-   * @param options the persona that the executor works for. Its calls count for the tools that this persona sees.
+   * @param options The persona for which the executor works. Calls count for the tools as that
+   * persona sees them.
    */
   attach(executor: ExecutionEvents, options: Persona = {}): () => void {
     if (typeof (executor as Partial<ExecutionEvents> | null | undefined)?.on !== 'function')
-      throw invalidArgument('an executor that tells what it does', executor);
+      throw invalidArgument('an executor that emits events', executor);
     const persona = personaIn(options);
     const counted = this.#ledger.countsIn(executor.health);
     return executor.on((event) => {
@@ -291,8 +307,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns rules for a `SafetyPolicy`, to put before all others. A persona may call only tools that it sees here, also
-   * through registries from before a change.
+   * Returns rules for a `SafetyPolicy`. Put them before all others. A persona may then only call
+   * the tools it sees here, even through registries made before a change.
    */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([
@@ -303,7 +319,7 @@ export class CapabilityRegistry {
     ]);
   }
 
-  /** Takes over announcements of sources. Those of one turn come together, and the first come with everything else. */
+  /** Applies the announcements of sources: all announcements of one turn at once. */
   #hear(index: number, tools: SourceTools): void {
     const { name } = this.#options.sources[index]!;
     const sources = [...this.#inputs.sources];
@@ -332,10 +348,10 @@ export class CapabilityRegistry {
         'INVALID_ARGUMENT',
         expectedGot(
           'root as a folder with manifests',
-          `${describeValue(this.#options.root)}, where there is none`,
+          `${describeValue(this.#options.root)}, which isn't a folder`,
         ),
       );
-    // An announcement that came during the read is newer than its answer.
+    // An announcement made while loading is newer than the source's answer.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;
@@ -350,7 +366,7 @@ export class CapabilityRegistry {
     const state = isDone ? before : build(inputs, this.#live, before);
     const { revision } = state;
     const changed = revision !== before.revision;
-    // Nothing is awaited here, so readers see all of the change or nothing.
+    // Nothing is awaited here, so readers see either all of the change or nothing.
     this.#inputs = this.#built = inputs;
     this.#state = state;
     this.#views.keepOnly(state);
@@ -360,7 +376,10 @@ export class CapabilityRegistry {
     return change;
   }
 
-  /** Returns the tool of a call: the one that the persona sees, or else that of its only owner. */
+  /**
+   * Returns the tool that a call was for: the tool that the persona sees, or else the tool of the
+   * only owner that has this name.
+   */
   #meant(name: string, persona: string | null): CapabilityTool | undefined {
     const owned = this.#state.tools.ownersOf(name);
     return this.#state.tools.seenBy(persona, name) ?? (owned.length === 1 ? owned[0] : undefined);
@@ -380,7 +399,7 @@ export class CapabilityRegistry {
     const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Expected the name of a ${kind} ${whose}, got ${describeValue(name)}.${hint}`,
+      `${describeValue(name)} is not the name of a ${kind} ${whose}.${hint}`,
     );
   }
 }
@@ -390,9 +409,9 @@ const WATCH_OPTIONS = z.strictObject({ intervalMs: z.number().min(10).default(1_
 const PERSONA_OPTIONS = z.strictObject({ persona: z.string("a persona's name").nullish() });
 
 type SearchOptions = {
-  /** The maximum number of tools. @default 10 */
+  /** Maximum number of tools. @default 10 */
   readonly limit?: number;
-  /** Excludes the tools that it returns `false` for. @default none */
+  /** Excludes tools for which it returns `false`. @default none */
   readonly accepts?: (tool: CapabilityTool) => boolean;
 };
 

@@ -30,15 +30,15 @@ import type {
 /**
  * Returns a state as plain data.
  *
- * For a persona, it contains the persona's own and the shared tools and skills, even shared ones that its own replace.
- * It also contains the tasks that the persona sees, and the jobs that it may schedule.
+ * For a persona this includes its own and the shared tools and skills, even shared ones that its
+ * own replace. It also includes the tasks it sees and the jobs it may schedule.
  */
 export function summarizeCapabilities(
   { revision, tools, skills, tasks, jobs }: CapabilityState,
   persona: string | null,
 ): CapabilitySummary {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
-  // A separated list wouldn't work, because a persona's name may contain a comma.
+  // Not a list of tokens, because a persona's name may contain a comma.
   const filter =
     asked === null
       ? parsePersonas(undefined)
@@ -68,7 +68,7 @@ export function summarizeCapabilities(
   };
 }
 
-/** Returns whether an item fits a persona, and why. `null` means nobody in particular. */
+/** Says if an item fits a persona, and why. `null` means no persona in particular. */
 export function compatibilityOf(
   owner: string | null,
   allowlist: readonly string[] | undefined,
@@ -171,12 +171,12 @@ function metricsWire(health: HealthSummary): MetricsWire {
   };
 }
 
-/** Returns the calls of a tool or the runs of a job, in the words of the HTTP API. */
+/** Returns call statistics in wire format. */
 function callsWire(health: HealthSummary): CallsWire {
   return { ...metricsWire(health), abandoned: health.abandoned ?? 0 };
 }
 
-/** Returns the health of a tool in the words of the HTTP API. */
+/** Returns a tool's health in wire format. */
 export function toolHealthWire(health: ToolHealth): ToolHealthWire {
   const { tool, providers, lastInvocation: last, lastSuccessProvider } = health;
   return {

@@ -5,15 +5,18 @@ import type { CapabilityTool } from './state/capability-items.js';
 import { ownerKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 
-/** The hits of a search in a catalogue. */
+/** The results of a search in a catalogue. */
 export interface CapabilityHits {
-  /** The best accepted tools, best first, with the reasons why they fit. */
+  /** The best accepted tools with the reasons why they match, best first. */
   readonly hits: readonly (SearchResult & { readonly tool: CapabilityTool })[];
-  /** All tools that a word of the request hits, accepted or not. They show what other filters would leave. */
+  /**
+   * All tools that contain a word of the request, accepted or not. Used to count what other filters
+   * would leave.
+   */
   readonly having: readonly CapabilityTool[];
 }
 
-/** The tools of all personas in one index. The first search fills it. */
+/** Indexes the tools of all personas, at the first search. */
 export class CatalogueSearch {
   readonly #index = new SearchIndex();
   readonly #entries = new Set<ToolEntry>();
@@ -29,7 +32,7 @@ export class CatalogueSearch {
     this.#follow(state);
     const owned = (entry: ToolEntry) => state.ownersOf.get(entry) ?? [];
     const { best, having } = this.#index.find(text, limit, (entry) => owned(entry).some(accepts));
-    // A definition may be a tool of several owners.
+    // Several owners may share one definition.
     const hits = best.flatMap(({ entry, result }) =>
       owned(entry)
         .filter(accepts)
@@ -57,7 +60,7 @@ export class CatalogueSearch {
   }
 }
 
-/** Orders hits in the same way, whatever the order in the index. */
+/** Orders hits the same way, in whatever order the tools were indexed. */
 function inOrder(a: CapabilityHits['hits'][number], b: CapabilityHits['hits'][number]): number {
   return (
     b.score - a.score ||

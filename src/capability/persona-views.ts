@@ -10,7 +10,9 @@ interface View {
   readonly registry: ToolMetadataRegistry;
 }
 
-/** The registries of the personas; each is made at its first use, and stays as long as its tools do. */
+/**
+ * The registries of the personas. Each is created on first use and stays as long as its tools do.
+ */
 export class PersonaViews {
   readonly #views = new Map<string, View>();
   readonly #offered = new WeakSet<ToolEntry>();
@@ -26,7 +28,7 @@ export class PersonaViews {
     )
       return view.registry;
     const registry = new ToolMetadataRegistry();
-    // Two tools may claim the same alias; a tool's own name wins, and no alias keeps a tool out.
+    // Two tools may claim the same alias. A tool's own name wins, and no alias keeps a tool out.
     registry.registerAll(
       tools.map(({ entry }) => entry.definition),
       { replace: true },
@@ -36,12 +38,12 @@ export class PersonaViews {
     return registry;
   }
 
-  /** Returns true for a tool that was in one of these registries, now or before. */
+  /** Returns true if a tool is or was in one of these registries. */
   wasOffered(entry: ToolEntry): boolean {
     return this.#offered.has(entry);
   }
 
-  /** Forgets personas that are gone. */
+  /** Removes personas that no longer exist. */
   keepOnly(state: CapabilityState): void {
     for (const key of this.#views.keys())
       if (key !== '' && !state.personas.has(key)) this.#views.delete(key);
@@ -49,8 +51,8 @@ export class PersonaViews {
 }
 
 /**
- * Returns the key of a known persona. Unknown ones see the shared tools; a registry for each requested name would take
- * memory without bound.
+ * Returns the key of a known persona. Unknown personas see the shared tools; a registry for each
+ * requested name could fill the memory.
  */
 function knownKey(state: CapabilityState, persona: string | null): string {
   const key = persona === null ? '' : personaKey(persona);
@@ -69,10 +71,10 @@ function nobodyIfBlank(key: string): string | undefined {
 }
 
 /**
- * Returns the rule that refuses a call of a tool that the calling persona neither owns nor may use.
+ * Returns the rule that refuses a call if the persona neither owns the tool nor may use it.
  *
- * It asks the present state: a permission that a manifest gave when the registry of a policy was made, and has
- * withdrawn since, is refused. Tools that were never here are left to other rules.
+ * It checks the current state, so it also refuses a permission that a manifest has withdrawn since
+ * the policy's registry was made. Other rules decide about tools that were never here.
  */
 export function personaRule(
   stateNow: () => CapabilityState,
@@ -81,7 +83,7 @@ export function personaRule(
   return Object.freeze({
     name: 'persona-tools',
     verdict: 'deny',
-    reason: 'the tool is not one of the calling persona',
+    reason: 'the calling persona may not use this tool',
     when: (_, entry, { persona }) => {
       const state = stateNow();
       const key = persona === undefined ? '' : personaKey(persona);

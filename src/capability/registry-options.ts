@@ -22,23 +22,32 @@ import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
 import type { ExecuteOf } from './manifest/read-manifest.js';
 
-/** The options of a capability registry. */
+/** Options of a capability registry. */
 export interface CapabilityOptions {
-  /** The folder with manifests. `findManifestFiles` lists the places in it. @default no manifests */
+  /**
+   * The folder with manifests. See `findManifestFiles` for the files in it.
+   * @default no manifests
+   */
   readonly root?: string;
-  /** The program's own tools, which all personas share: definitions, decorated classes, instances. @default none */
+  /**
+   * The program's own tools, shared by all personas: definitions, decorated classes, instances.
+   * @default none
+   */
   readonly tools?: Iterable<ToolSource>;
   /** Makes an instance of a class in `tools`. @default `new Class()`, once */
   readonly resolve?: ResolveInstance;
-  /** Other sources of tools, each with its own name. @default none */
+  /** Other sources of tools, each with a unique name. @default none */
   readonly sources?: Iterable<CapabilitySource>;
-  /** The functions that run the tools of manifests, by `handler_ref` or else by name. @default none */
+  /** The functions of manifest tools, by `handler_ref` or else by name. @default none */
   readonly handlers?: Handlers;
-  /** The environment variables with credentials. Their values are never shown. @default process.env */
+  /** The environment that holds credentials. Their values are never shown. @default process.env */
   readonly env?: Environment;
   /** The clock. @default the system's */
   readonly clock?: Clock;
-  /** The log of health. Use a `PublishedHealth` if there are several processes. @default one in this process */
+  /**
+   * The log that counts health. Use a `PublishedHealth` for several processes.
+   * @default kept in this process
+   */
   readonly health?: HealthLog;
 }
 
@@ -65,7 +74,8 @@ const schema = z.strictObject({
 } satisfies FieldsOf<CapabilityOptions>);
 
 /**
- * Checks the options. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong ones, `NOT_A_TOOL` for values that
+ * Checks the options.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong options, `NOT_A_TOOL` for values that
  * aren't tools.
  */
 export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapabilityOptions {
@@ -108,14 +118,14 @@ function requireSource(source: unknown): void {
 const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });
 const toolRecord = jobRecord.extend({ provider: text().optional() });
 
-/** Checks a record. @throws ToolError `INVALID_ARGUMENT` for a wrong one. */
+/** Checks a record. @throws ToolError `INVALID_ARGUMENT` if it's wrong. */
 export function requireRecord(record: unknown, provider: boolean): void {
   checkOptions(provider ? toolRecord : jobRecord, record ?? null, 'fields of the record');
 }
 
 /**
- * Returns a persona's name. A blank one means nobody in particular. @throws ToolError `INVALID_ARGUMENT` for a persona
- * that isn't a text.
+ * Returns a persona's name. A blank name means no persona in particular.
+ * @throws ToolError `INVALID_ARGUMENT` if it isn't a string.
  */
 export function readPersona(persona: unknown): string | null {
   if (persona === undefined || persona === null) return null;

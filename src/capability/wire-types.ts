@@ -1,21 +1,24 @@
-// Only the summary and its items have names in the package. The types of their parts are written where they are used,
-// so users can export a part without giving it a name.
+// Only the summary and its items are exported by name from the package. Types of their parts are
+// written inline, so that users can export a part without its own name.
 
 interface ItemWire {
   readonly name: string;
   readonly persona: string | null;
   readonly source: string;
-  /** The item's fit for the requesting persona, with the reason. */
+  /** Says if the item fits the requesting persona, and why. */
   readonly compatibility: {
-    /** The owner, or `null` for shared items. */
+    /** The owner. `null` for shared items. */
     readonly persona: string | null;
     readonly persona_specific: boolean;
     /**
-     * True if the requesting persona may use it: it's shared or the persona's own, and its allow-list admits the
-     * persona. True without a persona.
+     * True if the requesting persona may use it: it owns the item or the item is shared, and the
+     * allow-list admits the persona. True without a persona.
      */
     readonly matches_request: boolean;
-    /** The only personas that may use it. Empty if all may, unless `matches_request` says otherwise. */
+    /**
+     * Restriction: if set, only these personas may use it. Empty if everyone may, unless `matches_request` says
+     * otherwise.
+     */
     readonly allowlist: readonly string[];
   };
 }
@@ -32,7 +35,7 @@ export interface ToolWire extends ItemWire {
   readonly capabilities: readonly string[];
   readonly capability_tags: readonly string[];
   readonly auth_scopes: readonly string[];
-  /** The state of the credentials, with names of variables and never their values. */
+  /** The state of the credentials. Contains names of variables, never their values. */
   readonly auth: {
     readonly required: boolean;
     readonly ready: boolean;
@@ -45,7 +48,7 @@ export interface ToolWire extends ItemWire {
         string,
         {
           readonly metrics: Omit<JobWire['health']['job'], 'abandoned'>;
-          /** The counts since the beginning, and the state of the provider. */
+          /** Counts since counting began, and the state of the provider. */
           readonly router: {
             readonly successes: number;
             readonly failures: number;
@@ -91,7 +94,7 @@ export interface JobWire extends WorkWire {
   readonly required_capabilities: readonly string[];
   readonly available: boolean;
   readonly health: {
-    /** Numbers about the last calls. Those that need calls are `null` if there are none. */
+    /** Statistics of the recent calls. Numbers that need calls are `null` without them. */
     readonly job: {
       readonly total: number;
       readonly success: number;
@@ -100,7 +103,7 @@ export interface JobWire extends WorkWire {
       readonly average_latency_ms: number | null;
       readonly p95_latency_ms: number | null;
       readonly last_sample_at: number | null;
-      /** The number of calls whose work went on after they were answered. */
+      /** Calls whose work was still running when they were answered. */
       readonly abandoned: number;
     };
     /** The last run. */
@@ -108,14 +111,14 @@ export interface JobWire extends WorkWire {
   };
 }
 
-/** A call. The time is in seconds since 1970. */
+/** One call. The time is in seconds since 1970. */
 type Invocation = {
   readonly success: boolean;
   readonly latency_ms: number;
   readonly timestamp: number;
 };
 
-/** The calls behind the numbers, the oldest first. Only answers about one tool have them. */
+/** The calls behind the numbers, oldest first. Only in answers about one tool. */
 type Samples = readonly {
   readonly at: number;
   readonly success: boolean;
@@ -129,7 +132,10 @@ export type ProviderHealthWire = ToolHealthWire['providers'][string];
 export type SampleWire = Samples[number];
 export type CompatibilityWire = ItemWire['compatibility'];
 
-/** The summary of everything that a persona, or anyone, can use: plain data in snake_case for dashboards and discovery APIs. */
+/**
+ * A summary of what a persona, or everyone, can do: plain data in snake_case, for dashboards and
+ * discovery APIs.
+ */
 export interface CapabilitySummary {
   readonly revision: number;
   readonly persona: string | null;

@@ -107,8 +107,9 @@ async function* untilStopped(
 }
 
 /**
- * Returns the names of tools for the model, and the way back. A tool has the same name in every turn, because all tools
- * count, shown or not. A name of no tool, which a model made up or which is gone, is made to fit the rule.
+ * Returns the names of tools for the model, and the way back. A tool has the same name in every
+ * turn, because all tools count, shown or not. A name that the model made up, or that no longer
+ * exists, is changed to fit the rule.
  */
 function modelNames(tools: readonly string[]) {
   const isAllowed = (name: string) => GEMINI_NAME_RULE.test(name);

@@ -59,7 +59,7 @@ export function storeOutput(
 }
 
 /**
- * Returns messages with the content that they refer to. For content that is gone, the model reads so.
+ * Returns messages with the content that they refer to. If content is gone, the model is told.
  *
  * @throws ToolError `STATE_UNAVAILABLE` if the store fails. The chat can continue later.
  */
@@ -97,7 +97,10 @@ async function inOutput(output: ToolOutput, change: Change): Promise<ToolOutput>
   return value === output.value ? output : { ...output, value: value as readonly Json[] };
 }
 
-/** Returns what moves a part's bytes into the store. Any service reads the reference that is left as text. */
+/**
+ * Returns a function that moves a part's bytes into the store. Any service can read the remaining
+ * reference as text.
+ */
 function storing(blobs: BlobStore, signal: Stop): Change {
   return async (part) => {
     if (
@@ -118,7 +121,7 @@ function storing(blobs: BlobStore, signal: Stop): Change {
       const text = words(reference, 'stored apart');
       return { type: 'text', text, providerOptions: { tooldex: reference } };
     } catch {
-      return part; // It's an address and no base64, the store failed, or the caller gave up.
+      return part; // It's an address rather than base64, the store failed, or the caller gave up.
     }
   };
 }

@@ -70,11 +70,17 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
    * it found. @default true if tools are shown in short, or if not all of them are shown; false if a function selects
    */
   readonly toolSearch?: boolean;
-  /** Says if the model must, may or must not call a tool, or which tool it must call. @default 'auto' */
+  /**
+   * Decides whether the model must, may, or must not call a tool, or which tool it must call.
+   * @default 'auto'
+   */
   readonly toolChoice?: ModelRequest['toolChoice'];
   /** Decides what happens after a call failed. @default 'continue' */
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
-  /** Turns a result into what the model reads; throws for a value that it can't turn into text or data. @default text as it is, all else as JSON */
+  /**
+   * Turns a result into what the model reads. Throw for a value that you can't turn into text or
+   * data. @default text stays text, everything else becomes JSON
+   */
   readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
   /**
    * Keeps images, audio and files of more than 8 KiB. Messages and snapshots then refer to them, and the model gets the
@@ -139,7 +145,7 @@ const schema = z.strictObject({
   mode: z
     .custom<'auto' | 'manual'>((value) => value === 'auto' || value === 'manual', {
       error: 'one of "auto", "manual"',
-      params: { advice: 'The mode of the policy is policyMode.' },
+      params: { advice: 'Set the mode of the policy with policyMode.' },
     })
     .default('auto'),
   policyMode: z.enum(POLICY_MODES).optional(),

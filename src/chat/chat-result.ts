@@ -22,7 +22,10 @@ import {
 
 /** One answer of the model, and the results of its calls. */
 export interface ChatTurn {
-  /** Counted from 0 in each run. A run that continues an open turn counts on from that turn. */
+  /**
+   * Counted from 0 in each run. A run that continues an open turn continues counting from that
+   * turn.
+   */
   readonly index: number;
   readonly message: AssistantMessage;
   readonly text: string;
@@ -50,8 +53,9 @@ export interface ChatResult {
   readonly toolCalls: readonly ToolCallPart[];
   readonly turns: readonly ChatTurn[];
   /**
-   * The reason why the run stopped: `completed`, `error`, `max_turns`, `halt_when`, `ask_user`, `tool_error`, `manual_tool_calls`,
-   * `approval_required`, `interrupted` (a process ended in the middle), `cancelled`, or the reason of a tool that halted.
+   * The reason why the run stopped: `completed`, `error`, `max_turns`, `halt_when`, `ask_user`, `tool_error`,
+   * `manual_tool_calls`, `approval_required`, `interrupted` (a process ended in the middle),
+   * `cancelled`, or the reason of a tool that halted.
    */
   readonly haltedReason: string;
   /** The calls that the chat waits for, in the model's order. */
@@ -61,7 +65,9 @@ export interface ChatResult {
   readonly pendingToolCallId?: string;
   /** Further facts about `haltedReason`. */
   readonly metadata: {
-    /** The manual calls. Missing in the mode `manual`, in which all of `toolCalls` are. */
+    /**
+     * The manual calls. Missing in the mode `manual`, where every call in `toolCalls` is manual.
+     */
     readonly manualToolCalls?: readonly ToolCallPart[];
     /** The turn of the manual calls, counted from 0. */
     readonly manualTurnIndex?: number;
@@ -84,10 +90,11 @@ type CallFacts = {
 };
 
 /**
- * An event of a chat, at the moment when it happens.
+ * An event of a chat, reported when it happens.
  *
- * A call gives `tool-started` (unless it's refused or answered from the cache), `tool-completed`, and then either
- * `tool-encoded`, with what the model will read, or `tool-pending`. A manual call gives only `tool-pending`.
+ * A call gives `tool-started` (unless it's refused or answered from the cache), `tool-completed`,
+ * and then either `tool-encoded`, with what the model will read, or `tool-pending`. A manual call
+ * gives only `tool-pending`.
  */
 export type ChatEvent =
   | { readonly type: 'turn-started'; readonly turn: number; readonly tools: readonly string[] }
@@ -105,7 +112,7 @@ export type ChatEvent =
     }
   | (CallFacts & {
       readonly type: 'tool-started';
-      /** The arguments with which the call runs. The user may have changed the model's. */
+      /** The arguments that the call runs with. The user may have changed the model's. */
       readonly input: Json;
     })
   | (CallFacts & { readonly type: 'tool-progress'; readonly progress: unknown })
@@ -231,8 +238,9 @@ export const RESERVED_REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns why a run stopped. If several reasons hold, the first in this order counts: the caller gave up, a question, a
- * failed tool, a tool that halted, a manual call, a call that needs approval, a call whose outcome nobody knows.
+ * Returns why a run stopped. If there are several reasons, the first in this order counts: the
+ * caller gave up, a question, a failed tool, a tool that halted, a manual call, a call that needs
+ * approval, a call whose outcome nobody knows.
  */
 export function haltedReason(state: ChatState): string {
   const kinds = new Set(pendingOf(state).map(({ kind }) => kind));

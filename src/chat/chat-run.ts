@@ -24,7 +24,7 @@ interface RunOptions {
 /** One run of a chat: its state, and the way that state is kept. */
 export class ChatRun {
   readonly offers: ToolOffers;
-  /** The turns of this run. The last one is as far as it came. */
+  /** The turns of this run. The last one may be incomplete. */
   readonly turns: ChatTurn[] = [];
   /** Fires when the caller gives up, and when the state can't be kept. Nothing starts after that. */
   readonly signal: AbortSignal;
@@ -50,8 +50,8 @@ export class ChatRun {
   }
 
   /**
-   * Takes a state over, and resolves when it is kept. States are kept one at a time, always the newest: changes that
-   * several calls make in the meantime are kept together.
+   * Takes over a state, and resolves when it has been kept. States are kept one at a time, always
+   * the newest, so several calls that change the state while one is written are kept together.
    *
    * @throws what `keep` throws.
    */

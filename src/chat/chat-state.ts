@@ -224,7 +224,10 @@ export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMes
   );
 }
 
-/** Returns the model's message with the arguments that the user changed, so that the model reads them beside their results. */
+/**
+ * Returns the model's message with the arguments that the user changed, so the model reads them
+ * next to their results.
+ */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
   const edited = new Map(
     calls.flatMap((call) =>

@@ -46,9 +46,10 @@ export async function chat(options: ChatOptions): Promise<ChatResult> {
 }
 
 /**
- * Does what `chat` does, and gives its events as they happen. The last event is `chat-completed`, with the result.
+ * Does what `chat` does, and yields its events as they happen. The last event is `chat-completed`,
+ * with the result.
  *
- * If you leave the loop over the events, the chat is given up.
+ * If you leave the loop over the events, the chat is aborted.
  *
  * @throws what `chat` throws, at the first event.
  */
@@ -62,7 +63,7 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
     const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];
     const read = stateOf(Array.isArray(messages) ? messages.concat(said) : messages, approvals);
     const state = engine.blobs ? await storeContent(read, engine.blobs, signal) : read;
-    // Approvals belong to the conversation for which they were given, even if it has no name.
+    // Approvals belong to the conversation that they were given in, even if it has no name.
     const approvedIn = approvals.find(({ conversationId }) => conversationId)?.conversationId;
     const conversationId = engine.conversationId ?? approvedIn ?? randomUUID();
     const run = new ChatRun(state, engine, {
@@ -193,7 +194,7 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
 
 const CANCELLED: ChatEnd = Object.freeze({ reason: 'cancelled' });
 
-/** Keeps why the run ended. Without a reason it has not ended: it waits. */
+/** Keeps why the run ended. Without a reason it hasn't ended: it waits. */
 async function end(run: ChatRun, reason: ChatEnd | undefined): Promise<void> {
   if (reason !== undefined && run.state.end === undefined)
     await run.save({ ...run.state, end: reason });
@@ -263,7 +264,7 @@ async function askForTurn(
     const end = { reason: 'completed', finishReason } as const;
     // Services refuse messages without content.
     const closed = message.content.length === 0 ? messages : [...messages, message];
-    // Kept together: a process that ended between the two would ask the model to answer itself.
+    // Kept together: if a process ended between the two, the model would be asked to answer itself.
     await run.save({ ...run.state, offered, messages: closed, end });
     run.tell({ type: 'turn-completed', turn });
     return end;
@@ -279,13 +280,14 @@ async function askForTurn(
   const records = calls.map((call) =>
     callRecord(call, progress, registry.get(call.toolName)?.digest),
   );
-  // With the labels from before these calls, which may have brought the calls about.
+  // The labels must be from before these calls, because the content read before may have caused the
+  // calls.
   const state = await withLabels(run);
   await run.save({ ...state, offered, openTurn: { index, message, calls: records } });
   return undefined;
 }
 
-/** The finish reasons of answers that were cut off. Calls in them may be incomplete. */
+/** The finish reasons of answers that were cut off. Calls in them can be incomplete. */
 const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
 function modelFailed(error: unknown): ChatEnd {
@@ -293,7 +295,7 @@ function modelFailed(error: unknown): ChatEnd {
   // The AI SDK's advice is in later lines of its message, which aren't passed on.
   const message =
     error instanceof Error && error.name === 'GatewayAuthenticationError'
-      ? "The AI Gateway accepts no key of yours. Set AI_GATEWAY_API_KEY, or give a model of a provider package, such as openai('…') of @ai-sdk/openai."
+      ? "The AI Gateway didn't accept your key. Set AI_GATEWAY_API_KEY, or pass a model of a provider package, such as openai('…') of @ai-sdk/openai."
       : publicMessage(error);
   return { reason: 'error', error: { code, message } };
 }

@@ -13,7 +13,7 @@ import {
   type ToolOutput,
 } from './thread.js';
 
-/** A value that a tool, a user or a program gave, and the parts that are more than this value. */
+/** A value that a tool, a user, or a program gave, and the parts that go with it. */
 interface Result {
   readonly value: unknown;
   readonly content?: readonly ContentPart[];

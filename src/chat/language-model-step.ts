@@ -93,7 +93,7 @@ function withSystem({ system, messages }: ModelRequest) {
   };
 }
 
-/** Returns a message that services accept. They refuse arguments that are no object; the result of the call says what was wrong. */
+/** Returns a message that services accept. They refuse arguments unless they're an object, and the call's result says what was wrong. */
 function sendable(message: ChatMessage): ChatMessage {
   if (message.role !== 'assistant' || typeof message.content === 'string') return message;
   const content = message.content.map((part) => {

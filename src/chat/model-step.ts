@@ -26,7 +26,7 @@ export interface ModelRequest {
     readonly description: string;
     readonly inputSchema: JsonSchema;
   }[];
-  /** Says if the model must, may or must not call a tool, or which tool it must call. */
+  /** Decides whether the model must, may, or must not call a tool, or which tool it must call. */
   readonly toolChoice: 'auto' | 'none' | 'required' | { readonly toolName: string };
   /** True if the text is read as it comes. */
   readonly stream: boolean;

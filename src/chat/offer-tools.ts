@@ -121,7 +121,7 @@ export class ToolOffers {
         'TOOL_NOT_FOUND',
         `There is no tool ${describeValue(toolChoice.toolName)}. Name a registered tool in toolChoice.`,
       );
-    // A tool that must be called is shown whole.
+    // The model must see the whole tool if it has to call it.
     if (entry !== undefined) tools.set(entry.name, shown(entry, 'full'));
     return { tools: [...tools.values()], forced: entry?.name ?? forced! };
   }

@@ -65,15 +65,18 @@ export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void>
   run.throwIfFailed();
 }
 
-/** Returns the outcome of a call that no executor is asked for: it has no name, or the model didn't see its tool. */
+/**
+ * Returns the outcome of a call that doesn't go to an executor: it has no name, or the model didn't
+ * see its tool.
+ */
 function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const { callId, toolName, progress } = call;
   if (toolName !== '' && (progress.state !== 'not_started' || run.offers.has(toolName, run.state)))
     return undefined;
   const message =
     toolName === ''
-      ? 'Expected the name of a tool, got none.'
-      : `Expected one of the tools that you see, got ${describeValue(toolName)}, which is not among them.`;
+      ? 'The call has no tool name. Call one of the tools that you see.'
+      : `You can't call ${describeValue(toolName)}, because it isn't among the tools that you see. Call one of those.`;
   const facts = { callId, toolName, durationMs: 0, attempts: 0, cached: false };
   return { ...facts, status: 'error', code: 'TOOL_NOT_FOUND', message };
 }
@@ -253,7 +256,7 @@ async function settledBy(run: ChatRun, call: CallRecord, outcome: ToolOutcome): 
       if (reason !== undefined && RESERVED_REASONS.has(reason))
         return failed(
           'INVALID_RESULT',
-          `${call.toolName} ran, but halted with the reserved reason ${JSON.stringify(reason)}; expected a reason of the tool's own`,
+          `${call.toolName} ran, but halted with the reserved reason ${JSON.stringify(reason)}. Halt with another reason.`,
         );
       const halt = reason === undefined ? {} : haltOf(call, reason, outcome.value);
       try {
@@ -274,7 +277,7 @@ function haltOf({ callId }: CallRecord, haltedReason: string, given: unknown) {
   try {
     value = cloneMessage((given ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
   } catch {
-    // The model reads why.
+    // The model is told why.
   }
   return { end: { reason: 'halt', haltedReason, callId, value } as const };
 }

@@ -5,8 +5,8 @@ import type { ChatState } from './chat-state.js';
 import { callsIn, type ToolCallPart } from './thread.js';
 
 /**
- * Returns the labels of a stored chat: those stored with it, and those of the calls in it. The process that continues
- * the chat may not have run these calls.
+ * Returns the labels of a stored chat: those stored with it, and those of its calls. The process
+ * that continues the chat may not have run these calls.
  */
 export function flowOfThread(
   { messages, openTurn, flow }: ChatState,
@@ -26,7 +26,10 @@ export function flowOfThread(
   );
 }
 
-/** Adds what calls have read to labels. A call that the model's service ran, or one of an unknown tool, may have read anything. */
+/**
+ * Adds what calls have read to labels. A call that the model's service ran, or a call of an unknown
+ * tool, may have read anything.
+ */
 export function flowOfCalls(
   calls: readonly ToolCallPart[],
   registry: ToolMetadataRegistry,

@@ -164,7 +164,7 @@ export function isDeeper(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((item) => isDeeper(item, depth - 1));
 }
 
-/** A thread as models accept it, and its calls that have no result. */
+/** A thread as models accept it, and its calls without a result. */
 interface Thread {
   /** One tool message follows each message with calls. Its results are in the order of the calls. */
   readonly messages: readonly ChatMessage[];
@@ -216,7 +216,7 @@ function inOrderOf(
   if (byId.size < calls.length)
     throw new ToolError(
       'INVALID_ARGUMENT',
-      'Two calls of one message have the same id, so their results could not be told apart. Give each call an id of its own.',
+      "Two calls of one message have the same id, so their results couldn't be told apart. Give each call its own id.",
     );
   for (const result of results) {
     const { toolCallId: callId } = result;

@@ -2,21 +2,35 @@ import { LIMITS } from './limits.js';
 import { onAbort } from './listeners.js';
 
 interface TimerOptions {
-  /** Lets the process end before the timer fires, for work that nothing depends on. @default false */
+  /**
+   * Lets the process exit before the timer fires. Use it for work that nothing depends on. @default
+   * false
+   */
   readonly background?: boolean;
 }
 
-/** A source of time. Everything that waits or measures takes one, so that tests decide what time it is. */
+/**
+ * A source of time. Everything that waits or measures takes a clock, so tests can control the time.
+ */
 export interface Clock {
-  /** Milliseconds since 1970: for dates that are shown. It may jump when the machine's clock is set. */
+  /**
+   * Returns milliseconds since 1970, for dates that are shown. It can jump when the machine's clock
+   * is set.
+   */
   now(): number;
-  /** Milliseconds since some moment, which only ever rise: for durations and deadlines. */
+  /**
+   * Returns milliseconds since an arbitrary moment. It only ever increases: use it for durations
+   * and deadlines.
+   */
   elapsed(): number;
-  /** Calls back once after some milliseconds, unless the returned function is called before. */
+  /** Calls `call` once after `ms` milliseconds. The returned function cancels it. */
   after(ms: number, call: () => void, options?: TimerOptions): () => void;
 }
 
-/** The time of this machine. Its timers do not fire early: delays beyond 2³¹−1 ms, which would fire at once, are shortened to that. */
+/**
+ * The time of this machine. Node fires timers over 2³¹−1 ms at once, so longer delays are shortened
+ * to that.
+ */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -27,7 +41,7 @@ export const systemClock: Clock = Object.freeze({
   },
 });
 
-/** Waits some milliseconds, or until the signal fires. */
+/** Waits `ms` milliseconds, or until the signal fires. */
 export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const ends = [clock.after(ms, end), onAbort(signal, end)];
@@ -38,15 +52,18 @@ export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promis
   });
 }
 
-/** Turns of the queue of promises in which work that hears its signal may end. */
+/** Turns of the promise queue that work gets to finish after its signal has fired. */
 const TURNS = 20;
 
-/** Waits until nothing runs, for some turns of the queue of promises: work that ends as soon as it hears its signal ends with its call. */
+/**
+ * Waits a few turns of the promise queue until nothing runs. Work that stops as soon as its signal
+ * fires therefore ends together with its call.
+ */
 export async function untilQuiet(running: () => number): Promise<void> {
   for (let turn = 0; turn < TURNS && running() > 0; turn++) await Promise.resolve();
 }
 
-/** Resolves in the next turn of the event loop, without waiting for time to pass. */
+/** Resolves in the next turn of the event loop, without a delay. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) =>
     typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0),

@@ -3,10 +3,10 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
- * Node's own crypto, 5 to 14 times as fast as the library, where there is one.
+ * Node's own crypto if the program runs in Node. It's 5 to 14 times as fast as the library.
  *
- * It is asked for and not imported, so that bundles for browsers and edge runtimes hold no module of Node; and not before
- * it is needed, as loading it takes a few milliseconds.
+ * It isn't imported, so bundles for browsers and edge runtimes contain no Node module. It loads on
+ * first use, because loading takes a few milliseconds.
  */
 const node = () => nodeProcess()?.getBuiltinModule?.('node:crypto');
 
@@ -14,7 +14,10 @@ interface Digesting {
   update(data: string | Uint8Array): { digest(form: 'hex'): string };
 }
 
-/** Returns Node's process, where there is one, as far as it is used: the page is checked without the types of Node. */
+/**
+ * Returns Node's process, if there is one, typed by hand: the page is type-checked without Node's
+ * types.
+ */
 function nodeProcess() {
   return (globalThis as { readonly process?: unknown }).process as
     | {
@@ -43,7 +46,7 @@ export function hmacOf(key: Uint8Array, text: string): string {
   );
 }
 
-/** Compares two texts in a time that does not depend on where they differ: a forger of signatures would learn one digit by digit. */
+/** Compares two signatures in constant time, so a forger can't guess a signature digit by digit. */
 export function isEqualSignature(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let index = 0; index < one.length; index += 1)
@@ -56,17 +59,20 @@ export function randomBytes(length: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(length));
 }
 
-/** Returns a random UUID. Browsers have it on secure pages alone. */
+/** Returns a random UUID. Browsers offer `crypto.randomUUID` on secure pages only. */
 export function randomUUID(): string {
   return crypto.randomUUID();
 }
 
-/** Returns the variables of the process's environment; none where there is no process. */
+/** Returns the environment variables of the process, or an empty object outside Node. */
 export function environment(): Readonly<Record<string, string | undefined>> {
   return nodeProcess()?.env ?? {};
 }
 
-/** Node's own base64, more than 20 times as fast as `atob` and `btoa`, where there is one. */
+/**
+ * Node's own base64 if the program runs in Node. It's more than 20 times as fast as `atob` and
+ * `btoa`.
+ */
 const nodeBuffer = () =>
   (globalThis as { readonly Buffer?: unknown }).Buffer as
     | {
@@ -87,7 +93,10 @@ export function base64Of(bytes: Uint8Array): string {
   );
 }
 
-/** Returns the number of bytes of base64 as model services take it: padded, and without spaces; `undefined` for any other text. */
+/**
+ * Returns the number of bytes that a base64 text encodes. Returns `undefined` unless the text is
+ * padded and without spaces, the form that model services accept.
+ */
 export function base64Size(text: string): number | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   if (
@@ -98,7 +107,7 @@ export function base64Size(text: string): number | undefined {
   return (text.length / 4) * 3 - padding;
 }
 
-/** Returns the bytes of base64. @throws TypeError for what is not base64. */
+/** Returns the bytes that a base64 text encodes. @throws TypeError if the text isn't base64. */
 export function bytesOf(base64: string): Uint8Array {
   if (base64Size(base64) === undefined) throw new TypeError('base64 with its padding');
   return new Uint8Array(

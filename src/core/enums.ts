@@ -1,37 +1,38 @@
 /**
- * The vocabulary of tool metadata: seven enums, each a frozen object with a union type of the same name.
+ * The vocabulary of tool metadata: seven enums, each a frozen object with a union type of the same
+ * name.
  *
- * They are objects rather than TypeScript `enum`s so that plain literals are accepted (`accessMode: 'write'`),
- * unused ones are dropped by bundlers, and files that use them run under type stripping.
+ * They are objects rather than TypeScript `enum`s so that plain literals work (`accessMode:
+ * 'write'`), bundlers drop unused enums, and files that import them run under type stripping.
  */
 
-/** The eagerness with which a tool is offered to a model; a lower number is more important. @enum */
+/** The eagerness with which a tool is offered to a model. A lower number is more important. @enum */
 export const Priority = Object.freeze({
-  /** A tool for every selection. */
+  /** A tool that is part of every selection. */
   CRITICAL: 0,
   /** A tool for most tasks. */
   HIGH: 1,
   /** A tool for requests that it fits. */
   MEDIUM: 2,
-  /** A tool for requests that ask for it. */
+  /** A tool only for requests that need it. */
   LOW: 3,
 });
 export type Priority = (typeof Priority)[keyof typeof Priority];
 
-/** The effect that running a tool may have on the world. @enum */
+/** The effect that a call can have on the world. @enum */
 export const AccessMode = Object.freeze({
-  /** Changes nothing; its results may be cached. */
+  /** Changes nothing. Results may be cached. */
   READONLY: 'readonly',
   /** Changes state. */
   WRITE: 'write',
   /** Runs code or programs. */
   EXECUTE: 'execute',
-  /** Does several of these, or is unknown. */
+  /** Does several of these, or isn't known. */
   MIXED: 'mixed',
 });
 export type AccessMode = (typeof AccessMode)[keyof typeof AccessMode];
 
-/** The harm that a wrong call can do; calls from `HIGH` on need approval. @enum */
+/** The harm that a wrong call can do. Calls need approval from `HIGH` on. @enum */
 export const DangerLevel = Object.freeze({
   SAFE: 'safe',
   LOW: 'low',
@@ -41,7 +42,7 @@ export const DangerLevel = Object.freeze({
 });
 export type DangerLevel = (typeof DangerLevel)[keyof typeof DangerLevel];
 
-/** The kind of work that a call does, for planning which calls may run in parallel. @enum */
+/** The kind of work that a call does. It decides which calls can run in parallel. @enum */
 export const ExecutionCategory = Object.freeze({
   READ_ONLY: 'read_only',
   WRITE: 'write',
@@ -58,14 +59,14 @@ export const CostTier = Object.freeze({
   FREE: 'free',
   /** Local computing. */
   LOW: 'low',
-  /** Calls to services outside. */
+  /** Calls to external services. */
   MEDIUM: 'medium',
-  /** High use of money or resources. */
+  /** Expensive calls, in money or resources. */
   HIGH: 'high',
 });
 export type CostTier = (typeof CostTier)[keyof typeof CostTier];
 
-/** The effects of a call, in the words of tool manifests. @enum */
+/** The effects that a call can have, as tool manifests name them. @enum */
 export const SideEffect = Object.freeze({
   NONE: 'none',
   WRITE: 'write',
@@ -81,7 +82,8 @@ export type SideEffect = (typeof SideEffect)[keyof typeof SideEffect];
 /**
  * The usual phases of an agent's work.
  *
- * Stages are open: a tool may name any other string, and lint reports those outside this list. @enum
+ * The set is open: a tool can name any other string, and lint reports stages that aren't in this
+ * list. @enum
  */
 export const Stage = Object.freeze({
   INITIAL: 'initial',

@@ -1,7 +1,8 @@
 /**
  * Every error code of the library.
  *
- * Codes are part of the interface: programs compare them, so they are never renamed, only added to.
+ * Programs compare codes, so codes are part of the public contract: new ones are added, existing
+ * ones never change.
  */
 export const TOOL_ERROR_CODES = Object.freeze([
   'INVALID_METADATA',
@@ -39,28 +40,31 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'STALE_SESSION',
   'MODEL_FAILED',
 ] as const);
-/** The code of a `ToolError`: stable, for programs to tell errors apart. */
+/** The code of a `ToolError`. Codes are stable, so programs can tell errors apart by them. */
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
-/** One thing that is wrong: its place, what was expected there, and what came instead. */
+/** One thing that is wrong: where it is, what was expected, and what came instead. */
 export interface Issue {
-  /** The place, as field names and list positions from the outside in; empty for the whole value. */
+  /** The path as field names and list indexes, outermost first. Empty for the whole value. */
   readonly path: readonly (string | number)[];
-  /** The sentence for users: what was expected, what came, and what to do about it. */
+  /** A message for users: what was expected, what came, and what to do about it. */
   readonly message: string;
 }
 
 interface ToolErrorOptions {
-  /** Facts for programs; plain data, without secrets or absolute paths. @default none */
+  /** Facts for programs: plain data without secrets or absolute paths. @default none */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The error behind it. @default none */
+  /** The error that caused this error. @default none */
   readonly cause?: unknown;
 }
 
-/** Two loaded copies of the package must know each other's errors, so the mark is a shared symbol and not the class. */
+/**
+ * Marks every error. It's a shared symbol rather than the class, because two loaded copies of the
+ * package must recognize each other's errors.
+ */
 const BRAND = Symbol.for('tooldex/error/v1');
 
-/** The one error class of the library; `code` says which kind, `details` carries its facts. */
+/** The library's only error class. `code` says what went wrong, `details` has the facts. */
 export class ToolError extends Error {
   override readonly name: string = 'ToolError';
   readonly code: ToolErrorCode;
@@ -73,7 +77,7 @@ export class ToolError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** The error as it can be sent to others: without stack and cause. */
+  /** Returns the error in a form that is safe to send: without stack and cause. */
   toJSON(): {
     readonly name: string;
     readonly code: ToolErrorCode;
@@ -85,18 +89,18 @@ export class ToolError extends Error {
   }
 }
 
-/** Returns true for a `ToolError` of this or another copy of the package. */
+/** Returns true for a `ToolError`, also if another copy of the package made it. */
 export function isToolError(value: unknown, code?: ToolErrorCode): value is ToolError {
   if (typeof value !== 'object' || value === null) return false;
   try {
     if (!Object.hasOwn(value, BRAND)) return false;
     return code === undefined || (value as ToolError).code === code;
   } catch {
-    return false; // A hostile proxy may throw from any trap.
+    return false; // A hostile proxy can throw from any trap.
   }
 }
 
-/** The issues of an error that carries a list of them; empty for others. */
+/** Returns the issues that an error lists, or an empty list. */
 export function issuesOf(error: ToolError): readonly Issue[] {
   const issues = error.details['issues'];
   return Array.isArray(issues) ? (issues as Issue[]) : [];

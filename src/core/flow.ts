@@ -1,22 +1,28 @@
-/** The labels of what a result carries into a conversation: the user's own data, and text that others may have written. */
+/**
+ * The labels that a result can add to a conversation: `private` for the user's own data,
+ * `untrusted` for text that others may have written.
+ */
 export const FLOW_LABELS = Object.freeze(['private', 'untrusted'] as const);
 export type FlowLabel = (typeof FLOW_LABELS)[number];
 
-/** The side to which a call carries its arguments: nowhere but the user's own, or to others too. */
+/** The places where a call can send its arguments: nowhere, or to someone other than the user. */
 export const FLOW_TARGETS = Object.freeze(['nowhere', 'outside'] as const);
 export type FlowTarget = (typeof FLOW_TARGETS)[number];
 
-/** The call that brought a label into a conversation. */
+/** The call that added a label to a conversation. */
 export interface FlowCause {
   readonly toolName: string;
   readonly callId: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The host from which its content came, where its arguments name one. */
+  /** The host that the content came from, if the call's arguments name a host. */
   readonly from?: string;
-  /** The tool does not declare what it reads; the strict side was assumed. */
+  /** Marks a label that is only assumed, because the tool doesn't declare what it reads. */
   readonly inferred?: true;
 }
 
-/** The labels of a conversation: for each one the first call that brought it. An empty object means nothing. */
+/**
+ * The labels of a conversation, each with the first call that added it. An empty object means no
+ * labels.
+ */
 export type Flow = { readonly [Label in FlowLabel]?: FlowCause };

@@ -3,29 +3,35 @@ import type { z } from 'zod';
 import { ToolError, type Issue } from './errors.js';
 import { describeValue } from './plain-data.js';
 
-/** One sentence for every error message: what was expected, what came, and what to do about it. */
+/** Returns an error message: what was expected, what came, and what to do about it. */
 export function expectedGot(expected: string, got: string, advice?: string): string {
   return `Expected ${expected}, got ${got}.${advice === undefined ? '' : ` ${advice}`}`;
 }
 
-/** The error for one wrong argument; `got` is the value itself. */
+/** Returns the error for one wrong argument. `got` is the value itself. */
 export function invalidArgument(expected: string, got: unknown, advice?: string): ToolError {
   return new ToolError('INVALID_ARGUMENT', expectedGot(expected, describeValue(got), advice));
 }
 
-/** The error for a value with several issues: a header, then one line per issue. `details.issues` has them for programs. */
+/**
+ * Returns the error for a value with several issues: a header, then one line per issue.
+ * `details.issues` has them for programs.
+ */
 export function refusal(header: string, issues: readonly Issue[]): ToolError {
   return new ToolError('INVALID_ARGUMENT', `${header}:\n  ${formatIssues(issues)}`, {
     details: { issues },
   });
 }
 
-/** The advice for a promise that came instead of its value. */
+/** The advice if a promise was passed instead of its value. */
 export const AWAIT = 'Await it first.';
 
 /**
- * Returns the `catch` of an optional package's `import()`, which throws `MISSING_PACKAGE` saying what to install. It stands
- * right behind the `import()` of a literal name: so bundlers include the package when it is installed, and go on without it.
+ * Returns a handler for the `catch` of an optional package's `import()`. It throws
+ * `MISSING_PACKAGE` and says what to install.
+ *
+ * Keep the `import()` of a literal name directly before it. Bundlers then include the package if
+ * it's installed, and still work if it isn't.
  */
 export function missingPackage(
   name: string,
@@ -34,19 +40,19 @@ export function missingPackage(
   return (cause) => {
     throw new ToolError(
       'MISSING_PACKAGE',
-      expectedGot(`the package ${name} to be installed`, 'none that loads', advice),
+      `The package ${name} isn't installed, or it doesn't load. ${advice}`,
       { details: { package: name }, cause },
     );
   };
 }
 
-/** Returns a string as it is. @throws ToolError `INVALID_ARGUMENT` for anything else. */
+/** Returns the string unchanged. @throws ToolError `INVALID_ARGUMENT` for anything else. */
 export function requireText(text: unknown): string {
   if (typeof text === 'string') return text;
   throw invalidArgument('a string', text);
 }
 
-/** Returns zod's issues with the house's messages: where, what was expected, what came. */
+/** Converts zod's issues to the library's: the path, what was expected, and what came. */
 export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
   return error.issues.flatMap((issue): readonly Issue[] => {
     const path = issue.path.filter((step): step is string | number => typeof step !== 'symbol');
@@ -77,7 +83,10 @@ export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
   });
 }
 
-/** Returns a place as a program would write it: `list[0].name`; names that are no identifiers in brackets. */
+/**
+ * Returns a path as code writes it, such as `list[0].name`. Names that aren't identifiers go in
+ * brackets.
+ */
 export function formatPath(path: Issue['path']): string {
   const steps = path.map((step, index) => {
     if (typeof step === 'number') return `[${step}]`;
@@ -87,28 +96,28 @@ export function formatPath(path: Issue['path']): string {
   return steps.join('');
 }
 
-/** Returns one line per issue, each beginning with the path of what is wrong. */
+/** Returns one line per issue. Each line begins with the path. */
 export function formatIssues(issues: readonly Issue[]): string {
   return issues
     .map(({ path, message }) => (path.length > 0 ? `${formatPath(path)}: ${message}` : message))
     .join('\n  ');
 }
 
-/** The beginning of zod's own messages; others are written by the schema's author. */
+/** The beginning of zod's own messages. All others come from the schema's author. */
 const ZODS_WORDS = /^(?:Invalid |Too (?:big|small): )/;
 
-/** Returns true for an issue with zod's own message, and not its author's. */
+/** Returns true if zod wrote the issue's message, false if the schema's author did. */
 export function isWordedByZod({ message }: z.core.$ZodIssue): boolean {
   return ZODS_WORDS.test(message);
 }
 
 /**
- * Returns what an issue of zod says was expected, for "Expected …".
+ * Returns the expectation in a zod issue, to follow "Expected".
  *
- * @param forModel leaves the author's own words to the advice.
+ * @param forModel leaves out what the schema's author wrote; the advice has it.
  */
 export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string {
-  const words = isWordedByZod(issue) ? undefined : issue.message.replace(/^expected /i, ''); // Messages of refinements may be whole sentences.
+  const words = isWordedByZod(issue) ? undefined : issue.message.replace(/^expected /i, ''); // A refinement's message can be a whole sentence.
   switch (issue.code) {
     case 'invalid_value':
       return `${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
@@ -131,7 +140,10 @@ export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string
   }
 }
 
-/** Returns what the branches of a union expect, each by its first issue, or the values that tell the branches apart. */
+/**
+ * Returns what the branches of a union expect, or the values that tell the branches apart. Each
+ * branch is described by its first issue.
+ */
 function unionOf(issue: z.core.$ZodIssueInvalidUnion, forModel: boolean): string {
   const { options } = issue as { readonly options?: unknown };
   if (issue.errors.length === 0 && Array.isArray(options) && options.length > 0)
@@ -152,16 +164,16 @@ function formatOf(issue: z.core.$ZodIssueInvalidStringFormat): string {
       Readonly<Record<'prefix' | 'suffix' | 'includes', string | undefined>>;
   if (prefix !== undefined) return `a text that begins with ${JSON.stringify(prefix)}`;
   if (suffix !== undefined) return `a text that ends with ${JSON.stringify(suffix)}`;
-  if (includes !== undefined) return `a text with ${JSON.stringify(includes)} in it`;
+  if (includes !== undefined) return `a text that contains ${JSON.stringify(includes)}`;
   return format === 'regex'
     ? `a text that matches ${pattern}`
     : `a valid ${message.startsWith('Invalid ') ? message.slice(8) : format}`;
 }
 
-/** The expectation of a missing value. */
+/** The expectation for a missing value. */
 export const REQUIRED = 'a value (it is required)';
 
-/** Returns a type of zod or JSON Schema in plain English. */
+/** Returns a type name of zod or JSON Schema in plain English. */
 export function typeWords(type: string): string {
   return EXPECTED[type] ?? type;
 }
@@ -178,7 +190,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   integer: 'a whole number',
 };
 
-/** Returns the kind of a value and nothing of the value: for fields that may hold a secret. */
+/** Returns the kind of a value without the value itself, for fields that can hold a secret. */
 export function kindOf(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -193,11 +205,11 @@ export function kindOf(value: unknown): string {
   }
 }
 
-/** Facts about a refinement that its message does not hold; given to zod as `params`. */
+/** Facts about a refinement that don't fit in its message. Pass them to zod as `params`. */
 export interface IssueHints {
   /** The advice, as a whole sentence. */
   readonly advice?: string;
-  /** Names only the kind of the value that came. */
+  /** Names only the kind of the value, not the value. */
   readonly secret?: boolean;
 }
 
@@ -212,15 +224,17 @@ function amount(bound: number | bigint, origin: string): string {
   return String(bound);
 }
 
-/** Names in one message at most. */
+/** The maximum number of names in one message. */
 const MOST_NAMED = 30;
-/** Begins the message that `knownKeys` gives to zod. */
+/** The beginning of the message that `knownKeys` gives to zod. */
 const KNOWN = 'known: ';
 
 /**
- * The map of messages for `safeParse(value, { error: knownKeys })`, with which `toIssues` can suggest names for unknown keys.
+ * Returns the names an object knows, for `safeParse(value, { error: knownKeys })`. `toIssues` then
+ * suggests names for unknown keys.
  *
- * zod tells which object refused a key only while it parses, so the known keys travel in the issue's message.
+ * zod only reveals which object refused a key while it parses, so the known keys travel in the
+ * issue's message.
  */
 export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'unrecognized_keys') return undefined;
@@ -230,13 +244,15 @@ export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   return shape === undefined ? undefined : `${KNOWN}${Object.keys(shape).join(', ')}`;
 }
 
-/** The names that other libraries have for an option. */
+/** Names that other libraries use for our options. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['maxSteps', 'maxTurns'],
   ['maxIterations', 'maxTurns'],
 ]);
 
-/** The message for an unknown option, with the name that was probably meant, or all known ones. */
+/**
+ * Returns the message for an unknown option: it suggests the closest name, or lists all of them.
+ */
 export function unknownOption(given: string, known: readonly string[]): string {
   const begun = known
     .filter((name) => name.startsWith(given) || name === OTHER_NAMES.get(given))
@@ -252,7 +268,7 @@ export function unknownOption(given: string, known: readonly string[]): string {
   return expectedGot('a known option', describeValue(given), advice);
 }
 
-/** Other words for the values of enums. */
+/** Words that people write instead of an enum's value. */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ['dangerous', 'high'],
   ['destructive', 'critical'],
@@ -265,7 +281,7 @@ const MEANT: ReadonlyMap<string, string> = new Map([
   ['db', 'database'],
 ]);
 
-/** Returns which of the known names was probably meant, whatever its case and punctuation. */
+/** Returns the known name that was probably meant, ignoring case and punctuation. */
 export function suggestValue(given: unknown, known: readonly unknown[]): string | undefined {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
   if (typeof given !== 'string' || letters(given) === '') return undefined;
@@ -281,7 +297,7 @@ function didYouMean(value: unknown): string | undefined {
   return value === undefined ? undefined : `Did you mean ${JSON.stringify(value)}?`;
 }
 
-/** The error for a value that an enum does not have, with the one that was probably meant. */
+/** Returns the error for a value that isn't in the enum, and suggests the closest value. */
 export function unknownValue(
   given: unknown,
   allowed: Readonly<Record<string, string | number>>,
@@ -291,14 +307,17 @@ export function unknownValue(
   return invalidArgument(`one of ${values.join(', ')}`, given, didYouMean(allowed[meant]));
 }
 
-/** Names longer than this are not misspellings of anything. */
+/** The maximum length of a name that can be a misspelling. */
 const LONGEST = 64;
-/** Names compared at most: a model may invent names often, and each comparison takes about 30 µs. */
+/**
+ * The maximum number of names to compare. A model can invent names often, and each comparison takes
+ * about 30 µs.
+ */
 const MOST_COMPARED = 500;
-/** The difference in length that a misspelling can make. */
+/** The maximum difference in length between a name and its misspelling. */
 const LENGTH_DIFFERENCE = 4;
 
-/** Returns up to three known names that look like the one asked for, best first. */
+/** Returns up to three known names that look like `asked`, best first. */
 export function suggestNames(asked: string, known: readonly string[]): readonly string[] {
   if (asked.length > LONGEST) return [];
   const candidates = known
@@ -315,6 +334,6 @@ function valueAt(input: unknown, path: Issue['path']): unknown {
   return path.reduce<unknown>((value, step) => {
     if (typeof value === 'object' && value !== null)
       return (value as Record<PropertyKey, unknown>)[step];
-    return step === 0 ? value : undefined; // One value where a list may be given counts as a list of it.
+    return step === 0 ? value : undefined; // A single value stands in for a list of one.
   }, input);
 }

@@ -1,21 +1,23 @@
 /**
- * The bounds of what tooldex accepts, in one place.
+ * The limits of what tooldex accepts, in one place.
  *
- * Each is far above honest use and far below what could hurt a process.
+ * Each limit is far above honest use and far below what could hurt a process.
  */
 export const LIMITS = Object.freeze({
-  /** Characters of a description: 64 KiB. */
+  /** The maximum length of a description, in characters: 64 KiB. */
   descriptionLength: 65_536,
-  /** Characters of a keyword, category, stage or task type. */
+  /** The maximum length of a keyword, category, stage, or task type, in characters. */
   labelLength: 200,
-  /** Entries of any one list of a tool. */
+  /** The maximum number of entries in any list of a tool. */
   listLength: 1_000,
-  /** Characters of one example request or summary. */
+  /** The maximum length of one example request or summary, in characters. */
   sentenceLength: 8_192,
-  /** Milliseconds: the largest delay a timer can hold; above it timers fire at once. */
+  /**
+   * The longest delay a timer can hold, in milliseconds. A timer with a longer delay fires at once.
+   */
   timerMs: 2_147_483_647,
-  /** Characters of a request that are read; the rest is ignored. */
+  /** The number of characters of a request that are read. The rest is ignored. */
   queryLength: 8_192,
-  /** Tools that a selection offers unless it is asked for another number. */
+  /** The number of tools that a selection offers by default. */
   selectedTools: 12,
 });

@@ -1,6 +1,9 @@
-/** A set of listeners, each told of one event after the other. */
+/** A set of listeners. Each listener receives the events one after the other. */
 export class Listeners<Event> {
-  /** The functions, each in an object of its own, so that one added twice can be removed once. */
+  /**
+   * Each function is wrapped in its own object, so a function that was added twice can be removed
+   * once.
+   */
   readonly #listeners = new Set<{ readonly call: (event: Event) => unknown }>();
   readonly #waiting: Event[] = [];
   #telling = false;
@@ -9,7 +12,7 @@ export class Listeners<Event> {
     return this.#listeners.size;
   }
 
-  /** Calls the function with every event, until the returned function is called. */
+  /** Calls the function with every event. Returns a function that removes it. */
   add(call: (event: Event) => unknown): () => void {
     const listener = { call };
     this.#listeners.add(listener);
@@ -17,10 +20,11 @@ export class Listeners<Event> {
   }
 
   /**
-   * Tells all listeners of an event, which is frozen. An exception of a listener is ignored, because it must not stop
-   * what happened.
+   * Sends a frozen event to all listeners. If a listener throws, the exception is ignored, because
+   * the event has already happened.
    *
-   * An event caused by a listener is told after the present one, so that all listeners hear events in the same order.
+   * If a listener causes another event, that event is sent after the current one, so all listeners
+   * receive events in the same order.
    */
   tell(event: Event): void {
     this.#waiting.push(Object.freeze(event));
@@ -33,7 +37,7 @@ export class Listeners<Event> {
           const returned = listener.call(next);
           if (returned instanceof Promise) returned.catch(() => undefined);
         } catch {
-          // A listener must not stop what happened.
+          // The event has already happened, so a listener can't stop it.
         }
       }
     }
@@ -45,15 +49,15 @@ export class Listeners<Event> {
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back once when a signal fires, unless the returned function is called before.
+ * Calls back once when the signal fires. Returns a function that cancels the callback.
  *
- * All callbacks of a signal share one listener, which goes with the last of them: a signal that many calls share would
- * otherwise have Node warn of a leak from the eleventh on.
+ * All callbacks of a signal share one listener, which is removed with the last callback. Otherwise
+ * Node would warn of a leak as soon as eleven calls share a signal.
  */
 export function onAbort(signal: AbortSignal | undefined, call: () => void): () => void {
   if (signal === undefined) return () => undefined;
   const calls = waiting.get(signal) ?? new Set<() => void>();
-  const own = () => call(); // The same function may wait twice.
+  const own = () => call(); // The same function can wait twice.
   if (calls.size === 0) {
     waiting.set(signal, calls);
     signal.addEventListener('abort', fire, { once: true });

@@ -5,13 +5,16 @@ import { LIMITS } from './limits.js';
 import { describeValue, isPlainObject } from './plain-data.js';
 
 /**
- * Checks an options object against the one declaration of its fields, and returns them with their defaults, frozen.
+ * Checks an options object against the declaration of its fields. Returns the options with their
+ * defaults, frozen.
  *
- * `undefined` counts as no options. The object itself is not changed.
+ * `undefined` counts as no options. The given object isn't changed.
  *
- * @param declaration a schema, or a function made with `once` that returns it.
- * @param what the options in the plural: "options of the executor", "conditions of the filter".
- * @throws ToolError `INVALID_ARGUMENT` with every unknown, missing and wrong option; `details.issues` lists them.
+ * @param declaration a schema, or a function made with `once` that returns the schema.
+ * @param what names the options in the plural: "options of the executor", "conditions of the
+ * filter".
+ * @throws ToolError `INVALID_ARGUMENT` with every unknown, missing, and wrong option.
+ * `details.issues` lists them.
  */
 export function checkOptions<S extends z.ZodType>(
   declaration: S | (() => S),
@@ -21,7 +24,7 @@ export function checkOptions<S extends z.ZodType>(
   const schema = typeof declaration === 'function' ? declaration() : declaration;
   const header = `The ${what} are refused`;
   const given = options === undefined ? {} : options;
-  // An object of a class may have members that were never meant as options.
+  // An instance of a class can have members that were never meant as options.
   if (!isPlainObject(given))
     throw refusal(header, [
       {
@@ -35,7 +38,8 @@ export function checkOptions<S extends z.ZodType>(
     ]);
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
-  // Parsed again for better messages only: a map of messages makes every check ten times slower.
+  // Parsing again, because a map of messages makes every check ten times slower: only failed checks
+  // pay for good messages.
   throw refusal(
     header,
     toIssues(schema.safeParse(given, { error: knownKeys }).error ?? parsed.error, given),
@@ -43,17 +47,17 @@ export function checkOptions<S extends z.ZodType>(
 }
 
 /**
- * Returns a function that makes a value when it is first called, and returns the same one from then on.
+ * Returns a function that makes a value on its first call and returns the same value from then on.
  *
- * Schemas are made this way where the root entry point leads: made while modules load, they took half of the time of
- * `import 'tooldex'`.
+ * Everything that the root entry point loads makes its schemas this way. Made at load time, they
+ * took half the time of `import 'tooldex'`.
  */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
-/** Returns the advice for a value that came in place of the options with it. */
+/** Returns the advice for a value that was passed directly instead of in an options object. */
 function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
   const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   if (typeof given === 'string' && fields.includes('text')) return 'Write { text: … }.';
@@ -64,7 +68,7 @@ function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
     : undefined;
 }
 
-/** Returns which class an object is of; its constructor may be anything. */
+/** Returns "an instance of" and the class name. The object's constructor can be anything. */
 export function instanceOf(value: unknown): string | undefined {
   if (!isObject(value) || Array.isArray(value) || value instanceof Promise) return undefined;
   try {
@@ -79,19 +83,22 @@ export function instanceOf(value: unknown): string | undefined {
 }
 
 /**
- * The fields of a schema that declares exactly the options of the interface `T`, none missing and none more:
- * `z.strictObject({ … } satisfies FieldsOf<SomeOptions>)`.
+ * The fields of a schema that declares exactly the options of the interface `T`: `z.strictObject({
+ * … } satisfies FieldsOf<SomeOptions>)`.
  */
 export type FieldsOf<T> = {
   readonly [Option in keyof T]-?: z.ZodType<unknown, T[Option] | undefined>;
 };
 
-/** A field for a function. */
+/** Returns a field for a function. */
 export function aFunction<T>(what = 'a function'): z.ZodType<T, T> {
   return z.custom<T>((value) => typeof value === 'function', what);
 }
 
-/** A field for an object that does something: known by its methods, as it may come from another copy of the package. */
+/**
+ * Returns a field for an object with these methods. Its class isn't checked, because it can come
+ * from another copy of the package.
+ */
 export function withMethods<T>(
   what: string,
   ...methods: readonly (keyof T & string)[]
@@ -104,16 +111,16 @@ export function withMethods<T>(
   );
 }
 
-/** A field for an object whose members are checked elsewhere. */
+/** Returns a field for an object whose members are checked elsewhere. */
 export function anObject<T>(what = 'an object'): z.ZodType<T, T> {
   return z.custom<T>((value) => isObject(value) && !(value instanceof Promise), what);
 }
 
-/** A field for a string that is not blank. */
+/** Returns a field for a string that isn't blank. */
 export const text = () =>
-  z.string().refine((value) => value.trim() !== '', 'a string that is not blank');
+  z.string().refine((value) => value.trim() !== '', "a string that isn't blank");
 
-/** A field for a whole number. */
+/** Returns a field for a whole number. */
 export function wholeBetween(
   least: number,
   most: number = Number.MAX_SAFE_INTEGER,
@@ -127,7 +134,7 @@ export function wholeBetween(
   );
 }
 
-/** A field for milliseconds that a timer can hold. */
+/** Returns a field for a number of milliseconds that a timer can hold. */
 export function milliseconds(least = 1, most: number = LIMITS.timerMs): z.ZodType<number, number> {
   return z.custom<number>(
     (value) => typeof value === 'number' && value >= least && value <= most,
@@ -135,7 +142,7 @@ export function milliseconds(least = 1, most: number = LIMITS.timerMs): z.ZodTyp
   );
 }
 
-/** A field for a list or anything else that can be gone through. */
+/** Returns a field for a list or any other iterable. */
 export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
   return z.custom<Iterable<T>>(
     (value) =>
@@ -144,7 +151,7 @@ export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
   );
 }
 
-/** A field for one value or a list of values; a list comes out. */
+/** Returns a field for one value or a list of values. Its output is always a list. */
 export function oneOrMore<T, Given>(
   item: z.ZodType<T, Given>,
 ): z.ZodType<readonly T[], Given | readonly Given[]> {
@@ -154,7 +161,7 @@ export function oneOrMore<T, Given>(
   ) as unknown as z.ZodType<readonly T[], Given | readonly Given[]>;
 }
 
-/** A field for what may be secret: messages name only the kind of value that came. */
+/** Returns a field for a value that can be secret. Messages name only its kind. */
 export function secret<T>(
   what: string,
   allows: (value: unknown) => boolean,
@@ -164,9 +171,9 @@ export function secret<T>(
   return z.custom<T>(allows, { error: what, params: { ...hints } });
 }
 
-/** A field for a clock. */
+/** Returns a field for a clock. */
 export const clock = () => withMethods<Clock>('a clock', 'now');
-/** A field for an AbortSignal. */
+/** Returns a field for an AbortSignal. */
 export const signal = () =>
   z.custom<AbortSignal>(
     (value) =>

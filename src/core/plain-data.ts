@@ -1,6 +1,9 @@
 import { sha256Of } from './crypto.js';
 
-/** The depth to which plain data may nest: far above any real metadata, far below the depth at which recursion fails. */
+/**
+ * The maximum depth of plain data: far deeper than any real metadata, far below the depth at which
+ * recursion fails.
+ */
 export const MAX_DATA_DEPTH = 64;
 
 /** A value that JSON can hold. */
@@ -8,12 +11,12 @@ export type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**
- * A deep copy of plain data, frozen to the leaves.
+ * Returns a deep copy of plain data, deeply frozen.
  *
- * Keys keep their order. Keys whose value is `undefined` are dropped, so that the copy equals its JSON.
+ * Keys keep their order. Keys whose value is `undefined` are dropped, so the copy equals its JSON.
  *
- * @throws TypeError naming the place of anything that is not plain data: functions, class instances, cycles,
- * numbers JSON cannot hold, and data nested deeper than 64.
+ * @throws TypeError naming the path of anything that isn't plain data: functions, class instances,
+ * cycles, numbers that JSON can't hold, and data nested deeper than 64 levels.
  */
 export function cloneFrozen<T>(value: T): T {
   return clone(value, '', 0) as T;
@@ -39,7 +42,8 @@ function clone(value: unknown, place: string, depth: number): unknown {
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue;
       const itemCopy = clone(item, `${place}.${key}`, depth + 1);
-      // An assignment to `__proto__` would change the prototype instead of adding a key, and one to `constructor` fails where the prototype is frozen.
+      // Assigning to `__proto__` would change the prototype instead of adding a key. Assigning to
+      // `constructor` fails if the prototype is frozen.
       if (key in EMPTY) Object.defineProperty(copy, key, { value: itemCopy, enumerable: true });
       else copy[key] = itemCopy;
     }
@@ -50,19 +54,19 @@ function clone(value: unknown, place: string, depth: number): unknown {
   );
 }
 
-/** Returns true for an object of keys and values that is no instance of a class. */
+/** Returns true for an object of keys and values that isn't an instance of a class. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The largest number of values that plain data may have to be looked through. */
+/** The maximum number of values that plain data can have and still be searched. */
 const MOST_VALUES = 100_000;
 
 /**
- * Returns true if the JSON of a value shows all of it: no getters, symbol keys, hidden fields, fields of lists or
- * instances of classes.
+ * Returns true if the JSON of a value shows all of it. Getters, symbol keys, hidden fields, fields
+ * of lists, and instances of classes don't show in JSON.
  */
 export function isShownByJson(value: unknown): boolean {
   let left = MOST_VALUES;
@@ -90,7 +94,7 @@ export function isShownByJson(value: unknown): boolean {
   return isShown(value, 0);
 }
 
-/** One line of text per JSON value, whatever the order of keys: equal data, equal text. */
+/** Returns the value as JSON with sorted keys: equal data gives equal text. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value))
     return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
@@ -105,17 +109,20 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** The SHA-256 of a value's canonical JSON, as 64 hexadecimal digits. */
+/** Returns the SHA-256 of a value's canonical JSON, as 64 hexadecimal digits. */
 export function digestOf(value: unknown): string {
   return sha256Of(canonicalJson(value));
 }
 
-/** Orders text by code units: the same everywhere, whatever the locale of the process. */
+/** Compares texts by code units, so the order doesn't depend on the locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A value as an error message shows it: its kind, and for short plain values the value itself. */
+/**
+ * Returns a value as error messages show it: its kind, and the value itself if it's short and
+ * plain.
+ */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'string')
@@ -129,7 +136,10 @@ export function describeValue(value: unknown): string {
   return 'an object';
 }
 
-/** Returns the same keys, in the same order, with other values; also where a key is `__proto__`. */
+/**
+ * Returns an object with the same keys in the same order and other values. It also copies a key
+ * named `__proto__`.
+ */
 export function mapValues<T>(
   values: Readonly<Record<string, unknown>>,
   map: (entry: [string, unknown]) => T,

@@ -2,7 +2,10 @@ import { isPlainObject } from './plain-data.js';
 import { withoutSecrets } from './public-message.js';
 import { escapedPart, hiddenParts, mixedWords, readAloud } from './visible-text.js';
 
-/** A place in the texts of a tool that users do not see as it is, or that tells a model what to do instead of what the tool does. */
+/**
+ * A part of a tool's text that users can't see as it is, or that tells a model what to do instead
+ * of what the tool does.
+ */
 export interface PoisonedText {
   readonly rule: 'hidden-text' | 'mixed-alphabets' | 'instruction-text';
   /** A clause such as `invisible characters at /description, character 12: "Adds\u{200b}"`. */
@@ -12,12 +15,12 @@ export interface PoisonedText {
   readonly offset: number;
 }
 
-/** Characters of the shortest sentence that steers. */
+/** The minimum length of a sentence that can steer a model, in characters. */
 const SHORTEST = 12;
-/** Findings of one tool; a text full of them says no more. */
+/** The maximum number of places reported per tool. More of them would add nothing. */
 const MOST = 8;
 
-/** The ways to steer a model that were published, by what they are about; docs/lint.md names the sources. */
+/** The published ways to steer a model, by what each is about. docs/lint.md names the sources. */
 const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: RegExp])[] = [
   [
     'to keep something from the user',
@@ -52,7 +55,7 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
   ],
   [
     'to give away secrets',
-    // `config` and `known_hosts` hold no credentials.
+    // `config` and `known_hosts` contain no credentials.
     /\b(?:read|open|load|look|grab|send|pass|includ|attach|put|copy|content|hold|text|add)(?:e|ing|s)?\b.*(?:\bid[_ ]rsa\b|~\/\.ssh\b(?!\/(?:config|known_hosts))|\.aws\/credentials|\betc[/ ](?:passwd|shadow)\b|\bmcp\.json\b|\.(?:netrc|npmrc|pgpass|gnupg)\b)/i,
     /\b(?:never|not|such as|e\.g|path|location)\b/i,
   ],
@@ -110,14 +113,16 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
     /\b(?:decod|decrypt|base64|rot13)(?:e|ed|ing)?\b.{0,60}\b(?:follow|obey|carry out|act on|execute (?:it|the (?:result|text)))\b|\b(?=[A-Za-z0-9+/]{0,60}[0-9])[A-Za-z0-9+/]{160}/i,
   ],
 ];
-/** A sentence, or 400 characters of one; a line break inside it is a blank. */
+/** A sentence, or up to 400 characters of it. A line break inside a sentence counts as a space. */
 const SENTENCE = /(?:[^.!?\n]|[.!?](?=\S)|\n(?!\s{0,20}(?:[\n*#•-]|\d))){1,400}/g;
 
 /**
- * Returns what is odd in the texts that models read of a tool, or of a part of one, at most eight places: hidden characters, words with letters
- * of two alphabets, and sentences that steer the model. Honest tools have none in any language; steering is known in English only.
+ * Returns up to eight suspicious places in the text that a model reads of a tool. They are hidden
+ * characters, words that mix letters of two alphabets, and sentences that steer the model.
  *
- * @param tool plain data: its strings are read wherever they are, and names of its fields as well.
+ * Honest tools have none of them in any language. Steering is recognized in English only.
+ *
+ * @param tool plain data. All its strings are read, and the names of its fields.
  */
 export function poisonedTexts(tool: Readonly<Record<string, unknown>>): readonly PoisonedText[] {
   const found: PoisonedText[] = [];
@@ -143,7 +148,7 @@ export function poisonedTexts(tool: Readonly<Record<string, unknown>>): readonly
   return Object.freeze(found.slice(0, MOST));
 }
 
-/** Finds the first sentence of each way to steer a model. */
+/** Returns the first sentence for each way to steer a model. */
 function steeringIn(
   text: string,
 ): readonly (readonly [about: string, offset: number, length: number])[] {
@@ -159,15 +164,21 @@ function steeringIn(
   return [...found.values()];
 }
 
-/** A word that says when tools are to be called. */
+/** A word that says when to call a tool. */
 const STEERING =
   /\b(?:before|after|instead|always|never|must|first|when|whenever|prefer|not|avoid|rather)\b|n['’]t\b/i;
 
-/** The surroundings of a word in quotes that is the name of a tool, and not of a parameter: "call `search`", "`search` is used". */
+/**
+ * The words around a quoted name that make it the name of a tool and not of a parameter: "call
+ * `search`", "`search` is used".
+ */
 const CALL = /\b(?:call(?:ing)?|invok(?:e|ing)|run(?:ning)?|tool) $/i;
 const CALLED = /^["'`] (?:tool|is|was|has|runs?)\b/i;
 
-/** Returns the names in sentences that say when tools are to be called: identifiers, and words in quotes that are called; with their places. */
+/**
+ * Returns the tools that a text tells the model to call, with their places. It looks for
+ * identifiers and quoted names in sentences that say when to call something.
+ */
 export function steeredNames(
   tool: Readonly<Record<string, unknown>>,
 ): ReadonlyMap<string, Pick<PoisonedText, 'path' | 'offset' | 'message'>> {
@@ -191,7 +202,10 @@ export function steeredNames(
   return names;
 }
 
-/** The strings of plain data with their JSON pointers; a name of a field is a string as well, with its blanks instead of underscores. */
+/**
+ * Yields the strings of plain data with their JSON pointers. Field names count as strings too, with
+ * spaces instead of underscores.
+ */
 function* textsIn(value: unknown, path = ''): Generator<readonly [path: string, text: string]> {
   if (typeof value === 'string') yield [path, value];
   else if (Array.isArray(value))
@@ -205,10 +219,13 @@ function* textsIn(value: unknown, path = ''): Generator<readonly [path: string, 
   }
 }
 
-/** Characters around a place in which a secret may begin. */
+/** Characters around a place that are searched for a secret. */
 const AROUND = 200;
 
-/** Returns a place as messages show it: short, with everything hidden written as its code, and nothing of a text with a credential there. */
+/**
+ * Returns a short description of a place for messages. Hidden characters are written as their
+ * codes, and text with a credential isn't shown.
+ */
 function placeOf(path: string, text: string, offset: number, length: number): string {
   const around = text.slice(Math.max(0, offset - AROUND), offset + AROUND);
   const shown = withoutSecrets(around) === around ? escapedPart(text, offset, length) : '[secret]';

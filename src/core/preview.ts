@@ -2,17 +2,23 @@ import { z } from 'zod';
 import { cloneFrozen, digestOf } from './plain-data.js';
 import { hiddenWritten } from './visible-text.js';
 
-/** The effect that a call would have, as a user sees it before approving the call: plain data, made by the tool without any effect. */
+/**
+ * The effect that a call would have, as the user sees it before approving the call. It's plain
+ * data; making it has no effect.
+ */
 export interface Preview {
   /** One line of at most 500 characters. */
   readonly summary: string;
-  /** The changes of text as a unified diff; at most 20,000 characters, and what is longer ends with a note. */
+  /**
+   * The changes as a unified diff of at most 20,000 characters. A longer diff is cut and ends with
+   * a note.
+   */
   readonly diff?: string;
-  /** The addresses or people that the call reaches; at most 50. */
+  /** The addresses or people that the call reaches, at most 50. */
   readonly recipients?: readonly string[];
-  /** The cost in words, with its unit. */
+  /** The cost as text, with its unit. */
   readonly cost?: string;
-  /** False for what cannot be undone. */
+  /** False if the effect can't be undone. */
   readonly reversible?: boolean;
 }
 
@@ -21,7 +27,10 @@ const LONGEST_DIFF = 20_000;
 const LONGEST_RECIPIENT = 320;
 const MOST_RECIPIENTS = 50;
 
-/** The schema of a preview that was read before: stored previews are shown as they are, and what signs them shows any change. */
+/**
+ * Returns the schema of a preview that was read before. Stored previews are shown unchanged,
+ * because a signature reveals any change.
+ */
 export const previewSchema = () =>
   z.strictObject({
     summary: z.string(),
@@ -35,7 +44,8 @@ const line = (longest: number) =>
   z
     .string()
     .transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
-// Not made before it is needed, and without the options of the core: the page of the catalogue reads these types, and knows no Node.
+// Made on first use, and without the core's option helpers: the catalogue page reads these types
+// and doesn't know Node.
 let schema: ReturnType<typeof makeSchema> | undefined;
 const makeSchema = () =>
   z.strictObject({
@@ -49,7 +59,10 @@ const makeSchema = () =>
     reversible: z.boolean().optional(),
   });
 
-/** Returns a preview as it is shown, bounded and with everything hidden written out; `undefined` for what is none. */
+/**
+ * Returns a preview in the form that users see: shortened, with hidden characters written as codes.
+ * Returns `undefined` for anything else.
+ */
 export function readPreview(given: unknown): Preview | undefined {
   try {
     const read = (schema ??= makeSchema()).safeParse(
@@ -57,15 +70,18 @@ export function readPreview(given: unknown): Preview | undefined {
     );
     return read.success ? (cloneFrozen(read.data) as Preview) : undefined;
   } catch {
-    return undefined; // No plain data.
+    return undefined; // The value isn't plain data.
   }
 }
 
-/** Returns the beginning of a text with everything hidden written out: nothing is done with the rest, which may be any number of megabytes. */
+/**
+ * Returns the beginning of a text with hidden characters written as codes. The rest isn't
+ * processed, because it can be many megabytes.
+ */
 function shown(text: string, longest: number, tidied = (written: string) => written): string {
   const beginning = tidied(hiddenWritten(text.slice(0, 4 * longest)));
   if (text.length <= 4 * longest && beginning.length <= longest) return beginning;
-  // A change of what is not shown is another preview, too.
+  // The digest covers the part that isn't shown: a change there makes a different preview.
   const note = ` … [${text.length} characters in all, digest ${digestOf(text).slice(0, 16)}]`;
   return beginning.slice(0, longest - note.length).replace(/[\uD800-\uDBFF]$/, '') + note;
 }

@@ -1,6 +1,9 @@
-/** Characters of an error's message that are passed on. */
+/** The maximum length of an error message that is passed on, in characters. */
 const LONGEST = 1_000;
-/** Characters that are read. Secrets are replaced before the cut, which could otherwise leave half of one unrecognized. */
+/**
+ * The number of characters that are read. Secrets are replaced before the message is cut, because
+ * half a secret wouldn't be recognized.
+ */
 const LOOKED_AT = 10 * LONGEST;
 const NO_MESSAGE = 'no message';
 
@@ -9,7 +12,7 @@ const NO_MESSAGE = 'no message';
  * with two of its parts: each is linear in the message.
  */
 
-/** The known shapes of tokens, anywhere in a text. */
+/** The known formats of tokens, anywhere in a text. */
 const SECRETS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])(?:sk|rk|pk|gsk|whsec|gh[opsur]|github_pat|glpat|dckr_pat|xox[a-z])[-_][A-Za-z0-9_-]{8,}/g,
   /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}/g,
@@ -18,28 +21,36 @@ const SECRETS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{20,}/g,
   /(?<![A-Za-z0-9])ya29\.[0-9A-Za-z_-]{10,}/g,
   /(?<![\w-])eyJ[\w-]{8,}\.[\w.-]{2,}/g,
-  // With a digit or capital: "basic authentication" is no credential.
+  // Requires a digit or capital letter: "basic authentication" isn't a credential.
   /(?<![\w-])(?:Bearer|bearer|BEARER|Basic|basic|BASIC)\s{1,3}(?=[a-z]*[A-Z0-9+/=_~])[A-Za-z0-9._~+/=-]{8,}/g,
 ];
 const COOKIES = /(?<![\w-])((?:set-)?cookie["'`]?\s{0,3}[=:]\s{0,3})\S.*/gi;
-/** A value after a name like `API_KEY=` or `"clientSecret": `, but no words of an error about such a field. */
+/**
+ * A value after a name such as `API_KEY=` or `"clientSecret": `. It doesn't match the words of an
+ * error about such a field.
+ */
 const NAMED_SECRET =
   /(?<![\w-])([\w-]{0,200}?(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(?:or)?d|passphrase|authorization)["'`]?\s{0,3}[=:]\s{0,3})(?!(?:expected|required|missing|invalid|undefined|null|none|not|is|was|has|must|cannot|it|the|a|no|lies)(?![^\s,;.]))(?:"[^"]+"|'[^']+'|`[^`]+`|["'`]?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?[^\s"'`&,;]+)/gi;
 const SIGNED_URL = /([?&](?:key|sig|code|[\w-]{0,60}?signature)=)[^\s&"'`#]+/gi;
 const URL_PASSWORD = /(:\/\/[^\s:/@]{0,200}:)[^\s/]{1,500}@/g;
 
 const FILE_URL = /(?<!\w)file:\/\/[^\s"'`<>()]*/gi;
-/** A quoted path, which may contain blanks. */
+/** A quoted path, which can contain spaces. */
 const QUOTED_PATH = /(["'`])((?:[A-Za-z]:[\\/]|\\\\|\/(?!\/))[^"'`]{1,4096})\1/g;
-/** An absolute path: no part of a word or of a relative path (`a/b`, `../a`, `**\/a`), and not the `//` of an address. */
+/**
+ * An absolute path. It doesn't match parts of words or of relative paths (`a/b`, `../a`, `**\/a`),
+ * nor the `//` of a URL.
+ */
 const ABSOLUTE_PATH =
   /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,2}|\\\\|\/(?!\/))(?:[^\s/\\'"`:,;()<>|]{1,255}[/\\]{1,2}){1,64}(?:[^\s/\\'"`:,;()<>|]{1,255})?/gu;
 
 /**
- * An error's message as it may leave the process: its first line, without credentials and absolute paths.
+ * Returns the first line of an error's message, without credentials and absolute paths, so it can
+ * leave the process.
  *
- * Text that looks like a credential is replaced by `[secret]`, a path by its last part. Errors are often built from the
- * data a tool was working on, so this is a net and no promise: tools should not write secrets into messages.
+ * Text that looks like a credential becomes `[secret]`, and a path is reduced to its last part.
+ * Errors are often built from the data a tool was working on, so this catches most secrets but
+ * can't promise all: don't write secrets into messages.
  */
 export function publicMessage(error: unknown): string {
   let text = withoutSecrets(firstLine(error));
@@ -53,8 +64,8 @@ export function publicMessage(error: unknown): string {
 }
 
 /**
- * A line of text with `[secret]` in place of whatever looks like a credential. It should be bounded: the work grows
- * with its length.
+ * Replaces everything in a line that looks like a credential with `[secret]`. Limit the line's
+ * length first, because the work grows with it.
  */
 export function withoutSecrets(line: string): string {
   let text = line;
@@ -66,26 +77,31 @@ export function withoutSecrets(line: string): string {
     .replace(URL_PASSWORD, '$1[secret]@');
 }
 
-/** The authority of an address; credentials in it are gone with it. */
+/** The host part of a URL, including any credentials. */
 const URL_HOST = /(?<=:\/\/)[^\s/"'`<>()?#]{1,500}/g;
 const IP_ADDRESS =
   /(?<![\w.:-])(?:(?:\d{1,3}\.){3}\d{1,3}|\[[\da-f:.]{2,45}\]|(?:[\da-f]{1,4}:){3,7}[\da-f]{1,4}|::(?:1\b|ffff:[\d.]{7,15})|(?=[\da-f:]{0,40}\d)(?:[\da-f]{1,4}:){1,6}:(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,5}(?:%\w{1,15})?)?)(?::\d{1,5})?(?![\w.]*\w)/gi;
-/** A host after the code of a network error, or after the word host. */
+/** A host after the code of a network error, or after the word "host". */
 const NAMED_HOST =
   /(?<![\w-])((?:(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|host(?:name)?)\s{1,3}|(?:[Hh]ost(?:[Nn]ame)?|HOST(?:NAME)?)["'`]?\s{0,3}[:=]\s{0,3})["'`]?)(?!is\b|was\b|not\b|has\b|key\b|name\b|unreachable\b)[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?/g;
-/** A name in quotes after words that announce a server's. */
+/** A quoted name after words that announce a server. */
 const QUOTED_HOST =
   /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
-/** Names that end in a usual domain; names of files end otherwise. An ending that other names share needs a longer name. */
+/**
+ * A name that ends in a common domain. File names end differently. An ending that other names share
+ * requires a longer name.
+ */
 const DOMAIN =
   /(?<![\w@/\\.-])(?:(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|invalid|xyz|bank|tech)|(?:[a-z\d](?:[a-z\d-]{0,62})\.){2,10}(?:test|tools|solutions|systems|services|network|online|site|software|zone|group|global|health|media))(?::\d{1,5})?(?![\w-]|\.\w)/gi;
-/** Names with dots and a port; a number after the name of a file is that of a line. */
+/** A dotted name with a port. A number after a file name is a line number. */
 const DOTTED_AND_PORT =
   /(?<![\w@/\\.-])(?:[a-z\d][a-z\d-]{0,62}\.){1,10}(?!(?:[cm]?[jt]sx?|json[c5l]?|mdx?|txt|log|csv|ya?ml|toml|xml|html?|s?css|less|vue|svelte|py|rb|go|rs|java|kts?|scala|swift|php|cs|cc|cpp|[chm]|hpp|sh|bash|ps1|sql|lua|dart|exs?|erl|hs|lock|conf|cfg|ini|env|test|spec):)[a-z][a-z\d-]{1,62}:\d{2,5}(?![\w:]|\.\w)/gi;
-/** Names without a dot: on its own machine, with a usual port, or with a hyphen and any port. */
+/**
+ * A name without a dot: localhost, a name with a common port, or a hyphenated name with any port.
+ */
 const HOST_AND_PORT =
   /(?<![\w./\\-])(?:localhost(?::\d{1,5})?|[a-z][a-z\d-]{1,62}:(?:80|443|\d{4,5})|[a-z][a-z\d]{0,40}-[a-z\d-]{1,40}:\d{2,3})(?![\w:]|\.\w)/gi;
-/** All forms of hosts, in the order in which they are replaced. */
+/** All forms of hosts, in the order in which they're replaced. */
 const HOSTS: readonly (readonly [RegExp, string])[] = [
   [URL_HOST, '[host]'],
   [IP_ADDRESS, '[host]'],
@@ -97,22 +113,22 @@ const HOSTS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * A text with `[host]` in place of whatever looks like the name or address of a host. It should be bounded: the work
- * grows with its length.
+ * Replaces everything in a text that looks like a host with `[host]`. Limit the text's length
+ * first, because the work grows with it.
  */
 export function withoutHosts(text: string): string {
   return HOSTS.reduce((shown, [host, replacement]) => shown.replace(host, replacement), text);
 }
 
-/** The sequences with which a program colours text in a terminal, and other control characters within a line. */
+/** The escape sequences that color terminal output, and other control characters within a line. */
 const TERMINAL_CONTROLS =
   // eslint-disable-next-line no-control-regex
   /\u001b\[[0-9;:?]{0,40}[A-Za-z]|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
-/** The last part of a path; it is enough to recognize the file. */
+/** Returns the last part of a path, which is enough to recognize the file. */
 function lastPart(path: string): string {
   const parts = path.split(/[/\\]+/).filter((part) => part !== '');
-  // `/tmp` names no more than itself.
+  // `/tmp` reveals nothing more.
   return parts.length < 2 ? path : parts.at(-1)!;
 }
 
@@ -132,6 +148,6 @@ function firstLine(error: unknown): string {
         .trim() || NO_MESSAGE
     );
   } catch {
-    return NO_MESSAGE; // A hostile getter.
+    return NO_MESSAGE; // A getter threw.
   }
 }

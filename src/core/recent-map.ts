@@ -1,4 +1,7 @@
-/** A map of at most so many entries: setting one makes it the newest, and the oldest gives way. */
+/**
+ * A map with a maximum number of entries. Setting an entry makes it the newest and drops the
+ * oldest.
+ */
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #most: number;
 

@@ -1,6 +1,9 @@
 import type { Clock } from './clock.js';
 
-/** Stops the limit of a signal, and those around it; what it returns lets them go on. */
+/**
+ * Pauses the time limits of a signal and of the signals around it. It returns a function that
+ * resumes them.
+ */
 type Pause = () => () => void;
 
 const pauses = new WeakMap<AbortSignal, Pause>();
@@ -8,14 +11,15 @@ const pauses = new WeakMap<AbortSignal, Pause>();
 interface TimeLimit {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** The signal of the work in which this is a part. */
+  /** The signal of the work that this work is part of. */
   readonly parent?: AbortSignal | undefined;
 }
 
 /**
- * Calls back when the time of some work is up; `pauseLimits` of the signal that the work has stops the time.
+ * Calls back when the work's time is up. `pauseLimits`, called with the work's signal, stops the
+ * clock.
  *
- * @returns what ends the limit.
+ * @returns a function that ends the limit.
  */
 export function limitTime(
   signal: AbortSignal,
@@ -46,12 +50,15 @@ export function limitTime(
   };
 }
 
-/** Makes the limits of one signal those of another, which follows it. */
+/** Applies the limits of one signal to another signal that follows it. */
 export function followLimits(signal: AbortSignal, parent: AbortSignal | undefined): void {
   pauses.set(signal, () => pauseLimits(parent));
 }
 
-/** Stops the time limits of work by the signal that it has: a user's time is not the work's. @returns what lets them go on, once. */
+/**
+ * Pauses the time limits of the work that has this signal, because waiting for a user doesn't
+ * count. @returns a function that resumes them; only its first call counts.
+ */
 export function pauseLimits(signal: AbortSignal | undefined): () => void {
   let goOn = signal === undefined ? undefined : pauses.get(signal)?.();
   return () => {

@@ -2,9 +2,10 @@ import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
 import type { FlowLabel } from './flow.js';
 
-// Aliases of object types and not interfaces: declarations that users emit spell them out where they cannot be imported.
+// These are aliases of object types rather than interfaces: emitted declarations of users can spell
+// them out if they can't import them.
 
-/** The facts that every event about a call carries. */
+/** The fields that every event about a call has. */
 export type CallFacts = {
   readonly callId: string;
   readonly toolName: string;
@@ -21,7 +22,7 @@ export type Verdict = 'allow' | 'confirm' | 'deny';
 type OutcomeStatus =
   'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
 
-/** An event about the calls of tools: one stream for audit, health, metrics and progress. */
+/** An event about tool calls. One stream serves audit, health, metrics, and progress. */
 export type ToolEvent =
   | (CallFacts & {
       readonly type: 'decision';
@@ -32,14 +33,20 @@ export type ToolEvent =
     })
   | (CallFacts & {
       readonly type: 'approval';
-      /** `covered`: a grant took the place of a question; `pendingId` is then its id. */ readonly state:
+      /** `covered` means that a grant replaced the question. `pendingId` is then the grant's id. */ readonly state:
         'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered';
       readonly pendingId: string;
       readonly reason?: string;
     })
-  /** The call is going to read what the conversation had not read yet; `from` is the host that its arguments name. */
+  /**
+   * The call is about to read something new to the conversation. `from` is the host that its
+   * arguments name.
+   */
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
-  /** A tool that declares what it reads runs without a conversation, so nothing can be kept of it; reported once. */
+  /**
+   * A tool that declares what it reads runs without a conversation, so its labels can't be stored.
+   * Reported once.
+   */
   | (CallFacts & { readonly type: 'flow-unknown' })
   | (CallFacts & { readonly type: 'call-started' })
   | (CallFacts & { readonly type: 'call-progress'; readonly progress: unknown })
@@ -48,18 +55,23 @@ export type ToolEvent =
       readonly status: OutcomeStatus;
       readonly code?: ToolErrorCode;
       readonly durationMs: number;
-      /** The number of times the tool was started: 0 if it was refused or its answer came from the cache. */
+      /**
+       * The number of times the tool was started: 0 if the call was refused or answered from the cache.
+       */
       readonly attempts: number;
       readonly cached: boolean;
       readonly provider?: string;
-      /** The work of the call still ran when it was answered. */
+      /** Marks a call that was answered while the tool was still working. */
       readonly abandoned?: true;
     })
-  /** The call is answered while its work goes on. */
+  /** The call is answered while its work continues. */
   | (CallFacts & { readonly type: 'call-abandoned' })
-  /** The answer of a cached tool is neither looked up nor kept, because the state it belongs to is unknown. */
+  /**
+   * The cache is neither read nor written, because the state that the answer belongs to isn't
+   * known.
+   */
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
-  /** A tool answered after its time was up or its caller had gone; the answer was dropped. */
+  /** A tool answered after its time was up or its caller had gone. The answer was dropped. */
   | (CallFacts & { readonly type: 'late-result' })
   | (ProviderFacts & {
       readonly type: 'provider-attempt';
@@ -76,7 +88,7 @@ export type ToolEvent =
   | (ProviderFacts & { readonly type: 'provider-recovered' })
   | { readonly type: 'state-unavailable' | 'state-available'; readonly at: number };
 
-/** The facts that every event about a provider carries. */
+/** The fields that every event about a provider has. */
 export type ProviderFacts = {
   readonly toolName: string;
   readonly provider: string;

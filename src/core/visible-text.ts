@@ -1,4 +1,4 @@
-/** A part of a text that users do not see as it is, and models read; offsets count UTF-16 units. */
+/** A part of a text that models read and users can't see as it is. Offsets count UTF-16 units. */
 interface HiddenPart {
   readonly offset: number;
   readonly length: number;
@@ -10,26 +10,30 @@ interface HiddenPart {
 }
 
 /**
- * The characters that may hide something: control characters but line breaks and tabs, halves of surrogate pairs, those of
- * private use, the Braille blank, and all that is drawn as nothing (blanks without width, marks of direction, selectors, tags).
+ * The characters that can hide something: control characters other than line breaks and tabs, lone
+ * surrogates, private-use characters, and the Braille blank. Also everything that is drawn as
+ * nothing: zero-width spaces, direction marks, selectors, and tags.
  */
 const SUSPECT = /(?![\t\n\r])\p{Cc}|\p{Surrogate}|\p{Co}|\u2800|\p{Default_Ignorable_Code_Point}/gu;
 const TURNING = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 const OVERRIDE = /[\u202D\u202E]/u;
 const RIGHT_TO_LEFT =
   /(?=\p{L})[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Mand}]/u;
-/** Scripts in which joiners, and blanks without width, are spelling. */
+/** The scripts whose spelling uses joiners and zero-width spaces. */
 const JOINING =
   /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Java}\p{scx=Bali}]/u;
 const JOINERS = /[\u034F\u17B4\u17B5\u180B-\u180F\u200B-\u200D]/u;
-/** The flags of England, Scotland and Wales, the only honest use of tags. */
+/** The flags of England, Scotland, and Wales, the only honest use of tags. */
 const FLAG =
   /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/uy;
-/** Blanks and lines between two parts of a text that no window shows together. */
+/** The number of spaces and lines after which no window shows both parts of a text. */
 const FAR_BLANKS = 120;
 const FAR_LINES = 25;
 
-/** Returns what is hidden in a text, in its order; neighbours of a kind are one part. Honest spelling of any language is not. Linear. */
+/**
+ * Returns the hidden parts of a text in order, and joins neighbors of the same kind. It never
+ * reports the normal spelling of any language. Takes linear time.
+ */
 export function hiddenParts(text: string): readonly HiddenPart[] {
   const parts = farParts(text);
   let isHonest = false;
@@ -79,7 +83,10 @@ function farParts(text: string): HiddenPart[] {
   });
 }
 
-/** Returns true for a line with letters of a language written from the right, in which every turn ends and nothing is overridden. */
+/**
+ * Returns true for a line with letters of a right-to-left language in which every direction mark is
+ * closed and nothing is overridden.
+ */
 function isHonestlyTurned(line: string): boolean {
   if (
     OVERRIDE.test(line) ||
@@ -95,7 +102,10 @@ function isHonestlyTurned(line: string): boolean {
   return open.length === 0;
 }
 
-/** Returns true for a joiner or selector where spelling has one: in scripts that join, in emoji, after signs with several forms. */
+/**
+ * Returns true for a joiner or selector that belongs to the spelling: in scripts that join letters,
+ * in emoji, and after signs with several forms.
+ */
 function isSpelling(character: string, before: string, after: string): boolean {
   if (JOINERS.test(character) && /[\p{L}\p{M}]$/u.test(before) && JOINING.test(before.slice(-1)))
     return true;
@@ -109,7 +119,10 @@ function isSpelling(character: string, before: string, after: string): boolean {
   return /[\u{E0100}-\u{E01EF}]/u.test(character) && /\p{Ideographic}$/u.test(before);
 }
 
-/** Returns a text without invisible characters and turns; honest spelling of any language stays. */
+/**
+ * Returns a text without invisible characters and direction marks. The normal spelling of any
+ * language stays.
+ */
 export function withoutHidden(text: string): string {
   let clean = '';
   let end = 0;
@@ -121,7 +134,10 @@ export function withoutHidden(text: string): string {
   return end === 0 ? text : clean + text.slice(end);
 }
 
-/** Returns a text in which everything hidden is written as its code; honest spelling of any language stays. */
+/**
+ * Returns a text with everything hidden written as codes. The normal spelling of any language
+ * stays.
+ */
 export function hiddenWritten(text: string): string {
   let written = '';
   let end = 0;
@@ -136,7 +152,7 @@ export function hiddenWritten(text: string): string {
 
 const codeOf = (character: string) => `\\u{${character.codePointAt(0)!.toString(16)}}`;
 
-/** Returns a short part of a text in quotes, with everything hidden written as its code. */
+/** Returns a short quoted part of a text, with everything hidden written as codes. */
 export function escapedPart(text: string, offset: number, length: number): string {
   const [start, end] = [
     Math.max(0, offset - 16),
@@ -147,7 +163,10 @@ export function escapedPart(text: string, offset: number, length: number): strin
   return `${start > 0 ? '…' : ''}${shown}${end < text.length ? '…' : ''}`;
 }
 
-/** Letters of other alphabets that look like Latin ones; a part of the Unicode table of confusables (UTS #39). */
+/**
+ * Letters of other alphabets that look like Latin letters, from the Unicode table of confusables
+ * (UTS #39).
+ */
 const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
   Object.entries({
     a: 'аα',
@@ -176,10 +195,13 @@ const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
     z: 'ᴢ',
   }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
 );
-/** Characters of a name that are compared. */
+/** The number of characters of a name that are compared. */
 const COMPARED = 256;
 
-/** Returns the look of a name: in compatibility form, without case, separators, and the differences that eyes miss. */
+/**
+ * Returns a name as it looks: in compatibility form, without case, separators, and differences that
+ * people overlook.
+ */
 export function lookOf(name: string): string {
   const plain = name.slice(0, COMPARED).normalize('NFKC').toLowerCase();
   return Array.from(plain, (character) => LOOKS_LIKE.get(character) ?? character)
@@ -187,7 +209,10 @@ export function lookOf(name: string): string {
     .replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Finds words with letters of another alphabet among Latin ones that they look like, as in `pаssword`; `σmax` and `JSONа` are honest. */
+/**
+ * Finds words that mix Latin letters with look-alikes from another alphabet, as in `pаssword`.
+ * `σmax` and `JSONа` are fine.
+ */
 export function mixedWords(
   text: string,
 ): readonly { readonly offset: number; readonly length: number }[] {
@@ -206,9 +231,10 @@ export function mixedWords(
 }
 
 /**
- * Returns a text as eyes read it: without hidden characters and marks on letters, look-alikes as what they look like.
+ * Returns a text as people see it: without hidden characters and accents, and with look-alikes
+ * replaced.
  *
- * `at` tells where a place of it is in the text itself.
+ * `at` maps a position in the result to the position in the original text.
  */
 export function readAloud(text: string): {
   readonly text: string;

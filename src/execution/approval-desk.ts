@@ -16,11 +16,11 @@ import { failure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
-/** Other arguments than those asked for, if the user changed them. */
+/** The arguments the user approved, if they differ from the ones in the question. */
 type Edited = { readonly input: unknown } | undefined;
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
-/** The end of a question: the call may go on from the top, or has ended. */
+/** The outcome of a question: either the call continues from the top, or it has ended. */
 export type Answered =
   { readonly approval: Approval; readonly edited: Edited } | { readonly outcome: OutcomeBody };
 
@@ -28,11 +28,14 @@ interface Asking {
   readonly decision: Decision;
   /** Counts a new question. @throws ToolError `LOOP_DETECTED`. */
   readonly admit: () => void;
-  /** Makes the preview of a new question. */
+  /** Builds the preview shown with a new question. */
   readonly preview: () => Promise<Shown>;
 }
 
-/** The counts of questions to users, of their answers, and of calls that a grant spared the question. */
+/**
+ * Counts the questions put to users, their answers, and the calls that a grant let through without
+ * a question.
+ */
 export interface ApprovalMetrics {
   readonly asked: number;
   readonly granted: number;
@@ -40,7 +43,10 @@ export interface ApprovalMetrics {
   readonly coveredByGrants: number;
 }
 
-/** Keeps calls pending until they are approved, asks where there is a user to ask, and tells all of it as events. */
+/**
+ * Keeps calls pending until a user approves them. If the program has a `confirm` function, asks
+ * right away. Reports everything as events.
+ */
 export class ApprovalDesk {
   readonly metrics = { asked: 0, granted: 0, denied: 0, coveredByGrants: 0 };
   readonly #frame: ExecutorFrame;
@@ -53,7 +59,10 @@ export class ApprovalDesk {
     this.#grants = grants;
   }
 
-  /** Finds the stored question about a call, or asks a new one; the user is asked if there is a function to ask. */
+  /**
+   * Finds the stored question about a call, or stores a new one. If there's a `confirm` function,
+   * the user is asked right away.
+   */
   async ask(run: RunningCall, call: ApprovedCall, asking: Asking): Promise<Answered> {
     const { confirm: own } = this.#frame;
     const { confirm: given = own } = run.options;
@@ -71,7 +80,7 @@ export class ApprovalDesk {
     if (answer === 'later' && given !== own && own !== undefined)
       answer = await this.#confirmed(run, own, pending);
     if (answer !== 'later') return this.#close(pending, asking.decision, answer);
-    // Somebody else may have answered in the store meanwhile.
+    // Another process may have answered in the store since.
     const now = await this.#stored(call);
     const answered = now && (await this.#answerTo(run, now, asking.decision));
     return answered === undefined || answered instanceof Error
@@ -79,7 +88,10 @@ export class ApprovalDesk {
       : answered;
   }
 
-  /** Returns the answer that a stored question has: a denial, an approval, or the error of an approval that is used up. */
+  /**
+   * Turns the stored answer into a denial, an approval, or an error if the approval has already
+   * been used.
+   */
   async #answerTo(
     run: RunningCall,
     stored: StoredPending & PendingApproval,
@@ -92,7 +104,7 @@ export class ApprovalDesk {
     return used ?? { approval, edited: input === undefined ? undefined : { input } };
   }
 
-  /** Asks a new question. */
+  /** Stores a new question. */
   async request(
     run: RunningCall,
     call: ApprovedCall,
@@ -105,13 +117,16 @@ export class ApprovalDesk {
     return pending;
   }
 
-  /** Returns the question about a call that is stored, with its answer. */
+  /** Returns the stored question about a call, with its answer if it has one. */
   async #stored(call: ApprovedCall): Promise<(StoredPending & PendingApproval) | undefined> {
     const stored = await this.#pending.find(call);
     return stored?.kind === 'approval' ? stored : undefined;
   }
 
-  /** Returns the stored question about a call, or makes a new one, also where its approval is used up. Nobody is asked. */
+  /**
+   * Returns the stored question about a call. Stores a new one if there's none or its approval has
+   * been used. Doesn't ask anybody.
+   */
   async stored(run: RunningCall, call: ApprovedCall, asking: Asking): Promise<PendingApproval> {
     const stored = await this.#stored(call);
     const isUsedUp =
@@ -120,7 +135,7 @@ export class ApprovalDesk {
     return stored === undefined || isUsedUp ? this.request(run, call, asking) : stored;
   }
 
-  /** Returns the user's answer: an approval, `later`, or the reason of a denial. */
+  /** Returns the user's answer: an approval, `later`, or the reason for the denial. */
   async #confirmed(
     run: RunningCall,
     confirm: Confirm,
@@ -153,7 +168,10 @@ export class ApprovalDesk {
     return denied(decision, answer);
   }
 
-  /** Returns the approval as it was judged. @throws ToolError `INVALID_APPROVAL` for one that is not of this call, or is used up already. */
+  /**
+   * Returns a verified copy of the approval.
+   * @throws ToolError `INVALID_APPROVAL` if it belongs to another call or has already been used.
+   */
   async verify(run: RunningCall, approval: Approval, call: ApprovedCall): Promise<Approval> {
     return this.#orTellRefused(run, approval, async () => {
       const genuine = this.#pending.approvals.verify(approval, call);
@@ -162,10 +180,13 @@ export class ApprovalDesk {
     });
   }
 
-  /** Returns true if the user would be shown something else by now than what was approved; told as an event. */
+  /**
+   * Returns true if the preview has changed since the user approved the call. Reports the change as
+   * an event.
+   */
   isOutdated(run: RunningCall, { pendingId, previewDigest }: Approval, shown: Shown): boolean {
     if (previewDigestOf(shown) === previewDigest) return false;
-    const reason = 'its preview changed since it was approved';
+    const reason = 'its preview has changed since the call was approved';
     run.tell({ type: 'approval', state: 'refused', pendingId, reason });
     return true;
   }
@@ -176,7 +197,7 @@ export class ApprovalDesk {
     run.tell({ type: 'approval', state: 'redeemed', pendingId: approval.pendingId });
   }
 
-  /** @param isNow the call goes on right now. */
+  /** @param isNow True if the call continues right now. */
   async approve(pending: PendingApproval, edited?: Edited, isNow = false): Promise<Approval> {
     const approval = await (isNow
       ? this.#pending.approveNow(pending, edited)
@@ -185,14 +206,15 @@ export class ApprovalDesk {
     return approval;
   }
 
-  /** Records an approval of a call together with one of further calls like it. */
+  /** Records that the user approved a call and further calls like it. */
   async grant(
     pending: PendingApproval,
     scope: GrantScope,
     edited?: Edited,
     isNow = false,
   ): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    // What cannot be given must not use the question up, and nothing is given for a question that is answered already.
+    // Build the grant first: if that fails, the question must stay open. Nothing is granted if
+    // somebody has already answered.
     const entry = this.#frame.registry.get(pending.toolName);
     const grant = await this.#grants.make(pending, scope, entry);
     const approval = await this.approve(pending, edited, isNow);
@@ -200,7 +222,10 @@ export class ApprovalDesk {
     return { approval, grant };
   }
 
-  /** Uses a grant up for one call. @returns false when it was revoked or used up by others. */
+  /**
+   * Counts this call against a grant.
+   * @returns false if the grant has been revoked or used up by other calls.
+   */
   async useGrant(run: RunningCall, grant: Grant): Promise<boolean> {
     if (!(await this.#grants.use(grant))) return false;
     this.metrics.coveredByGrants++;
@@ -229,7 +254,7 @@ export class ApprovalDesk {
     });
   }
 
-  /** Returns the error of an approval that is used up; told as an event. */
+  /** Returns an error if the approval has already been used, and reports it as an event. */
   async #usedUp(run: RunningCall, approval: Approval): Promise<Error | undefined> {
     try {
       await this.#orTellRefused(run, approval, () =>
@@ -262,11 +287,14 @@ function denied({ danger }: Decision, reason: string): Answered {
   return { outcome: { status: 'denied', reason, rule: 'confirmation', danger } };
 }
 
-/** A user's approval: of the call as it is or of other arguments, and perhaps of further calls. */
+/** The approved call, as it is or with other arguments, and perhaps further calls. */
 type Approved = { readonly edited: Edited; readonly scope?: GrantScope };
 const NO = 'the user denied this call';
 
-/** Returns the user's answer. Whatever is not clearly an approval or `later`, a failure too, is a denial, with its reason. */
+/**
+ * Asks the user. Anything that isn't clearly an approval or `later` counts as a denial, including
+ * an error.
+ */
 async function askUser(
   confirm: Confirm,
   pending: PendingApproval,
@@ -282,8 +310,8 @@ async function askUser(
     if (Object.hasOwn(given, 'grant')) return { edited, scope: given['grant'] as GrantScope };
     if (edited !== undefined) return { edited };
     return answer === undefined
-      ? 'confirm returned undefined, which approves nothing (true approves, false denies)'
-      : `confirm returned ${describeValue(answer)}, which approves nothing (true approves, false denies, { input } and { grant } approve more)`;
+      ? 'confirm returned undefined. Return true to approve or false to deny'
+      : `confirm returned ${describeValue(answer)}. Return true to approve, false to deny, or { input } or { grant } to approve more`;
   } catch {
     return NO;
   }

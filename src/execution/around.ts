@@ -1,30 +1,37 @@
 import { ToolError } from '../core/errors.js';
-import { expectedGot, invalidArgument } from '../core/issues.js';
+import { invalidArgument } from '../core/issues.js';
 import type { Json } from '../core/plain-data.js';
 import { isToolResult, resultLike } from '../tool/outcome.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
 
-/** A call as an `Around` is told of it; frozen. */
+/** The call as an `Around` function sees it. Frozen. */
 export interface AroundCall {
   readonly tool: ToolEntry;
   readonly id: string;
-  /** The input as it was given and judged, frozen. The tool gets what its schema makes of it. */
+  /**
+   * The input as the caller gave it and the policy judged it. Frozen. The tool gets the input that
+   * its schema produces from this.
+   */
   readonly input: Json;
-  /** The context that the tool gets, too. */
+  /** The context that the tool also receives. */
   readonly context: ToolContext;
 }
 
 /**
- * A function around the work of calls; what it returns stands in for the tool's result. See `ToolExecutor.use`.
+ * A function that wraps a tool's work. Its return value replaces the tool's result. See
+ * `ToolExecutor.use`.
  *
- * `run` does the work, once. It resolves to what the tool returned (of `ok(value)` the value; results of `fail`, `askUser` and
- * `halt` as they are), and rejects with what the tool threw. The content of `ok(value, { content })` stays with its value: it is kept where
- * the function returns the value as it got it, and dropped where it returns another one, which may give content of its own.
+ * `run` does the work and may be called once. It resolves to the tool's return value (for
+ * `ok(value)`, to the value; results of `fail`, `askUser` and `halt` are passed on unchanged). It
+ * rejects if the tool throws.
+ *
+ * If the function returns the value it got, the content of `ok(value, { content })` is kept. If it
+ * returns a different value, that content is dropped, and the function may supply its own.
  */
 export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
 
-/** The functions around the work of calls at one moment. Equal ids mean the same functions, and 0 means none. */
+/** The wrappers in use at one moment. Equal ids mean the same wrappers; 0 means none. */
 export interface AroundStack {
   readonly id: number;
   readonly list: readonly Around[];
@@ -32,20 +39,26 @@ export interface AroundStack {
 
 const NONE: AroundStack = Object.freeze({ id: 0, list: Object.freeze([]) });
 
-/** The functions around the work of an executor's calls. A call keeps those that were in use when it was looked for in the cache. */
+/**
+ * The wrappers around an executor's calls. Each call keeps the wrappers that were in use when the
+ * executor looked it up in the cache.
+ */
 export class Arounds {
   current = NONE;
   #changes = 0;
 
-  /** Adds a function inside of those before it. @returns a function that removes it; calling it again changes nothing. */
+  /**
+   * Adds a wrapper inside the existing ones.
+   * @returns a function that removes it. Calling that function twice is harmless.
+   */
   add(around: Around): () => void {
     if (typeof around !== 'function')
       throw invalidArgument(
-        'a function around the work of calls',
+        'a function that wraps calls',
         around,
         'Write executor.use(async (call, run) => run()).',
       );
-    const own: Around = (call, run) => around(call, run); // The same function may be in use twice.
+    const own: Around = (call, run) => around(call, run); // A copy, because the same function may be added twice.
     this.#become([...this.current.list, own]);
     return () => {
       if (this.current.list.includes(own))
@@ -53,37 +66,46 @@ export class Arounds {
     };
   }
 
-  /** Ids do not come back: an answer that was kept under one is not found by calls with other functions around them. */
+  /**
+   * Ids are never reused, so an answer cached under one set of wrappers isn't found by calls with
+   * another.
+   */
   #become(list: readonly Around[]): void {
     this.current = list.length === 0 ? NONE : { id: ++this.#changes, list };
   }
 }
 
-/** The errors of functions around calls, and of their use of `run`. */
+/** The errors of wrappers and of the way they use `run`. */
 const ERRORS = new WeakSet<object>();
 
-/** Returns true for an error of a function around a call; others are the tool's. */
+/** Returns true if a wrapper caused this error, and false if the tool did. */
 export function isAroundError(error: unknown): error is ToolError {
   return typeof error === 'object' && error !== null && ERRORS.has(error);
 }
 
-/** The work inside of all functions. */
+/** The work inside all wrappers. */
 interface InnerWork {
   readonly start: () => Promise<unknown>;
-  /** Returns true while the call waits for its result. */
+  /** Returns true while the call is still waiting for its result. */
   readonly isOpen: () => boolean;
-  /** Stops the work when a function ends before the work that it began: nobody waits for it any more. */
+  /**
+   * Stops the work if a wrapper returns before the work it started has finished: nobody is waiting
+   * for it any more.
+   */
   readonly onLeft: () => void;
 }
 
-/** Runs the work with functions around it, the first outermost. @throws what the work threw, or an error that `isAroundError` knows. */
+/**
+ * Runs the work inside the wrappers; the first one added is outermost.
+ * @throws whatever the work throws, or an error for which `isAroundError` returns true.
+ */
 export async function runAround(
   [around, ...inner]: readonly Around[],
   call: AroundCall,
   work: InnerWork,
 ): Promise<unknown> {
   if (around === undefined) return work.start();
-  const what = `the function around ${call.tool.name}`;
+  const what = `The function around ${call.tool.name}`;
   let waiting = true;
   let running: Promise<unknown> | undefined;
   let ended:
@@ -99,20 +121,12 @@ export async function runAround(
     if (!isOpen())
       throw made(
         'INVALID_STATE',
-        expectedGot(
-          `${what} to call run before it ends`,
-          'a call of run afterwards',
-          'Nothing was run by it.',
-        ),
+        `${what} called run after it had returned, so nothing was run. Call run before you return.`,
       );
     if (running !== undefined)
       throw made(
         'INVALID_STATE',
-        expectedGot(
-          `${what} to call run once`,
-          'a second call of run',
-          'Nothing was run by it; keep what run() resolves to.',
-        ),
+        `${what} called run twice. The second call ran nothing; reuse the result of the first.`,
       );
     running = runAround(inner, call, { ...work, isOpen }).then((whole) => {
       const value = valueOf(whole);
@@ -124,7 +138,7 @@ export async function runAround(
   };
   const run = () => {
     const result = begin();
-    result.catch(() => undefined); // The function need not wait for it.
+    result.catch(() => undefined); // The wrapper doesn't have to wait for it.
     return result;
   };
   try {
@@ -135,13 +149,9 @@ export async function runAround(
     )
       throw made(
         'INVALID_RESULT',
-        expectedGot(
-          `${what} to return a result`,
-          'undefined',
-          'Return what run() resolves to, or null for no value.',
-        ),
+        `${what} returned undefined. Return the result of run(), or null for no value.`,
       );
-    // A value that was changed in place may have lost what its content still tells.
+    // If the value was changed in place, its content may no longer match.
     if (ended?.whole !== undefined && returned === ended.value && jsonOf(returned) === ended.json)
       return ended.whole;
     return resultLike(ended?.value, returned);
@@ -153,7 +163,7 @@ export async function runAround(
       throw error;
     throw made(
       'EXECUTION_FAILED',
-      `The function of the program around ${call.tool.name} failed, and its error is not shown. Try something else, or ask the user.`,
+      `A function around ${call.tool.name} failed. Its error isn't shown. Try something else, or ask the user.`,
       error,
     );
   } finally {
@@ -180,6 +190,6 @@ function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    return undefined; // A value that no result can be.
+    return undefined; // No result can have this value.
   }
 }

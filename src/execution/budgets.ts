@@ -1,26 +1,32 @@
 import { costRank } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
 import { digestOf } from '../core/plain-data.js';
 import type { CallContext } from '../safety/calls.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** A limit of what may be called and spent, by each principal or in each conversation. */
+/** Limits how many calls each principal or conversation may make and how much they may cost. */
 export interface Budget {
-  /** Counts by `principal` or by `conversationId` of the call. */
+  /** Counts per principal or per conversation. */
   readonly per: 'principal' | 'conversation';
   /** Maximum number of calls. @default no limit */
   readonly calls?: number | undefined;
-  /** Maximum cost: the sum of each call's `costPerCall`, or the rank (0–3) of its cost tier. @default no limit */
+  /**
+   * Maximum total cost. A call costs its `costPerCall`, or the rank (0–3) of its cost tier.
+   * @default no limit
+   */
   readonly cost?: number | undefined;
-  /** Milliseconds of one window. The first call starts it, and the first call after its end starts the next one. @default ever */
+  /**
+   * Length of a window in milliseconds. The first call starts a window; the first call after it
+   * ends starts the next.
+   * @default never resets
+   */
   readonly windowMs?: number | undefined;
 }
 
 const UNITS = ['calls', 'cost'] as const;
 
-/** One number that is kept below a limit. */
+/** A number that must stay below its limit. */
 interface Counter {
   readonly key: string;
   readonly max: number;
@@ -28,14 +34,15 @@ interface Counter {
   readonly budget: Budget;
 }
 
-/** Calls for nobody in particular share one budget: they must not be free. */
+/** Calls without a principal share one budget. Otherwise they'd be free. */
 const NOBODY = '';
 
 /**
- * Counts calls and costs before they happen, in a store that processes may share: one counter for each window.
+ * Counts calls and costs before they happen, in a store that processes can share. Each window has
+ * its own counter.
  *
- * What is spent stays spent, also when the call fails. Without the store there's no call. A counter that somebody removed
- * from the store starts again.
+ * A failed call still counts. If the store can't be reached, the call doesn't run. A counter that
+ * somebody deletes from the store starts again at zero.
  */
 export class Budgets {
   readonly #budgets: readonly Budget[];
@@ -47,9 +54,10 @@ export class Budgets {
   }
 
   /**
-   * Spends one call of a tool from every budget; when one refuses, nothing is spent, unless two calls race for the last of it.
+   * Charges one call to every budget. If any budget refuses, none is charged, unless two calls race
+   * for the last of it.
    *
-   * @throws ToolError `BUDGET_EXCEEDED` naming the budget that is used up, or `STATE_UNAVAILABLE`.
+   * @throws ToolError `BUDGET_EXCEEDED`, which names the exhausted budget, or `STATE_UNAVAILABLE`.
    */
   async spend(entry: ToolEntry, { principal, conversationId }: CallContext): Promise<void> {
     const counters = this.#counters(({ per }) =>
@@ -71,10 +79,13 @@ export class Budgets {
     }
   }
 
-  /** Lets an owner (a principal or a conversation; '' for calls without one) start at nothing spent. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Resets the budgets of a principal or conversation; pass '' for calls without one.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async reset(owner: string): Promise<void> {
     for (const { key } of this.#counters(() => owner))
-      // Another call may spend in between: then again.
+      // Retry if another call charged the budget in between.
       while (!(await this.#store.compareAndSet(key, await this.#store.get(key), undefined)));
   }
 
@@ -83,9 +94,10 @@ export class Budgets {
       UNITS.flatMap((unit) => {
         const { per, windowMs = 'ever', [unit]: max } = budget;
         const isSame = (other: Budget) => other.per === per && other.windowMs === budget.windowMs;
-        // Two budgets of the same kind count by themselves; other processes may have others between them.
+        // Two budgets of the same kind count separately. Other processes may have a different
+        // number of them.
         const nth = this.#budgets.slice(0, index).filter(isSame).length;
-        // Owners are told apart by their digest: names may be of any length and characters.
+        // A digest, because names may have any length and any characters.
         const owner = digestOf(ownerOf(budget) ?? NOBODY);
         const key = `budget:${per}:${unit}:${windowMs}:${nth}:${owner}`;
         return max === undefined ? [] : [{ key, max, unit, budget }];
@@ -97,11 +109,7 @@ export class Budgets {
 function exceeded({ budget, unit, max }: Counter, spent: number, needed: number): ToolError {
   return new ToolError(
     'BUDGET_EXCEEDED',
-    expectedGot(
-      `at most ${max} ${unit} per ${budget.per}`,
-      `${spent} spent and ${needed} more needed`,
-      'Finish without this tool, or have the budget raised.',
-    ),
+    `This call would exceed the limit of ${max} ${unit} per ${budget.per}: ${spent} spent, ${needed} more needed. Finish without this tool, or ask for a higher limit.`,
     { details: { per: budget.per, unit, limit: max, spent, needed } },
   );
 }

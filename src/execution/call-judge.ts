@@ -20,36 +20,39 @@ import { failure } from './read-result.js';
 import { RunningCall } from './running-call.js';
 import { aborted, assertWanted, withDeadline } from './with-deadline.js';
 
-/** A policy may ask elsewhere, but a call does not wait for it for ever. */
+/** The time a policy may take to decide. */
 const POLICY_TIMEOUT_MS = 5_000;
-/** The stricter come later. */
+/** Ordered from least to most strict. */
 const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
 
-/** A call whose input its tool's schema accepts. */
+/** A call whose input matches the tool's schema. */
 export interface AcceptedCall {
   readonly entry: ToolEntry;
-  /** The input as it was given, copied once and frozen: what approvals and cached answers are bound to. */
+  /**
+   * The input as the caller gave it, copied once and frozen. Approvals and cached answers are bound
+   * to it.
+   */
   readonly raw: Json;
-  /** The input as the schema gives it. */
+  /** The input after the tool's schema has parsed it. */
   readonly input: unknown;
 }
 
-/** A decision over a call, and what it rests on. */
+/** The decision about a call and the facts behind it. */
 interface Judged {
   readonly decision: Decision;
-  /** The grant without which the user would be asked `question`. */
+  /** The grant that lets the call run. Without it, the user would be asked `question`. */
   readonly grant?: Grant;
   readonly question?: Decision;
-  /** The labels that the conversation had. */
+  /** The conversation's labels at that moment. */
   readonly flow: Flow | undefined;
 }
 
-/** Checks a call's input and has the policy decide. */
+/** Checks a call's input and asks the policy for a decision. */
 export class CallJudge {
   readonly #frame: ExecutorFrame;
   readonly #labels: ConversationLabels;
   readonly #grants: Grants;
-  /** A tool whose calls go to its providers needs no credentials itself: they do. */
+  /** Returns true if providers answer a tool's calls, the providers need the credentials, not the tool. */
   readonly #isRouted: (entry: ToolEntry) => boolean;
 
   constructor(
@@ -65,10 +68,10 @@ export class CallJudge {
   }
 
   /**
-   * Returns the call with its input as the tool's schema gives it; a promise only if the schema's answer is one.
+   * Returns the call with its parsed input. Returns a promise only if the schema is asynchronous.
    *
-   * @param refuse is told the decision when the call is refused.
-   * @throws ToolError `TOOL_NOT_FOUND`, and what the input is refused for.
+   * @param refuse Called with the decision if the call is refused.
+   * @throws ToolError `TOOL_NOT_FOUND`, or the reason why the input is refused.
    */
   accept(
     run: RunningCall,
@@ -87,7 +90,11 @@ export class CallJudge {
       : accepted(entry, check, refuse);
   }
 
-  /** Returns the decision of the executor's policy, or of the call's own where that is stricter, once grants have covered what they cover. @throws ToolError `ABORTED`. */
+  /**
+   * Returns the stricter decision of the executor's policy and the call's own, after grants have
+   * been applied.
+   * @throws ToolError `ABORTED`.
+   */
   decide(run: RunningCall, call: AcceptedCall): Judged | Promise<Judged> {
     const { conversationId } = run.options;
     if (run.flow !== undefined || conversationId === undefined)
@@ -122,13 +129,13 @@ export class CallJudge {
     const isStricter =
       second !== undefined && VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict);
     const decision = isStricter ? second : first;
-    // A tool that has providers, and is run by its own function all the same, needs its credentials itself.
+    // If a tool has providers but its own function runs, the tool itself needs the credentials.
     if (decision.verdict !== 'deny' && entry.providers.length > 0 && !this.#isRouted(entry)) {
       const missing = missingCredentials(entry, this.#frame.env ?? environment());
       if (missing !== undefined)
         return { decision: { ...decision, verdict: 'deny', ...missing }, flow };
     }
-    // Two policies may ask for two reasons, and a grant answers one.
+    // Two policies may ask for different reasons, but a grant answers only one question.
     const isOneQuestion = first.verdict !== second?.verdict || first.rule === second.rule;
     if (decision.verdict !== 'confirm' || !isOneQuestion || run.options.approval)
       return { decision, flow };
@@ -150,7 +157,7 @@ export class CallJudge {
   }
 }
 
-/** Returns what a policy is told of the caller. */
+/** Returns the part of the options that a policy sees. */
 function contextOf(options: ExecuteOptions, flow: Flow | undefined): CallContext {
   const { principal, scopes, flags, persona, conversationId, mode } = options;
   return { principal, scopes, flags, persona, conversationId, mode, flow } as CallContext;
@@ -162,11 +169,11 @@ function accepted(
   refuse: (decision: Decision) => void,
 ): AcceptedCall {
   if (check.ok) return { entry, raw: check.raw, input: check.value };
-  refuse({ ...refusal('invalid-input', 'the input is refused'), danger: entry.dangerLevel });
+  refuse({ ...refusal('invalid-input', 'the input was refused'), danger: entry.dangerLevel });
   throw check.error;
 }
 
-/** Returns the decision over a call that no policy is asked about. */
+/** Returns the denial of a call that no policy was asked about. */
 export function refusal(rule: string, reason: string): Decision {
   return { verdict: 'deny', rule, reason, danger: DangerLevel.CRITICAL };
 }
@@ -175,7 +182,7 @@ function unknownTool(name: string, { registry }: ExecutorFrame): ToolError {
   if (name === '')
     return new ToolError(
       'TOOL_NOT_FOUND',
-      'Expected the name of a known tool, got a call without one. Give { id, name, input }.',
+      'This call has no tool name. Write { id, name, input }.',
     );
   const names = suggestNames(
     name,
@@ -184,11 +191,15 @@ function unknownTool(name: string, { registry }: ExecutorFrame): ToolError {
   const hint = names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
   return new ToolError(
     'TOOL_NOT_FOUND',
-    `Expected the name of a known tool, got ${JSON.stringify(name.slice(0, 128))}.${hint}`,
+    `There is no tool named ${JSON.stringify(name.slice(0, 128))}.${hint}`,
   );
 }
 
-/** Returns a policy's decision. A policy that throws, does not answer in time or answers with anything else has said no. @throws ToolError `ABORTED`. */
+/**
+ * Returns a policy's decision. A policy that throws, takes too long, or returns something else
+ * counts as a denial.
+ * @throws ToolError `ABORTED`.
+ */
 function askPolicy(
   policy: Policy,
   call: ToolCall,
@@ -232,17 +243,24 @@ function readDecision(value: unknown): Decision {
     typeof rule === 'string' &&
     DANGER_LEVELS.includes(danger as DangerLevel)
     ? (value as Decision)
-    : refusal('policy-error', 'the policy gave no decision');
+    : refusal('policy-error', 'the policy did not return a decision');
 }
 
-/** The decision over a call that is not made; `refused` says why its input is refused, or why it cannot be run. */
+/**
+ * The decision about a call that isn't made. `refused` says why the call's input is refused or why
+ * the call can't run.
+ */
 export type DecidedCall = Decision & {
   readonly callId: string;
   readonly toolName: string;
   readonly refused?: string;
 };
 
-/** Decides over a call without any effect; `call` is missing when its input is refused. @throws ToolError `ABORTED`. */
+/**
+ * Decides about a call without running or recording anything. `call` is missing if its input is
+ * refused.
+ * @throws ToolError `ABORTED`.
+ */
 export async function decideCall(
   frame: ExecutorFrame,
   judge: CallJudge,
@@ -272,7 +290,7 @@ export async function decideCall(
     refused = failure(error).message;
     const entry = frame.registry.get(own.name);
     if (entry === undefined) return { run, decided: end(refusal('unknown-tool', refused)) };
-    // What the policy would say all the same.
+    // Show the policy's decision anyway.
     call = { entry, raw: null, input: own.input };
   }
   const { decision } = await judge.decide(run, call);
@@ -280,24 +298,30 @@ export async function decideCall(
   return refused === undefined ? { run, call, decided } : { run, decided };
 }
 
-/** @throws ToolError `ABORTED` when the caller has given up, `TOOL_UNAVAILABLE`. */
+/** @throws ToolError `ABORTED` if the caller gave up, or `TOOL_UNAVAILABLE`. */
 export function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
   assertWanted(options.signal, entry.name);
   const reason = entry.available === undefined ? undefined : unavailableReason(entry);
   if (reason !== undefined) throw new ToolError('TOOL_UNAVAILABLE', reason);
 }
 
-/** @throws ToolError `TOOL_CHANGED` when the tool was replaced or removed since the call was judged, `ABORTED`. */
+/**
+ * @throws ToolError `TOOL_CHANGED` if the tool was replaced or removed after the call was judged,
+ * or `ABORTED`.
+ */
 export function assertSame({ registry }: ExecutorFrame, run: RunningCall, entry: ToolEntry): void {
   assertWanted(run.options.signal, entry.name);
   if (registry.get(run.call.name) !== entry)
     throw new ToolError(
       'TOOL_CHANGED',
-      `${entry.name} was replaced or removed after this call was judged. Nothing was run; call it again.`,
+      `${entry.name} was replaced or removed after this call was judged, so it didn't run. Call it again.`,
     );
 }
 
-/** Tells the caller that the tool is about to start. @throws what `onStart` throws, ToolError `TIMEOUT` or `ABORTED`. */
+/**
+ * Tells the caller that the tool is about to start.
+ * @throws whatever `onStart` throws, or ToolError `TIMEOUT` or `ABORTED`.
+ */
 export async function announceStart(
   { clock, timeoutMs: defaultMs }: ExecutorFrame,
   { call, options: { onStart, signal } }: RunningCall,
@@ -309,7 +333,7 @@ export async function announceStart(
   if (told.kind === 'timeout')
     throw new ToolError(
       'TIMEOUT',
-      `onStart of ${name} did not end within ${timeoutMs} ms. The tool was not started.`,
+      `onStart of ${name} took longer than ${timeoutMs} ms, so the tool wasn't started. Make onStart faster, or raise the tool's timeoutMs.`,
       { details: { timeoutMs } },
     );
 }

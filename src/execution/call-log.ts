@@ -3,7 +3,7 @@ import { withoutSecrets } from '../core/public-message.js';
 import type { Decision, ToolOutcome } from '../safety/calls.js';
 import type { StateStore } from '../state/state-store.js';
 
-/** A call as the store keeps it for the people who run agents. */
+/** The record of one call, kept in the store for operators. */
 export interface RecordedCall {
   readonly callId: string;
   readonly toolName: string;
@@ -17,20 +17,25 @@ export interface RecordedCall {
   readonly attempts: number;
   readonly cached: boolean;
   readonly provider?: string;
-  /** The decision and the rule it came from; missing if the call ended before it was decided. */
+  /** The decision and the rule behind it. Missing if the call ended before it was judged. */
   readonly verdict?: Decision['verdict'];
   readonly rule?: string;
-  /** The arguments as JSON, cut and without secrets; only with `recordArguments`. */
+  /**
+   * The arguments as JSON, shortened and with secrets removed. Present only with `recordArguments`.
+   */
   readonly input?: string;
 }
 
 const KEY = 'calls';
-/** The number of calls that a store keeps. */
+/** Maximum number of calls kept in a store. */
 export const MOST_CALLS = 1_000;
-/** Characters of arguments. */
+/** Maximum length of the recorded arguments, in characters. */
 const LONGEST_INPUT = 2_000;
 
-/** Keeps the last calls of all executors in their store. A store that doesn't answer loses records and delays no call. */
+/**
+ * Records the most recent calls of all executors in their store. If the store doesn't answer,
+ * records are lost, but no call is delayed.
+ */
 export class CallLog {
   readonly #store: StateStore;
   readonly #keepsArguments: boolean;
@@ -62,13 +67,16 @@ export class CallLog {
     this.#writing.add(writing);
   }
 
-  /** Waits for the records that are being written. */
+  /** Waits until pending records have been written. */
   async flush(): Promise<void> {
     await Promise.all(this.#writing);
   }
 }
 
-/** Returns the last thousand calls of all executors on a store, the newest first. @throws ToolError `STATE_UNAVAILABLE`. */
+/**
+ * Returns the last thousand calls of all executors on a store, newest first.
+ * @throws ToolError `STATE_UNAVAILABLE`.
+ */
 export async function readCallLog(store: StateStore): Promise<readonly RecordedCall[]> {
   const items = await store.read(KEY, { limit: MOST_CALLS });
   return items.map((item) => JSON.parse(item) as RecordedCall).toReversed();

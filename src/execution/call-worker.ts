@@ -23,23 +23,26 @@ import { aroundFailure, failure, readResult, thrownFailure } from './read-result
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline, type Settled, type Stop } from './with-deadline.js';
 
-/** Shorter than a provider's backoff: a user is waiting for this call. */
+/** Shorter than a provider's backoff, because a user is waiting. */
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
-/** A call that is about to start. */
+/** A call that's about to start. */
 interface StartingCall extends AcceptedCall {
   readonly isApproved: boolean;
   readonly arounds: AroundStack;
   readonly place: Place;
 }
 
-/** The work of one call: how many functions and providers run, and whether the call is answered. */
+/**
+ * The progress of one call: how many functions and providers are running, and whether the call has
+ * been answered.
+ */
 interface Work {
   running: number;
   isAnswered: boolean;
   readonly place: Place;
-  /** The tool's own part in a call with functions around it. */
+  /** The tool's own result, if wrappers may have replaced it. */
   inner?:
     | { readonly state: 'idle' | 'running' }
     | { readonly state: 'done' | 'failed'; readonly latencyMs: number };
@@ -47,7 +50,7 @@ interface Work {
 
 type Ended = Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>;
 
-/** Does the work of calls, by the tool's function or its providers: in time, and again where that is safe. */
+/** Runs the tool's function or its providers, within the time limit, and retries if that's safe. */
 export class CallWorker {
   readonly #frame: ExecutorFrame;
   readonly #places: Places;
@@ -58,7 +61,7 @@ export class CallWorker {
     { readonly entry: ToolEntry; readonly router: ProviderRouter }
   >();
 
-  /** @throws ToolError `INVALID_ARGUMENT` naming the option of `routing` that is wrong. */
+  /** @throws ToolError `INVALID_ARGUMENT`, which names the wrong option of `routing`. */
   constructor(frame: ExecutorFrame, places: Places, dropCached: (entry: ToolEntry) => void) {
     if (frame.routing !== undefined) requireRoutingOptions(frame.routing);
     this.#frame = frame;
@@ -68,19 +71,19 @@ export class CallWorker {
     this.#factories = providers instanceof Map ? providers : new Map(Object.entries(providers));
   }
 
-  /** @throws ToolError `NOT_EXECUTABLE` for a tool that has neither a function nor providers. */
+  /** @throws ToolError `NOT_EXECUTABLE` if the tool has neither a function nor providers. */
   assertExecutable({ name, definition, providers }: ToolEntry): void {
     if (definition.execute === undefined && providers.length === 0)
       throw new ToolError(
         'NOT_EXECUTABLE',
-        `Expected ${name} to have a handler or a provider, got neither. Define it with execute, or attach one.`,
+        `${name} can't run: it has neither a handler nor a provider. Define it with execute, or attach a provider.`,
       );
   }
 
   /**
-   * Returns true if providers answer a tool's calls.
+   * Returns true if providers answer this tool's calls.
    *
-   * Tools whose providers nobody gave a factory for fall back to their own function, if they have one.
+   * A tool falls back to its own function if none of its providers has a factory.
    */
   isRouted({ definition, providers }: ToolEntry): boolean {
     return (
@@ -89,12 +92,12 @@ export class CallWorker {
     );
   }
 
-  /** Returns how a tool's providers are; nothing for tools that have none or were not called. */
+  /** Returns the state of a tool's providers. Empty if the tool has none or hasn't been called. */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#routers.get(toolName)?.router.snapshot() ?? [];
   }
 
-  /** Does the work of a call, and says what became of it. */
+  /** Runs a call and returns its outcome. */
   async run(run: RunningCall, call: StartingCall): Promise<OutcomeBody> {
     const { clock, exposeErrors, health } = this.#frame;
     const { entry, raw } = call;
@@ -140,7 +143,9 @@ export class CallWorker {
     return body;
   }
 
-  /** Puts the tool as it is now in the place of one that has changed: the next call is judged by it. */
+  /** Replaces the entry of a tool that turned out to have changed, so that the next call is judged by
+   * the new definition.
+   */
   #renew(entry: ToolEntry, error: unknown): void {
     const { registry } = this.#frame;
     const renewed = renewedTool(error, entry.definition);
@@ -148,7 +153,10 @@ export class CallWorker {
       registry.register(renewed, { replace: true });
   }
 
-  /** Returns what the tool returned or threw. @throws ToolError `TIMEOUT` or `ABORTED`. */
+  /**
+   * Resolves to what the tool returned, or throws what it threw.
+   * @throws ToolError `TIMEOUT` or `ABORTED`.
+   */
   async #inTime(run: RunningCall, call: StartingCall, work: Work): Promise<Ended> {
     const { entry } = call;
     const { clock } = this.#frame;
@@ -173,7 +181,7 @@ export class CallWorker {
     if (settled.kind === 'timeout')
       throw new ToolError(
         'TIMEOUT',
-        `${entry.name} did not answer within ${timeoutMs} ms. Ask for less at once, or give the tool more time.`,
+        `${entry.name} didn't answer within ${timeoutMs} ms. Ask for less at once, or give the tool more time.`,
         { details: { timeoutMs } },
       );
     return settled;
@@ -183,7 +191,7 @@ export class CallWorker {
     const { entry, input, raw, isApproved, arounds } = call;
     const { execute } = entry.definition;
     const writes = isWriting(entry.accessMode);
-    // A write that was approved is started once.
+    // An approval covers a single start of a write.
     const repeatable = isRepeatable(entry) && !(isApproved && writes);
     const key = writes
       ? (run.options.idempotencyKey ?? idempotencyKey(run, entry, raw))
@@ -202,7 +210,7 @@ export class CallWorker {
       : this.#inside(run, call, work, run.contextFor(entry.digest, stop, key), timeoutMs, start);
   }
 
-  /** Starts the tool's function once; a promise only if its answer is one. */
+  /** Starts the tool's function once. Returns a promise only if the function does. */
   #attempt(run: RunningCall, call: StartingCall, work: Work, execute: () => unknown): unknown {
     this.#began(run, work);
     let returned: unknown;
@@ -233,7 +241,7 @@ export class CallWorker {
     run.attempts++;
   }
 
-  /** One provider may still hang when another was asked and ended. */
+  /** One provider may still hang after another one has answered. */
   #ended(run: RunningCall, { entry }: StartingCall, work: Work): void {
     work.running--;
     if (!work.isAnswered) return;
@@ -242,7 +250,7 @@ export class CallWorker {
     if (work.running === 0) this.#places.ended(work.place);
   }
 
-  /** Does the work inside of the functions around it, and stops work that one of them does not wait for. */
+  /** Runs the work inside the wrappers, and stops it if a wrapper doesn't wait for it. */
   async #inside(
     run: RunningCall,
     { entry, raw, arounds }: StartingCall,
@@ -267,7 +275,7 @@ export class CallWorker {
         if (!isToolResult(result) || result.status !== 'error') state = 'done';
         return result;
       } catch (error) {
-        if (!work.isAnswered) this.#renew(entry, error); // A function may catch it.
+        if (!work.isAnswered) this.#renew(entry, error); // A wrapper may catch it.
         throw error;
       } finally {
         work.inner = { state, latencyMs: clock.elapsed() - startedAt };
@@ -298,7 +306,8 @@ export class CallWorker {
     options: { readonly repeatable: boolean; readonly timeoutMs: number },
   ): Promise<unknown> {
     const { entry, input } = call;
-    // A caller's own deadline, however short, must not count against the provider: to the router it is a caller who gives up.
+    // A short deadline of the caller mustn't count against the provider, so the router sees it as
+    // an aborted call.
     const signal = context.signal!;
     const controller = new AbortController();
     followLimits(controller.signal, signal);
@@ -342,9 +351,10 @@ export class CallWorker {
   }
 
   /**
-   * Runs work again, after a jittered pause, when it throws what may be gone a moment later.
+   * Repeats work that fails with a temporary error, after a random pause.
    *
-   * Only for work that may run more than once. The pause before attempt n + 1 is random between 0 and 100 ms · 2^(n − 1), at most 2 s.
+   * Only for work that may safely run twice. The pause before attempt n + 1 is between 0 and 100 ms
+   * · 2^(n − 1), at most 2 s.
    */
   #withRetries(work: () => unknown, stop: Stop, attempt = 1): unknown {
     const retry = async (error: unknown): Promise<unknown> => {
@@ -364,7 +374,10 @@ export class CallWorker {
   }
 }
 
-/** Returns true if a call of this tool may be made twice: it declares itself that it only reads, or that equal keys mean one effect. */
+/**
+ * Returns true if calling the tool twice is safe: it declares that it's readonly or has an
+ * `idempotencyKey`.
+ */
 export function isRepeatable({
   accessMode,
   inferred,
@@ -383,7 +396,10 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-/** Returns whether the tool did its work, as far as that is known of a call in which a function around it may have answered in its place. */
+/**
+ * Returns true if the tool did its work, as far as anyone can know: a wrapper may have answered in
+ * its place.
+ */
 function hasSucceeded(
   { inner }: Work,
   { status }: OutcomeBody,
@@ -394,7 +410,7 @@ function hasSucceeded(
   return inner.state === 'running' && status === 'error' && !isAroundsOwn ? false : undefined;
 }
 
-/** Derives the key where a call has an identity that lasts, so that a repetition after a crash carries the same key. */
+/** Derives a key from the call's identity, so that a retry after a crash carries the same key. */
 function idempotencyKey({ call, options }: RunningCall, entry: ToolEntry, raw: Json): string {
   if (options.conversationId === undefined) return randomUUID();
   return digestOf([options.principal ?? null, options.conversationId, call.id, entry.name, raw]);

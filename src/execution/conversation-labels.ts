@@ -10,18 +10,18 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './running-call.js';
 
-/** Conversations whose labels wait here for the store to come back. */
+/** Maximum number of conversations whose labels wait here until the store is back. */
 const MOST_UNWRITTEN = 10_000;
-/** Labels that a call brings again live a day longer at least. */
+/** Bringing a label again extends its life by at least a day. */
 const RENEWED_AFTER_MS = 86_400_000;
 const NOTHING: Flow = Object.freeze({});
 
 /**
- * Remembers for each conversation what was read in it: by the first call that brought each label, in the store that processes
- * share.
+ * Remembers what each conversation has read: for each label, the first call that brought it.
+ * Processes share this through the store.
  *
- * While the store cannot be reached, a conversation counts as having read everything; what is read in the meantime is written
- * when the store is back.
+ * While the store can't be reached, a conversation counts as having read everything. New labels are
+ * written when the store is back.
  */
 export class ConversationLabels {
   readonly #store: StateStore;
@@ -34,14 +34,17 @@ export class ConversationLabels {
     this.#frame = frame;
   }
 
-  /** Returns what was read in a conversation. @throws ToolError `STATE_UNAVAILABLE`, `INVALID_ARGUMENT`. */
+  /**
+   * Returns the labels of a conversation.
+   * @throws ToolError `STATE_UNAVAILABLE`, `INVALID_ARGUMENT`.
+   */
   async of(conversationId: string): Promise<Flow> {
     if (typeof conversationId !== 'string' || conversationId === '')
       throw invalidArgument('the id of a conversation', conversationId);
     return this.#read(conversationId);
   }
 
-  /** Returns what was read in a conversation, and everything where that cannot be told. */
+  /** Returns the labels of a conversation, or all labels if they can't be read. */
   assumed(conversationId: string): Promise<Flow> {
     return this.#read(conversationId).catch((error: unknown) => {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
@@ -58,18 +61,21 @@ export class ConversationLabels {
     });
   }
 
-  /** Adds labels that a program gives. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
+  /**
+   * Adds labels given by the program.
+   * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
+   */
   async addFrom(conversationId: string, flow: Flow): Promise<void> {
     const read = flowSchema().safeParse(flow);
     if (!read.success) throw invalidArgument('a flow as executor.flow returns it', flow);
     await this.add(conversationId, read.data as Flow);
   }
 
-  /** Adds labels; the calls that brought a label first stay. */
+  /** Adds labels. A label keeps the call that brought it first. */
   async add(conversationId: string, added: Flow): Promise<void> {
     if (Object.keys(added).length === 0) return;
     try {
-      await this.#read(conversationId); // What could not be written before comes first.
+      await this.#read(conversationId); // First write the labels that couldn't be written before.
       await this.#change(conversationId, (now) => ({ ...added, ...now }));
     } catch (error) {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
@@ -78,7 +84,7 @@ export class ConversationLabels {
     }
   }
 
-  /** Adds what a call is going to read, before the content is there; a crash must not lose what a model may have seen. */
+  /** Adds the labels of a call before its tool starts, so that a crash can't lose them. */
   note(
     run: RunningCall,
     { entry, input }: { readonly entry: ToolEntry; readonly input: unknown },
@@ -110,7 +116,7 @@ export class ConversationLabels {
     });
   }
 
-  /** Takes labels off. @throws ToolError `STATE_UNAVAILABLE`, after which they may still be there. */
+  /** Removes labels. @throws ToolError `STATE_UNAVAILABLE`; the labels may then still be there. */
   async clear(conversationId: string, labels: readonly FlowLabel[]): Promise<void> {
     if (!Array.isArray(labels) || !labels.every((label: FlowLabel) => FLOW_LABELS.includes(label)))
       throw invalidArgument(`a list of ${FLOW_LABELS.join(' and ')}`, labels);
@@ -128,29 +134,38 @@ export class ConversationLabels {
       const text = await this.#store.get(key);
       const next = change(readFlow(text));
       const written = Object.keys(next).length === 0 ? undefined : canonicalJson(next);
-      // Every label lives on for as long as a call brings it again.
+      // A label lives on as long as calls keep bringing it.
       if (await this.#store.compareAndSet(key, text, written, { ttlMs: LIMITS.timerMs }))
         return Object.freeze(next);
     }
   }
 }
 
-/** Returns the key of a conversation: readable for usual ids, a digest for those that no store would take. */
+/**
+ * Returns the store key of a conversation: readable for ordinary ids, a digest for ids that a store
+ * might not accept.
+ */
 const keyOf = (conversationId: string) =>
   `flow:${/^[\w.:@-]{1,300}$/.test(conversationId) ? conversationId : `sha256:${digestOf(conversationId)}`}`;
 
-/** The labels that count where nothing is known; they are too old to keep others from being written. */
+/**
+ * All labels, used if nothing is known. They're dated so far back that real labels still get
+ * written.
+ */
 function everything(callId: string): Flow {
   const unknown: FlowCause = Object.freeze({ toolName: 'unknown', callId, at: 0, inferred: true });
   return Object.freeze({ private: unknown, untrusted: unknown });
 }
 
-/** Reads what is stored. What cannot be read was changed by others: everything was read. */
+/**
+ * Reads a stored flow. If it's unreadable, somebody else changed it, so assume that everything was
+ * read.
+ */
 function readFlow(text: string | undefined): Flow {
   if (text === undefined) return NOTHING;
   try {
     return flowSchema().parse(JSON.parse(text)) as Flow;
   } catch {
-    return everything('what was stored cannot be read');
+    return everything('the stored labels cannot be read');
   }
 }

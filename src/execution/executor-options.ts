@@ -23,9 +23,12 @@ import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Budget } from './budgets.js';
 
-/** A watcher of calls from outside, such as a tracer. */
+/** Observes calls from outside, for example a tracer. */
 export interface Telemetry {
-  /** Must call `run` exactly once and resolve to what it resolves to. `entry` is missing for unknown tools. */
+  /**
+   * Must call `run` exactly once and resolve to its result. `entry` is missing if the tool is
+   * unknown.
+   */
   around(
     call: ToolCall,
     entry: ToolEntry | undefined,
@@ -33,93 +36,150 @@ export interface Telemetry {
   ): Promise<ToolOutcome>;
 }
 
-/** The options of an executor. */
+/** Options of an executor. */
 export interface ToolExecutorOptions {
   /** The tools that can be called. */
   readonly registry: ToolMetadataRegistry;
-  /** The policy that is asked before every call. @default new SafetyPolicy({ registry }) */
+  /** The policy that decides about every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
-  /** Asks the user when the policy says `confirm`. Without it such calls end as `approval_required`. */
+  /**
+   * Asks the user if the policy says `confirm`. Without it, such calls end as `approval_required`.
+   */
   readonly confirm?: Confirm;
-  /** Signs approvals: at least 32 bytes, the same in all processes that share a store. @default random */
+  /**
+   * The key that signs approvals: at least 32 bytes, and the same in all processes that share a
+   * store.
+   * @default random
+   */
   readonly approvalKey?: Uint8Array;
-  /** Milliseconds after the question in which an approval may be given and used. @default 600,000 (ten minutes) */
+  /** Milliseconds after the question in which an approval may be given and used. @default
+   * 600,000 (ten minutes)
+   */
   readonly approvalTtlMs?: number;
-  /** Limits of what all calls together may use. @default none */
+  /** Limits on calls and cost. @default none */
   readonly budgets?: readonly Budget[];
-  /** The store of what processes share: approvals, grants, budgets, labels, health. @default this process's memory */
+  /**
+   * The store that processes share: approvals, grants, budgets, labels, health.
+   * @default this process's memory
+   */
   readonly store?: StateStore;
-  /** Keeps the arguments of calls in the store's record of the last thousand calls, cut and without secrets. @default false */
+  /**
+   * Records the arguments of the last thousand calls in the store, shortened and with secrets
+   * removed.
+   * @default false
+   */
   readonly recordArguments?: boolean;
   /** The services behind tools that name providers, by provider name. @default none */
   readonly providers?:
     Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
-  /** Options of the calls of providers: credentials, time limits, backoff. @default the router's */
+  /**
+   * Options for calling providers: credentials, time limits, backoff.
+   * @default the router's defaults
+   */
   readonly routing?: RoutingOptions;
-  /** The log of the health of tools and providers. @default shared through `store`, or else kept in this process */
+  /**
+   * Records the health of tools and providers.
+   * @default shared through `store` if there is one, otherwise kept in this process
+   */
   readonly health?: HealthLog;
-  /** Milliseconds that a call may take when its tool does not say. @default 30,000 */
+  /**
+   * Milliseconds that a call may take if its tool declares no `timeoutMs`.
+   * @default 30,000
+   */
   readonly timeoutMs?: number;
-  /** Starts of a tool's function that may be repeated; its providers are each asked at most once. @default 3 */
+  /**
+   * Maximum number of times a tool's function is started for one call. Each provider is asked at most once.
+   * @default 3
+   */
   readonly maxAttempts?: number;
-  /** Calls that run at the same time, in all. @default 16 */
+  /** Maximum number of calls running at the same time. @default 16 */
   readonly maxConcurrent?: number;
-  /** Calls of one tool that run at the same time. Tools with `allowParallel: false` always run one by one. @default as `maxConcurrent` */
+  /**
+   * Maximum number of calls of one tool running at the same time. Tools with `allowParallel: false`
+   * always run one at a time.
+   * @default same as `maxConcurrent`
+   */
   readonly maxConcurrentPerTool?: number;
-  /** Repetitions of a call in a conversation without progress. @default 4 */
+  /** Maximum number of times a conversation may repeat a call without progress. @default 4 */
   readonly maxRepeats?: number;
-  /** Answers that are kept of tools with `cacheTtlMs`; 0 keeps none. @default 1,000 */
+  /**
+   * Maximum number of cached answers; 0 turns the cache off. Only tools with `cacheTtlMs` are
+   * cached.
+   * @default 1,000
+   */
   readonly cacheEntries?: number;
-  /** Characters of JSON of all kept answers. @default 16,777,216 (16 Mi) */
+  /** Maximum total size of cached answers, in characters of JSON. @default 16,777,216 (16 Mi) */
   readonly cacheSize?: number;
   /**
-   * The part of an error that a tool threw that an outcome shows: nothing, its message without credentials, paths and host names, or
-   * the whole message. What a tool says with `fail` is always shown. @default 'public'
+   * The part of a thrown error that the outcome shows: nothing, the message without credentials, paths
+   * and host names, or the full message. Errors that a tool reports with `fail` are always shown.
+   * @default 'public'
    */
   readonly exposeErrors?: 'none' | 'public' | 'full';
-  /** Bytes of text that models read of a result, for tools that do not say: beyond it the beginning, the end and the size. @default 65,536 (64 KiB) */
+  /**
+   * Maximum bytes of a result that a model reads, if the tool doesn't say. A longer result is
+   * shortened to its beginning, its end and its size.
+   * @default 65,536 (64 KiB)
+   */
   readonly maxResultBytes?: number;
-  /** Wraps calls in spans and counts them; see `openTelemetry`. @default none */
+  /** Wraps calls in spans and counts them. See `openTelemetry`. @default none */
   readonly telemetry?: Telemetry;
   /** The clock. @default the system's */
   readonly clock?: Clock;
-  /** A number from 0 up to 1, for the jitter of pauses. @default Math.random */
+  /** Returns a number from 0 up to 1, used to randomize pauses. @default Math.random */
   readonly random?: () => number;
-  /** The environment of policy and providers. @default process.env */
+  /** The environment that the policy and providers read. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The options of a call that is only judged: who calls, and a signal that gives the call up. */
+/** Options of a call that is only judged: the caller, and a signal that aborts the call. */
 export interface JudgeOptions extends Omit<CallContext, 'flow'> {
-  /** A policy that is asked beside the executor's own; the stricter of both decides. @default none */
+  /** A second policy for this call. The stricter decision wins. @default none */
   readonly policy?: Policy;
-  /** Gives the call up when it aborts. @default none */
+  /** Aborts the call. @default none */
   readonly signal?: AbortSignal;
-  /** Handed to the tool's work as `context.context`: what the program knows and the model does not. Plain data is copied and frozen, anything else is handed on as the object it is. @default none */
+  /**
+   * Passed to the tool as `context.context`: facts that the program knows and the model doesn't.
+   * Plain data is copied and frozen; any other object is passed on as it is.
+   * @default none
+   */
   readonly context?: unknown;
 }
 
-/** The options of one call. */
+/** Options of one call. */
 export interface ExecuteOptions extends JudgeOptions {
   /** The user's approval of exactly this call. @default none */
   readonly approval?: Approval;
-  /** The function that asks instead of the executor's own, which is asked when this one says `later`. @default the executor's */
+  /**
+   * Asks the user in place of the executor's own `confirm`. If this function returns `later`, the
+   * executor's is asked.
+   * @default the executor's
+   */
   readonly confirm?: Confirm;
-  /** A key for writing tools, the same for the same deed. @default derived from conversation, call and arguments */
+  /**
+   * A key for writing tools: the same key means the same effect.
+   * @default derived from conversation, call and arguments
+   */
   readonly idempotencyKey?: string;
   /**
-   * Hears of the call right before the tool is started, when nothing can forbid the call any more but that its approval is used up
-   * elsewhere at the same time. When it throws, the tool is not started, and an approval still counts. Not called for answers
-   * from the cache, and calls that a user answers. @default none
+   * Runs right before the tool starts. At that point only one thing can still stop the call:
+   * another process using up its approval at the same moment. If `onStart` throws, the tool isn't
+   * started, and the approval stays valid. Not called for cached answers or for calls that a user
+   * answers.
+   * @default none
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }
 
-/** The options of several calls. */
+/** Options for several calls. */
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
-  /** Approvals of some of the calls; each finds its call by `callId`. @default none */
+  /** Approvals for some of the calls, matched by `callId`. @default none */
   readonly approvals?: readonly Approval[];
-  /** Hears each outcome as soon as it is there; calls that run after it wait for what it returns. It must not throw. @default none */
+  /**
+   * Receives each outcome as soon as it's available. Later calls wait for the promise it returns.
+   * It must not throw.
+   * @default none
+   */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;
 }
 
@@ -184,14 +244,17 @@ const schema = once(() =>
   } satisfies FieldsOf<ToolExecutorOptions>),
 );
 
-/** The options with their defaults, and the objects that all parts of one executor share. */
+/** The options with their defaults, plus the objects that the executor's parts share. */
 export type ExecutorFrame = z.output<ReturnType<typeof schema>> & {
   readonly policy: Policy;
   readonly health: HealthLog;
   readonly listeners: Listeners<ToolEvent>;
 };
 
-/** Returns the options with their defaults. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+/**
+ * Returns the options with their defaults.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option.
+ */
 export function checkExecutorOptions(
   options: ToolExecutorOptions,
 ): z.output<ReturnType<typeof schema>> {

@@ -1,18 +1,17 @@
 import type { Clock } from '../core/clock.js';
 import { isWriting } from '../core/enum-order.js';
 import { ToolError } from '../core/errors.js';
-import { expectedGot } from '../core/issues.js';
 import { canonicalJson } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
-/** A call that was answered while its work still ran, and whose work has not ended since. */
+/** A call that was answered while its work was still running, and whose work hasn't ended yet. */
 export type AbandonedCall = {
   readonly callId: string;
   readonly toolName: string;
   readonly principal?: string;
   readonly conversationId?: string;
-  /** The time of its answer, in milliseconds since 1970. */
+  /** The time of the answer, in milliseconds since 1970. */
   readonly since: number;
 };
 
@@ -23,10 +22,10 @@ interface PlaceLimits {
   readonly timeoutMs: number;
 }
 
-/** The place of a running call: one among all calls, and one among those of its tool. */
+/** The slot of a running call. It counts towards the total limit and the tool's limit. */
 export interface Place {
   readonly toolName: string;
-  /** The call, once it is answered while its work runs. */
+  /** The call, once it has been answered while its work continues. */
   abandoned?: AbandonedCall;
   isFree: boolean;
 }
@@ -37,10 +36,11 @@ interface Waiting {
 }
 
 /**
- * Gives calls their places, in all and of each tool, and keeps the calls whose work goes on after the answer.
+ * Limits how many calls run at once, in total and per tool. Also tracks calls whose work continues
+ * after the answer.
  *
- * Such work cannot be stopped, only counted: it keeps its place until it ends or an operator releases it. Work of
- * readonly tools that may run beside itself harms nobody and gives its place up.
+ * Such work can't be stopped, only counted. It keeps its place until it ends or an operator
+ * releases it. Readonly work that may run in parallel does no harm, so it gives up its place.
  */
 export class Places {
   readonly #limits: PlaceLimits;
@@ -53,7 +53,11 @@ export class Places {
     this.#limits = limits;
   }
 
-  /** Does work in a place, once there is one. @throws ToolError `TIMEOUT` or `ABORTED` when there is none in time; what the work throws. */
+  /**
+   * Waits for a place and does the work in it.
+   * @throws ToolError `TIMEOUT` or `ABORTED` if no place becomes free in time, or whatever the work
+   * throws.
+   */
   async within<T>(
     entry: ToolEntry,
     signal: AbortSignal | undefined,
@@ -67,7 +71,10 @@ export class Places {
     }
   }
 
-  /** Notes that a call was answered while its work runs; `ended` must be called when the work has ended. */
+  /**
+   * Records that a call was answered while its work is running. Call `ended` when the work has
+   * ended.
+   */
   abandon(
     place: Place,
     whose: Omit<AbandonedCall, 'toolName' | 'since'>,
@@ -83,15 +90,16 @@ export class Places {
     if (this.#abandoned.delete(place)) this.#leave(place);
   }
 
-  /** Returns the abandoned calls, the longest first. */
+  /** Returns the abandoned calls, longest-running first. */
   abandoned(): readonly AbandonedCall[] {
     return Object.freeze([...this.#abandoned].map(({ abandoned }) => abandoned!));
   }
 
   /**
-   * Lets other calls run as if the work of an abandoned call had ended. @returns whether there was such a call.
+   * Frees the place of an abandoned call, as if its work had ended.
+   * @returns true if there was such a call.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for an id that several calls have.
+   * @throws ToolError `INVALID_ARGUMENT` if several calls have this id.
    */
   release(released: string | AbandonedCall): boolean {
     const [first, ...others] = [...this.#abandoned].filter(({ abandoned }) =>
@@ -102,11 +110,7 @@ export class Places {
     if (typeof released === 'string' && others.length > 0)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        expectedGot(
-          'the id of one abandoned call',
-          `one that ${others.length + 1} have`,
-          'Give the call, as executor.abandoned() lists it.',
-        ),
+        `${others.length + 1} abandoned calls share this id. Pass the call object from executor.abandoned() instead of the id.`,
       );
     if (first !== undefined) this.ended(first);
     return first !== undefined;
@@ -131,7 +135,7 @@ export class Places {
     const left = this.#ofTool.get(place.toolName)! - 1;
     if (left === 0) this.#ofTool.delete(place.toolName);
     else this.#ofTool.set(place.toolName, left);
-    // First come, first served; those that wait for their tool hold up no other.
+    // First come, first served. A call waiting for its own tool doesn't hold up others.
     for (const waiting of this.#waiting) {
       if (!this.#fits(waiting.entry)) continue;
       this.#waiting.delete(waiting);
@@ -153,16 +157,20 @@ export class Places {
     );
     if (waited.kind === 'returned') return waited.value;
     if (waiting !== undefined) this.#waiting.delete(waiting);
-    // The place came in the same moment in which the wait was over.
+    // The place became free in the moment the wait ended.
     if (taken !== undefined) this.#leave(taken);
     if (waited.kind !== 'timeout') throw aborted(name);
     const held = [...this.#abandoned].find(({ toolName, isFree }) => toolName === name && !isFree);
     const why =
       held === undefined
-        ? 'other calls still run. Try again later'
-        : `the call ${JSON.stringify(held.abandoned!.callId)} was given up and still runs. Wait until it ends, or have it released`;
-    throw new ToolError('TIMEOUT', `${name} did not get its turn within ${timeoutMs} ms: ${why}.`, {
-      details: { timeoutMs },
-    });
+        ? 'other calls are still running. Try again later'
+        : `the abandoned call ${JSON.stringify(held.abandoned!.callId)} is still running. Wait until it ends, or release it`;
+    throw new ToolError(
+      'TIMEOUT',
+      `Timed out after ${timeoutMs} ms waiting to run ${name}: ${why}.`,
+      {
+        details: { timeoutMs },
+      },
+    );
   }
 }

@@ -6,27 +6,38 @@ import type { ToolCall } from '../safety/calls.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { kindOfKey, touchesOf } from '../tool/touches.js';
 
-/** A call as a program gives it: its `id` may be missing. To be planned, its `input` is what `conflictKeys` are asked with. */
+/**
+ * A call as a program gives it; `id` may be missing. For planning, `conflictKeys` gets `input` as
+ * it is here.
+ */
 export type PlannableCall = Omit<ToolCall, 'id'> & Partial<Pick<ToolCall, 'id'>>;
 
 /** A call and its place in a plan. */
-export type PlannedCall = {
+type PlannedCall = {
   /** The position in the list of calls, from 0. */
   readonly position: number;
   readonly id: string;
-  /** The tool's own name, also when it was called by an alias; of an unknown tool the name as it was called. */
+  /**
+   * The tool's own name, even if the call uses an alias. For an unknown tool, the name in the call.
+   */
   readonly toolName: string;
   /** The position in the list of batches, from 0. */
   readonly batch: number;
-  /** The reason why it is not in an earlier batch: a conflicting call of the batch before, and what they conflict over. Missing in batch 0. */
+  /**
+   * The reason why the call isn't in an earlier batch: a conflicting call in the batch before, and what they
+   * conflict over. Missing in batch 0.
+   */
   readonly after?: { readonly position: number; readonly reason: string };
 };
 
-/** The calls that run together, and their order; frozen. */
+/** Says which calls run together, and in what order. Frozen. */
 export interface ExecutionPlan {
-  /** Batches, to be run one after another: positions of calls that may run at the same time, ascending. */
+  /**
+   * The batches, in the order in which they run. Each lists the positions of calls that may run at
+   * the same time, ascending.
+   */
   readonly batches: readonly (readonly number[])[];
-  /** The calls in the order in which they were given. */
+  /** The calls, in the given order. */
   readonly calls: readonly PlannedCall[];
 }
 
@@ -51,22 +62,25 @@ export interface ExecutionPlan {
  * console.log(plan.calls[2]?.after?.reason); // after call 0, write: both touch file:a.txt
  * ```
  *
- * The conflicts, by access mode and execution category of the tools:
- * - a tool that is `mixed` in either, or unknown, runs alone;
- * - two calls of which one or both write (`write` or `execute` in either), unless both say what they touch (`conflictKeys`)
- *   and neither writes what the other reads or writes; a key is read as a path (`./a.txt` is `a.txt`), and one that ends in `/`,
- *   or is a kind alone, covers all below it;
- * - two calls of one tool that has `allowParallel: false`, under any of its names;
- * - calls that read, or use the network readonly, conflict with writing ones only; readonly `compute` with neither.
+ * Calls conflict by the access mode and execution category of their tools:
+ * - A tool that is `mixed` in either, or unknown, runs alone.
+ * - A call that writes (`write` or `execute` in either) conflicts with reads and other writes, unless both
+ *   calls say what they touch (`conflictKeys`) and neither writes what the other touches.
+ * - Calls of a tool with `allowParallel: false` conflict with each other, also under its aliases.
+ * - Calls that read, or use the network readonly, conflict only with writes. Readonly `compute` calls
+ *   conflict with nothing.
  *
- * A call is in the earliest batch after all earlier calls that it conflicts with, so further calls never move earlier
- * ones. Keys that fail, are no lists of text, an empty list, more than 1,000 or longer than 1,024 characters count as not
- * known. Where a schema transforms its input (defaults, trimming), give the input as checked by it: keys of raw input
- * may name something else than the call then touches.
+ * A key is read as a path, so `./a.txt` is `a.txt`. A key that ends in `/` or names only a kind covers
+ * everything below it. If `conflictKeys` throws or returns no keys, more than 1,000, keys over 1,024
+ * characters, or something other than strings, nothing is known about the call.
  *
- * Time and memory grow with the number of calls and keys, not with pairs of calls.
+ * Each call goes into the earliest batch after all earlier calls that it conflicts with, so adding calls
+ * never moves earlier ones. If a schema transforms its input (defaults, trimming), pass the parsed input:
+ * keys of raw input may name something other than what the call touches.
  *
- * @throws ToolError `INVALID_ARGUMENT` naming the position of what is no call; nothing is planned then.
+ * Time and memory grow with the number of calls and keys, not with the number of pairs of calls.
+ *
+ * @throws ToolError `INVALID_ARGUMENT` with the position of the invalid call; nothing is planned then.
  */
 export function planExecution(
   registry: Pick<ToolMetadataRegistry, 'get'>,
@@ -83,7 +97,10 @@ export function planExecution(
   if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls);
   const checked = Array.from(calls as readonly unknown[], checkCall);
 
-  /** The call in the latest batch, and of several in it the first, that left each mark. */
+  /**
+   * Maps each mark to the call that left it: the one in the latest batch, or the first of several
+   * there.
+   */
   const left = new Map<string, PlacedCall>();
   const batches: number[][] = [];
   const planned = checked.map(({ id, name, input }, position): PlannedCall => {
@@ -115,16 +132,19 @@ function checkCall(call: unknown, position: number): Required<PlannableCall> {
     throw invalidArgument(`{name, input} at position ${position} of the calls`, call);
   const { id = `call-${position}`, name, input } = call as Record<keyof PlannableCall, unknown>;
   if (typeof name !== 'string')
-    throw invalidArgument(`a text as the name of the call at position ${position}`, name);
+    throw invalidArgument(`a string as the name of the call at position ${position}`, name);
   if (typeof id !== 'string')
-    throw invalidArgument(`a text as the id of the call at position ${position}`, id);
+    throw invalidArgument(`a string as the id of the call at position ${position}`, id);
   return { id, name, input };
 }
 
-/** Characters of a name or key in an explanation: names of unknown tools and keys are as long as a model makes them. */
+/**
+ * Maximum length of a name or key in an explanation, because a model can make them as long as it
+ * likes.
+ */
 const SHOWN_LENGTH = 100;
 
-/** Returns why a call waits for an earlier one that it conflicts with, in plain words. */
+/** Explains why a call waits for an earlier one. */
 function explainWait(earlier: CallProfile, call: CallProfile): string {
   return `after call ${earlier.position}, ${shown(earlier.toolName)}: ${reason(earlier, call)}`;
 }
@@ -133,11 +153,11 @@ function reason(earlier: CallProfile, call: CallProfile): string {
   for (const { role, known, toolName } of [earlier, call]) {
     if (role !== 'alone') continue;
     return known
-      ? `${shown(toolName)} runs alone, since it may read, write or run anything`
-      : `no tool ${shown(toolName)} is known, and unknown ones run alone`;
+      ? `${shown(toolName)} runs alone, because it may read, write or run anything`
+      : `there is no tool named ${shown(toolName)}, and unknown tools run alone`;
   }
   if (call.serial && earlier.toolName === call.toolName)
-    return `${shown(call.toolName)} does not run beside itself`;
+    return `calls of ${shown(call.toolName)} run one at a time`;
   const key =
     commonKey(earlier.writes, call.writes) ??
     commonKey(earlier.writes, call.reads) ??
@@ -149,10 +169,10 @@ function reason(earlier: CallProfile, call: CallProfile): string {
   const writers = [earlier, call]
     .filter(({ writes }) => writes.length > 0)
     .map(({ toolName }) => shown(toolName));
-  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} does not say`} what it touches`;
+  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} doesn't say`} what it touches`;
 }
 
-/** Returns the first key of the later call that an earlier one meets: of the two the narrower. */
+/** Returns the first conflicting key of the later call; of the two keys, the narrower. */
 function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined {
   if (earlier === 'anything' || later === 'anything') return undefined;
   const left = new Set(earlier.flatMap((key) => leftBy(key)));
@@ -163,38 +183,38 @@ function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined
   return other.length > key.length ? other : key;
 }
 
-/** A line end or an escape in a name would forge lines where plans are logged. */
+/** A line break or an escape sequence in a name could forge log lines. */
 function shown(text: string): string {
   const cut = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
   return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '�');
 }
 
 /**
- * The way in which a call bears on others.
+ * The effect of a call on others.
  *
- * `reader` sees what others change, `writer` changes it, `computing` does neither, and of `alone` nothing is known that
- * would let it run beside anything.
+ * A `reader` sees what others change, a `writer` changes it, and a `computing` call does neither.
+ * An `alone` call could do anything, so it runs by itself.
  */
 type CallRole = 'reader' | 'computing' | 'writer' | 'alone';
 
-/** The facts of a call that planning needs. */
+/** The facts about a call that planning needs. */
 interface CallProfile {
   readonly position: number;
-  /** The tool's own name; of an unknown tool the name as it was called. */
+  /** The tool's own name. For an unknown tool, the name in the call. */
   readonly toolName: string;
   readonly known: boolean;
   readonly role: CallRole;
-  /** Calls of this tool never run beside each other. */
+  /** True if calls of this tool never run in parallel. */
   readonly serial: boolean;
-  /** The keys that the call touches; only of readers and writers. */
+  /** The keys that the call touches. Used only for readers and writers. */
   readonly reads: TouchedKeys;
   readonly writes: TouchedKeys;
 }
 
-/** Keys, or `anything` when a tool does not say them. */
+/** The touched keys, or `anything` if the tool doesn't say. */
 type TouchedKeys = readonly string[] | 'anything';
 
-/** Reads what a call is from its tool's entry; without one it runs alone. */
+/** Reads the planning facts from a tool's entry. A call of an unknown tool runs alone. */
 function profileCall(
   position: number,
   name: string,
@@ -243,15 +263,15 @@ const ROLES: Readonly<Record<ExecutionCategory, CallRole>> = {
   [ExecutionCategory.MIXED]: 'alone',
 };
 
-/** A call and the batch it is in. */
+/** A call and its batch. */
 interface PlacedCall {
   readonly call: CallProfile;
   readonly batch: number;
 }
 
 /**
- * Returns what a call leaves for later ones to find, and what it must wait for: a later call conflicts with an earlier one when it
- * waits for a mark that the other left.
+ * Returns the marks that a call leaves for later calls, and the marks it must wait for. Two calls
+ * conflict if the later one waits for a mark that the earlier one left.
  */
 function marksOf({ role, serial, toolName, ...keys }: CallProfile): {
   readonly leaves: readonly string[];
@@ -275,7 +295,10 @@ function marksOf({ role, serial, toolName, ...keys }: CallProfile): {
   return { leaves, waitsFor };
 }
 
-/** Returns the marks of a key: at its own spot, over what it covers, and below all that is above it. */
+/**
+ * Returns the marks that a key leaves: at its own spot, over what it covers, and below everything
+ * above it.
+ */
 function leftBy(key: string): readonly string[] {
   const spots = spotsOf(key);
   const own = spots.at(-1)!;
@@ -283,19 +306,25 @@ function leftBy(key: string): readonly string[] {
   return [`at ${own}`, ...(covers(key) ? [`over ${own}`] : []), ...below];
 }
 
-/** Returns the marks of the keys that a key meets: those at its spot, that cover it, or that it covers. */
+/**
+ * Returns the marks that conflict with a key: those at its spot, those that cover it, and those
+ * that it covers.
+ */
 function metBy(key: string): readonly string[] {
   const spots = spotsOf(key);
   const own = spots.at(-1)!;
   return [covers(key) ? `below ${own}` : `at ${own}`, ...spots.map((spot) => `over ${spot}`)];
 }
 
-/** A trailing `/`, or nothing after the kind, means that a key covers what is below. */
+/** A key covers everything below it if it ends in `/` or names only a kind. */
 function covers(key: string): boolean {
   return key.endsWith('/') || (key !== '' && kindOfKey(key) === key);
 }
 
-/** Returns the spots on the way to a key, its own last: of `file:a/b` these are `file:`, `file:a` and `file:a/b`. */
+/**
+ * Returns every spot on the way to a key, the key itself last: `file:`, `file:a` and `file:a/b` for
+ * `file:a/b`.
+ */
 function spotsOf(key: string): readonly string[] {
   const kind = kindOfKey(key);
   if (kind !== '' && kind === key) return [kind];
@@ -306,13 +335,13 @@ function spotsOf(key: string): readonly string[] {
   return [...spots, path];
 }
 
-/** A call and the batch it is in. */
+/** A call and its batch. */
 interface PlacedCall {
   readonly call: CallProfile;
   readonly batch: number;
 }
 
-/** Returns the call in the later batch; of two in one batch the first. */
+/** Returns the call in the later batch, or the first argument if both are in the same batch. */
 function later(a: PlacedCall | undefined, b: PlacedCall | undefined): PlacedCall | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return b.batch > a.batch ? b : a;

@@ -6,20 +6,20 @@ import type { Place, Places } from './places.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
-/** A user waits for it, and again when the approved call runs. */
+/** Short, because a user waits for the preview, and again when the approved call runs. */
 const TIMEOUT_MS = 10_000;
-/** A preview changes nothing: one that hangs gives its place up. */
+/** A preview changes nothing, so one that hangs gives up its place. */
 const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
 
-/** The preview that is shown with a call that needs approval, or the reason why there is none. */
+/** The preview shown with a call that needs approval, or the reason why there is none. */
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
 /**
- * Returns what a tool says that the call would do. A tool whose preview fails, takes longer than ten seconds or answers with
- * something else has none, and the user is told why: the call is then approved by its arguments alone.
+ * Returns the tool's preview of a call. If the preview fails, takes longer than ten seconds or
+ * returns something else, there's none: the user sees the reason and approves the arguments alone.
  *
- * @param place the place in which it is made; one that hangs is kept as abandoned.
- * @throws ToolError `ABORTED` when the caller gives up before.
+ * @param place The place in which the preview runs. If it hangs, it's listed as abandoned.
+ * @throws ToolError `ABORTED` if the caller gives up first.
  */
 export async function previewOf(
   clock: Clock,
@@ -59,7 +59,7 @@ export async function previewOf(
   return read === undefined
     ? {
         noPreview:
-          'its preview is neither a text nor an object of summary, diff, recipients, cost and reversible',
+          'its preview is neither text nor an object with summary, diff, recipients, cost and reversible',
       }
     : { preview: read };
 }

@@ -6,7 +6,7 @@ import type { ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ExecuteOptions } from './executor-options.js';
 
-/** Returns a call with an id of its own if it came without; one without a name is no tool's. */
+/** Reads a call and gives it an id if it has none. A call without a name belongs to no tool. */
 export function readCall(call: unknown): ToolCall {
   const { id, name, input } = (call ?? {}) as Record<string, unknown>;
   return {
@@ -17,9 +17,9 @@ export function readCall(call: unknown): ToolCall {
 }
 
 /**
- * Returns a list of calls as they are now, their input included.
+ * Returns a copy of a list of calls, including their input.
  *
- * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls with names.
+ * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list of calls with names.
  */
 export function readCalls(calls: unknown): readonly ToolCall[] {
   if (!Array.isArray(calls)) throw invalidArgument('a list of calls', calls);
@@ -28,16 +28,15 @@ export function readCalls(calls: unknown): readonly ToolCall[] {
   if (position !== -1)
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(
-        'calls with the name of a tool',
-        `none at position ${position}`,
-        'Give { id, name, input }.',
-      ),
+      `The call at position ${position} has no tool name. Write { id, name, input }.`,
     );
   return read.map((call) => ({ ...call, input: copyOf(call.input) }));
 }
 
-/** Returns a frozen copy. What cannot be copied is left as it is: as input it is refused when its call is made. */
+/**
+ * Returns a frozen copy. A value that can't be copied is returned unchanged, and refused later,
+ * when its call is made.
+ */
 function copyOf(value: unknown): unknown {
   try {
     return boundInput(value);
@@ -46,7 +45,7 @@ function copyOf(value: unknown): unknown {
   }
 }
 
-/** The options of a call and their types; a context may be anything. */
+/** The options of a call and their types. `context` may have any type. */
 const OPTIONS: Readonly<Record<keyof ExecuteOptions, string>> = {
   principal: 'string',
   scopes: 'object',
@@ -63,26 +62,30 @@ const OPTIONS: Readonly<Record<keyof ExecuteOptions, string>> = {
   onStart: 'function',
 };
 
-/** @throws ToolError `INVALID_APPROVAL` for a promise, `true`, and anything else that is no object. */
+/**
+ * @throws ToolError `INVALID_APPROVAL` for a promise, `true`, or anything else that isn't an
+ * object.
+ */
 function assertApproval(approval: unknown): void {
   if (approval === undefined || (typeof approval === 'object' && !(approval instanceof Promise)))
     return;
   throw new ToolError(
     'INVALID_APPROVAL',
     expectedGot(
-      'the approval that executor.approve(pending) resolves to',
+      'the approval from await executor.approve(pending)',
       describeValue(approval),
       approval instanceof Promise
         ? AWAIT
-        : 'Give what await executor.approve(outcome.pending) returns.',
+        : 'Pass the value that await executor.approve(outcome.pending) returns.',
     ),
   );
 }
 
 /**
- * Returns the options of a call as they are now; a context that is plain data is copied.
+ * Returns a copy of a call's options. A context that is plain data is copied too.
  *
- * @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options: a misspelt `principal` would make a call nobody's.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options. A misspelt `principal` would
+ * otherwise run the call for nobody.
  */
 export function readOptions(options: ExecuteOptions): ExecuteOptions {
   const read = { ...options };
@@ -99,13 +102,16 @@ export function readOptions(options: ExecuteOptions): ExecuteOptions {
   return { ...read, context: copyOf(read.context) };
 }
 
-/** Names that the formats of model APIs give the input, and the tool. */
+/** Other names that model APIs use for a call's `input` and `name`. */
 const MISNOMERS = {
   input: ['arguments', 'args', 'parameters'],
   name: ['toolName', 'tool', 'function'],
 };
 
-/** @throws ToolError `TOOL_NOT_FOUND` for what is no call; `INVALID_INPUT` for one whose input has another name: it would run with no arguments at all. */
+/**
+ * @throws ToolError `TOOL_NOT_FOUND` if `call` isn't a call. `INVALID_INPUT` if its input is under
+ * another name, because the tool would run without arguments.
+ */
 export function assertCall(call: unknown): void {
   if (typeof call !== 'object' || call === null || Array.isArray(call) || call instanceof Promise)
     throw new ToolError(
@@ -125,16 +131,16 @@ export function assertCall(call: unknown): void {
   if (misnamed !== undefined)
     throw new ToolError(
       'TOOL_NOT_FOUND',
-      expectedGot('the tool of a call as its name', misnamed, 'Give { id, name, input }.'),
+      expectedGot("the tool's name under name", misnamed, 'Give { id, name, input }.'),
     );
   const misnomer = misnomerIn(call, 'input');
   if (misnomer !== undefined)
     throw new ToolError(
       'INVALID_INPUT',
       expectedGot(
-        'the arguments of a call as its input',
+        'the arguments under input',
         misnomer,
-        'Give { id, name, input }, with input as an object and not as text.',
+        'Write { id, name, input }, with input as an object instead of JSON text.',
       ),
     );
 }

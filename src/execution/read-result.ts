@@ -19,19 +19,20 @@ type Failure = Extract<OutcomeBody, { status: 'error' }>;
 
 const QUESTION = once(() => z.object(questionFields()));
 
-/** Bytes of an answer's JSON that a schema is given: 16 MiB. */
+/** Maximum size of an answer that is checked against a schema: 16 MiB of JSON. */
 const MOST_BYTES = 16 * 2 ** 20;
-/** Issues of an answer that are listed. */
+/** Maximum number of issues listed for one answer. */
 const MOST_ISSUES = 20;
 
 /**
- * Returns what a tool's return value says: a plain value is its answer, `undefined` is null, and only results of the helpers
- * are anything else.
+ * Turns a tool's return value into an outcome. A plain value is the tool's answer, `undefined`
+ * counts as null, and only the helpers (`fail`, `askUser`, `halt`) produce anything else.
  *
- * An answer is held to the tool's `outputSchema`, and is given as the schema makes it. One that breaks it, or that JSON cannot
- * hold, is an `INVALID_RESULT` with the value for programs. So is the value with which a tool ends the run.
+ * The answer must match the tool's `outputSchema`, and the outcome carries the value that the
+ * schema produces. An answer that doesn't match, or that JSON can't hold, becomes `INVALID_RESULT`,
+ * with the value for programs. The same goes for the value of `halt`.
  *
- * @throws ToolError `INVALID_RESULT` for a result of another copy of the helpers that does not hold what they promise.
+ * @throws ToolError `INVALID_RESULT` for a malformed result from another copy of the helpers.
  */
 export function readResult(
   entry: ToolEntry,
@@ -67,7 +68,7 @@ async function readOwnResult(
     case 'ask_user': {
       const question = QUESTION().safeParse(result);
       if (!question.success)
-        throw malformed('a question as text, and its options as askUser makes them');
+        throw malformed('a question as text, with the options that askUser makes');
       return {
         status: 'ask_user',
         ...(question.data as Question),
@@ -88,11 +89,14 @@ function contentOf(result: Readonly<Record<string, unknown>>): {
     const content = checkContent(result['content'] ?? []);
     return content.length > 0 ? { content } : {};
   } catch {
-    throw malformed('content of texts, images, audio, files and links');
+    throw malformed('content made of text, images, audio, files and links');
   }
 }
 
-/** Reads the end of a run. One without a value promises none; one whose value is refused ends the run all the same. */
+/**
+ * Reads a `halt` result. Without a value there's nothing to check. If the value is refused, the run
+ * still ends.
+ */
 async function readHalt(
   entry: ToolEntry,
   reason: string,
@@ -110,7 +114,7 @@ async function readHalt(
 
 type Answered = Failure | Extract<OutcomeBody, { status: 'ok' }>;
 
-/** Checks an answer; a promise only if the tool's output schema is a Standard Schema. */
+/** Checks an answer. Returns a promise only if the tool's output schema is a Standard Schema. */
 function checkAnswer(
   { name, outputSchema }: ToolEntry,
   returned: unknown,
@@ -136,7 +140,7 @@ async function checkStandard(
     return broken(name, given, [
       {
         path: [],
-        message: 'Expected an answer that the schema can check, got one on which it failed.',
+        message: 'The output schema failed while it checked this answer.',
       },
     ]);
   }
@@ -148,7 +152,7 @@ function checkPlain(
   value: unknown,
   schema: object | undefined,
 ): Answered {
-  // Nothing of these is lost in JSON.
+  // JSON loses nothing of these.
   const isSimple = typeof value === 'string' || typeof value === 'boolean' || value === null;
   if (schema === undefined && isSimple) return { status: 'ok', value };
   try {
@@ -160,7 +164,7 @@ function checkPlain(
   }
 }
 
-/** Returns the issues of an answer by its JSON Schema. */
+/** Returns the issues that an answer has under its JSON Schema. */
 export function answerIssues(schema: object, data: Json): readonly Issue[] {
   try {
     return compileJsonSchema(schema).check(boundInput(data, MOST_BYTES));
@@ -169,23 +173,26 @@ export function answerIssues(schema: object, data: Json): readonly Issue[] {
       {
         path: [],
         message: isToolError(error, 'LIMIT_EXCEEDED')
-          ? 'Expected an answer that can be checked quickly, got one too large for its schema.'
-          : 'Expected an answer that its schema can check, got one on which it failed.',
+          ? 'This answer is too large for its schema to check in time.'
+          : 'The output schema failed while it checked this answer.',
       },
     ];
   }
 }
 
-/** The issues show what the tool gave: they are for programs, as the value is. */
+/** The issues quote the tool's answer, so like the value they're only for programs. */
 function broken(toolName: string, value: unknown, issues: readonly Issue[]): Failure {
   return invalid(
-    `${toolName} ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.`,
+    `${toolName} ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.`,
     value,
     issues.slice(0, MOST_ISSUES),
   );
 }
 
-/** The tool ran, and may have had its effect: the call is not made again. The value is left to programs. */
+/**
+ * The tool ran and may have had an effect, so the call isn't repeated. The value is only for
+ * programs.
+ */
 function invalid(message: string, value: unknown, issues?: readonly Issue[]): Failure {
   return {
     status: 'error',
@@ -205,22 +212,28 @@ function textIn(result: Readonly<Record<string, unknown>>, field: string): strin
 function malformed(expected: string): ToolError {
   return new ToolError(
     'INVALID_RESULT',
-    `Expected a tool's result with ${expected}, got another. Make results with ok, fail, askUser or halt.`,
+    `A tool returned a malformed result: expected ${expected}. Make results with ok, fail, askUser or halt.`,
     { details: { ran: true } },
   );
 }
 
-/** Lines of a message that are passed on: the library's own messages take one for each issue. */
+/**
+ * Maximum number of lines of a message that are passed on. The library's own messages use one line
+ * per issue.
+ */
 const MOST_LINES = 40;
-/** Characters of a message that is shown as it is. */
+/** Maximum length of a message that is shown unchanged, in characters. */
 const LONGEST_FULL = 10_000;
-/** Errors of the library that repeat what a service said. */
+/** The library's errors that quote what a service said. */
 const QUOTING: ReadonlySet<unknown> = new Set<ToolError['code']>([
   'PROVIDERS_EXHAUSTED',
   'PROVIDER_UNAVAILABLE',
 ]);
 
-/** Returns the outcome of whatever was thrown: its code if it is a `ToolError`, a message without secrets, and details that are plain data. */
+/**
+ * Turns anything that was thrown into an outcome: the code if it's a `ToolError`, a message without
+ * secrets, and details that are plain data.
+ */
 export function failure(error: unknown): Failure {
   try {
     if (!isToolError(error) || !TOOL_ERROR_CODES.includes(error.code))
@@ -233,33 +246,36 @@ export function failure(error: unknown): Failure {
       ...(details && { details }),
     };
   } catch {
-    return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error cannot be read' }; // A hostile getter or proxy.
+    return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error could not be read' }; // A hostile getter or proxy threw.
   }
 }
 
-/** Returns the outcome of what a tool threw, as far as it may be shown. */
+/** Turns an error that a tool threw into an outcome, as far as it may be shown. */
 export function thrownFailure(
   error: unknown,
   toolName: string,
   expose: ExecutorFrame['exposeErrors'],
 ): Failure {
   const body: Failure = { ...failure(error), origin: 'thrown' };
-  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The call was not made.
+  if (isToolError(error, 'TOOL_CHANGED')) return failure(error); // The tool didn't run.
   if (expose === 'none')
     return {
       status: 'error',
       code: body.code,
-      message: `${toolName} failed. Its error is not shown; try something else, or ask the user.`,
+      message: `${toolName} failed. Its error isn't shown. Try something else, or ask the user.`,
       origin: 'thrown',
     };
   if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
-  // Typed errors say what their author chose to say.
+  // A typed error's author chose its words.
   return isToolError(error) && !QUOTING.has(error.code)
     ? body
     : { ...body, message: withoutHosts(body.message) };
 }
 
-/** Returns the outcome of an error of a function around the tool, which is the program's own: what it threw is shown with `full` alone. */
+/**
+ * Turns a wrapper's error into an outcome. The error belongs to the program, so only `full` shows
+ * it.
+ */
 export function aroundFailure(
   error: ToolError,
   ran: boolean,
@@ -280,7 +296,7 @@ function fullMessage(error: unknown): string | undefined {
       ? message.slice(0, LONGEST_FULL)
       : undefined;
   } catch {
-    return undefined; // A hostile getter.
+    return undefined; // A hostile getter threw.
   }
 }
 
@@ -296,7 +312,7 @@ function linesOf(error: ToolError): string {
     .join('\n');
 }
 
-/** Details that are not plain data stay here. */
+/** Keeps only details that are plain data. */
 function detailsOf(error: ToolError): Failure['details'] {
   try {
     const details = cloneFrozen(error.details);

@@ -5,24 +5,24 @@ import { RecentMap } from '../core/recent-map.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 const MOST_CONVERSATIONS = 1_000;
-/** Different calls remembered of one conversation. */
+/** Maximum number of different calls remembered per conversation. */
 const MOST_CALLS = 64;
-/** Characters of a call that are remembered as they are; a digest stands for longer ones. */
+/** Calls longer than this many characters are remembered by their digest. */
 const LONGEST = 256;
 
 class Conversation {
-  /** The number of times each call was made since the last progress. */
+  /** Counts each call since the last progress. */
   readonly counts = new RecentMap<string, number>(MOST_CALLS);
-  /** Writes that were made before: making them again is no progress. */
+  /** Writes made before. Making them again isn't progress. */
   readonly writes = new RecentMap<string, true>(MOST_CALLS);
 }
 
 /**
- * Notices when a model makes the same call again and again, run or denied by the user.
+ * Notices if a model makes the same call again and again, whether it ran or the user denied it.
  *
- * Two calls of a tool are the same when their `progressParams` are equal, for tools that name none when all their
- * arguments are. A write that starts and was not made before in the conversation is progress: after it everything may be
- * called afresh.
+ * Two calls of a tool are the same if their `progressParams` are equal, or all arguments if the
+ * tool declares none. A write that the conversation hasn't made before is progress: once it starts,
+ * every call may be made again.
  */
 export class RepeatGuard {
   readonly #conversations = new RecentMap<string, Conversation>(MOST_CONVERSATIONS);
@@ -32,12 +32,16 @@ export class RepeatGuard {
     this.#maxRepeats = maxRepeats;
   }
 
-  /** Forgets what was called in a conversation: what a user says is progress. */
+  /** Forgets the calls of a conversation, because a user's message counts as progress. */
   forget(conversationId: string): void {
     this.#conversations.delete(conversationId);
   }
 
-  /** Counts a call. @throws ToolError `LOOP_DETECTED` when it was made `maxRepeats` times already without progress. */
+  /**
+   * Counts a call.
+   * @throws ToolError `LOOP_DETECTED` if it has already been made `maxRepeats` times without
+   * progress.
+   */
   admit(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
     if (conversationId === undefined) return;
     const { counts } = this.#of(conversationId);
@@ -46,12 +50,12 @@ export class RepeatGuard {
     if (made >= this.#maxRepeats)
       throw new ToolError(
         'LOOP_DETECTED',
-        `${entry.name} was called ${this.#maxRepeats} times with the same arguments and without progress. Use what those calls answered, or try something else.`,
+        `${entry.name} was called ${this.#maxRepeats} times with the same arguments and no progress. Use the answers you already have, or try something else.`,
       );
     counts.set(signature, made + 1);
   }
 
-  /** Notes that a call starts. */
+  /** Records that a call starts. */
   started(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
     if (conversationId === undefined || !isWriting(entry.accessMode)) return;
     const { counts, writes } = this.#of(conversationId);

@@ -11,32 +11,37 @@ import type { AcceptedCall } from './call-judge.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './running-call.js';
 
-/** The part of an answer that is kept: its value, and what belongs to it. */
+/** The cached part of an answer: its value and content. */
 type Answer = Pick<Extract<OutcomeBody, { status: 'ok' }>, 'value' | 'content'>;
 
 interface Kept {
   readonly answer: Answer;
   readonly size: number;
   readonly stamp: string;
-  /** `elapsed()` until which it is good. */
+  /** Expires when `elapsed()` reaches this. */
   readonly until: number;
 }
 
-/** Characters of JSON. Larger answers are not kept: one would push out hundreds of others. */
+/**
+ * Maximum size of a cached answer, in characters of JSON. A larger answer would push out hundreds
+ * of others.
+ */
 const LARGEST = 2 ** 20;
 
 /**
- * Keeps answers of tools that only read, per tool, definition, arguments, principal and either conversation and context or
- * `cacheKey`, until they expire or a write of this process makes them stale.
+ * Caches the answers of readonly tools by tool, definition, arguments, principal, and either
+ * conversation and context or `cacheKey`. An answer lives until it expires or a write in this
+ * process makes it stale.
  *
- * An answer is stamped with the state of its scopes before the tool starts: a write during the call makes it stale before it
- * is kept. Equal calls at the same time run once; when that run fails, each of the others runs by itself.
+ * Each answer is stamped before its tool starts, so a write during the call makes the answer stale
+ * before it's cached. Equal calls at the same time run once. If that run fails, each of the others
+ * runs by itself.
  */
 export class ResultCache {
-  /** The last in a Map is the most recently used. */
+  /** Ordered from least to most recently used. */
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Map<string, Promise<OutcomeBody>>();
-  /** The number of times that each scope was dropped. */
+  /** Counts the drops of each scope. */
   readonly #drops = new Map<string, number>();
   readonly #frame: ExecutorFrame;
   #size = 0;
@@ -46,10 +51,10 @@ export class ResultCache {
   }
 
   /**
-   * Returns the kept answer, or the work's.
+   * Returns the cached answer, or does the work.
    *
-   * @param aroundId the id of the functions around the work, which may change the answer.
-   * @throws what the work throws.
+   * @param aroundId The id of the wrappers around the work, which may change the answer.
+   * @throws whatever the work throws.
    */
   async through(
     { entry, raw, input }: AcceptedCall,
@@ -78,12 +83,12 @@ export class ResultCache {
         run.cached = true;
         return { status: 'ok', ...answer };
       }
-      // One caller who gave up must not make all the others run at once.
+      // If one caller gives up, the others mustn't all start at once.
       if (body.status !== 'error' || body.code !== 'ABORTED') return work();
     }
   }
 
-  /** Makes stale what a call of this tool may have changed. */
+  /** Marks answers as stale that a call of this tool may have changed. */
   dropAfter(entry: ToolEntry): void {
     for (const scope of scopesDroppedBy(entry, this.#frame.registry))
       this.#drops.set(scope, (this.#drops.get(scope) ?? 0) + 1);
@@ -143,7 +148,10 @@ export class ResultCache {
   }
 }
 
-/** Returns true if answers of a tool may be kept: it asks for it, and declares itself that it only reads. */
+/**
+ * Returns true if the tool's answers may be cached: it declares both `cacheTtlMs` and that it's
+ * readonly.
+ */
 function isCacheable({ cacheTtlMs, accessMode, inferred }: ToolEntry): boolean {
   return (
     cacheTtlMs !== undefined &&
@@ -152,15 +160,16 @@ function isCacheable({ cacheTtlMs, accessMode, inferred }: ToolEntry): boolean {
   );
 }
 
-/** Returns the end of another call that threw. */
+/** Turns what another call threw into an outcome. */
 function failed(error: unknown): OutcomeBody {
   const code = isToolError(error, 'ABORTED') ? 'ABORTED' : 'EXECUTION_FAILED';
   return { status: 'error', code, message: '' };
 }
 
 /**
- * Returns what an answer belongs to besides its tool and arguments: the principal, and the conversation and the call's context,
- * or in their place what the tool's `cacheKey` makes of them; a text says why no answer of this call can be kept.
+ * Returns what an answer depends on besides tool and arguments: the principal, and either the
+ * conversation and context or the tool's `cacheKey`. Returns a string with the reason if the answer
+ * can't be cached.
  */
 function cacheFrame(
   { cacheKey }: ToolEntry,
@@ -170,11 +179,12 @@ function cacheFrame(
   const owner = principal ?? null;
   if (cacheKey === undefined) {
     if (context === undefined) return [owner, conversationId ?? null];
-    // A context that was copied for the call is its own copy; any other can change before the tool reads it.
+    // A context copied for this call can't change any more. Any other context could change before
+    // the tool reads it.
     const copy = plainOf(context);
     return copy === context
       ? [owner, conversationId ?? null, copy]
-      : 'the context is not plain data of at most 256 KiB';
+      : "the context isn't plain data of at most 256 KiB";
   }
   try {
     const own: ToolContext = Object.freeze({
@@ -183,10 +193,10 @@ function cacheFrame(
       ...(context !== undefined && { context }),
     });
     const key: unknown = cacheKey(input, own);
-    if (key === undefined) return 'its cacheKey gave undefined';
+    if (key === undefined) return 'its cacheKey returned undefined';
     const copy = plainOf(key);
     return copy === undefined
-      ? 'the answer of its cacheKey is not plain data of at most 256 KiB'
+      ? "its cacheKey didn't return plain data of at most 256 KiB"
       : [owner, copy, 'cacheKey'];
   } catch {
     return 'its cacheKey failed';
@@ -197,11 +207,14 @@ function plainOf(value: unknown): Json | undefined {
   try {
     return isShownByJson(value) ? boundInput(value) : undefined;
   } catch {
-    return undefined; // More than an input may hold.
+    return undefined; // Larger than an input may be.
   }
 }
 
-/** A frozen copy; `undefined` for what is not plain data, which cannot be kept without being shared. */
+/**
+ * Returns a frozen copy, or `undefined` if the answer isn't plain data: caching it would share a
+ * mutable object.
+ */
 function plainCopy({ value, content }: Answer): Answer | undefined {
   try {
     return cloneFrozen(content === undefined ? { value } : { value, content });
@@ -211,7 +224,7 @@ function plainCopy({ value, content }: Answer): Answer | undefined {
 }
 
 function sizeOf({ value, content = [] }: Answer): number {
-  // The JSON of more than this may be longer than any text can be.
+  // Beyond this, the JSON might exceed the maximum string length.
   const data = content.reduce((sum, part) => sum + ('data' in part ? part.data.length : 0), 0);
   if (typeof value === 'string' && value.length > LARGEST) return value.length;
   try {
@@ -221,20 +234,22 @@ function sizeOf({ value, content = [] }: Answer): number {
   }
 }
 
-/** Every cached answer. */
+/** The scope of every cached answer. */
 const EVERYTHING = '*';
-/** Answers of tools that name no category: every write may concern them. */
+/** The scope of tools without a category. Any write may affect them. */
 const UNDECLARED = 'category:';
 
-/** Returns what a cached answer of a tool belongs to; when one of these is dropped, the answer is. */
+/** Returns the scopes of a cached answer. Dropping any of them drops the answer. */
 function scopesOf({ name, category }: ToolEntry): readonly string[] {
   return [EVERYTHING, `tool:${name}`, category === undefined ? UNDECLARED : `category:${category}`];
 }
 
 /**
- * Returns what a call makes stale: what it declares in `invalidates`, otherwise its category; nothing for tools that only read.
+ * Returns the scopes that a call makes stale: the tool's `invalidates`, or else its category.
+ * Readonly tools drop nothing.
  *
- * An execute or mixed call can change anything, and so can a write that says neither what it invalidates nor its category.
+ * An execute or mixed call can change anything. So can a write that declares neither `invalidates`
+ * nor a category.
  */
 function scopesDroppedBy(
   { accessMode, executionCategory, invalidates, category }: ToolEntry,

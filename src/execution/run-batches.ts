@@ -1,8 +1,8 @@
 /**
- * Runs calls batch by batch. Those that wait for their turn to ask the user run after the others of their batch, one at a time
- * and in order.
+ * Runs calls batch by batch. Calls that wait for a turn to ask the user run last in their batch,
+ * one at a time and in order.
  *
- * @param start runs the call at a position; `turn` resolves when it's the call's turn.
+ * @param start Runs the call at a position. `turn` resolves when it's that call's turn.
  */
 export async function runBatches(
   batches: readonly (readonly number[])[],

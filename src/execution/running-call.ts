@@ -17,10 +17,10 @@ import type { ToolContext } from '../tool/tool-options.js';
 import { jsonSchemaOf } from '../tool/tool-schema.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
 
-/** Characters of a tool's name that are told, when there is no such tool. */
+/** Maximum length of an unknown tool's name in events, in characters. */
 const LONGEST_NAME = 128;
 
-/** An event about a call, without the facts that every one has. */
+/** An event about a call, without the facts that every event has. */
 type CallEvent = ToolEvent extends infer Each
   ? Each extends CallFacts
     ? Omit<Each, keyof CallFacts>
@@ -29,19 +29,22 @@ type CallEvent = ToolEvent extends infer Each
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
-/** One call while it is carried out: what was asked, and what became of it so far. */
+/** A call in progress: the request, and what has become of it so far. */
 export class RunningCall {
   toolName: string;
   attempts = 0;
   cached = false;
   provider: string | undefined;
-  /** Bytes of the result that models read, where it is said. */
+  /** Maximum bytes of the result that models read, if the tool or executor says. */
   maxResultBytes: number | undefined;
-  /** The work of the call went on when it was answered. */
+  /** True if the call was answered while its work continued. */
   isAbandoned = false;
-  /** The labels that the conversation had when the model made the call, for one of several calls; otherwise what it has read by now counts. */
+  /**
+   * The labels the conversation had when the model made the calls, for a call of `executeAll`.
+   * Otherwise the current labels count.
+   */
   flow: Flow | undefined;
-  /** Waits until it's this call's turn to ask the user, for one of several calls. */
+  /** Waits for this call's turn to ask the user, for a call of `executeAll`. */
   turn: (() => Promise<void>) | undefined;
   call: ToolCall;
   options: ExecuteOptions;
@@ -58,7 +61,7 @@ export class RunningCall {
     this.toolName = call.name.length > LONGEST_NAME ? call.name.slice(0, LONGEST_NAME) : call.name;
   }
 
-  /** The call's id, and whose call it is. */
+  /** The call's id, principal and conversation. */
   get owner(): Pick<CallFacts, 'callId' | 'principal' | 'conversationId'> {
     const { principal, conversationId } = this.options;
     const owner: Mutable<Pick<CallFacts, 'callId' | 'principal' | 'conversationId'>> = {
@@ -69,25 +72,25 @@ export class RunningCall {
     return owner;
   }
 
-  /** The facts of the call that its record begins with. */
+  /** The facts that a call's record starts with. */
   get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> {
     const { callId: _, ...owner } = this.owner;
     return { ...owner, at: this.#frame.clock.now() };
   }
 
-  /** The last decision that was told. */
+  /** The last decision that was reported. */
   get decision(): Decision | undefined {
     return this.#told;
   }
 
-  /** Returns the call as an approval is bound to it. */
+  /** Returns the call in the form that an approval is bound to. */
   asked({ name: toolName, digest: definitionDigest }: ToolEntry, input: Json): ApprovedCall {
     const { principal, conversationId } = this.options;
     const { id: callId } = this.call;
     return { callId, toolName, definitionDigest, principal, conversationId, input };
   }
 
-  /** Goes on with a user's approval, of the arguments that were asked for or of others. */
+  /** Continues with the user's approval, of the original arguments or of edited ones. */
   approved(approval: Approval, edited: { readonly input: unknown } | undefined): this {
     if (edited !== undefined) {
       this.call = Object.freeze({ ...this.call, input: edited.input });
@@ -100,18 +103,21 @@ export class RunningCall {
   tell(event: CallEvent): void {
     const { listeners, clock } = this.#frame;
     if (listeners.size === 0) return;
-    // Assigned to one object: spreading objects of many shapes took a quarter of a call's time.
+    // Assign to one object: spreading objects of many shapes took a quarter of a call's time.
     listeners.tell(Object.assign(this.owner, { toolName: this.toolName, at: clock.now() }, event));
   }
 
-  /** Tells the first decision over the call and its arguments, and a later one only if it says something else. */
+  /**
+   * Reports the first decision about the call and its arguments. Reports a later one only if it
+   * differs.
+   */
   tellDecision({ verdict, reason, rule, danger }: Decision): void {
     if (this.#told?.danger === danger && verdict !== 'deny') return;
     this.#told = { verdict, reason, rule, danger };
     this.tell({ type: 'decision', verdict, reason, rule, danger });
   }
 
-  /** Returns what the tool's work is told of its call; its signal is made when it's asked for. */
+  /** Returns the context for the tool. Its signal is created on first use. */
   contextFor(
     definitionDigest: string,
     stop: { readonly signal: AbortSignal },
@@ -146,7 +152,7 @@ export class RunningCall {
     return cloneFrozen({ kind: 'question', ...facts, ...question, ...expiry });
   }
 
-  /** Returns the outcome with the facts of the call; told as an event. */
+  /** Completes the outcome with the call's facts and reports it as an event. */
   settle(body: OutcomeBody): ToolOutcome {
     this.#isSettled = true;
     const { attempts, cached, provider, maxResultBytes } = this;
@@ -186,16 +192,16 @@ export class RunningCall {
   }
 
   #tellProgress(progress: unknown): void {
-    if (this.#isSettled) return; // A call that was given up has nothing more to say.
+    if (this.#isSettled) return; // An abandoned call has nothing more to report.
     try {
       this.tell({ type: 'call-progress', progress: cloneFrozen(progress) });
     } catch {
-      // What is no plain data is not worth failing the call.
+      // Data that isn't plain isn't worth failing the call.
     }
   }
 }
 
-/** Returns what the result of a call that is answered elsewhere must be like, where JSON Schema can say it. */
+/** Returns the schema that an answer from elsewhere must match, if JSON Schema can express it. */
 function outputSchemaOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
   try {
     return outputSchema === undefined

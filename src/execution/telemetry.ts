@@ -6,9 +6,10 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Telemetry } from './executor-options.js';
 
 /**
- * Carries a call out with telemetry around it, once.
+ * Runs a call inside telemetry.
  *
- * Telemetry that throws, doesn't begin the call or gives another outcome doesn't lose the call's: the caller would make the call again.
+ * If the telemetry throws, doesn't start the call or returns another outcome, the call's own
+ * outcome still counts. Losing it would make the caller repeat the call.
  */
 export async function observeCall(
   telemetry: Telemetry,
@@ -21,31 +22,34 @@ export async function observeCall(
   try {
     await telemetry.around(call, entry, begin);
   } catch {
-    // Its own failure.
+    // The telemetry's own failure.
   }
   return begin();
 }
 
 /** The name under which spans and metrics are recorded. */
 const SCOPE = 'tooldex';
-/** Buckets in seconds, as the conventions advise for operations of a client. */
+/** Buckets in seconds, as the OpenTelemetry conventions recommend for client operations. */
 const SECONDS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
 
 /**
- * Makes telemetry that records every call as a span `execute_tool <tool>` and in the histogram `gen_ai.execute_tool.duration`.
+ * Creates telemetry that records every call as a span `execute_tool <tool>` and in the histogram
+ * `gen_ai.execute_tool.duration`.
  *
- * Names are those of the OpenTelemetry semantic conventions for generative AI; what has none there begins with `tooldex.`.
- * Arguments and results are not recorded: they may be private. Spans that a tool starts itself are children of its call's.
- * Without a registered SDK nothing is recorded and little is spent.
+ * Names follow the OpenTelemetry semantic conventions for generative AI. Anything they don't cover
+ * begins with `tooldex.`. Arguments and results aren't recorded, because they may be private. Spans
+ * that a tool starts are children of the call's span. Without a registered SDK nothing is recorded,
+ * at little cost.
  *
  * ```js
  * const executor = new ToolExecutor({ registry, telemetry: await openTelemetry() });
  * ```
  *
- * @param options `clock` measures for the metric (the default is the system's); spans have the SDK's own time.
- * @throws ToolError `MISSING_PACKAGE` when `@opentelemetry/api` is not installed.
+ * @param options `clock` measures durations for the metric (the system's clock by default). Spans
+ * use the SDK's own time.
+ * @throws ToolError `MISSING_PACKAGE` if `@opentelemetry/api` isn't installed.
  */
 export async function openTelemetry({
   clock = systemClock,
@@ -62,7 +66,7 @@ export async function openTelemetry({
   return {
     around(call, entry, run) {
       const startedAt = clock.elapsed();
-      const toolName = entry?.name ?? 'unknown'; // Names that models invent would make a metric of each.
+      const toolName = entry?.name ?? 'unknown'; // Models invent names, and each would become a metric of its own.
       const shared = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': toolName };
       const attributes: OpenTelemetryApi.Attributes = {
         ...shared,
@@ -93,7 +97,7 @@ export async function openTelemetry({
   };
 }
 
-/** Puts what became of a call on its span. @returns the error's type, when it is one. */
+/** Records a call's outcome on its span. @returns the error type, if the call failed. */
 function describe(span: OpenTelemetryApi.Span, outcome: ToolOutcome): string | undefined {
   span.setAttributes({
     'tooldex.outcome': outcome.status,

@@ -67,7 +67,7 @@ import { observeCall } from './telemetry.js';
 import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
 
-/** The result that a call would have. */
+/** The result of one call in a dry run. */
 export type DryRun = Awaited<ReturnType<ToolExecutor['dryRun']>>[number];
 
 const NO_OPTIONS: ExecuteOptions = Object.freeze({});
@@ -91,11 +91,11 @@ const NO_OPTIONS: ExecuteOptions = Object.freeze({});
  * ```
  */
 export class ToolExecutor {
-  /** The counts of approvals since this executor was made. */
+  /** Approval counts since this executor was created. */
   readonly metrics: { readonly approvals: ApprovalMetrics };
   /** Success rates and latencies of the tools that were called, and of their providers. */
   readonly health: HealthLog;
-  /** The calls that wait for a user: to list and answer them. */
+  /** The calls that wait for a user. Lets you list and answer them. */
   readonly pendingCalls: PendingCalls;
 
   readonly #frame: ExecutorFrame;
@@ -110,15 +110,15 @@ export class ToolExecutor {
   readonly #places: Places;
   readonly #budgets: Budgets | undefined;
   readonly #worker: CallWorker;
-  /** The record of calls that others on the store read. */
+  /** Records calls for other processes on the store to read. */
   readonly #log: CallLog | undefined;
-  /** Health that is closed with the executor: it writes what is left. */
+  /** Closed together with the executor, so that pending data gets written. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
-  /** The things that a call shares with those that were made together with it. */
+  /** The state that a call shares with the other calls of its `executeAll`. */
   readonly #together = new WeakMap<object, (run: RunningCall) => void>();
 
-  /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+  /** @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option. */
   constructor(options: ToolExecutorOptions) {
     const checked = checkExecutorOptions(options);
     const { registry, clock, env, budgets, approvalTtlMs: ttlMs } = checked;
@@ -154,7 +154,7 @@ export class ToolExecutor {
     return this.#frame.registry;
   }
 
-  /** Makes one call, and says what became of it; a call without an id gets a random one. */
+  /** Makes one call and returns its outcome. A call without an id gets a random one. */
   async execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
     const own = readCall(call);
     let run: RunningCall;
@@ -167,7 +167,7 @@ export class ToolExecutor {
       );
     } catch (error) {
       run = new RunningCall(own, NO_OPTIONS, this.#frame);
-      run.tellDecision(refusal('invalid-options', 'the call or its options are refused'));
+      run.tellDecision(refusal('invalid-options', 'the call or its options were refused'));
       return run.settle(failure(error));
     }
     if (this.#together.has(call)) this.#together.get(call)!(run);
@@ -178,10 +178,12 @@ export class ToolExecutor {
   }
 
   /**
-   * Makes a call of a registered tool, with the types of its definition: the value of an `ok` outcome is what the tool returns.
+   * Calls a registered tool with the types of its definition, so `value` of an `ok` outcome has the
+   * type the tool returns.
    *
-   * @param options as for `execute`, with an `id` for the call. @default a random id
-   * @throws ToolError `TOOL_NOT_FOUND` when the definition is not registered.
+   * @param options Same as for `execute`, plus the call's `id`.
+   * @default a random id
+   * @throws ToolError `TOOL_NOT_FOUND` if the definition isn't registered.
    */
   async run<In extends ToolSchema, Out extends ToolSchema, Result = SchemaInput<Out>>(
     definition: ToolDefinition<In, Out, string, Result>,
@@ -192,7 +194,7 @@ export class ToolExecutor {
     if (this.registry.get(name)?.definition !== (definition as unknown))
       throw new ToolError(
         'TOOL_NOT_FOUND',
-        `The registry of this executor does not have this definition of ${JSON.stringify(name)}. Call registry.register(definition) first.`,
+        `This definition of ${JSON.stringify(name)} isn't registered with the executor's registry. Call registry.register(definition) first.`,
       );
     const call = { name, input, ...(id !== undefined && { id }) };
     return (await this.execute(call, options)) as TypedOutcome<Result>;
@@ -204,7 +206,10 @@ export class ToolExecutor {
     return outcome;
   }
 
-  /** Takes a call from its arguments to its end. Every line may end it, and nothing jumps back, but that an approved call is judged once more. */
+  /**
+   * Takes a call from its arguments to its end. Any line may end it, and nothing jumps back, except
+   * that an approved call is judged once more.
+   */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
     const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
     const call = accepting instanceof Promise ? await accepting : accepting;
@@ -230,7 +235,7 @@ export class ToolExecutor {
     const labelling = this.#labels.note(run, call, judged.flow);
     if (labelling !== undefined) await labelling;
     if (entry.manual) {
-      this.#cache.dropAfter(entry); // Nobody tells when the user does it.
+      this.#cache.dropAfter(entry); // The executor can't know when the user does the work.
       return this.#awaited({ status: 'manual', pending: run.pendingManual(entry, raw) });
     }
     this.#worker.assertExecutable(entry);
@@ -250,7 +255,7 @@ export class ToolExecutor {
         if (this.#budgets) await this.#budgets.spend(entry, run.options);
         if (run.options.onStart) await announceStart(this.#frame, run, entry);
         assertSame(this.#frame, run, entry);
-        if (approval) await this.#desk.redeem(run, approval); // Last: a refused call doesn't use it up.
+        if (approval) await this.#desk.redeem(run, approval); // Redeem last, so that a refused call doesn't use up the approval.
         assertWanted(run.options.signal, entry.name);
         this.#repeats.started(run.options.conversationId, entry, raw);
         const isApproved = approval !== undefined;
@@ -293,7 +298,10 @@ export class ToolExecutor {
     return previewOf(this.#frame.clock, this.#places, run, call, place);
   }
 
-  /** Returns the outcome of a call that a user or another program answers: with the stored answer, if there is one. */
+  /**
+   * Returns the outcome of a call that a user or another program answers, with the stored answer if
+   * there is one.
+   */
   async #awaited(
     body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,
   ): Promise<OutcomeBody> {
@@ -304,12 +312,14 @@ export class ToolExecutor {
   }
 
   /**
-   * Makes several calls as `planExecution` orders them, and gives their outcomes in the order of the calls.
+   * Makes several calls in the order that `planExecution` gives, and returns their outcomes in the
+   * order of the calls.
    *
-   * All are judged by what the conversation had read before the first. Calls that need the user run after the others of their
-   * batch, one at a time, and the user is asked about each just before it runs. A call that ends as `approval_required` delays no other.
+   * Every call is judged by what the conversation had read before the first one started. Calls that
+   * need the user run last in their batch, one at a time, and the user is asked right before each
+   * runs. A call that ends as `approval_required` delays no other.
    *
-   * @throws ToolError `INVALID_ARGUMENT` when the calls are no list, or two have the same id.
+   * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list or if two calls have the same id.
    */
   async executeAll(
     calls: readonly PlannableCall[],
@@ -320,7 +330,7 @@ export class ToolExecutor {
     if (new Set(own.map(({ call }) => call.id)).size < own.length)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `Expected ${own.length} calls with different ids. Outcomes could not be told apart.`,
+        `Several of these ${own.length} calls have the same id, so their outcomes couldn't be told apart. Give each call its own id.`,
       );
     const { batches } = planExecution(
       this.registry,
@@ -342,9 +352,10 @@ export class ToolExecutor {
   }
 
   /**
-   * Plans which of some calls would run together, judged by their input as the tools' schemas give it.
+   * Plans which of these calls would run together, using their input as the tools' schemas parse
+   * it.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for what is no list of calls.
+   * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list of calls.
    */
   async plan(calls: readonly PlannableCall[]): Promise<ExecutionPlan> {
     const own = await this.#plannable(readCalls(calls));
@@ -354,7 +365,10 @@ export class ToolExecutor {
     );
   }
 
-  /** Returns the calls, and beside each what a plan needs of it: the input as the tool's schema gives it, for tools that name conflict keys. */
+  /**
+   * Returns each call with the input that planning needs. For tools with conflict keys that's the
+   * parsed input.
+   */
   async #plannable(
     calls: readonly ToolCall[],
   ): Promise<readonly { readonly call: ToolCall; readonly planned: ToolCall }[]> {
@@ -369,7 +383,11 @@ export class ToolExecutor {
     );
   }
 
-  /** Returns what the policy would say to a call now, once grants have covered what they cover. Nothing is run, counted, stored or told. @throws ToolError `ABORTED`, and `INVALID_ARGUMENT` for wrong options. */
+  /**
+   * Returns the policy's decision about a call, after grants have been applied. Doesn't run, count,
+   * store or report anything.
+   * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for wrong options.
+   */
   async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
     const {
       run,
@@ -382,11 +400,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Stores a call that needs a user, and runs nothing: a call that needs approval, or one of a manual tool.
+   * Stores a call that needs approval or whose tool is manual. Runs nothing.
    *
-   * Asking again returns the stored call with its answer; `execute` of the same call then uses the answer, once.
+   * Calling it again returns the stored call with its answer. `execute` of the same call then uses
+   * that answer, once.
    *
-   * @returns the pending call (`kind`), or the decision (`verdict`) when it needs nobody or cannot be made.
+   * @returns the pending call (`kind`), or the decision (`verdict`) if the call needs nobody or
+   * can't be made.
    * @throws ToolError `STATE_UNAVAILABLE`, `ABORTED`.
    */
   async request(
@@ -417,7 +437,10 @@ export class ToolExecutor {
     }
   }
 
-  /** Returns the policy's decision for each of some calls, made one after the other, and which inputs would be refused. Nothing is run, and no event is sent. */
+  /**
+   * Returns the policy's decision for each call in turn, and the inputs that would be refused. Runs
+   * nothing and sends no events.
+   */
   async dryRun(
     calls: readonly PlannableCall[],
     options: ExecuteOptions = {},
@@ -448,39 +471,44 @@ export class ToolExecutor {
     return Object.freeze(dryRuns);
   }
 
-  /** Calls the function with every event, until the returned function is called. */
+  /** Calls `listener` with every event. Returns a function that unsubscribes. */
   on(listener: (event: ToolEvent) => void): () => void {
     if (typeof listener !== 'function')
-      throw invalidArgument('a function that is called with all events', listener);
+      throw invalidArgument('a function that receives all events', listener);
     return this.#frame.listeners.add(listener);
   }
 
   /**
-   * Runs a function around the work of every call that is allowed, approved and not answered from the cache: to log, time or
-   * redact it, or to put another result in its place. The result is then checked, kept and given as if the tool had returned it.
+   * Wraps the work of every call that is allowed, approved and not answered from the cache. Use it
+   * to log, time or redact calls, or to replace their results. The result is then checked, cached
+   * and returned as if the tool had produced it.
    *
-   * Functions nest in the order of `use`, the first outermost. One that throws fails the call, and its error is not shown.
-   * @returns a function that removes it; calls that run keep it.
+   * Wrappers nest in the order of `use`, the first outermost. If a wrapper throws, the call fails
+   * and the error isn't shown.
+   * @returns a function that removes the wrapper. Running calls keep it.
    */
   use(around: Around): () => void {
     return this.#arounds.add(around);
   }
 
   /**
-   * Records that a user approved a pending call, and returns the approval: with it the call can be run, once.
+   * Records that a user approved a pending call, and returns the approval. With it, the call can
+   * run once.
    *
-   * @param edited other arguments than those asked for; then they, and only they, are approved.
-   * @throws ToolError `INVALID_APPROVAL` when the pending call was changed, has expired or is answered already; `STATE_UNAVAILABLE`.
+   * @param edited The arguments to approve in place of the original ones.
+   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired or is already
+   * answered; `STATE_UNAVAILABLE`.
    */
   async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     return this.#desk.approve(pending, edited);
   }
 
   /**
-   * Records that a user approved a pending call, and further calls like it: same tool, definition, principal and conversation.
+   * Records that a user approved a pending call and further calls like it: same tool, definition,
+   * principal and conversation.
    *
-   * @throws ToolError as `approve` does, `INVALID_ARGUMENT` for a scope without a limit and for calls that are asked about
-   * every time (consent, critical tools, flows).
+   * @throws ToolError as `approve` does. `INVALID_ARGUMENT` if the scope has no limit, or if such
+   * calls need approval every time (consent, critical tools, flows).
    */
   async grant(
     pending: PendingApproval,
@@ -489,27 +517,34 @@ export class ToolExecutor {
     return this.#desk.grant(pending, scope);
   }
 
-  /** Returns the grants that can be offered with a question, the narrowest first; none for calls that are asked about every time. */
+  /**
+   * Returns the grants that you can offer with a question, narrowest first. Empty if such calls
+   * need approval every time.
+   */
   grantChoices(pending: PendingApproval): readonly GrantChoice[] {
     const entry = this.registry.get(pending.toolName);
     return entry === undefined ? [] : grantChoices(entry, pending);
   }
 
-  /** Returns the grants that count, of all or of those that are named, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the active grants that match a filter, oldest first, with how often each was used.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async grants(
     of: Partial<Pick<Grant, 'principal' | 'conversationId' | 'toolName'>> = {},
   ): Promise<readonly (Grant & { readonly used: number })[]> {
     return this.#grants.list(of);
   }
 
-  /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Revokes a grant. @returns true if it existed. @throws ToolError `STATE_UNAVAILABLE`. */
   revokeGrant(id: string): Promise<boolean> {
     return this.#grants.revoke(id);
   }
 
   /**
-   * Calls the listener with each pending call on the store that somebody answered, once: make that call again, and it uses
-   * the answer. The store is looked at every second, until the returned function is called.
+   * Calls `listener` once for each pending call on the store that somebody answers. Make that call
+   * again, and it uses the answer. The executor polls the store every second until you call the
+   * returned function.
    */
   onAnswered(listener: (answered: StoredPending) => void): () => void {
     return watchAnswers(this.pendingCalls, this.#frame.clock, listener);
@@ -520,12 +555,16 @@ export class ToolExecutor {
     await this.#desk.deny(pending);
   }
 
-  /** The store in which others read what is granted, counted and claimed here; `undefined` when no `store` was given. */
+  /** The store that other processes can read, or `undefined` if you gave the executor none. */
   get sharedStore(): StateStore | undefined {
     return this.#frame.store;
   }
 
-  /** Claims a deed for 24 days among all who share the store. @returns true if nobody did before. @throws ToolError `STATE_UNAVAILABLE`, also when the store has another `identity`. */
+  /**
+   * Claims a one-time action for 24 days among all processes on the store.
+   * @returns true if nobody claimed it before.
+   * @throws ToolError `STATE_UNAVAILABLE`, also if the store's `identity` differs.
+   */
   async claim(deed: Json, identity?: string): Promise<boolean> {
     return this.#state.compareAndSet(`claim:${digestOf(deed)}`, undefined, 'claimed', {
       ttlMs: LIMITS.timerMs,
@@ -533,16 +572,20 @@ export class ToolExecutor {
     });
   }
 
-  /** Returns what was read in a conversation, with the calls that brought it. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns what a conversation has read, and the calls that brought it.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async flow(conversationId: string): Promise<Flow> {
     return this.#labels.of(conversationId);
   }
 
   /**
-   * Forgets that untrusted content or private data was read in a conversation, after a user has looked at it. Only programs call this:
-   * nothing that a model or a tool answers takes a label off.
+   * Forgets that a conversation read untrusted content or private data. Call it only after a user
+   * has reviewed the conversation. No model and no tool result can remove a label.
    *
-   * @throws ToolError `STATE_UNAVAILABLE`, after which the labels may still be there; `INVALID_ARGUMENT` for unknown labels.
+   * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still be there. `INVALID_ARGUMENT`
+   * for unknown labels.
    */
   async clearFlow(
     conversationId: string,
@@ -551,42 +594,64 @@ export class ToolExecutor {
     await this.#labels.clear(conversationId, labels);
   }
 
-  /** Adds what is read in a conversation beside its calls, or was read before in another process. @throws ToolError `INVALID_ARGUMENT` for what is no flow. */
+  /**
+   * Adds labels for content that your program adds itself, or that the conversation read in another
+   * process.
+   * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
+   */
   async addFlow(conversationId: string, flow: Flow): Promise<void> {
     await this.#labels.addFrom(conversationId, flow);
   }
 
-  /** Forgets which calls were repeated in a conversation: something was said in it, after which equal calls are no loop. */
+  /**
+   * Forgets which calls a conversation repeated. Call it when the user says something new, because
+   * equal calls after that aren't a loop.
+   */
   resetRepeats(conversationId: string): void {
     this.#repeats.forget(conversationId);
   }
 
-  /** The calls that were given up and whose work still runs, the longest first; previews that hang are among them. */
+  /**
+   * Returns the calls that were given up while their work still runs, longest-running first.
+   * Includes previews that hang.
+   */
   abandoned(): readonly AbandonedCall[] {
     return this.#places.abandoned();
   }
 
   /**
-   * Lets other calls run as if the work of an abandoned call had ended; it goes on uncounted. @returns true if there was one.
+   * Frees the place of an abandoned call, as if its work had ended. The work goes on, but no longer
+   * counts.
+   * @returns true if there was such a call.
    *
-   * @param call its id, or the call as `abandoned()` lists it: ids are unique within a conversation.
-   * @throws ToolError `INVALID_ARGUMENT` for an id that several abandoned calls have.
+   * @param call Its id, or the call object from `abandoned()`. Ids are unique only within a
+   * conversation.
+   * @throws ToolError `INVALID_ARGUMENT` if several abandoned calls have this id.
    */
   release(call: string | AbandonedCall): boolean {
     return this.#places.release(call);
   }
 
-  /** Returns how the providers of a tool are, as the last calls showed them; empty for tools that have none or were not called. */
+  /**
+   * Returns the state of a tool's providers, as of their last calls. Empty if the tool has none or
+   * hasn't been called.
+   */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
-  /** Lets a principal or conversation spend its budgets again; '' stands for calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Resets the budgets of a principal or conversation; pass '' for calls without one.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);
   }
 
-  /** Writes what is left to be shared, and stops listening to the store. Calls that run are not stopped; the store is not closed. */
+  /**
+   * Writes pending data and stops listening to the store. Doesn't stop running calls or close the
+   * store.
+   */
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
     await this.#log?.flush();

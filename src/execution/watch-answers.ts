@@ -5,9 +5,10 @@ import type { PendingCalls } from '../safety/pending-calls.js';
 const POLL_MS = 1_000;
 
 /**
- * Looks at the store every second and calls the listener once for each pending call that has an unused answer.
+ * Polls the store every second and calls `listener` once for each pending call that has an unused
+ * answer.
  *
- * @returns a function that stops looking.
+ * @returns a function that stops polling.
  */
 export function watchAnswers(
   pendingCalls: PendingCalls,
@@ -17,7 +18,7 @@ export function watchAnswers(
   const known = new Set<string>();
   let cancel: (() => void) | undefined = () => undefined;
   const look = async (): Promise<void> => {
-    // A store that is away is asked again a second later.
+    // If the store can't be reached, try again a second later.
     const answered = await pendingCalls.answered(known).catch(() => []);
     if (cancel === undefined) return;
     cancel = clock.after(POLL_MS, () => void look(), { background: true });

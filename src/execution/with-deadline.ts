@@ -17,20 +17,21 @@ interface Deadline {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A signal that is made when it's asked for. */
+/** A signal that is created on first use. */
 export interface Stop {
   readonly signal: AbortSignal;
 }
 
-/** Turns of the queue of promises in which work may end before a timer is set for it. */
+/** Work that ends within this many microtask turns needs no timer. */
 const TURNS = 8;
 
 /**
  * Runs work and answers in time, whatever the work does.
  *
- * At the deadline, or when the caller aborts, the work's signal fires (at the deadline with a `TimeoutError` as its
- * reason) and the answer is given at once; what the work still returns or throws is dropped. No timer or listener is
- * left behind. `pauseLimits` of the work's signal stops the time. Work that blocks the thread cannot be interrupted.
+ * At the deadline, or if the caller aborts, the work's signal fires and the answer is returned at
+ * once. At the deadline the signal's reason is a `TimeoutError`. Anything the work returns or
+ * throws later is dropped, and no timer or listener is left behind. `pauseLimits` on the work's
+ * signal stops the clock. Work that blocks the thread can't be interrupted.
  */
 export function withDeadline<T>(
   work: (limit: Stop) => T | Promise<T>,
@@ -52,7 +53,10 @@ export function withDeadline<T>(
   return limit.settled();
 }
 
-/** The limit of one piece of work. Its signal and timer are made when they are needed: most work ends before. */
+/**
+ * The time limit of one piece of work. Creates its signal and timer only when needed, because most
+ * work ends first.
+ */
 class Limit<T> implements Stop {
   readonly #deadline: Deadline;
   readonly #startedAt: number;
@@ -72,7 +76,7 @@ class Limit<T> implements Stop {
     return this.#watch().signal;
   }
 
-  /** Ends the limit; the first end counts. */
+  /** Ends the limit. Only the first end counts. */
   settle(end: Settled<T>): void {
     if (this.#end !== undefined) return;
     this.#end = end;
@@ -113,9 +117,9 @@ class Limit<T> implements Stop {
 }
 
 /**
- * Waits for work that others may wait for too, until the caller gives up.
+ * Waits for shared work until the caller gives up.
  *
- * @throws ToolError `ABORTED`; the work goes on.
+ * @throws ToolError `ABORTED`. The work itself continues.
  */
 export function untilAborted<T>(
   work: Promise<T>,
@@ -130,12 +134,12 @@ export function untilAborted<T>(
   });
 }
 
-/** The error of a call that its caller does not want any more. */
+/** Returns the error for a call whose caller gave up. */
 export function aborted(toolName: string): ToolError {
-  return new ToolError('ABORTED', `The caller gave ${toolName} up before it finished.`);
+  return new ToolError('ABORTED', `The caller aborted ${toolName} before it finished.`);
 }
 
-/** @throws ToolError `ABORTED` when the caller has given up. */
+/** @throws ToolError `ABORTED` if the caller has given up. */
 export function assertWanted(signal: AbortSignal | undefined, toolName: string): void {
   if (signal?.aborted === true) throw aborted(toolName);
 }

@@ -2,32 +2,35 @@ import { hostname, networkInterfaces } from 'node:os';
 import { z } from 'zod';
 import { text, wholeBetween } from '../core/options.js';
 
-/** The names of this machine for itself. */
+/** The names that this machine has for itself. */
 export const LOOPBACK_HOSTS: readonly string[] = Object.freeze(['localhost', '127.0.0.1', '[::1]']);
 
-/** A host and perhaps a port. Users, paths and further colons outside brackets don't match. */
+/** A host and an optional port, without a user, a path, or a second colon outside brackets. */
 const AUTHORITY = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9](?:[a-z0-9._-]{0,252}))(?::\d{1,5})?$/;
 
 /**
- * Returns the host of an authority, ready to compare: in lower case, without port and final dot. `undefined` for
- * anything else.
+ * Returns the host of an authority in the form for comparing (lower case, without port and trailing
+ * dot). Returns `undefined` for anything else.
  */
 export function hostOf(authority: string): string | undefined {
   return AUTHORITY.exec(authority.toLowerCase())?.[1]!.replace(/\.$/, '');
 }
 
-/** The option fields of an address to listen on. */
+/** The option fields for the address to listen on. */
 export const listenFields = { port: wholeBetween(0, 65_535), host: text() };
 
-/** An option field for the host names that clients may use. */
+/** An option field for the hosts under which clients reach a server. */
 export const allowedHosts = z
   .array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets'))
   .readonly();
 
-/** An option field for a web site's origin. `*` and `null` are refused, because they stand for unknown pages. */
+/**
+ * An option field for the origin of a website. It refuses `*` and `null`, which stand for unknown
+ * pages.
+ */
 export const origin = z.custom<string>(isOrigin, 'an origin such as "https://tools.example"');
 
-/** An option field for other sites that may ask, as origins or host names. */
+/** An option field for pages that can send requests, by origin or by host. */
 export const hostOrOrigin = z.custom<string>(
   (value) => isHost(value) || isOrigin(value),
   'a host name without a port, or an origin such as "https://tools.example"',
@@ -61,8 +64,8 @@ export function isWildcard(host: string): boolean {
 }
 
 /**
- * Returns the host names that clients use for an address. For a wildcard, these include this machine's name and
- * addresses.
+ * Returns the hosts under which clients can reach a server that listens on this address. For a
+ * wildcard it adds this machine's name and addresses.
  */
 export function hostsFor(host: string): readonly string[] {
   const others = isWildcard(host)
@@ -73,7 +76,7 @@ export function hostsFor(host: string): readonly string[] {
         ),
       ]
     : [host];
-  // An address with a zone (`fe80::1%eth0`) can't be the host of a URL.
+  // An address with a zone (`fe80::1%eth0`) isn't valid as the host of a URL.
   return [...LOOPBACK_HOSTS, ...others.filter((each) => !each.includes('%')).map(authorityHost)];
 }
 

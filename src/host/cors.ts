@@ -3,19 +3,24 @@ import { isListed, type GuardedRequest } from './request-guard.js';
 type Headers = Readonly<Record<string, string>>;
 
 interface CorsOptions {
-  /** The origins whose scripts may read answers. A host name stands for all its origins. */
+  /** The origins whose scripts can read answers, or host names for all origins of a host. */
   readonly allowedOrigins: readonly string[];
   readonly methods: string;
   readonly requestHeaders: string;
-  /** The headers of answers that scripts may read. */
+  /** The answer headers that scripts can read. */
   readonly exposedHeaders: string;
 }
 
-/** The headers that let scripts of other sites ask and read answers. */
+/**
+ * Makes the headers with which browsers let scripts of other sites send requests and read answers.
+ */
 interface Cors {
-  /** Returns the headers of every answer to a request. None if no other site is allowed. */
+  /** Returns the headers of every answer to a request, or none if no site is allowed. */
   headersOf(request: GuardedRequest): Headers;
-  /** Returns the headers of the answer to a preflight request, and `undefined` for all other requests. */
+  /**
+   * Returns the headers of the answer to a preflight request, or `undefined` for all other
+   * requests.
+   */
   preflightOf(request: GuardedRequest): Headers | undefined;
 }
 

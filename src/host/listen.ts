@@ -12,52 +12,56 @@ import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
 import { refusal, type Refusal } from './request-guard.js';
 
-/** The limits of a connection. Node's own are minutes, or missing. */
+/** The limits of a connection. Node's own limits are minutes, or missing. */
 const LIMITS = Object.freeze({
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 5_000,
-  /** The interval in which Node checks the first two. With its default of 30 s, they would be 40 and 60. */
+  /**
+   * The interval at which Node checks the first two limits. With its default of 30 s they would become 40 and
+   * 60 s.
+   */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
   /**
-   * Refuses lenient parsing, even if the program was started with --insecure-http-parser. Request smuggling needs it.
+   * Refuses lenient parsing, which enables request smuggling, even if the program was started with
+   * --insecure-http-parser.
    */
   insecureHTTPParser: false,
 }) satisfies ServerOptions;
-/** The number of requests after which a connection is closed, so that no client keeps its place forever. */
+/** The maximum number of requests per connection, so no client keeps its connection forever. */
 const REQUESTS_PER_CONNECTION = 100;
 const CONNECTIONS = 1_024;
 
-/** A running server. */
+/** A server that is listening. */
 export interface RunningServer {
-  /** The server's address, without a slash at the end. */
+  /** The URL of the server, without a trailing slash. */
   readonly url: string;
   /** Stops the server at once, and closes all connections. */
   close(): Promise<void>;
 }
 
 interface ListenOptions {
-  /** The port. 0 takes any free one. */
+  /** The port. 0 picks any free port. */
   readonly port: number;
   readonly host: string;
-  /** Every request needs a token. Otherwise only this machine may connect. */
+  /** Requires a token for every request. Without a token, only this machine can connect. */
   readonly needsToken: boolean;
   /**
-   * The milliseconds without a byte in either direction after which a connection is closed. @default unbounded, because
-   * an answer may take as long as a tool does
+   * Milliseconds without a byte in either direction after which a connection is closed. @default
+   * unlimited, because a tool can take a long time to answer
    */
   readonly silenceMs?: number;
   readonly answer: (request: Request, outgoing: ServerResponse) => Response | Promise<Response>;
-  /** Returns the answer to a request that `answer` never got, or failed to answer. */
+  /** Returns the response to a request that never reached `answer`, or that `answer` failed on. */
   readonly refuse: (refusal: Refusal) => Response;
 }
 
 /**
- * Listens on a port, with limits on everything that a client can hold.
+ * Listens with node:http and limits everything that a client can occupy.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a public address without a token, a port that is taken or forbidden, and an
- * address that this machine doesn't have.
+ * @throws ToolError `INVALID_ARGUMENT` if others can connect and there is no token, if the port is
+ * taken or not allowed, or if the address doesn't belong to this machine.
  */
 export async function listen({
   port,
@@ -70,7 +74,7 @@ export async function listen({
   if (!needsToken && !isLoopback(host)) {
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Expected a token to listen on ${describeValue(host)}, where others can connect, got none. Give the option token (--token), or listen on 127.0.0.1.`,
+      `Listening on ${describeValue(host)} needs a token, because others can connect there. Pass the option token (--token), or listen on 127.0.0.1.`,
     );
   }
   const listener = getRequestListener(
@@ -83,14 +87,18 @@ export async function listen({
             ? refusal(
                 400,
                 'INVALID_ARGUMENT',
-                'Expected a readable address and host, got a malformed request. Send a valid request line and Host header.',
+                'The request has a malformed address or host. Send a valid request line and Host header.',
               )
-            : refusal(500, 'INTERNAL_ERROR', 'The server failed to answer. It goes on working.'),
+            : refusal(
+                500,
+                'INTERNAL_ERROR',
+                'The server failed to answer this request. It is still running.',
+              ),
         ),
     },
   );
   const server = createServer(LIMITS, (incoming, outgoing) => {
-    // Host names are case-insensitive, but the adapter compares them exactly.
+    // Host names are case-insensitive, but the adapter compares them case-sensitively.
     if (incoming.headers.host !== undefined)
       incoming.headers.host = incoming.headers.host.toLowerCase();
     void listener(incoming, outgoing);
@@ -126,33 +134,31 @@ function listenError(
   const reasons = new Map([
     [
       'EADDRINUSE',
-      `Expected a free port, got ${place} in use. Choose another port, or 0 for any that is free.`,
+      `The port of ${place} is already in use. Choose another port, or 0 for any free port.`,
     ],
-    [
-      'EACCES',
-      `Expected a port that this user may listen on, got ${place}. Choose one from 1024 up.`,
-    ],
+    ['EACCES', `This user isn't allowed to listen on ${place}. Choose a port from 1024 up.`],
   ]);
   return new ToolError(
     'INVALID_ARGUMENT',
     reasons.get(code) ??
-      `Expected an address of this machine to listen on, got ${describeValue(place)} (${code}). Choose another host.`,
+      `${describeValue(place)} isn't an address of this machine (${code}). Choose another host.`,
   );
 }
 
 /**
- * Limits the connections of a server. A new connection replaces the oldest one without a request in progress.
+ * Limits the number of connections. When a new connection exceeds the limit, the oldest connection
+ * without a request in progress is closed.
  *
- * `server.maxConnections` would refuse the newest. Then a client that fills all places with half-sent requests
- * (Slowloris) keeps everyone else out until they time out.
+ * `server.maxConnections` would refuse the newest instead. A client that fills all connections with
+ * half-sent requests (Slowloris) could then keep everyone else out until they time out.
  */
 function limitConnections(server: Server, most: number): void {
-  /** The unanswered requests of each connection. The oldest connection comes first. */
+  /** The unanswered requests of each connection, oldest connection first. */
   const unanswered = new Map<Socket, Set<IncomingMessage>>();
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // It's forgotten here and not on its close event, because more connections may come before that.
+      // Removed here, because more connections can arrive before its close event.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;
@@ -166,7 +172,10 @@ function limitConnections(server: Server, most: number): void {
     response.once('close', () => requests?.delete(request));
   });
 
-  /** A request whose body is still to come counts as half-sent. */
+  /**
+   * Returns the oldest connection without a complete request. A request whose body hasn't arrived
+   * doesn't count.
+   */
   function oldestWithoutRequest(): Socket | undefined {
     for (const [socket, requests] of unanswered)
       if (![...requests].some(({ complete }) => complete)) return socket;

@@ -3,14 +3,14 @@ import { secret } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { hostOf } from './addresses.js';
 
-/** The parts of a request that the guard checks. A web `Request` has them. */
+/** The parts of a request that decide whether it's admitted. A web `Request` has them. */
 export interface GuardedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: { get(name: string): string | null };
 }
 
-/** A refused request. Each server answers it in the format of its clients. */
+/** The refusal of a request. Each server turns it into the form that its clients read. */
 export interface Refusal {
   readonly ok: false;
   readonly status: number;
@@ -24,41 +24,41 @@ export interface Refusal {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An admitted request, with its sender if that is known. */
+/** An admitted request, and who sent it if that is known. */
 export interface Admitted {
   readonly ok: true;
   readonly principal?: string;
   /** The scopes of the token. */
   readonly scopes?: readonly string[];
-  /** The name that belongs to the token, if the server was started with named tokens. */
+  /** The name of the person or program whose token the server was started with. */
   readonly operator?: string;
-  /** The roles of that token. */
+  /** The permissions of that token. */
   readonly roles?: readonly Role[];
 }
 
 /**
- * The path for probes that check that the server runs. It needs no token and works under any host name, because probes
- * ask by address.
+ * The path that reports that a server is running. It needs no token and accepts any host, because
+ * probes use the address.
  */
 export const LIVENESS_PATH = '/healthz';
 
-/** Returns who sends a request. */
+/** Finds out who sent a request. */
 export type Authenticate = (
   request: GuardedRequest,
 ) => Admitted | Refusal | Promise<Admitted | Refusal>;
 
-/** Checks a request before anything else reads it. An open request needs no token. */
+/** Checks a request before anything else reads it. A request to an open path needs no token. */
 type Guard = (
   request: GuardedRequest,
   options?: { readonly isOpen?: boolean },
 ) => Promise<Admitted | Refusal>;
 
 interface GuardOptions {
-  /** The host names and addresses that clients may use, without ports. */
+  /** The host names and addresses under which clients reach the server, without ports. */
   readonly allowedHosts: readonly string[];
   /**
-   * The other sites whose pages may ask. An entry is an origin (`https://tools.example:8443`), or a host name for all
-   * its origins.
+   * The other sites whose pages can send requests: an origin (`https://tools.example:8443`), or a
+   * host name for all origins of that host.
    */
   readonly allowedOrigins: readonly string[];
   /** Identifies the client. Without it, all clients are admitted. */
@@ -68,10 +68,10 @@ interface GuardOptions {
 const ADMITTED: Admitted = Object.freeze({ ok: true });
 
 /**
- * Makes the guard of a server. It checks host, origin and token.
+ * Creates the guard of a server. It checks the host, the origin, and the token.
  *
- * The host check stops pages whose name was pointed at this machine after they were loaded (DNS rebinding). The origin
- * check stops pages of other sites.
+ * Checking the host stops pages whose name was pointed at this machine after they loaded (DNS
+ * rebinding). Checking the origin stops pages of other sites.
  */
 export function createGuard({
   allowedHosts,
@@ -87,9 +87,9 @@ export function createGuard({
   const placeRefusal = (request: GuardedRequest): Refusal | undefined => {
     const { url, headers } = request;
     const urlHost = authorityOf(url);
-    const host = headers.get('host') ?? urlHost; // A request that was made in the program has no Host header.
-    // If two programs disagree about the host or the end of a request, an attacker can trick one of them (request
-    // smuggling).
+    const host = headers.get('host') ?? urlHost; // A request made inside the program has no Host header.
+    // If two readers of a request disagree about its host or its end, one of them can be fooled
+    // (request smuggling).
     if (
       host.includes(',') ||
       (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked'
@@ -97,16 +97,16 @@ export function createGuard({
       return refusal(
         400,
         'INVALID_ARGUMENT',
-        'Expected one Host and no Transfer-Encoding but chunked, got a request with others. Send one Host header.',
+        'The request needs exactly one Host header, and no Transfer-Encoding except chunked. Fix its headers.',
         CLOSE,
       );
     }
-    // A request line with a whole address names a host, too.
+    // A request line with a full URL names a host too.
     if (!isAllowed(host) || !isAllowed(urlHost)) {
       return refusal(
         403,
         'HOST_NOT_ALLOWED',
-        `Expected a host that is allowed, got ${describeValue(host)}. Add it to allowedHosts (on the command line: --allowed-host).`,
+        `The host ${describeValue(host)} isn't allowed. Add it to allowedHosts (on the command line: --allowed-host).`,
       );
     }
     const origin = headers.get('origin');
@@ -114,7 +114,7 @@ export function createGuard({
       return refusal(
         403,
         'ORIGIN_NOT_ALLOWED',
-        `Expected a request of the same site, got the origin ${describeValue(origin)}. Add it to allowedOrigins.`,
+        `Requests from the origin ${describeValue(origin)} aren't allowed. Add it to allowedOrigins.`,
       );
     }
     return undefined;
@@ -142,7 +142,7 @@ export const tokenField = secret<string>(
   'Make them with `openssl rand -hex 32`.',
 );
 
-/** The roles of a token: `view` to look, `approve` to answer waiting calls, `run` to run tools. */
+/** The permissions that a token can have: view, answer pending calls, or run tools. */
 export const ROLES = Object.freeze(['view', 'approve', 'run'] as const);
 export type Role = (typeof ROLES)[number];
 
@@ -151,17 +151,17 @@ export interface NamedToken {
   readonly token: string;
   /** The name that actions are recorded under. */
   readonly name: string;
-  /** The roles of the token. @default ['view'] */
+  /** The permissions of the token. @default ['view'] */
   readonly roles?: readonly Role[] | undefined;
-  /** The token's expiry, in milliseconds since 1970. @default never */
+  /** The time when the token expires, in milliseconds since 1970. @default never */
   readonly expiresAt?: number | undefined;
 }
 
 /**
  * Admits requests that send one of the tokens as `Authorization: Bearer <token>`.
  *
- * It compares digests of all tokens in constant time. So nobody can measure a token's length, or how much of a guess
- * was right.
+ * It compares digests of all tokens in constant time, so nobody can measure a token's length or how
+ * much of a guess was right.
  *
  * @param now returns milliseconds since 1970.
  */
@@ -174,11 +174,11 @@ export function bearerTokens(tokens: readonly NamedToken[], now: () => number): 
     const isExpired = (found?.expiresAt ?? Infinity) <= now();
     if (given !== undefined && found !== undefined && !isExpired)
       return { ok: true, operator: found.name, roles: found.roles ?? ['view'] };
-    const got = given === undefined ? 'none' : isExpired ? 'one that has expired' : 'another token';
+    const got = given === undefined ? 'none' : isExpired ? 'an expired token' : 'another token';
     return refusal(
       401,
       'UNAUTHORIZED',
-      `Expected \`Authorization: Bearer\` with the token of this server, got ${got}. Send the token that the server was started with.`,
+      `Expected \`Authorization: Bearer\` with this server's token, got ${got}. Send the token that the server was started with.`,
       { 'www-authenticate': 'Bearer realm="tooldex"' },
     );
   };
@@ -210,12 +210,12 @@ function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<stri
   return origin === `http://${host}` || origin === `https://${host}` || isListed(origin, allowed);
 }
 
-/** Returns true if an origin is listed, or its host is. */
+/** Returns true if the origin is listed, or its host is. */
 export function isListed(origin: string, allowed: ReadonlySet<string>): boolean {
   if (allowed.has(origin)) return true;
   if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
   const { protocol, hostname } = new URL(origin);
-  // An allowed host stands for its web pages, not for programs that call their windows `tauri://localhost`.
+  // An allowed host covers its web pages, not programs that call their windows `tauri://localhost`.
   return (protocol === 'http:' || protocol === 'https:') && allowed.has(hostname);
 }
 

@@ -2,26 +2,34 @@ import { z } from 'zod';
 import { aFunction, text } from '../core/options.js';
 import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './request-guard.js';
 
-/** The sender and the rights that a token stands for. */
+/** The meaning of a token: who sent it, and its permissions. */
 interface VerifiedToken {
-  /** The user or program that the token stands for. */
+  /** The user or program that the token belongs to. */
   readonly principal: string;
-  /** The scopes of the token. Policies compare them with those that a tool needs. @default none */
+  /**
+   * The scopes of the token. Policies compare them with the scopes that a tool requires. @default
+   * none
+   */
   readonly scopes?: readonly string[];
 }
 
-/** Checks a token's signature and expiry, and that it was made for this server. `undefined` refuses it. */
+/**
+ * Verifies a token: its signature, its expiry, and that it was issued for this server. Return
+ * `undefined` to refuse it.
+ */
 export type VerifyToken = (
   token: string,
 ) => VerifiedToken | undefined | Promise<VerifiedToken | undefined>;
 
-/** The information that tells clients where to get a token: protected resource metadata (RFC 9728). */
+/** Tells clients where to get a token: protected resource metadata (RFC 9728). */
 export interface ProtectedResource {
-  /** The public address of the server. Behind a proxy, the proxy's. @default the address in the request */
+  /**
+   * The public URL of the server. Behind a proxy, the proxy's URL. @default the URL of the request
+   */
   readonly url?: string | undefined;
-  /** The authorization servers whose tokens are accepted. @default none */
+  /** The URLs of the authorization servers whose tokens are accepted. @default none */
   readonly authorizationServers?: readonly string[] | undefined;
-  /** The scopes that clients should ask for. @default none */
+  /** The scopes that clients should request. @default none */
   readonly scopes?: readonly string[] | undefined;
   /** The name of the server, as people read it. @default none */
   readonly name?: string | undefined;
@@ -43,7 +51,7 @@ export const verifyFields = {
         .array(
           z
             .string()
-            .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope without blanks, quotes and backslashes'),
+            .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope without spaces, quotes and backslashes'),
         )
         .readonly()
         .optional(),
@@ -52,13 +60,13 @@ export const verifyFields = {
     .optional(),
 };
 
-/** The path where clients look for the metadata. The server's own path follows it. */
+/** The path of the metadata, which comes before the server's own path. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** The program's check of tokens, and the answers for clients without one. */
+/** The program's token check, and the metadata for clients without a token. */
 interface VerifiedTokens {
   readonly authenticate: Authenticate;
-  /** Returns the metadata for a request that asks for it, and `undefined` for all others. */
+  /** Returns the metadata if the request asks for it, or `undefined` for all other requests. */
   metadataFor(request: GuardedRequest): object | undefined;
 }
 
@@ -68,11 +76,12 @@ const VERIFIED = z.object({
 });
 
 /**
- * Makes the check of bearer tokens from a function of the program.
+ * Creates a check of bearer tokens from the program's own function.
  *
- * If the function throws or returns anything else, nobody is admitted. The client gets a 503 without details.
+ * If the function throws or returns anything unexpected, nobody is admitted. The client receives
+ * 503 without the error.
  *
- * @param path the server's path, for its public address if none is given.
+ * @param path the path of the server, for its public URL if no URL is given.
  */
 export function createVerifiedTokens(
   verify: VerifyToken,
@@ -94,7 +103,7 @@ export function createVerifiedTokens(
         refusal(
           401,
           'UNAUTHORIZED',
-          `Expected \`Authorization: Bearer\` with a token for this server, got ${got}. Get one from the authorization server that the metadata names.`,
+          `Expected \`Authorization: Bearer\` with a token for this server, got ${got}. Get a token from the authorization server named in the metadata.`,
           { 'www-authenticate': challengeOf(request, error) },
         );
       if (token === undefined) return refused('none');
@@ -102,14 +111,14 @@ export function createVerifiedTokens(
       try {
         answer = await verify(token);
         if (answer === undefined || answer === null)
-          return refused('one that is not accepted', ', error="invalid_token"');
+          return refused("a token that isn't accepted", ', error="invalid_token"');
         const { principal, scopes: granted = [] } = VERIFIED.parse(answer);
         return { ok: true, principal, scopes: Object.freeze([...granted]) };
       } catch {
         return refusal(
           503,
           'INTERNAL_ERROR',
-          'Expected to check the token, but the check failed. Try again later.',
+          "The server couldn't verify the token. Try again later.",
           { 'retry-after': '5' },
         );
       }

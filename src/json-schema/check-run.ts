@@ -3,41 +3,49 @@ import { canonicalJson, describeValue, type Json } from '../core/plain-data.js';
 import { issueAt, type SchemaIssue } from './schema-issues.js';
 
 /**
- * The steps that one check may take: visits of a schema at a value, members, items, and sixteen characters each.
+ * The maximum number of steps in one check: visits of a schema at a value, members, items, and
+ * every sixteen characters.
  *
- * Inputs of 256 KiB take a few hundred thousand with large schemas; what takes more has references that multiply.
+ * An input of 256 KiB takes a few hundred thousand steps with a large schema. More steps mean that
+ * references multiply.
  */
 const MAX_STEPS = 2_000_000;
-/** The same bound for reporting what is wrong. Reporting may stop early, since by then the value is known to be wrong. */
+/**
+ * The maximum number of steps for reporting what is wrong. Reporting can stop early, because the
+ * value is already known to be wrong.
+ */
 const MAX_TELLING_STEPS = 1_000_000;
-/** The steps that reporting one issue costs. */
+/** The number of steps that reporting one issue costs. */
 const ISSUE = 50;
-/** Schemas inside each other, over all levels of a value: each is a few levels of recursion. */
+/**
+ * The maximum nesting of schemas over all levels of a value. Each level takes a few levels of
+ * recursion.
+ */
 const MAX_DEPTH = 1_000;
-/** Issues that are reported. */
+/** The maximum number of issues reported. */
 const MAX_TOLD = 200;
 
-/** One keyword, or a few that belong together, as a check of a value. */
+/** Checks a value against one keyword, or against a few that belong together. */
 export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) => boolean;
 
 /** One schema of a document. */
 export interface SchemaNode {
   readonly checks: Check[];
-  /** The keywords that look at what the others left over. */
+  /** The keywords that look at what the other keywords left over. */
   readonly late: Check[];
   /** The schemas that look at the same value. */
   readonly inPlace: SchemaNode[];
-  /** The schema `false`: nothing fits. */
+  /** True for the schema `false`, which nothing fits. */
   readonly isFalse: boolean;
 }
 
-/** The answer of a schema; `maybe` when it depends on a pattern that is not checked here. */
+/** A schema's answer. `maybe` means that it depends on a pattern that isn't checked here. */
 type Answer = 'yes' | 'no' | 'maybe';
 
-/** The members and items of one value that schemas have looked at. */
+/** The members and items of one value that schemas have already looked at. */
 class Evaluated {
   readonly names = new Set<string>();
-  /** The first items, this many. */
+  /** The number of items, counted from the first, that were looked at. */
   items = 0;
   readonly places = new Set<number>();
 
@@ -48,11 +56,11 @@ class Evaluated {
   }
 }
 
-/** One check of one value. It counts its steps and ends at a bound. */
+/** One check of one value. It counts its steps and stops at a limit. */
 export class CheckRun {
-  /** Records that a pattern that is not checked has let something through. */
+  /** Becomes true once an unchecked pattern has let something through. */
   unsure = false;
-  /** Says that the texts being checked are names of members. */
+  /** True while the strings being checked are member names. */
   isName = false;
   readonly path: (string | number)[] = [];
   #issues: SchemaIssue[] | undefined;
@@ -60,13 +68,13 @@ export class CheckRun {
   #steps = 0;
   #depth = 0;
 
-  /** @param issues receives what is wrong; without it the first failure ends the check. */
+  /** @param issues receives what is wrong. Without it, the first failure ends the check. */
   constructor(issues?: SchemaIssue[]) {
     this.#issues = issues;
     this.#maxSteps = issues === undefined ? MAX_STEPS : MAX_TELLING_STEPS;
   }
 
-  /** Returns true if further issues should be reported too. */
+  /** True if further issues should be reported. */
   get isTelling(): boolean {
     return this.#issues !== undefined && this.#issues.length < MAX_TOLD;
   }
@@ -81,10 +89,10 @@ export class CheckRun {
       );
   }
 
-  /** A text of the value that two equal values share. */
+  /** Returns a text that is the same for equal values. */
   keyOf(value: Json): string {
     const key = canonicalJson(value);
-    this.spend(key.length); // A character of it takes as long as a visit.
+    this.spend(key.length); // Sixteen characters count as one step, like a visit.
     return key;
   }
 
@@ -103,7 +111,7 @@ export class CheckRun {
       fits = false;
       if (!this.isTelling) break;
     }
-    // Members that are left over from a value that does not fit are not worth reporting.
+    // If the value doesn't fit anyway, its left-over members aren't worth reporting.
     for (const check of node.late) fits &&= check(value, this, own);
     if (own !== seen && seen !== undefined) seen.add(own!);
     this.#depth--;
@@ -119,8 +127,8 @@ export class CheckRun {
   }
 
   /**
-   * Checks a value against a schema that it need not fit. What fits has evaluated its parts. @param told receives what
-   * is wrong.
+   * Checks a value against a schema that it may or may not fit. Only a value that fits has
+   * evaluated its parts. @param told receives what is wrong.
    */
   ask(node: SchemaNode, value: Json, seen: Evaluated | undefined, told?: SchemaIssue[][]): Answer {
     const { unsure } = this;
@@ -140,7 +148,7 @@ export class CheckRun {
     return answer;
   }
 
-  /** Reports what was expected of a value that does not fit; always false. */
+  /** Reports what was expected of a value that doesn't fit. Always returns false. */
   fail(expected: string, value: Json, after = ''): false {
     if (!this.isTelling) return false;
     this.spend(ISSUE + this.path.length);

@@ -36,10 +36,10 @@ import {
   type Matcher,
 } from './keyword-checks.js';
 
-/** Characters of a schema's JSON. */
+/** The maximum length of a schema's JSON, in characters. */
 const MAX_SCHEMA = 262_144;
 
-/** The largest number of reasons that are reported. */
+/** The maximum number of reasons reported. */
 const MAX_REFUSED = 20;
 const TYPES: ReadonlySet<unknown> = new Set([
   'object',
@@ -51,8 +51,8 @@ const TYPES: ReadonlySet<unknown> = new Set([
   'null',
 ]);
 /**
- * The values that keywords without inner schemas take. Keywords not listed are annotations: `format` and `default` are
- * among them (2020-12, Validation § 7 and § 9.2).
+ * The values that keywords without inner schemas accept. Keywords that aren't listed are
+ * annotations, including `format` and `default` (2020-12, Validation § 7 and § 9.2).
  */
 const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) => boolean]> =
   new Map<string, readonly [string, (value: Json) => boolean]>([
@@ -99,19 +99,21 @@ const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) =>
     ),
   ]);
 
-/** Makes the check of one pattern, as `(pattern) => new RE2(pattern, 'u')` does; it throws for an invalid pattern. */
+/**
+ * Compiles one pattern, as in `(pattern) => new RE2(pattern, 'u')`. Throws for an invalid pattern.
+ */
 export type PatternEngine = (pattern: string) => { test(text: string): boolean };
 
-/** A JSON Schema as a check of values. */
+/** A JSON Schema, compiled to check values. */
 interface CompiledJsonSchema {
   /**
-   * Returns what is wrong with a value; empty when it fits.
+   * Returns what is wrong with a value, or an empty list if the value fits.
    *
    * @param value plain data, at most 64 levels deep.
-   * @throws ToolError `LIMIT_EXCEEDED` when the check takes more than 2,000,000 steps.
+   * @throws ToolError `LIMIT_EXCEEDED` if the check takes more than 2,000,000 steps.
    */
   check(value: Json): readonly Issue[];
-  /** The places in the schema of the patterns that are not checked. */
+  /** The places of the patterns in the schema that aren't checked. */
   readonly unchecked: readonly UncheckedPattern[];
 }
 
@@ -120,21 +122,24 @@ interface UncheckedPattern {
   readonly pattern: string;
 }
 
-/** Marks schemas of foreign documents; shared between loaded copies of the package. Its value is an engine or `null`. */
+/**
+ * Marks schemas from foreign documents. Loaded copies of the package share the mark. Its value is
+ * an engine or `null`.
+ */
 const FOREIGN = Symbol.for('tooldex/foreign-schema/v1');
 const compiled = new WeakMap<object, CompiledJsonSchema>();
 
 /**
- * Marks a schema as one of a foreign document, such as an MCP server's: its patterns are left to the server that enforces
- * them, since a pattern can be made to match for hours.
+ * Marks a schema as part of a foreign document, such as an MCP server's. Its patterns aren't run
+ * here but left to the server, because a pattern can be written to match for hours.
  *
- * @param engine checks them after all; it must take linear time for every pattern.
+ * @param engine runs the patterns after all. It must take linear time for every pattern.
  */
 export function foreignSchema<T extends object>(schema: T, engine?: PatternEngine): T {
   return Object.freeze(Object.defineProperty({ ...schema }, FOREIGN, { value: engine ?? null }));
 }
 
-/** Gives a copy of a schema the origin of the schema that it was made from. */
+/** Marks a copy of a schema like the original. */
 export function withOriginOf<T extends object>(from: object, schema: T): T {
   return isForeign(from) ? foreignSchema(schema, engineOf(from)) : schema;
 }
@@ -143,23 +148,27 @@ export function isForeign(schema: object): boolean {
   return Object.hasOwn(schema, FOREIGN);
 }
 
-/** The places of a foreign schema's patterns that are not checked: the finding `pattern-unchecked`. Empty for all other schemas. */
+/**
+ * Returns the places of the patterns in a foreign schema that aren't checked: the finding
+ * `pattern-unchecked`. Returns an empty list for all other schemas.
+ */
 export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
   return isForeign(schema) ? compileJsonSchema(schema).unchecked : [];
 }
 
 /**
- * A plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0) as a check of values; no code is generated.
+ * Compiles a plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0). It generates no code.
  *
- * Every keyword is enforced but `format`, `default` and the other annotations. Patterns run on the engine of the
- * platform: how long they take is their author's responsibility. Those of foreign schemas (`foreignSchema`) do not run;
- * what only they could refuse is let through. Each check counts its steps and ends at a bound.
+ * Every keyword is enforced except `format`, `default`, and the other annotations. Patterns run on
+ * the platform's engine, and their author is responsible for how long they take. The patterns of
+ * foreign schemas (`foreignSchema`) don't run, so whatever only they would refuse is accepted. Each
+ * check counts its steps and stops at a limit.
  *
- * One schema object is compiled once; changing it afterwards changes nothing.
+ * A schema object is compiled once. Later changes to it have no effect.
  *
- * @throws ToolError `INVALID_INPUT_SCHEMA` with up to 20 reasons: keywords with values of a wrong type, patterns that
- * are none, references to other documents, to nothing, or back to themselves, drafts that are not known, and more than
- * 256 KiB.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` with up to 20 reasons: keywords with values of a wrong
+ * type, invalid patterns, unknown drafts, schemas over 256 KiB, and references to other documents,
+ * to nothing, or back to themselves.
  */
 export function compileJsonSchema(schema: object): CompiledJsonSchema {
   let known = compiled.get(schema);
@@ -181,7 +190,7 @@ function compile(schema: object): CompiledJsonSchema {
   });
 }
 
-/** A second run collects the issues of a value that is known to be wrong. */
+/** Runs the check again to collect the issues of a value that is known to be wrong. */
 function issuesOf(root: SchemaNode, value: Json): readonly Issue[] {
   const issues: SchemaIssue[] = [];
   try {
@@ -228,8 +237,8 @@ function engineOf(schema: object): PatternEngine | undefined {
 }
 
 /**
- * The flag `u` is the specification's; some patterns written without it in mind are invalid with it, such as `\\-` and
- * `\\_`.
+ * Compiles a pattern with the flag `u`, as the specification requires. Some patterns written
+ * without it are invalid with it, such as `\\-` and `\\_`.
  */
 function nativeMatcher(pattern: string): Matcher {
   let expression: RegExp;
@@ -241,7 +250,7 @@ function nativeMatcher(pattern: string): Matcher {
   return (text) => expression.test(text);
 }
 
-/** Leaves unchecked the patterns that the engine rejects. */
+/** Leaves patterns unchecked if the engine rejects them. */
 function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => Matcher {
   return (pattern) => {
     try {
@@ -253,7 +262,9 @@ function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => 
   };
 }
 
-/** The keywords of one schema in the words of 2020-12, and which keyword of the document a renamed one was. */
+/**
+ * The keywords of one schema in terms of 2020-12, and the original name of each renamed keyword.
+ */
 interface Normalized {
   readonly keywords: Readonly<Record<string, Json>>;
   readonly names: Readonly<Record<string, string>>;
@@ -266,7 +277,10 @@ class Builder {
   readonly #refused: Issue[] = [];
   readonly #unchecked = new Map<string, UncheckedPattern>();
   readonly #nodes = new Map<object, SchemaNode>();
-  /** Schemas that are still to be built: chains of references may be longer than recursion is deep. */
+  /**
+   * Schemas that are still to be built. This is a queue because chains of references can be longer
+   * than recursion is deep.
+   */
   readonly #waiting: (() => void)[] = [];
 
   constructor(source: Json, matcherOf: (pattern: string) => Matcher) {
@@ -283,13 +297,13 @@ class Builder {
     readonly unchecked: readonly UncheckedPattern[];
   } {
     const root = this.#node(this.#source, [], this.#document.root);
-    // More are appended on the way.
+    // The loop appends more.
     for (const fill of this.#waiting) if (this.#refused.length < MAX_REFUSED) fill();
     if (this.#refused.length === 0 && hasCircle(this.#nodes.values()))
       this.#refused.push({
         path: [],
         message:
-          'Expected references that step into the value, got one that leads back to itself. Remove it: checking would never end.',
+          'This reference leads back to itself without stepping into the value. Remove it: checking would never end.',
       });
     return { root, refused: this.#refused, unchecked: [...this.#unchecked.values()] };
   }
@@ -302,7 +316,7 @@ class Builder {
       });
   }
 
-  /** A schema's checks; they are filled in later. */
+  /** Returns a schema's checks, which are filled in later. */
   #node(source: Json, path: Path, home: Resource): SchemaNode {
     if (typeof source === 'boolean')
       return {
@@ -420,11 +434,13 @@ class Builder {
     if (restMembers !== undefined) node.late.push(leftMembers(restMembers));
   }
 
-  /** A schema in one dialect for all drafts, without the keywords that have a wrong type. */
+  /**
+   * Returns a schema in one dialect for all drafts, without the keywords that have a wrong type.
+   */
   #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
     if (isOld(dialect) && typeof source['$ref'] === 'string')
       return { keywords: { $ref: source['$ref'] }, names: {} };
-    // Without a prototype, a name such as `constructor` is not taken for a keyword.
+    // The object has no prototype, so a name such as `constructor` isn't taken for a keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
     const names: Record<string, string> = {};
     const rename = (from: string, to: string, value: Json | undefined) => {
@@ -469,7 +485,7 @@ class Builder {
         'an object of schemas or lists of names',
         dependencies,
       );
-    // From OpenAPI 3.0; drafts that do not know it ignore it.
+    // This is OpenAPI 3.0. Drafts that don't know it ignore it.
     if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4))
       keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
     for (const [keyword, value] of Object.entries(keywords)) {
@@ -489,7 +505,7 @@ class Builder {
           path,
           `a reference to a schema in the same document ('#/$defs/…')`,
           reference,
-          'Schemas of other documents are not loaded: copy what is needed into $defs',
+          "Schemas of other documents aren't loaded: copy what you need into $defs",
         )
       : this.#node(target.source, target.path, target.resource);
   }
@@ -513,8 +529,8 @@ const EMPTY: SchemaNode = {
 };
 
 /**
- * Returns the value that a keyword should have had; `undefined` when it is right. Inner schemas are checked when they
- * are built.
+ * Returns the value that a keyword should have had, or `undefined` if its value is right. Inner
+ * schemas are checked when they're built.
  */
 function expectedValueOf(keyword: string, value: Json): string | undefined {
   const data = DATA.get(keyword);
@@ -524,7 +540,7 @@ function expectedValueOf(keyword: string, value: Json): string | undefined {
   return kind === 'map' && !isPlainObject(value) ? 'an object of schemas' : undefined;
 }
 
-/** Returns true for a schema that leads back to itself for one and the same value. */
+/** Returns true if a schema leads back to itself for the same value. */
 function hasCircle(all: Iterable<SchemaNode>): boolean {
   const open = new Map<SchemaNode, number>();
   const nodes = [...all];

@@ -13,7 +13,9 @@ import {
   type SchemaIssue,
 } from './schema-issues.js';
 
-/** Returns true if a text matches a pattern; `undefined` stands for a pattern that is not checked here. */
+/**
+ * Returns true if a text matches a pattern. `undefined` means that the pattern isn't checked here.
+ */
 export type Matcher = ((text: string) => boolean) | undefined;
 
 export function isList(value: Json): boolean {
@@ -62,7 +64,10 @@ export function numbers(
         typeof value !== 'number' || holds(value, bound) || run.fail(`${expected} ${bound}`, value);
 }
 
-/** Returns true for an exact multiple, also among decimals: 19.99 is a multiple of 0.01, though not for the processor. */
+/**
+ * Returns true for an exact multiple, also of decimals: 19.99 is a multiple of 0.01, although
+ * floating point disagrees.
+ */
 export function isMultiple(value: number, divisor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
   const [[a, aPower], [b, bPower]] = [decimal(value), decimal(divisor)];
@@ -76,7 +81,7 @@ function decimal(value: number): readonly [digits: bigint, power: number] {
   return [BigInt(whole + fraction), Number(power) - fraction.length];
 }
 
-/** @param then the check of the pattern, which is skipped for texts that are too long. */
+/** @param then checks the pattern. It's skipped for strings that are too long. */
 export function lengths(min = 0, max = Infinity, then: Check = () => true): Check | undefined {
   if (min === 0 && max === Infinity) return undefined;
   return (value, run, seen) => {
@@ -126,7 +131,7 @@ export function counts(
   return (value, run) => {
     if (!isKind(value)) return true;
     const found = count(value);
-    // The members of an object are listed to be counted; a list knows its length.
+    // Counting an object's members means listing them. A list knows its length.
     run.spend(isKind === isObject ? found : 1);
     return (
       (found >= min && found <= max) ||
@@ -175,7 +180,7 @@ export function members(
       run.spend(1 + patterns.length * (1 + (name.length >> 4)));
       const known = declared.has(name);
       const parts = patterns.filter(([matcher]) => matcher?.(name)).map(([, node]) => node);
-      // A name that may match a pattern that is not checked counts as known.
+      // A name counts as known if it might match an unchecked pattern.
       const isMaybe = patterns.some(([matcher]) => matcher === undefined);
       if (isMaybe) run.unsure = true;
       else if (!known && parts.length === 0 && others !== undefined) parts.push(others);
@@ -246,22 +251,22 @@ export function contains(node: SchemaNode, min: number, max = Infinity): Check {
     if (maybe > 0) run.unsure = true;
     if (sure > max)
       return run.fail(
-        `at most ${max} entries that fit the form of contains`,
+        `at most ${max} entries that fit the schema of contains`,
         value,
-        `, of which ${sure} fit`,
+        ` (${sure} fit)`,
       );
     return (
       sure + maybe >= min ||
       run.fail(
-        `at least ${min} entries that fit the form of contains`,
+        `at least ${min} entries that fit the schema of contains`,
         value,
-        `, of which ${sure + maybe} fit`,
+        ` (${sure + maybe} fit)`,
       )
     );
   };
 }
 
-/** Returns true if no two items are equal. Equal items have equal texts, so each is read once. */
+/** Returns true if all items differ. Equal items have equal texts, so each item is read once. */
 export function hasUniqueItems(value: Json, run: CheckRun): boolean {
   if (!Array.isArray(value)) return true;
   const list = value as readonly Json[];
@@ -273,7 +278,7 @@ export function hasUniqueItems(value: Json, run: CheckRun): boolean {
     else seen.add(item);
   }
   return (
-    seen.size + parts.size === list.length || run.fail('entries that differ from each other', value)
+    seen.size + parts.size === list.length || run.fail('entries that are all different', value)
   );
 }
 
@@ -291,12 +296,12 @@ export function fitsOne(
         const answer = run.ask(node, value, seen, told);
         if (answer === 'yes') sure++;
         else if (answer === 'maybe') maybe++;
-        // The other branches may still have looked at further members.
+        // The other branches can still evaluate more members.
         if (answer === 'yes' && !isExact && seen === undefined) return true;
         if (isExact && sure > 1 && !run.isTelling) return false;
       }
       if (isExact && sure > 1)
-        return run.fail('a value that fits exactly one form', value, `, which fits ${sure}`);
+        return run.fail('a value that fits exactly one schema', value, ` (it fits ${sure})`);
       if (maybe > 0 && !(sure > 0 && !isExact)) run.unsure = true;
       return (
         sure + maybe > 0 ||
@@ -306,12 +311,15 @@ export function fitsOne(
   );
 }
 
-/** The check of `not`. A value that only may fit is let through, like all that depends on a pattern that is not checked. */
+/**
+ * Returns the check of `not`. A value that only might fit is accepted, like everything that depends
+ * on an unchecked pattern.
+ */
 export function fitsNot(node: SchemaNode): Check {
   return (value, run) => {
     const answer = run.ask(node, value, undefined);
     if (answer === 'maybe') run.unsure = true;
-    return answer !== 'yes' || run.fail('a value that does not fit the form of not', value);
+    return answer !== 'yes' || run.fail("a value that doesn't fit the schema of not", value);
   };
 }
 

@@ -3,7 +3,7 @@ import { isPlainObject, type Json } from '../core/plain-data.js';
 export type Path = readonly (string | number)[];
 export type Plain = Readonly<Record<string, Json>>;
 
-/** A part of a document with an address of its own: the document itself, and every schema with an `$id`. */
+/** A part of a document with its own URI: the document itself, or a schema with an `$id`. */
 export interface Resource {
   readonly uri: string;
   readonly root: Json;
@@ -12,8 +12,8 @@ export interface Resource {
 }
 
 /**
- * The drafts that differ in how they are read; 6 is read as 7, and 2019-09 as 2020-12. `open` stands for a document
- * that names no draft.
+ * The drafts that are read differently. 6 is read as 7, and 2019-09 as 2020-12. `open` is a
+ * document that names no draft.
  */
 type Dialect = 4 | 7 | 2020 | 'open';
 
@@ -24,7 +24,7 @@ interface ReferenceTarget {
   readonly resource: Resource;
 }
 
-/** Keywords that hold further schemas; the value of `items` and those of `dependencies` may be lists as well. */
+/** The keywords that hold more schemas. `items` and `dependencies` can hold lists as well. */
 export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-list'> = new Map([
   ...(
     [
@@ -56,16 +56,16 @@ export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-li
   ['items', 'one-or-list'],
 ]);
 
-/** The address of a document that names none. */
+/** The URI of a document that doesn't have one. */
 const NO_URI = 'schema:///';
 const DRAFT =
   /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
 const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/;
 
-/** The places of one document that references may lead to. */
+/** The places in one document that references can lead to. */
 export class SchemaDocument {
   readonly root: Resource;
-  /** The dialects that are not known: they may give keywords a meaning of their own. */
+  /** The unknown dialects in the document. They could give keywords a different meaning. */
   readonly unknownDialects: { readonly path: Path; readonly uri: Json }[] = [];
   readonly #resources = new Map<string, Resource>();
   readonly #homes = new Map<object, Resource>();
@@ -84,10 +84,10 @@ export class SchemaDocument {
   }
 
   /**
-   * Finds a reference's target: a JSON pointer (`#/$defs/name`, RFC 6901), an anchor (`#name`), or the address of a
-   * schema inside the document with either.
+   * Finds the target of a reference. A reference is a JSON pointer (`#/$defs/name`, RFC 6901), an
+   * anchor (`#name`), or the URI of a schema in the document with either of them.
    *
-   * @returns undefined for a target outside the document, or one that does not exist.
+   * @returns undefined if the target is outside the document or doesn't exist.
    */
   resolve(reference: string, from: Resource): ReferenceTarget | undefined {
     const hash = reference.indexOf('#');
@@ -110,16 +110,16 @@ export class SchemaDocument {
       path.push(Array.isArray(source) ? Number(name) : name);
       source = (source as Plain)[name]!;
     }
-    // An unknown keyword may hold schemas too, if a reference leads to them.
+    // An unknown keyword can hold schemas too, if a reference leads to them.
     if (isPlainObject(source) && !this.#homes.has(source)) this.#collect(source, resource, path);
     return { source, path, resource: this.resourceOf(source, resource) };
   }
 
-  /** Notes the addresses and anchors of a schema and of all schemas inside it. */
+  /** Records the URIs and anchors of a schema and of all schemas inside it. */
   #collect(source: Json, outer: Resource | undefined, path: Path): Resource {
     if (!isPlainObject(source)) return outer ?? this.#resource(NO_URI, source, 'open');
     const dialect = this.#dialectOf(source, outer, path);
-    // Before 2019-09 all keywords beside a reference are ignored.
+    // Before 2019-09, a reference overrides all keywords next to it.
     const id =
       isOld(dialect) && typeof source['$ref'] === 'string'
         ? undefined
@@ -173,7 +173,7 @@ export class SchemaDocument {
   }
 }
 
-/** The drafts in which a reference replaces the schema that it stands in. */
+/** Returns true for the drafts in which a reference replaces the schema around it. */
 export function isOld(dialect: Dialect): boolean {
   return dialect === 4 || dialect === 7;
 }

@@ -3,10 +3,10 @@ import { kindOf, REQUIRED } from '../core/issues.js';
 import { describeValue, type Json } from '../core/plain-data.js';
 import type { Path } from './schema-document.js';
 
-/** Characters of a list of allowed values or names in a message. */
+/** The maximum length of a list of allowed values or names in a message, in characters. */
 export const MAX_LISTED = 200;
 
-/** Words of names whose values are secrets, in the singular. */
+/** Words that mark a name as secret, in the singular. */
 const SECRET_WORDS: ReadonlySet<string> = new Set([
   'password',
   'passwd',
@@ -24,10 +24,12 @@ const SECRET_WORDS: ReadonlySet<string> = new Set([
   'credential',
   'cookie',
 ]);
-/** Words written as one, such as `accesstoken`; shorter ones would also match `monkey` and `spinner`. */
+/**
+ * Compound words such as `accesstoken`. Shorter endings would also match `monkey` and `spinner`.
+ */
 const SECRET_ENDS =
   /(?:password|passwd|passphrase|passcode|token|secret|apikey|privatekey|secretkey|accesskey|credential|authorization)s?$/;
-/** Characters of a name that are read. */
+/** The number of characters of a name that are read. */
 const LONGEST_NAME = 200;
 
 /** An issue at one place of a value. */
@@ -37,8 +39,9 @@ export interface SchemaIssue extends Issue {
 }
 
 /**
- * @param after the text behind the value, such as its length.
- * @param shown the value as it is shown; a member's name is shown as it is, because names are no secrets.
+ * @param after is text to add after the value, such as its length.
+ * @param shown is the value as it's shown. A member's name is shown in full, because names aren't
+ * secret.
  */
 export function issueAt(
   path: Path,
@@ -54,7 +57,7 @@ export function missingIssue(path: Path, name: string): SchemaIssue {
   return {
     path: [...path, name],
     expected: REQUIRED,
-    message: `Expected ${REQUIRED}, got none.`,
+    message: `Expected ${REQUIRED}, got nothing.`,
   };
 }
 
@@ -62,13 +65,13 @@ export function unknownIssue(path: Path, key: string | number): SchemaIssue {
   return {
     path: [...path, key],
     expected: 'only known parameters',
-    message: `Expected only known parameters, got ${describeValue(key)}. Leave it out.`,
+    message: `Expected only known parameters, got ${describeValue(key)}. Remove it.`,
   };
 }
 
 /**
- * The branches of a choice as one report: types at the place itself are joined; otherwise the branch that fits best
- * speaks for all.
+ * Returns one report on the branches of a choice. It joins the types that the branches expect;
+ * otherwise it reports the branch that fits best.
  */
 export function choiceIssues(
   path: Path,
@@ -90,10 +93,12 @@ export function choiceIssues(
       ),
     ),
   ];
-  return [issueAt(path, clip(expected.join(', or '), MAX_LISTED) || 'one of several forms', value)];
+  return [
+    issueAt(path, clip(expected.join(', or '), MAX_LISTED) || 'one of several schemas', value),
+  ];
 }
 
-/** The beginning of a value's JSON, with at least as many characters as are shown. */
+/** Returns the beginning of a value's JSON, at least as many characters as messages show. */
 export function shortJson(value: unknown): string {
   return clip(JSON.stringify(value), MAX_LISTED);
 }
@@ -107,14 +112,15 @@ export function clip(text: string, length: number): string {
 }
 
 /**
- * A value of an input as an error message shows it: as `describeValue` does, but only its kind where a name on the way
- * to it looks like that of a secret (`apiKey`, `auth.value`, `tokens[0]`). Messages reach models, logs and traces.
+ * Returns an input value as error messages show it: like `describeValue`, but only its kind if a
+ * name on its path looks secret (`apiKey`, `auth.value`, `tokens[0]`). Messages reach models, logs,
+ * and traces.
  */
 export function describeField(path: Path, value: unknown): string {
   return isSecretPath(path) ? kindOf(value) : describeValue(value);
 }
 
-/** Returns true if a name on the way to a field looks like that of a secret. */
+/** Returns true if a name on the path to a field looks secret. */
 export function isSecretPath(path: Path): boolean {
   return path.some((step) => typeof step === 'string' && isSecretName(step));
 }

@@ -13,10 +13,13 @@ import { ToolMetadataRegistry, type RegistryOptions } from '../registry/tool-met
 import type { Policy } from '../safety/calls.js';
 import { metadataOf } from '../tool/find-definitions.js';
 
-/** The options of the registry and of the executor that the module provides. */
+/** The options of the registry and the executor that the module provides. */
 export interface ToolModuleOptions
   extends Omit<RegistryOptions, 'resolve'>, Omit<ToolExecutorOptions, 'registry' | 'policy'> {
-  /** The policy that is asked before every call, or a function that makes it for the registry. @default new SafetyPolicy({ registry }) */
+  /**
+   * The policy that decides every call, or a function that makes it for the registry. @default new
+   * SafetyPolicy({ registry })
+   */
   readonly policy?: Policy | ((registry: ToolMetadataRegistry) => Policy);
 }
 
@@ -26,20 +29,21 @@ interface Included {
   readonly include?: readonly Type<unknown>[];
 }
 
-/** Options that a factory of the application makes, as in other modules of Nest. */
+/** Options that a factory of the application makes, as in other Nest modules. */
 export type ToolModuleAsyncOptions = Included &
   Pick<ModuleMetadata, 'imports'> &
   Pick<FactoryProvider<ToolModuleOptions>, 'inject' | 'useFactory'>;
 
-/** The token of the options. */
+/** The injection token of the options. */
 const OPTIONS = Symbol('options of ToolModule');
 
 /**
- * A global module of NestJS with a `ToolMetadataRegistry` and a `ToolExecutor`, to be imported once.
+ * A global NestJS module with a `ToolMetadataRegistry` and a `ToolExecutor`. Import it once.
  *
- * The registry holds the tools of every provider whose class is decorated, before anything gets it. Nest makes the
- * instance that a call runs on: one for all calls, or a new one for each call where the provider, or something that it
- * injects, has request or transient scope. The executor is closed when the application has shut down.
+ * The registry contains the tools of every provider whose class is decorated, before anything can
+ * inject it. Nest makes the instance that a call runs on. There is one for all calls, or a new one
+ * per call if the provider, or something it injects, has request or transient scope. The executor
+ * is closed after the application has shut down.
  *
  * ```ts
  * @Module({ imports: [ToolModule.forRoot({ timeoutMs: 5_000 })], providers: [Database, Notes] })
@@ -47,12 +51,18 @@ const OPTIONS = Symbol('options of ToolModule');
  * ```
  */
 export class ToolModule {
-  /** Returns the module with these options. The application does not start with wrong ones, nor with two tools of one name. */
+  /**
+   * Returns the module with these options. The application doesn't start if an option is wrong, or
+   * if two tools have the same name.
+   */
   static forRoot({ include, ...options }: ToolModuleOptions & Included = {}): DynamicModule {
     return moduleWith({ provide: OPTIONS, useValue: options }, [], include);
   }
 
-  /** Returns the module with options that `useFactory` makes of what `inject` names, at once or later. */
+  /**
+   * Returns the module with options from `useFactory`, which receives what `inject` names and can
+   * be async.
+   */
   static forRootAsync(options: ToolModuleAsyncOptions): DynamicModule {
     const { imports = [], inject = [], useFactory, include } = options;
     return moduleWith({ provide: OPTIONS, inject, useFactory }, imports, include);
@@ -104,7 +114,7 @@ function moduleWith(
       {
         provide: Symbol('end of ToolModule'),
         inject: [ToolExecutor],
-        // Not earlier: until here the application answers requests, which may call tools.
+        // Not earlier: until now the application answers requests, which can call tools.
         useFactory: (executor: ToolExecutor) => ({
           onApplicationShutdown: () => executor.close(),
         }),
@@ -114,7 +124,7 @@ function moduleWith(
   };
 }
 
-/** Returns the classes of tools among the providers, each with the token by which Nest knows it. */
+/** Returns the tool classes among the providers, each with its injection token. */
 function toolProviders(
   discovery: DiscoveryService,
   include: Included['include'],
@@ -122,14 +132,17 @@ function toolProviders(
   const wrappers = discovery.getProviders(include && { include: [...include] });
   const tokens = new Map<Type<object>, Type<object>>();
   for (const { token, metatype } of wrappers) {
-    // The class that Nest constructs, or the token where a factory or a value stands for the class.
+    // The class that Nest constructs, or the token if a factory or a value replaces the class.
     const Class = [metatype, token].find((each) => metadataOf(each).length > 0);
     if (Class) tokens.set(Class as Type<object>, token as Type<object>);
   }
   return tokens;
 }
 
-/** Returns the one instance of a provider, or a promise of a new one where its scope is narrower than the application. */
+/**
+ * Returns the single instance of a provider, or a promise of a new one if its scope is narrower
+ * than the application.
+ */
 function instanceFor(moduleRef: ModuleRef, token: Type<object>): unknown {
   return moduleRef.introspect(token).scope === Scope.DEFAULT
     ? moduleRef.get(token, { strict: false })

@@ -112,7 +112,7 @@ function unreadable(what: string, advice: string, cause?: unknown): ToolError {
   );
 }
 
-/** Reads at most so many bytes of an answer and cancels the rest. */
+/** Reads an answer up to a number of bytes and cancels the rest. */
 export async function boundedBytes(
   response: Response,
   most: number,

@@ -51,12 +51,15 @@ export function isInside(url: URL, baseUrl: URL): boolean {
   );
 }
 
-/** A segment of dots would be resolved before it is sent: `users/..` is the parent of `users`. */
+/**
+ * Returns a path segment. A segment of dots would be resolved before it's sent: `users/..` is the
+ * parent of `users`.
+ */
 function segmentOf({ argument }: Parameter, text: string): string {
   if (text === '' || /^\.{1,2}$/.test(text))
     throw new ToolError(
       'INVALID_INPUT',
-      expectedGot(`"${argument}" as part of a path`, JSON.stringify(text), 'Give its value.'),
+      expectedGot(`"${argument}" as part of a path`, JSON.stringify(text), 'Pass its value.'),
     );
   return encodeURIComponent(text).replaceAll('%2C', ',');
 }
@@ -65,14 +68,14 @@ function headerValue({ argument }: Parameter, text: string): string {
   if (!/[\r\n\0]/.test(text)) return text;
   throw new ToolError(
     'INVALID_INPUT',
-    expectedGot(`"${argument}" as one line`, 'line breaks', 'Leave them out.'),
+    expectedGot(`"${argument}" as one line`, 'line breaks', 'Remove them.'),
   );
 }
 
 function outside(name: string): ToolError {
   return new ToolError(
     'INVALID_INPUT',
-    expectedGot(`arguments of ${name} that stay below the base URL`, 'others', 'Change the path.'),
+    `The arguments of ${name} lead outside the base URL. Change the path.`,
   );
 }
 

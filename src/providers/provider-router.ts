@@ -16,26 +16,33 @@ import { abortError, describeFailure, retryAfterOf, runAttempt } from './run-att
 /** The options of one call through a router. */
 export interface CallOptions {
   /**
-   * Allows the call to be made twice: it is readonly, or idempotent by its key.
+   * Allows making the call twice: it's readonly, or idempotent by its key.
    *
-   * Without it, a failure is thrown as it is: a request without an answer may have done its work, and the next provider
-   * would do it again. Only `PROVIDER_UNAVAILABLE` says that nothing was sent.
+   * Otherwise a failure is thrown directly. A request without an answer may have done its work, and
+   * the next provider would do it again. Only `PROVIDER_UNAVAILABLE` means that nothing was sent.
    */
   readonly repeatable: boolean;
   /**
-   * Milliseconds after which the caller's signal will fire. The providers share them: while another one is in line, one
-   * gets half of the rest, and the last one all of it. @default `attemptTimeoutMs` is the only limit
+   * Milliseconds until the caller's signal fires. The providers share them: a provider gets half of
+   * the remaining time if another one is next, and the last provider gets all of it. @default only
+   * `attemptTimeoutMs` limits the time
    */
   readonly timeoutMs?: number;
-  /** Reports the start of a provider: at most once for each of the tool's. @default none */
+  /** Reports that a provider starts, at most once per provider. @default none */
   readonly onStart?: (provider: string) => void;
-  /** Reports that the provider's work has really ended: long after the call was answered, if it does not stop in time. @default none */
+  /**
+   * Reports that the provider's work has really ended. If it doesn't stop in time, that can be long
+   * after the call was answered. @default none
+   */
   readonly onEnd?: (provider: string) => void;
 }
 
-/** A provider's answer, and the way to it. */
+/** A provider's answer, and how the router got there. */
 export interface Routed {
-  /** The value that the provider returned: a plain value or a result of the outcome helpers. */
+  /**
+   * The value that the provider returned: a plain value, or a result of `ok`, `fail`, `askUser`, or
+   * `halt`.
+   */
   readonly value: unknown;
   readonly provider: string;
   /** Every provider up to the one that answered. */
@@ -45,15 +52,17 @@ export interface Routed {
 /**
  * Routes each call of a tool to its first usable provider.
  *
- * Providers are tried in ascending `priority`, equal ones in the order declared. Skipped are those without credentials,
- * those whose health check fails, and those backing off: a provider that failed is left alone for
- * `exponentialBackoff(failures in a row)`, or as long as it asks for, then a single call tries it out while others
- * still pass it by. One failure is enough while another provider is usable. The last usable one is left alone only
- * after `failuresToEject` failures in a row, or when it asks for it. Failures are errors that are no ToolError,
- * `TIMEOUT` and `PROVIDER_UNAVAILABLE`. A result of `fail` and any other ToolError is the tool's own answer, which no
- * other provider would better.
+ * Providers are tried in ascending `priority`, ties in the order declared. A provider is skipped if
+ * it has no credentials, its health check fails, or it's backing off. After a failure it backs off
+ * for `exponentialBackoff(consecutive failures)`, or as long as it asks for. Then a single call
+ * tries it out while others still skip it.
  *
- * Each process backs off for itself; a `PublishedHealth` shows others what it does.
+ * One failure is enough if another provider is usable. The last usable provider backs off only
+ * after `failuresToEject` consecutive failures, or if it asks to. Failures are `TIMEOUT`,
+ * `PROVIDER_UNAVAILABLE`, and errors that aren't ToolErrors. A result of `fail` and any other
+ * ToolError is the tool's own answer, and another provider wouldn't do better.
+ *
+ * Each process backs off by itself. A `PublishedHealth` shows the state to other processes.
  */
 export class ProviderRouter {
   readonly #options: CheckedRouterOptions;
@@ -80,15 +89,15 @@ export class ProviderRouter {
   }
 
   /**
-   * Calls the first usable provider, and the next ones when it fails.
+   * Calls the first usable provider, and the next ones if it fails.
    *
-   * @throws ToolError `PROVIDERS_EXHAUSTED` when none answered: `details.attempts` has the reason for each,
-   * `details.retryAt` the moment when trying again is worth it (milliseconds since 1970, or `null`); at once, without
-   * waiting for a backoff.
-   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, when the caller gives up; `TIMEOUT` when
-   * a deadline fires the signal (a `TimeoutError` or a ToolError `TIMEOUT` as its reason). Only the latter counts as a
-   * failure of the provider that was silent.
-   * @throws the provider's error, when that is the tool's answer or the call must not be repeated.
+   * @throws ToolError `PROVIDERS_EXHAUSTED` if none answered. `details.attempts` has the reason for
+   * each. `details.retryAt` is when to try again, in milliseconds since 1970, or `null`. It throws
+   * immediately, without waiting for a backoff.
+   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, if the caller gives
+   * up. `TIMEOUT` if a deadline fires the signal (its reason is a `TimeoutError` or a ToolError
+   * `TIMEOUT`). Only a deadline counts as a failure of the silent provider.
+   * @throws the provider's error, if that is the tool's answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
     const { repeatable, timeoutMs = Infinity, onStart, onEnd } = options;
@@ -109,7 +118,7 @@ export class ProviderRouter {
         continue;
       }
       const attemptedAt = clock.elapsed();
-      // Time is saved only for a provider that would be asked.
+      // Only a provider that would be asked needs a share of the time.
       const timeoutMs = attemptTimeoutMs ?? (repeatable ? share() : undefined);
       const result = await runAttempt(pass.provider, input, context, {
         clock,
@@ -125,7 +134,7 @@ export class ProviderRouter {
       }
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
-      // A few probes of a provider that is down would hide, or outweigh, the results of its calls.
+      // A few probes of a provider that is down would hide or outweigh the results of its calls.
       if (pass.kind === 'call')
         this.#health.record({ kind: 'provider', name: slot.healthName, success, latencyMs });
       slot.tell({ type: 'provider-attempt', success, latencyMs, kind: pass.kind });
@@ -139,26 +148,31 @@ export class ProviderRouter {
       slot.failed(pass, reason, retryAfterOf(result.error, clock.now()));
       note({ status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
-      // The caller's own time may be up: then no other provider is awaited.
+      // The caller's own time may be up. Then no other provider is tried.
       if (signal?.aborted || (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE')))
         throw result.error;
     }
     throw this.#exhausted(attempts, errors);
   }
 
-  /** Returns half of the rest of the time, if a provider after this place may need the other half; no limit otherwise. */
+  /**
+   * Returns half of the remaining time if a later provider may need the other half, or no limit.
+   */
   #shareOf(deadline: number, place: number): number | undefined {
     if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked()))
       return undefined;
     return Math.max(1, Math.ceil((deadline - this.#options.clock.elapsed()) / 2));
   }
 
-  /** All providers in the order they are tried, as plain data. */
+  /** Returns all providers as plain data, in the order they're tried. */
   snapshot(): readonly ProviderSnapshot[] {
     return Object.freeze(this.#slots.map((slot) => slot.snapshot()));
   }
 
-  /** Returns a pass for a call, or the reason to skip the provider; waits for a health check that is due. */
+  /**
+   * Returns a pass for a call, or the reason to skip the provider. Waits for a health check that is
+   * due.
+   */
   async #admit(
     slot: ProviderSlot,
     signal: AbortSignal | undefined,
@@ -176,10 +190,10 @@ export class ProviderRouter {
     await pauseFor(share() ?? Infinity, this.#options.clock, waiting.signal);
     stopListening();
     if (signal?.aborted) throw abortError(signal);
-    // A check is not waited for twice.
+    // Don't wait for a check twice.
     return hasAnswered
       ? (slot.admit(true) as Pass | string)
-      : 'its health check has not answered yet';
+      : "its health check hasn't answered yet";
   }
 
   #exhausted(attempts: readonly Attempt[], errors: readonly unknown[]): ToolError {
@@ -194,7 +208,7 @@ export class ProviderRouter {
     const advice = retryAt === null ? 'See details.attempts.' : 'Try again after details.retryAt.';
     return new ToolError(
       'PROVIDERS_EXHAUSTED',
-      `Expected one provider of ${toolName} to answer, got ${reasons}. ${advice}`,
+      `No provider of ${toolName} answered: ${reasons}. ${advice}`,
       {
         details: { attempts: Object.freeze(attempts), retryAt },
         ...(errors.length > 0 && {

@@ -14,26 +14,27 @@ import {
 import { describeFailure } from './run-attempt.js';
 
 /**
- * The state of a provider, from its calls.
+ * The state of a provider, based on its calls.
  *
- * - available: calls go to it, also after failures when no other provider was usable.
- * - backing-off: it is left alone until `until`.
- * - half-open: one call tries it out; others wait for its outcome, at most until `until`, because that call may hang.
+ * - available: it receives calls, also after failures if no other provider was usable.
+ * - backing-off: it receives no calls before `until`.
+ * - half-open: one call tries it out. Others wait for its outcome, at most until `until`, because
+ * that call may hang.
  */
 interface ProviderState {
   readonly kind: 'available' | 'backing-off' | 'half-open';
-  /** The number of failures in a row. */
+  /** The number of consecutive failures. */
   readonly failures: number;
-  /** A moment of `clock.elapsed()`; for an available provider that failed, the one when trying again is worth it. */
+  /** A moment of `clock.elapsed()`. For an available provider that failed, when to try it again. */
   readonly until: number;
 }
 
 const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0, until: 0 });
 
-/** The time for which a call that tries a provider out keeps others away, if it hangs. */
+/** The time for which a call that tries out a provider keeps other calls away if it hangs. */
 const PROBE_MS = 60_000;
 
-/** A pass to call a provider; the outcome of the call counts only while the state is the one in which it was given. */
+/** A pass to call a provider. The call's outcome counts only if the state hasn't changed since. */
 export interface Pass {
   readonly kind: 'call' | 'probe';
   readonly provider: Provider;
@@ -47,25 +48,34 @@ type SlotEvent<Event = ToolEvent> = Event extends ProviderFacts & {
   ? Omit<Event, keyof ProviderFacts>
   : never;
 
-/** Returns the name of a provider and the digest of its configuration: equal for equal providers, in every process. */
+/**
+ * Returns a provider's name and the digest of its configuration: equal for equal providers, in
+ * every process.
+ */
 export function identityOf({ name, config = {} }: ToolProvider): string {
   return `${name}#${digestOf(config).slice(0, 16)}`;
 }
 
-/** Returns the name under which a provider's calls are counted: the same service behind two tools is counted for each. */
+/**
+ * Returns the name that a provider's calls are counted under. The same service behind two tools is
+ * counted for each tool.
+ */
 export function providerHealthName(toolName: string, identity: string): string {
   return `${toolName}/${identity}`;
 }
 
-/** A provider that was made, and the checks of whether it can be used; or the reason why there is none. */
+/** A provider with the checks of whether it's usable, or the reason why there is none. */
 type Made =
   | { readonly provider: Provider; readonly check: HealthCheck }
   | { readonly reason: string; readonly at: number };
 
-/** One provider of a tool: made when needed, checked at intervals, left alone while it fails. */
+/** One provider of a tool: made on first use, checked at intervals, and skipped while it fails. */
 export class ProviderSlot {
   readonly healthName: string;
-  /** The provider's name; followed by a part of its configuration's digest when two of the tool have the same. */
+  /**
+   * The provider's name. If two providers of the tool share it, part of the configuration's digest
+   * follows.
+   */
   readonly label: string;
   readonly #spec: ProviderSpec;
   readonly #options: CheckedRouterOptions;
@@ -96,7 +106,10 @@ export class ProviderSlot {
     return this.#state;
   }
 
-  /** Returns true if calls go to the provider: it has its credentials, its check did not fail, and it is not left alone. */
+  /**
+   * Returns true if the provider receives calls: it has its credentials, its check didn't fail, and
+   * it isn't backing off.
+   */
   isUsable(): boolean {
     const made = this.#ready();
     return (
@@ -104,7 +117,9 @@ export class ProviderSlot {
     );
   }
 
-  /** Returns true if a call would ask the provider now, even if only to check it or to try it out. */
+  /**
+   * Returns true if a call would ask the provider now, even if only to check it or to try it out.
+   */
   wouldBeAsked(): boolean {
     const made = this.#ready();
     return (
@@ -115,10 +130,12 @@ export class ProviderSlot {
   }
 
   /**
-   * Returns a pass to call the provider now, the reason to skip it, or a check to wait for before asking again.
+   * Returns a pass to call the provider now, the reason to skip it, or a check to wait for before
+   * asking again.
    *
-   * @param hasWaited says that the caller has waited for a check and takes its result. A check that takes longer than
-   * its interval is due again when it ends, and would hold a caller for ever.
+   * @param hasWaited is true if the caller has waited for a check and accepts its result. Otherwise
+   * a check that takes longer than its interval would be due again when it ends, and keep the
+   * caller waiting forever.
    */
   admit(hasWaited: boolean): Pass | string | Promise<void> {
     const made = this.#ready();
@@ -137,17 +154,22 @@ export class ProviderSlot {
   }
 
   succeeded(pass: Pass): void {
-    // Failures of an available provider are in a row only while nothing is answered. One that is left alone comes back
-    // by a call that began since: an older one says nothing of now.
+    // For an available provider, any answer ends a run of failures. A provider that is backing off
+    // only comes back through a call that began since: an older call says nothing about its state
+    // now.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
     if (wasOut) this.tell({ type: 'provider-recovered' });
   }
 
-  /** Records a failed call. @param retryAfterMs the time for which the service asked to be left alone, if it did. */
+  /**
+   * Records a failed call. @param retryAfterMs how long the service asked to be left alone, if it
+   * did.
+   */
   failed(pass: Pass, reason: string, retryAfterMs?: number): void {
-    // The many calls under way when the service broke have seen one failure, not many.
+    // Many calls may have been in progress when the service broke. Together they count as one
+    // failure.
     if (this.#state !== pass.state) return;
     const { clock, failuresToEject, baseMs, capMs, random } = this.#options;
     const failures = this.#state.failures + 1;
@@ -165,7 +187,10 @@ export class ProviderSlot {
     this.tell({ type: 'provider-ejected', reason, failures, backoffMs: restMs });
   }
 
-  /** Records a call that ended without saying anything about the service: a probe is free for the next call. */
+  /**
+   * Records a call that ended without telling anything about the service. The next call can be the
+   * probe.
+   */
   abandoned(pass: Pass): void {
     if (this.#state === pass.state && pass.kind === 'probe')
       this.#enter('backing-off', this.#options.clock.elapsed());
@@ -219,13 +244,13 @@ export class ProviderSlot {
     this.#state = Object.freeze({ kind, failures, until });
   }
 
-  /** Returns the way in which a call may go to the provider in its state. */
+  /** Returns how a call can use the provider in its current state. */
   #admission(): Pass['kind'] | 'no' {
     if (this.#state.kind === 'available') return 'call';
     return this.#options.clock.elapsed() >= this.#state.until ? 'probe' : 'no';
   }
 
-  /** Returns the provider, made now if need be, or the reason why there is none. */
+  /** Returns the provider, made now if necessary, or the reason why there is none. */
   #ready(): Made {
     const { clock } = this.#options;
     const retryMs = this.#spec.healthCheckIntervalMs || CHECK_INTERVAL_MS;
@@ -233,10 +258,10 @@ export class ProviderSlot {
     if (made === undefined || ('at' in made && clock.elapsed() - made.at >= retryMs))
       made = this.#make();
     const missing = 'provider' in made ? this.#missingCredentials(made.provider) : '';
-    // Made without its credentials, it is made again when they have come.
+    // A provider made without its credentials is made again once they're there.
     this.#made = missing === '' ? made : undefined;
     if (missing === '') return made;
-    const reason = `expected the credentials ${missing}, got none from its configuration and the environment; set them`;
+    const reason = `its credentials ${missing} are missing from its configuration and the environment; set them`;
     return { reason, at: 0 };
   }
 
@@ -246,13 +271,13 @@ export class ProviderSlot {
     const factory = lookUp(factories, this.#spec.name);
     if (factory === undefined)
       return none(
-        'expected a factory of its name, got none; hand one over (the executor takes them as providers, a router as factories)',
+        `there is no factory with its name; pass one (the executor takes providers, a router takes factories)`,
       );
     try {
       const provider: unknown = factory(this.#config, env);
       if (!isProvider(provider))
         return none(
-          `expected its factory to return a provider with a call function, got ${describeValue(provider)}`,
+          `its factory must return a provider with a call function, but returned ${describeValue(provider)}`,
         );
       const intervalMs = this.#spec.healthCheckIntervalMs;
       const check = new HealthCheck(provider, this.#options, intervalMs, (...result) =>
@@ -264,7 +289,7 @@ export class ProviderSlot {
     }
   }
 
-  /** Returns the names of required credentials that are missing; never their values. */
+  /** Returns the names of required credentials that are missing, never their values. */
   #missingCredentials({ requires = [] }: Provider): string {
     const isThere = (key: string) =>
       isCredential(lookUp(this.#config, key)) || isCredential(lookUp(this.#options.env, key));
@@ -290,26 +315,28 @@ function isProvider(value: unknown): value is Provider {
 
 function describeState({ kind, until, failures }: ProviderState, now: number): string {
   if (kind === 'half-open') return 'another call is trying it out after its failures';
-  return `backing off for ${Math.ceil(until - now)} ms after ${failures} failure${failures === 1 ? '' : 's'} in a row`;
+  return `backing off for ${Math.ceil(until - now)} ms after ${failures} consecutive failure${failures === 1 ? '' : 's'}`;
 }
 
-/** Returns the date of a moment of `clock.elapsed()`, for display; decisions use elapsed time alone. */
+/**
+ * Returns the date for a moment of `clock.elapsed()`, for display only. Decisions use elapsed time.
+ */
 export function dateOf(elapsed: number, clock: Clock): number {
   return clock.now() + (elapsed - clock.elapsed());
 }
 
-/** Calls a listener, which must not stop what happened. */
+/** Calls a listener. If it throws, the event has still happened. */
 export function tellSafely<T>(listener: ((value: T) => void) | undefined, value: T): void {
   try {
     listener?.(value);
   } catch {
-    // What a listener throws is its own matter.
+    // Exceptions of a listener are ignored.
   }
 }
 
 type OnResult = (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
 
-/** Asks a provider at intervals whether it can be used; callers that need the answer share one question. */
+/** Checks a provider at intervals. Callers that need the result share one check. */
 class HealthCheck {
   readonly #provider: Provider;
   readonly #options: CheckedRouterOptions;
@@ -319,7 +346,7 @@ class HealthCheck {
   #running: Promise<void> | undefined;
   last: CheckResult | undefined;
 
-  /** @param intervalMs 0 stands for no checks. */
+  /** @param intervalMs 0 disables checks. */
   constructor(
     provider: Provider,
     options: CheckedRouterOptions,
@@ -332,15 +359,18 @@ class HealthCheck {
     this.#onResult = onResult;
   }
 
-  /** Returns true while a check runs, or if one is to be made before the provider is used. */
+  /** Returns true while a check runs, or if a check is needed before the provider is used. */
   isDue(): boolean {
     if (this.#running !== undefined) return true;
     if (this.#intervalMs === 0 || this.#provider.check === undefined) return false;
-    // Counted from the start of the check: a long one is not repeated more often.
+    // The interval starts when the check starts, so a long check isn't repeated more often.
     return this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs;
   }
 
-  /** Returns the check that callers should wait for: the running one, a new one when it is time, or none. Never rejects. */
+  /**
+   * Returns the check to wait for: the running check, a new one if it's time, or none. Never
+   * rejects.
+   */
   due(): Promise<void> | undefined {
     if (this.isDue())
       this.#running ??= this.#run().finally(() => {
@@ -361,13 +391,13 @@ class HealthCheck {
     this.#onResult(this.last, previous, Math.min(clock.elapsed() - startedAt, checkTimeoutMs));
   }
 
-  /** Resolves to the reason why the provider is unhealthy; `undefined` if it is healthy. */
+  /** Resolves to the reason why the provider is unhealthy, or to `undefined` if it's healthy. */
   #ask(): Promise<string | undefined> {
     const { clock, checkTimeoutMs } = this.#options;
     return new Promise((resolve) => {
       const controller = new AbortController();
       const stopTimer = clock.after(checkTimeoutMs, () => {
-        resolve(`its health check gave no answer within ${checkTimeoutMs} ms`);
+        resolve(`its health check didn't answer within ${checkTimeoutMs} ms`);
         controller.abort();
       });
       const answer = async () => await this.#provider.check!(controller.signal);

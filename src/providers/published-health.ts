@@ -13,19 +13,22 @@ import {
 
 /** The options of a published health log. */
 interface PublishedHealthOptions extends RollingHealthOptions {
-  /** The store of all processes that publish their health. */
+  /** The store that all processes publish their health to. */
   readonly store: StateStore;
 }
 
-/** The pause before a change is written, and the one between two looks at what others wrote. */
+/** The pause before a change is written, and the pause between two reads of what others wrote. */
 const WRITE_MS = 1_000;
 const READ_MS = 2_000;
-/** The time for which a process is remembered after its last call, and the most processes that are read. */
+/**
+ * The time for which a process is remembered after its last call, and the maximum number of processes that
+ * are read.
+ */
 const KEEP_MS = 24 * 3_600_000;
 const MOST_PROCESSES = 256;
-/** The samples that one process writes: those of the names recorded last. */
+/** The maximum number of samples that one process writes, for the most recently recorded names. */
 const MOST_SAMPLES = 2_000;
-/** The list of processes that wrote, and the pause after which a process enters it again. */
+/** The list of processes that wrote, and how often a process adds itself again. */
 export const PROCESSES = 'health:processes';
 const ENTER_MS = 3_600_000;
 
@@ -64,10 +67,11 @@ type Published = z.output<ReturnType<typeof publishedSchema>>;
 /**
  * A health log that several processes share through a `StateStore`.
  *
- * Each process writes its own calls and backoffs under a key of its own, at most once a second and on `close()`, where
- * they stay for a day. After `load()`, which a `CapabilityRegistry` calls, the log answers for all processes, and looks
- * every two seconds for what the others wrote since. Dates are by the clock of the process that made the call. Without
- * the store it answers with what it knows, and writes when the store is back.
+ * Each process writes its own calls and backoffs under its own key, at most once a second and on
+ * `close()`. They stay for a day. After `load()`, which a `CapabilityRegistry` calls, the log
+ * covers all processes and reads every two seconds what the others wrote. Dates are by the clock of
+ * the process that made the call. If the store fails, the log uses what it knows, and writes when
+ * the store is back.
  */
 export class PublishedHealth extends RollingHealth {
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
@@ -117,7 +121,7 @@ export class PublishedHealth extends RollingHealth {
       );
   }
 
-  /** Reads what other processes wrote, and looks for more from then on. Never rejects. */
+  /** Reads what other processes wrote, and keeps reading from then on. Never rejects. */
   async load(): Promise<void> {
     const { store, clock } = this.#options;
     try {
@@ -126,14 +130,16 @@ export class PublishedHealth extends RollingHealth {
       const texts = await Promise.all([...ids].map((id) => store.read(keyOf(id), { limit: 1 })));
       this.#others = texts.flatMap(([text]) => published(text) ?? []);
     } catch {
-      // The store is gone: what was read last has to do.
+      // The store is unavailable, so what was read last still counts.
     }
     if (this.#closed) return;
     this.#stopReading?.();
     this.#stopReading = clock.after(READ_MS, () => void this.load(), { background: true });
   }
 
-  /** Writes what changed. Never rejects: without the store it is tried again. */
+  /**
+   * Writes what changed. Never rejects: if the store is unavailable, the next flush tries again.
+   */
   async flush(): Promise<void> {
     const { store, clock } = this.#options;
     this.#hasNews = false;
@@ -148,7 +154,7 @@ export class PublishedHealth extends RollingHealth {
     }
   }
 
-  /** Writes what is left, and stops reading. */
+  /** Writes the remaining changes, and stops reading. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -205,7 +211,7 @@ export class PublishedHealth extends RollingHealth {
   }
 }
 
-/** Reads the text of a process; nothing from a damaged one, or one of another version. */
+/** Parses the text of a process. Returns undefined if it's damaged or of another version. */
 function published(text: string | undefined): Published | undefined {
   try {
     return publishedSchema().parse(JSON.parse(text ?? ''));

@@ -5,36 +5,36 @@ import { expectedGot } from '../core/issues.js';
 import { anObject, checkOptions, once, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 
-/** One call that ended, as it is recorded. */
+/** A finished call, as it's recorded. */
 export interface HealthRecord {
   readonly kind: 'tool' | 'provider' | 'job';
   readonly name: string;
   readonly success: boolean;
   readonly latencyMs: number;
-  /** The provider that answered, for calls of a tool. */
+  /** The provider that answered, for a tool's call. */
   readonly provider?: string;
-  /** Says that the work still ran when the call was answered. */
+  /** True if the work was still running when the call was answered. */
   readonly abandoned?: boolean;
 }
 
 type Kind = HealthRecord['kind'];
 
-/** A provider's failures in a row, and the end of its backoff in milliseconds since 1970. */
+/** A provider's consecutive failures, and the end of its backoff in milliseconds since 1970. */
 export interface Backoff {
   readonly failures: number;
   readonly until: number;
 }
 
-/** One call that ended, as it is kept; `at` in milliseconds since 1970. */
+/** A finished call, as it's kept. `at` is in milliseconds since 1970. */
 export interface Sample {
   readonly success: boolean;
   readonly latencyMs: number;
   readonly at: number;
-  /** Says that the work still ran when the call was answered. */
+  /** Marks a call that was answered while its work was still running. */
   readonly abandoned?: true;
 }
 
-/** The last calls in numbers; `null` stands for a number that needs calls when there are none. */
+/** The last calls as numbers. `null` means that there are no calls to compute it from. */
 export interface HealthSummary {
   readonly total: number;
   readonly success: number;
@@ -45,26 +45,32 @@ export interface HealthSummary {
   readonly p95LatencyMs: number | null;
   /** Milliseconds since 1970. */
   readonly lastSampleAt: number | null;
-  /** Calls whose work still ran when they were answered; missing when there were none. */
+  /**
+   * The number of calls whose work was still running when they were answered. Missing if there were
+   * none.
+   */
   readonly abandoned?: number;
 }
 
-/** A log that records health and answers questions about it: of this process alone, or of several together. */
+/** A log that records health and summarizes it, for this process or for several. */
 export interface HealthLog {
   record(record: HealthRecord): void;
   summary(kind: Kind, name: string): HealthSummary;
   /** The number of all calls since counting began. */
   lifetime(kind: Kind, name: string): Pick<HealthSummary, 'total' | 'success' | 'failure'>;
-  /** The calls behind the summary, the oldest first. */
+  /** The calls behind the summary, oldest first. */
   samples(kind: Kind, name: string): readonly Sample[];
   lastCall(kind: Kind, name: string): Sample | null;
   /** The provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
-  /** The backoff of a provider in any of the processes; `null` if it has none or its last one is over. Missing if the log knows of none. */
+  /**
+   * The backoff of a provider in any of the processes, or `null` if it isn't backing off. Missing
+   * if the log doesn't track backoffs.
+   */
   backoff?(provider: string): Backoff | null;
-  /** Records that a provider is left alone for some time. */
+  /** Records that a provider is backing off. */
   backedOff?(provider: string, backoff: Backoff): void;
-  /** Reads the records of other processes, and follows them from then on. Never rejects. */
+  /** Reads the records of other processes, and keeps reading from then on. Never rejects. */
   load?(): Promise<void>;
 }
 
@@ -72,7 +78,7 @@ export interface HealthLog {
 export interface HealthCalls {
   total: number;
   success: number;
-  /** The last of them, the oldest first. */
+  /** The last of the calls, oldest first. */
   readonly samples: Sample[];
   /** The provider of the last successful call, and when it answered. */
   provider: readonly [name: string, at: number] | null;
@@ -91,7 +97,7 @@ export const healthFields = () => ({
 export interface RollingHealthOptions {
   /** The number of calls in a window, at most 10,000. @default 100 */
   readonly size?: number;
-  /** The number of names (entries) that are kept; the least recently recorded give way. @default 10_000 */
+  /** The maximum number of names. The least recently recorded are dropped. @default 10_000 */
   readonly maxKeys?: number;
   /** The clock. @default the system's */
   readonly clock?: Clock;
@@ -102,10 +108,10 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Keeps the last calls of every tool, provider and job in this process, and answers in numbers.
+ * Keeps the last calls of every tool, provider, and job in this process, and summarizes them.
  *
- * The window is a count of calls, not a time. Percentiles are computed on demand. A name without records has a summary
- * of zeros and `null`.
+ * The window is a number of calls, not a time span. Percentiles are computed on demand. A name
+ * without records has a summary of zeros and `null`.
  */
 export class RollingHealth implements HealthLog {
   /** The calls of this process by kind and name, the least recently recorded first. */
@@ -117,7 +123,10 @@ export class RollingHealth implements HealthLog {
     this.#options = checkOptions(optionsSchema, options, 'options of RollingHealth');
   }
 
-  /** Adds one call. @throws ToolError `INVALID_ARGUMENT` for a latency that is no number of milliseconds from 0. */
+  /**
+   * Adds one call. @throws ToolError `INVALID_ARGUMENT` unless the latency is a number of
+   * milliseconds from 0.
+   */
   record({ kind, name, success, latencyMs, provider, abandoned }: HealthRecord): void {
     if (typeof latencyMs !== 'number' || !(latencyMs >= 0))
       throw new ToolError(
@@ -135,7 +144,7 @@ export class RollingHealth implements HealthLog {
       Object.freeze({ success, latencyMs, at, ...(abandoned === true && { abandoned }) }),
     );
     if (calls.samples.length > size) calls.samples.shift();
-    this.own.delete(key); // The names that were recorded last come last.
+    this.own.delete(key); // Moves the name to the end, because the map is ordered by last use.
     this.own.set(key, calls);
     if (this.own.size > maxKeys) this.own.delete(this.own.keys().next().value!);
   }
@@ -176,7 +185,7 @@ export class RollingHealth implements HealthLog {
   }
 }
 
-/** Returns the one text for a kind and a name. Kinds hold no colon, so that no two pairs share one. */
+/** Returns one key for a kind and a name. Kinds contain no colon, so every pair has its own key. */
 function healthKey(kind: Kind, name: string): string {
   return `${kind}:${name}`;
 }
@@ -199,7 +208,10 @@ function summarizeSamples(samples: readonly Sample[]): HealthSummary {
   });
 }
 
-/** Returns the value below which a share of the values lies, between two of them by linear interpolation; `null` without values. */
+/**
+ * Returns the value below which the given share of the values lies, linearly interpolated, or
+ * `null` without values.
+ */
 export function percentile(values: readonly number[], share: number): number | null {
   if (values.length === 0) return null;
   const sorted = Float64Array.from(values).sort();

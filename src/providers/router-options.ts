@@ -22,29 +22,43 @@ type Environment = Parameters<ProviderFactory>[1];
 
 /** The options of a router. */
 export interface ProviderRouterOptions {
-  /** The tool that is named in events, and in the names of its providers in `health`. */
+  /** The tool's name in events, and in the names of its providers in `health`. */
   readonly toolName: string;
-  /** The providers as declared with the tool; two of the same name and configuration are one. */
+  /**
+   * The providers as declared with the tool. Two with the same name and configuration count as one.
+   */
   readonly providers: readonly ToolProvider[];
   /** The factories of the providers, by name. */
   readonly factories: Table<ProviderFactory>;
-  /** Credentials by the names of providers; they are joined with the declared configuration and never shown. @default none */
+  /**
+   * Credentials by provider name. They're merged with the declared configuration and never shown.
+   * @default none
+   */
   readonly config?: Table<Readonly<Record<string, unknown>>>;
-  /** The environment that may also hold required credentials. @default process.env */
+  /** The environment, which can also hold required credentials. @default process.env */
   readonly env?: Environment;
   /** The clock. @default the system's */
   readonly clock?: Clock;
   /** Returns random numbers for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
-  /** The log that counts the calls of each provider; whoever judges the answers counts the tool's. @default a RollingHealth of the router's own */
+  /**
+   * The log that counts each provider's calls. Whoever judges the answers counts the tool's calls.
+   * @default the router's own RollingHealth
+   */
   readonly health?: HealthLog;
-  /** Hears of failures, changes of provider and backoffs. @default none */
+  /** Receives events about failures, changes of provider, and backoffs. @default none */
   readonly onEvent?: (event: ToolEvent) => void;
-  /** Milliseconds that a health check may take. @default 5000 */
+  /** The time limit of a health check, in milliseconds. @default 5000 */
   readonly checkTimeoutMs?: number;
-  /** Milliseconds that one attempt may take. @default a share of the call's `timeoutMs`, or else any time */
+  /**
+   * The time limit of one attempt, in milliseconds. @default a share of the call's `timeoutMs`, if
+   * it has one
+   */
   readonly attemptTimeoutMs?: number;
-  /** Failures in a row after which a provider is left alone even when no other is usable; otherwise one is enough. @default 5 */
+  /**
+   * The number of consecutive failures after which a provider backs off even if no other is usable.
+   * Otherwise one failure is enough. @default 5
+   */
   readonly failuresToEject?: number;
   /** The base of the backoff in milliseconds, as in `exponentialBackoff`. @default 1000 */
   readonly baseMs?: number;
@@ -52,13 +66,16 @@ export interface ProviderRouterOptions {
   readonly capMs?: number;
 }
 
-/** The routing options that operators may set. */
+/** The routing options that operators can set. */
 export type RoutingOptions = Pick<
   ProviderRouterOptions,
   'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'failuresToEject' | 'baseMs' | 'capMs'
 >;
 
-/** The interval of checks when a provider declares none. Source: the health interval of the routed tools' original. */
+/**
+ * The check interval of a provider that declares none. Source: the system that routed these
+ * tools before.
+ */
 export const CHECK_INTERVAL_MS = 300_000;
 
 const table = <T>() =>
@@ -104,7 +121,7 @@ const routerSchema = once(() =>
 );
 const routingSchema = once(() => z.strictObject(routingShape()));
 
-/** A provider as declared, with the defaults. */
+/** A declared provider with its defaults. */
 export type ProviderSpec = Readonly<z.output<ReturnType<typeof provider>>>;
 export type CheckedRouterOptions = Readonly<z.output<ReturnType<typeof routerSchema>>>;
 
@@ -118,7 +135,10 @@ export function requireRoutingOptions(options: unknown): void {
   checkOptions(routingSchema, options, 'options of routing');
 }
 
-/** Returns the value under a name that may come from anywhere: `constructor` and `__proto__` are names like others. */
+/**
+ * Returns the value under a name that can come from anywhere: `constructor` and `__proto__` are
+ * ordinary names.
+ */
 export function lookUp<T>(table: Table<T> | undefined, name: string): T | undefined {
   if (table === undefined) return undefined;
   if (table instanceof Map) return (table as ReadonlyMap<string, T>).get(name);

@@ -8,10 +8,11 @@ import type { Provider } from './provider.js';
 /**
  * The end of one attempt.
  *
- * - answered: with a value, among them the tool's own `fail`.
- * - refused: the tool threw what is its answer, such as `INVALID_INPUT`; another provider would say the same.
- * - failed: the service could not be reached, broke, or was too slow; another provider may answer.
- * - aborted: the caller gave up, which says nothing of the service.
+ * - answered: with a value, which can be the tool's own `fail`.
+ * - refused: the tool threw its answer, such as `INVALID_INPUT`. Another provider would say the
+ * same.
+ * - failed: the service couldn't be reached, broke, or was too slow. Another provider may answer.
+ * - aborted: the caller gave up, which says nothing about the service.
  */
 type AttemptResult =
   | { readonly status: 'answered'; readonly value: unknown }
@@ -21,25 +22,31 @@ type AttemptResult =
 
 interface AttemptOptions {
   readonly clock: Clock;
-  /** Milliseconds after which the attempt has failed; without it the attempt may take any time. */
+  /** The time limit of the attempt in milliseconds. No limit if it's missing. */
   readonly timeoutMs?: number | undefined;
-  /** The name of the provider in messages. */
+  /** The provider's name in messages. */
   readonly label: string;
-  /** Reports that the provider is called, and that its function has really ended: that may be long after the attempt. */
+  /**
+   * Reports that the provider is called, and that its function has really ended, possibly long
+   * after the attempt.
+   */
   readonly onStart: () => void;
   readonly onEnd: () => void;
 }
 
-/** The most milliseconds for which a service is left alone because it asks for it; then it is tried out. */
+/**
+ * The maximum time in milliseconds that a service can ask to be left alone. After that, it's tried
+ * out.
+ */
 const MOST_RETRY_AFTER_MS = 600_000;
 
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 
 /**
- * Lets a provider answer once; never rejects.
+ * Runs one attempt of a provider. Never rejects.
  *
- * It ends with the caller's signal or its time even when the provider ignores both; a later result is dropped. The
- * signal must not have fired before.
+ * It ends when the caller's signal fires or its time is up, even if the provider ignores both. A
+ * later result is dropped. The signal must not have fired before.
  */
 export function runAttempt(
   provider: Provider,
@@ -65,13 +72,13 @@ export function runAttempt(
       stopTimer = limitTime(controller.signal, { clock, timeoutMs, parent: signal }, () => {
         const error = new ToolError(
           'TIMEOUT',
-          `Expected an answer of ${label} within ${timeoutMs} ms, got none. Try again, or allow more time.`,
+          `${label} didn't answer within ${timeoutMs} ms. Try again, or allow more time.`,
         );
         settle({ status: 'failed', error });
         controller.abort(error);
       });
     }
-    // A function of its own turns an exception into a rejection.
+    // Wrapped in an async function, so an exception becomes a rejection.
     const answer = async (): Promise<unknown> =>
       await provider.call(input, { ...context, signal: controller.signal });
     onStart();
@@ -89,24 +96,28 @@ export function runAttempt(
 }
 
 /**
- * Returns true for an error of the service and not of the call, which may not recur later or with another service:
- * errors that are no ToolError, `PROVIDER_UNAVAILABLE` and `TIMEOUT`.
+ * Returns true for an error of the service rather than of the call, which may not recur later or
+ * with another service: `PROVIDER_UNAVAILABLE`, `TIMEOUT`, and errors that aren't ToolErrors.
  *
- * Every other ToolError is the tool's own answer. `EXECUTION_FAILED` too: a tool's `fail` becomes one as an outcome.
+ * Every other ToolError is the tool's own answer. That includes `EXECUTION_FAILED`, the code that a
+ * tool's `fail` gets as an outcome.
  */
 export function isTransient(error: unknown): boolean {
   return !isToolError(error) || TRANSIENT.includes(error.code);
 }
 
 /**
- * Returns the result of an abort: a caller that gives up says nothing about the service; a deadline that passed in its
- * silence does.
+ * Returns the result of an abort. A caller that gives up says nothing about the service; a deadline
+ * that passed without an answer does.
  */
 function resultOfAbort(signal: AbortSignal): AttemptResult {
   return { status: isTimeout(signal.reason) ? 'failed' : 'aborted', error: abortError(signal) };
 }
 
-/** Returns true for the reason of a deadline, from the platform's `AbortSignal.timeout` or this library's errors. */
+/**
+ * Returns true if a deadline is the reason, from the platform's `AbortSignal.timeout` or from the
+ * library's errors.
+ */
 function isTimeout(reason: unknown): boolean {
   return (
     isToolError(reason, 'TIMEOUT') ||
@@ -114,24 +125,27 @@ function isTimeout(reason: unknown): boolean {
   );
 }
 
-/** Returns the error for a caller that gave up, or whose time is up. */
+/** Returns the error for a caller that gave up or whose time is up. */
 export function abortError(signal: AbortSignal): ToolError {
   if (isToolError(signal.reason)) return signal.reason;
   if (isTimeout(signal.reason))
     return new ToolError(
       'TIMEOUT',
-      'Expected an answer within the time of the call, got none. Allow it more time.',
+      "The call's time ran out before an answer came. Allow it more time.",
       { cause: signal.reason },
     );
-  return new ToolError('ABORTED', 'Expected the call to end, got an abort from its caller.', {
+  return new ToolError('ABORTED', 'The caller aborted the call.', {
     cause: signal.reason,
   });
 }
 
-/** Returns an error in a few words without text of the service: its messages may quote keys, addresses and paths. */
+/**
+ * Describes an error in a few words, without text from the service: its messages can quote keys,
+ * addresses, and paths.
+ */
 export function describeFailure(error: unknown): string {
   if (isToolError(error)) return error.code;
-  if (!(error instanceof Error)) return 'threw a value that is no error';
+  if (!(error instanceof Error)) return "threw something that isn't an error";
   const code: unknown =
     (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code;
   const isName = (text: unknown): text is string =>
@@ -140,10 +154,11 @@ export function describeFailure(error: unknown): string {
 }
 
 /**
- * Returns the milliseconds for which a service asks to be left alone by the error of a call: `details.retryAfterMs` of
- * a ToolError, or the header `Retry-After` on the error, its response or its cause; `undefined` if it does not ask.
+ * Returns how many milliseconds a service asks to be left alone after an error. It reads
+ * `details.retryAfterMs` of a ToolError, or the header `Retry-After` on the error, its response, or
+ * its cause. Returns `undefined` if the service doesn't ask.
  *
- * @param now milliseconds since 1970, for headers that name a date.
+ * @param now milliseconds since 1970, for headers that contain a date.
  */
 export function retryAfterOf(error: unknown, now: number): number | undefined {
   try {
@@ -168,7 +183,7 @@ export function retryAfterOf(error: unknown, now: number): number | undefined {
     }
     return cause === undefined || cause === error ? undefined : retryAfterOf(cause, now);
   } catch {
-    // Errors of services may have getters that throw, or endless causes.
+    // An error from a service can have getters that throw, or endless causes.
     return undefined;
   }
 }

@@ -8,7 +8,10 @@ type Axes = Pick<
 > &
   Partial<Pick<ToolMetadata, 'manual'>>;
 
-/** Returns true for a tool whose every call needs approval: it writes, is dangerous, or requires consent, and isn't a user's work anyway. */
+/**
+ * Returns true if every call of the tool needs approval: it writes, is dangerous, or requires
+ * consent, and isn't manual.
+ */
 export function requiresApproval(tool: Axes): boolean {
   return (
     tool.manual !== true &&
@@ -16,7 +19,7 @@ export function requiresApproval(tool: Axes): boolean {
   );
 }
 
-/** The sets that used to be lists of names kept by hand, each as the rule that derives it. */
+/** The derived sets, each with the rule that decides which tools are in it. */
 export const DERIVED_SETS = {
   write: (tool: Axes) => isWriting(tool.accessMode),
   idempotent: (tool: Axes) => tool.accessMode === AccessMode.READONLY,
@@ -26,10 +29,10 @@ export const DERIVED_SETS = {
   cacheInvalidating: (tool: Axes) => isWriting(tool.accessMode),
   critical: (tool: Axes) => tool.priority === Priority.CRITICAL,
 } as const;
-/** The name of a set that follows from the axes of its tools. */
+/** The name of a set that is derived from the tools' axes. */
 export type DerivedSet = keyof typeof DERIVED_SETS;
 
-/** The derived sets that a tool is in. */
+/** Returns the derived sets that a tool is in. */
 export function derivedSetsOf(tool: Axes): readonly DerivedSet[] {
   return (Object.keys(DERIVED_SETS) as DerivedSet[]).filter((set) => DERIVED_SETS[set](tool));
 }

@@ -6,17 +6,17 @@ const NO_ENTRIES: readonly ToolEntry[] = Object.freeze([]);
 const NO_NAMES: ReadonlySet<string> = new ImmutableSet<string>();
 
 /**
- * An index of tools by the value of one property.
+ * An index of tools by the values of one property.
  *
- * A query is one map look-up, however many tools there are: answers are immutable snapshots, made when a value is first
- * asked for after a change and then shared by all callers.
+ * A query is a single map lookup for any number of tools. Results are immutable snapshots that are
+ * created on the first query after a change and shared by all callers.
  */
 export class FacetIndex<Value> {
   readonly #buckets = new Map<Value, Bucket>();
   readonly #valuesOf: (entry: ToolEntry) => readonly Value[];
   readonly #allowed: Readonly<Record<string, Value & (string | number)>> | undefined;
 
-  /** @param allowed the enum of the property, if no other values exist. */
+  /** @param allowed is the property's enum, if it has one. */
   constructor(
     valuesOf: (entry: ToolEntry) => readonly Value[],
     allowed?: Readonly<Record<string, Value & (string | number)>>,
@@ -42,7 +42,10 @@ export class FacetIndex<Value> {
     }
   }
 
-  /** The entries with this value, in registration order. @throws ToolError `INVALID_ARGUMENT` for a value that the enum does not have. */
+  /**
+   * Returns the entries with this value, in registration order. @throws ToolError
+   * `INVALID_ARGUMENT` if the enum doesn't have the value.
+   */
   entries(value: Value): readonly ToolEntry[] {
     const bucket = this.#buckets.get(value);
     if (bucket !== undefined) return bucket.entries();
@@ -51,7 +54,7 @@ export class FacetIndex<Value> {
     return NO_ENTRIES;
   }
 
-  /** The names of the tools with this value, in registration order. */
+  /** Returns the names of the tools with this value, in registration order. */
   names(value: Value): ReadonlySet<string> {
     return this.#buckets.get(value)?.names() ?? NO_NAMES;
   }
@@ -60,13 +63,16 @@ export class FacetIndex<Value> {
     return this.#buckets.get(value)?.size ?? 0;
   }
 
-  /** The values that at least one tool has. */
+  /** Returns the values that at least one tool has. */
   values(): Iterable<Value> {
     return this.#buckets.keys();
   }
 }
 
-/** The entries with one value. Most keywords have one tool, so a set is made only for the second. */
+/**
+ * The entries with one value. Most keywords belong to one tool, so a set is created only for the
+ * second.
+ */
 class Bucket {
   #members: ToolEntry | Set<ToolEntry>;
   #entries: readonly ToolEntry[] | undefined;
@@ -86,7 +92,7 @@ class Bucket {
     this.#forget();
   }
 
-  /** Removes an entry; a bucket that would be empty is dropped by its owner instead. */
+  /** Removes an entry. The owner drops a bucket before it becomes empty. */
   remove(entry: ToolEntry): void {
     if (this.#members instanceof Set) this.#members.delete(entry);
     this.#forget();

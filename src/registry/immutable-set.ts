@@ -1,4 +1,4 @@
-/** A set that refuses changes, so that it can be handed out without copying. As JSON it is a list. */
+/** A set that refuses changes, so it can be shared without copying. Its JSON is a list. */
 export class ImmutableSet<T> extends Set<T> {
   constructor(values: Iterable<T> = []) {
     super();
@@ -6,15 +6,19 @@ export class ImmutableSet<T> extends Set<T> {
   }
 
   override add(): never {
-    throw new TypeError('Expected no change to a set of the registry, got add. Copy it first.');
+    throw new TypeError("Couldn't add: sets of the registry can't be changed. Copy the set first.");
   }
 
   override delete(): never {
-    throw new TypeError('Expected no change to a set of the registry, got delete. Copy it first.');
+    throw new TypeError(
+      "Couldn't delete: sets of the registry can't be changed. Copy the set first.",
+    );
   }
 
   override clear(): never {
-    throw new TypeError('Expected no change to a set of the registry, got clear. Copy it first.');
+    throw new TypeError(
+      "Couldn't clear: sets of the registry can't be changed. Copy the set first.",
+    );
   }
 
   toJSON(): T[] {

@@ -1,6 +1,9 @@
 import type { ToolMetadataRegistry } from './tool-metadata-registry.js';
 
-/** Tells a registry from other values, also one of another build or copy of the package. No getter is run. */
+/**
+ * Returns true for a registry, also of another build or copy of the package. It doesn't run any
+ * getter.
+ */
 export function isRegistry(value: unknown): value is ToolMetadataRegistry {
   return (
     typeof value === 'object' &&

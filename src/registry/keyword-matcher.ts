@@ -5,7 +5,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { FacetIndex } from './facet-index.js';
 import { MatchingMetrics } from './matching-metrics.js';
 
-/** An index of keywords that finds the tools, names and categories whose keywords are in a text. */
+/** An index that finds the tools and categories whose keywords are in a text. */
 export class KeywordMatcher {
   readonly metrics = new MatchingMetrics();
   readonly keywords = new FacetIndex<string>((entry) => entry.keywords);
@@ -37,7 +37,10 @@ export class KeywordMatcher {
       if (this.#mandatory.count(keyword) === 0) this.#mandatoryIndex.remove(keyword);
   }
 
-  /** The tools with a keyword in the text, best score first; equal scores by priority, then by name. */
+  /**
+   * Returns the tools that have a keyword in the text, best score first. Ties are ordered by
+   * priority, then name.
+   */
   scored(text: string, minScore: number, maxResults: number): readonly KeywordMatchResult[] {
     const started = this.#now();
     const keywords = this.#index.find(text);
@@ -63,7 +66,7 @@ export class KeywordMatcher {
     return Object.freeze(best);
   }
 
-  /** The names of the tools with a mandatory keyword in the text, in the order of names. */
+  /** Returns the names of the tools that have a mandatory keyword in the text, sorted by name. */
   mandatory(text: string): ReadonlySet<string> {
     const names = [...this.#mandatoryIndex.find(text)].flatMap((keyword) => [
       ...this.#mandatory.names(keyword),
@@ -71,7 +74,7 @@ export class KeywordMatcher {
     return new ImmutableSet(names.sort(compareText));
   }
 
-  /** The categories of the tools with a keyword in the text, in the order of names. */
+  /** Returns the categories of the tools that have a keyword in the text, sorted by name. */
   categories(text: string): ReadonlySet<string> {
     const found = new Set<string>();
     for (const keyword of this.#index.find(text)) {

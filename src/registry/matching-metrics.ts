@@ -5,22 +5,23 @@ type HitCounts = MatchingMetrics['topKeywords'];
 const TOP_KEYWORDS = 10;
 const TOP_CATEGORIES = 5;
 
-/** The counts of a registry's keyword matching, and how well it could answer; as JSON, the figures. */
+/** Statistics about a registry's keyword matching. Its JSON contains the figures. */
 export class MatchingMetrics {
   #queries = 0;
   #matches = 0;
   #emptyResults = 0;
   #totalTimeMs = 0;
-  // Bounded by the registry's own vocabulary: only declared keywords and categories are ever counted.
+  // Only declared keywords and categories are counted, so the registry's vocabulary limits the
+  // size.
   readonly #keywordHits = new Map<string, number>();
   readonly #categoryHits = new Map<string, number>();
 
-  /** The number of texts that were matched. */
+  /** The number of texts matched so far. */
   get queries(): number {
     return this.#queries;
   }
 
-  /** The number of results that they had together. */
+  /** The total number of results. */
   get matches(): number {
     return this.#matches;
   }
@@ -30,12 +31,12 @@ export class MatchingMetrics {
     return this.#emptyResults;
   }
 
-  /** Milliseconds a text, on average; 0 before the first. */
+  /** The average time per text in milliseconds, 0 before the first text. */
   get averageTimeMs(): number {
     return this.#queries === 0 ? 0 : this.#totalTimeMs / this.#queries;
   }
 
-  /** The ten keywords found most often, each counted once per text. */
+  /** The ten keywords found most often. Each keyword counts once per text. */
   get topKeywords(): readonly { readonly name: string; readonly hits: number }[] {
     return top(this.#keywordHits, TOP_KEYWORDS);
   }
@@ -45,14 +46,14 @@ export class MatchingMetrics {
     return top(this.#categoryHits, TOP_CATEGORIES);
   }
 
-  /** Forgets everything counted so far. */
+  /** Resets all counts. */
   reset(): void {
     this.#queries = this.#matches = this.#emptyResults = this.#totalTimeMs = 0;
     this.#keywordHits.clear();
     this.#categoryHits.clear();
   }
 
-  /** Counts one matched text; called by the registry. */
+  /** Counts one matched text. The registry calls it. */
   recordQuery(results: number, keywords: ReadonlySet<string>, timeMs: number): void {
     this.#queries += 1;
     this.#matches += results;
@@ -62,7 +63,7 @@ export class MatchingMetrics {
       this.#keywordHits.set(keyword, (this.#keywordHits.get(keyword) ?? 0) + 1);
   }
 
-  /** Counts one detection of categories; called by the registry. */
+  /** Counts one detection of categories. The registry calls it. */
   recordCategories(categories: Iterable<string>): void {
     for (const category of categories)
       this.#categoryHits.set(category, (this.#categoryHits.get(category) ?? 0) + 1);

@@ -4,10 +4,11 @@ import { findDefinitions } from '../tool/find-definitions.js';
 import { isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 
 /**
- * A table of names and aliases with their entries.
+ * Maps names and aliases to entries.
  *
- * A tool's own name always wins over another tool's alias. If tools share an alias (possible only by replacing), the
- * latest has it, and the earlier gets it back when the latest goes.
+ * A tool's own name always wins over another tool's alias. If tools share an alias (only possible
+ * by replacing), the latest tool has it. When that tool is removed, the earlier tool gets the alias
+ * back.
  */
 export class NameTable {
   readonly #entries = new Map<string, ToolEntry>();
@@ -22,12 +23,18 @@ export class NameTable {
     return this.#entries.values();
   }
 
-  /** Returns the tool with this own name. @throws ToolError `INVALID_ARGUMENT` for a tool in place of its name. */
+  /**
+   * Returns the tool with this name (not an alias). @throws ToolError `INVALID_ARGUMENT` for a tool
+   * instead of its name.
+   */
   named(name: string): ToolEntry | undefined {
     return this.#entries.get(name) ?? assertName(name);
   }
 
-  /** Returns the tool with this own name or alias. @throws ToolError `INVALID_ARGUMENT` for a tool in place of its name. */
+  /**
+   * Returns the tool with this name or alias. @throws ToolError `INVALID_ARGUMENT` for a tool
+   * instead of its name.
+   */
   resolve(name: string): ToolEntry | undefined {
     return this.#entries.get(name) ?? this.#aliases.get(name)?.at(-1) ?? assertName(name);
   }
@@ -55,7 +62,7 @@ export class NameTable {
   }
 
   /**
-   * Checks that new entries clash with nothing here and not with each other.
+   * Checks that new entries don't clash with the table or with each other.
    *
    * @throws ToolError `DUPLICATE_TOOL` naming the first clash and the tool that has the name.
    */
@@ -68,11 +75,11 @@ export class NameTable {
         if (owner === undefined) continue;
         const who =
           owner === entry.name
-            ? `"${name}", which is taken`
-            : `"${name}" of tool "${entry.name}", which is taken by tool "${owner}"`;
+            ? `The name "${name}" is already taken`
+            : `The name "${name}" of tool "${entry.name}" is already taken by tool "${owner}"`;
         throw new ToolError(
           'DUPLICATE_TOOL',
-          `Expected a free name, got ${who}. Register each tool once, rename one, or pass {replace: true}.`,
+          `${who}. Register each tool once, rename one of them, or pass {replace: true}.`,
           {
             details: { name, tool: entry.name, takenBy: owner },
           },
@@ -83,14 +90,16 @@ export class NameTable {
   }
 }
 
-/** Refuses a tool in place of its name; any other value is the name of no tool. */
+/**
+ * Throws for a tool that was passed instead of its name. Any other value is just an unknown name.
+ */
 function assertName(given: unknown): undefined {
   const names =
     typeof given === 'function' || (typeof given === 'object' && given !== null)
       ? namesOf(given)
       : [];
   if (names.length === 0) return;
-  const advice = `Give ${names.length === 1 ? 'its name' : 'one of its names'}: ${names
+  const advice = `Pass ${names.length === 1 ? 'its name' : 'one of its names'}: ${names
     .slice(0, 3)
     .map((name) => JSON.stringify(name))
     .join(' or ')}.`;
@@ -100,7 +109,7 @@ function assertName(given: unknown): undefined {
   );
 }
 
-/** Returns the names of the tools that a value is or holds, and that of an entry. */
+/** Returns the names of the tools that a value is or contains, including an entry's own name. */
 function namesOf(given: object): readonly string[] {
   try {
     const { definition } = given as { readonly definition?: unknown };
@@ -108,6 +117,6 @@ function namesOf(given: object): readonly string[] {
       ({ name }) => name,
     );
   } catch {
-    return []; // No tool, or a hostile proxy.
+    return []; // The value isn't a tool, or it's a hostile proxy.
   }
 }

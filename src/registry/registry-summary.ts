@@ -28,7 +28,7 @@ export function summarize(entries: readonly ToolEntry[], revision: number): Regi
     const count = new Map(known.map((value) => [value, 0]));
     for (const entry of entries)
       for (const value of valuesOf(entry)) count.set(value, (count.get(value) ?? 0) + 1);
-    // A category may be called `__proto__`, which an assignment would not add.
+    // A category can be named `__proto__`, which an assignment wouldn't add.
     return Object.fromEntries(count);
   };
   const priorityNames = Object.keys(Priority);

@@ -45,12 +45,13 @@ const filterSchema = once(() =>
 );
 
 /**
- * A filter of tools: every given condition must hold, and each of these is one value or a list of which one must fit. A condition left out holds for all tools.
+ * A filter for tools. A tool must satisfy every condition. A condition is one value, or a list of
+ * which one must match; missing conditions match all tools.
  *
- * The same object serves wherever tools are narrowed down.
+ * Every API that narrows down tools accepts this object.
  */
 export interface ToolFilter {
-  /** The own names of tools, not aliases. */
+  /** The tools' own names, not aliases. */
   readonly name?: string | readonly string[];
   readonly priority?: Priority | readonly Priority[];
   readonly accessMode?: AccessMode | readonly AccessMode[];
@@ -69,9 +70,12 @@ export interface ToolFilter {
   readonly maxDanger?: DangerLevel;
   /** The maximum cost tier. */
   readonly maxCostTier?: CostTier;
-  /** The present result of the tool's availability check. */
+  /** The current result of the tool's `available` check. */
   readonly available?: boolean;
-  /** Values of your own metadata, such as `{ team: 'billing' }`; of a list in a tool's metadata one value must fit. */
+  /**
+   * Values of your own metadata, such as `{ team: 'billing' }`. If a tool's value is a list, one of
+   * its items must match.
+   */
   readonly metadata?: Readonly<Record<string, unknown>> & {
     readonly [Key in keyof ToolMetadataFields]?: OneOrMore<ToolMetadataFields[Key]>;
   };
@@ -80,17 +84,17 @@ export interface ToolFilter {
 type OneOrMore<Value> = Value | readonly Value[];
 
 /**
- * Returns a function that tells whether a tool passes a filter.
+ * Compiles a filter to a function that returns true for tools that match.
  *
- * @throws ToolError `INVALID_ARGUMENT` for unknown conditions and values: a misspelt filter that let everything through
- * would be worse than an error.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown conditions and values: a misspelled filter that
+ * let everything through would be worse than an error.
  */
 export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean {
   if (filter === undefined || typeof filter === 'function')
     throw invalidArgument(
       'the conditions of a filter as an object, such as { accessMode: "readonly" }',
       filter,
-      'For all tools, or a function of yours, use the list [...registry].',
+      'For all tools, or to filter with a function, use the list [...registry].',
     );
   const {
     maxDanger,
@@ -138,28 +142,32 @@ const FIELD_OF: ReadonlyMap<string, string> = new Map([
   ['capability', 'capabilities'],
 ]);
 
-/** Returns the scopes that a tool requires and its caller lacks. */
+/** Returns the scopes that a tool requires and its caller doesn't have. */
 export function missingScopes({ auth }: ToolEntry, scopes: readonly string[]): readonly string[] {
   return auth?.required === true
     ? (auth.scopes ?? []).filter((scope) => !scopes.includes(scope))
     : [];
 }
 
-/** Facts about a tool beside its own availability check. */
+/** Facts about a tool's availability besides its own check. */
 interface Circumstances {
-  /** The credentials that the tool itself requires are there. */
+  /** True if the credentials that the tool itself requires are set. */
   readonly hasCredentials: boolean;
-  /** One of its providers answers calls. Providers find their credentials themselves. */
+  /** True if one of its providers answers calls. Providers find their own credentials. */
   readonly hasProvider: boolean;
 }
 
-/** Returns true if a tool can be used now: it has no availability check, or the check passes. A check that throws fails. */
+/**
+ * Returns true if a tool can be used now: it has no availability check, or the check passes. A
+ * check that throws counts as failed.
+ */
 export function isAvailable(entry: ToolEntry): boolean {
   return unavailableReason(entry) === undefined;
 }
 
 /**
- * Returns why a tool cannot be used now: in the words of its check where that throws a ToolError `TOOL_UNAVAILABLE`.
+ * Returns why a tool can't be used now, or `undefined`. If its check throws a ToolError
+ * `TOOL_UNAVAILABLE`, that message is the reason.
  *
  * A tool without its credentials is available if one of its providers is.
  */
@@ -169,13 +177,13 @@ export function unavailableReason(
 ): string | undefined {
   try {
     if (available !== undefined && available() !== true)
-      return `Expected ${name} to be available, got no from its availability check. Use another tool.`;
+      return `${name} isn't available right now: its availability check didn't pass. Use another tool.`;
   } catch (error) {
     return isToolError(error, 'TOOL_UNAVAILABLE')
       ? error.message
-      : `Expected ${name} to be available, got an error from its availability check. Use another tool.`;
+      : `${name} isn't available right now: its availability check failed with an error. Use another tool.`;
   }
   return hasCredentials || hasProvider
     ? undefined
-    : `Expected the credentials of ${name}, or a provider that answers, got neither. Set its variables.`;
+    : `${name} has neither its credentials nor a provider that answers. Set its environment variables.`;
 }

@@ -38,11 +38,14 @@ import { compileFilter, isAvailable, type ToolFilter } from './tool-filter.js';
 export interface SearchOptions {
   /** The maximum number of results. @default 10 */
   readonly limit?: number;
-  /** The tools that may be in the results: a filter object, or a function of the entry. @default all */
+  /**
+   * Limits the results to tools that match a filter object, or for which the function returns true.
+   * @default all
+   */
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
 }
 
-/** A number; `Infinity` is allowed and means all. */
+/** Returns an option field for a number, including `Infinity`. */
 const aNumber = () =>
   z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
 const aFilter = () =>
@@ -60,7 +63,7 @@ const SEARCH_OPTIONS = once(() =>
   } satisfies FieldsOf<SearchOptions>),
 );
 
-/** A tool that was used for a request, and whether it succeeded. */
+/** Describes one use of a tool: the request, the tool, and whether it succeeded. */
 export interface ToolUse {
   readonly text: string;
   /** The tool's name or alias. */
@@ -68,7 +71,7 @@ export interface ToolUse {
   readonly outcome: 'success' | 'failure';
 }
 
-/** The names of the tools that one step changed, in the order of the change. */
+/** Lists the tools added, replaced, and removed by one change, in order. */
 export interface RegistryChange {
   readonly revision: number;
   readonly added: readonly string[];
@@ -78,28 +81,31 @@ export interface RegistryChange {
 
 /** The options of a registry. */
 export interface RegistryOptions {
-  /** The clock of `metrics`, in milliseconds from any start. @default performance.now */
+  /**
+   * The clock that `metrics` uses. It returns milliseconds from an arbitrary start. @default
+   * performance.now
+   */
   readonly now?: () => number;
   /** Makes the instances of registered classes, such as `(Class) => container.get(Class)`. @default `new Class()`, once */
   readonly resolve?: ResolveInstance;
-  /** Words of your trade, added to the built-in tables. @default the built-in tables alone */
+  /** Domain-specific vocabulary, added to the built-in tables. @default only the built-in tables */
   readonly relatedWords?: {
-    /** Lists of words that mean about the same. */
+    /** Groups of synonyms. */
     readonly synonyms?: readonly (readonly string[])[];
-    /** Kinds of things, each with words that are one: `{ crypto: ['bitcoin'] }`. */
+    /** Concepts and the words that belong to each: `{ crypto: ['bitcoin'] }`. */
     readonly concepts?: Readonly<Record<string, readonly string[]>>;
   };
 }
 
 /**
- * A registry that holds tools and answers all questions about their metadata.
+ * Holds tools and answers questions about their metadata.
  *
- * Every `getBy…` and `get…Tools` is an index look-up whose time does not depend on the number of tools. Answers are
- * frozen lists and immutable sets in registration order; a later change does not alter them. The case of categories,
- * keywords, stages and task types does not matter.
+ * Every `getBy…` and `get…Tools` method is an index lookup that takes the same time for any number
+ * of tools. Results are frozen lists or immutable sets in registration order, and later changes
+ * don't affect them. Categories, keywords, stages, and task types are case-insensitive.
  */
 export class ToolMetadataRegistry implements Iterable<ToolEntry> {
-  /** The counts of keyword matching so far. */
+  /** Keyword-matching statistics since the registry was created. */
   readonly metrics: MatchingMetrics;
 
   readonly #names = new NameTable();
@@ -131,17 +137,17 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   readonly #matcher: KeywordMatcher;
   readonly #search: SearchIndex;
   readonly #listeners = new Listeners<RegistryChange>();
-  /** The answers that take more than one look-up; forgotten with every change. */
+  /** Caches answers that need more than one lookup. Cleared on every change. */
   readonly #answers = new Map<string, ImmutableSet<string>>();
   readonly #resolve: ResolveInstance | undefined;
-  /** The class of each tool that was registered by its decorator. */
+  /** The class of each tool that its decorator registered. */
   readonly #decorated = new WeakMap<ToolDefinition, string>();
   #revision = 0;
 
   constructor(options: RegistryOptions = {}) {
     if (Array.isArray(options) || typeof options !== 'object' || isToolDefinition(options))
       throw invalidArgument(
-        'the options of a registry, or none',
+        'an object with the options of a registry',
         options,
         'Register tools afterwards: registry.registerAll([…]).',
       );
@@ -157,7 +163,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     this.#search = new SearchIndex(options.relatedWords);
   }
 
-  /** The number of changes so far; equal revisions of one registry mean equal content. */
+  /**
+   * The number of changes so far. If a registry's revision hasn't changed, neither has its content.
+   */
   get revision(): number {
     return this.#revision;
   }
@@ -166,23 +174,28 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#names.size;
   }
 
-  /** The entries in registration order. */
+  /** Returns the entries in registration order. */
   [Symbol.iterator](): IterableIterator<ToolEntry> {
     return this.#names.entries();
   }
 
   /**
-   * Adds the tools that a definition, a decorated class, a toolkit or an instance of one stands for; returns their entries.
+   * Registers the tools in `source` (a definition, a decorated class, a toolkit, or an instance)
+   * and returns their entries.
    *
-   * All or nothing: when it throws, nothing has changed.
+   * If it throws, the registry is unchanged.
    *
-   * @throws ToolError `NOT_A_TOOL`, or `DUPLICATE_TOOL` when a name or alias is taken and `replace` is not set.
+   * @throws ToolError `NOT_A_TOOL`, or `DUPLICATE_TOOL` if a name or alias is taken and `replace`
+   * isn't set.
    */
   register(source: ToolSource, options: RegisterOptions = {}): readonly ToolEntry[] {
     return this.registerAll(findDefinitions(source, { resolve: this.#resolve }), options);
   }
 
-  /** Adds many tools in one step: one revision, one event, and all or nothing as in `register`. */
+  /**
+   * Registers many tools as a single change: one revision and one event. If it throws, the registry
+   * is unchanged.
+   */
   registerAll(sources: Iterable<ToolSource>, options: RegisterOptions = {}): readonly ToolEntry[] {
     const entries = Object.freeze(definitionsOfAll(sources, options, this.#resolve).map(entryOf));
     if (options.replace !== true) this.#names.assertFree(entries);
@@ -201,17 +214,18 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Declares a class as a tool, as `@tool` does, and registers it with the tools of its methods: importing its module is
-   * enough. It stands above all other decorators of tools.
+   * Declares a class as a tool, like `@tool`, and registers it with the tools of its methods, so
+   * importing its module is enough. It must be the topmost tool decorator.
    *
-   * A class of the same name replaces its own tools, because watchers evaluate modules twice.
+   * A class with the same name replaces its own tools, because watchers evaluate modules twice.
    *
    * ```ts
    * @registry.tool({ name: 'greet', description: 'Greets a person', inputSchema: Input })
    * class Greet { execute({ name }: z.infer<typeof Input>) { return `Hello ${name}`; } }
    * ```
    *
-   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` on anything but a class, and as `register`.
+   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` if it decorates anything but a
+   * class, and the errors of `register`.
    */
   tool<
     In extends ToolSchema,
@@ -234,7 +248,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     });
   }
 
-  /** Removes a tool by its own name; returns true if there was one. */
+  /** Removes a tool by its name (not by an alias). Returns true if it was registered. */
   unregister(name: string): boolean {
     const entry = this.#names.named(name);
     if (entry === undefined) return false;
@@ -243,18 +257,24 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return true;
   }
 
-  /** Calls the listener after every change, until the returned function is called. Its exceptions are ignored. */
+  /**
+   * Calls `listener` after every change. Returns a function that unsubscribes. Exceptions thrown by
+   * the listener are ignored.
+   */
   onChange(listener: (change: RegistryChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
     return this.#listeners.add(listener);
   }
 
-  /** The entry with this name or alias. */
+  /** Returns the tool with this name or alias, or `undefined`. */
   get(name: string): ToolEntry | undefined {
     return this.#names.resolve(name);
   }
 
-  /** Returns the entry as `get` does. @throws ToolError `TOOL_NOT_FOUND` with names that look alike. */
+  /**
+   * Returns the tool like `get`, but throws if there is no such tool. @throws ToolError `TOOL_NOT_FOUND`, with
+   * suggestions for similar names.
+   */
   require(name: string): ToolEntry {
     const entry = this.#names.resolve(name);
     if (entry !== undefined) return entry;
@@ -265,17 +285,17 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
         : `${this.size} ${this.size === 1 ? 'tool is' : 'tools are'} registered.`;
     throw new ToolError(
       'TOOL_NOT_FOUND',
-      `Expected the name of a registered tool, got ${describeValue(name)}. ${hint}`,
+      `No tool is registered as ${describeValue(name)}. ${hint}`,
       { details: { name: String(name).slice(0, 128), suggestions } },
     );
   }
 
-  /** Returns true for a known name or alias. */
+  /** Returns true if a tool has this name or alias. */
   has(name: string): boolean {
     return this.#names.resolve(name) !== undefined;
   }
 
-  /** Returns true if a tool is registered and its availability check, if it has one, passes now. */
+  /** Returns true if the tool is registered and its `available` check, if any, passes now. */
   isAvailable(name: string): boolean {
     const entry = this.#names.resolve(name);
     return entry !== undefined && isAvailable(entry);
@@ -317,12 +337,14 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#taskType.entries(normalizeLabel(taskType));
   }
 
-  /** Tools that can change something: access write, execute or mixed. */
+  /**
+   * Returns the tools that can change something: `accessMode` is `write`, `execute`, or `mixed`.
+   */
   getWriteTools(): ReadonlySet<string> {
     return this.#derived.names('write');
   }
 
-  /** Tools whose calls may be repeated: access readonly. */
+  /** Returns the tools that are safe to call again: `accessMode` is `readonly`. */
   getIdempotentTools(): ReadonlySet<string> {
     return this.#derived.names('idempotent');
   }
@@ -335,16 +357,24 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#taskType.names(normalizeLabel(taskType));
   }
 
-  /** Tools whose calls may run in parallel: readonly ones of category read_only, compute or network. */
+  /**
+   * Returns the tools that can run in parallel: `accessMode` is `readonly` and `executionCategory`
+   * is `read_only`, `compute`, or `network`.
+   */
   getParallelizableTools(): ReadonlySet<string> {
     return this.#derived.names('parallelizable');
   }
 
-  /** The other tools that may not run at the same time as this one, by the stricter of category and access mode; all for an unknown name. A read and a write do not conflict: plans only keep their order. */
+  /**
+   * Returns the tools that can't run at the same time as this tool, based on `executionCategory` or
+   * `accessMode`, whichever is stricter. Returns every tool if the name is unknown. Reads don't
+   * conflict with writes; plans keep them in order instead.
+   */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
     if (entry === undefined) return this.#answer('all', () => this.#names.names());
-    // One set for each category is kept, and none for each tool: those of many tools would take quadratic memory.
+    // Cached per category rather than per tool, because one set per tool would take quadratic
+    // memory.
     const category = concurrencyOf(entry);
     const conflicting = conflictingCategories(category);
     const others = this.#answer(`conflicts of ${category}`, () =>
@@ -355,23 +385,25 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return new ImmutableSet([...others].filter((other) => other !== entry.name));
   }
 
-  /** Tools of danger level high and critical. */
+  /** Returns the tools whose `dangerLevel` is `high` or `critical`. */
   getDangerousTools(): ReadonlySet<string> {
     return this.#derived.names('dangerous');
   }
 
-  /** Tools that write, are dangerous, or require consent. */
+  /** Returns the tools that write, are dangerous, or require consent. */
   getToolsRequiringApproval(): ReadonlySet<string> {
     return this.#derived.names('requiringApproval');
   }
 
-  /** Returns true if a call of this tool needs approval. Takes names as models write them: aliases too; an unknown name needs approval. */
+  /**
+   * Returns true if calling this tool needs approval. Accepts aliases. Unknown names need approval.
+   */
   requiresApproval(name: string): boolean {
     const entry = this.#names.resolve(name);
     return entry === undefined || requiresApproval(entry);
   }
 
-  /** Tools after whose calls cached results may be stale: the same as the write tools. */
+  /** Returns the tools whose calls can make cached results stale. Same as `getWriteTools()`. */
   getCacheInvalidatingTools(): ReadonlySet<string> {
     return this.#derived.names('cacheInvalidating');
   }
@@ -396,21 +428,25 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#answer('keywords', () => sorted(this.#matcher.keywords.values()));
   }
 
-  /** The keywords of all tools of a category. */
+  /** Returns every keyword used by tools in this category. */
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
-    if (entries.length === 0) return new ImmutableSet<string>(); // The answers for arbitrary texts are not kept: they would grow without bound.
+    if (entries.length === 0) return new ImmutableSet<string>(); // Answers for arbitrary strings aren't cached: there could be any number of them.
     return this.#answer(`keywords of ${normalizeLabel(category)}`, () =>
       sorted(entries.flatMap(({ keywords }) => keywords)),
     );
   }
 
-  /** The categories of the tools with a keyword in the text. */
+  /** Returns the categories of tools that have a keyword in the text. */
   detectCategoriesFromText(text: string): ReadonlySet<string> {
     return this.#matcher.categories(requireText(text));
   }
 
-  /** The tools with a keyword in the text, best score first; equal scores by priority, then by name. @param options `minScore` keeps results of at least this score (default 0), `maxResults` the best so many (default all). */
+  /**
+   * Returns the tools that have a keyword in the text, best score first. Ties are ordered by
+   * priority, then name. @param options `minScore` is the lowest score to include (default 0).
+   * `maxResults` is the maximum number of results (default all).
+   */
   getToolsMatchingTextScored(
     text: string,
     options: { readonly minScore?: number; readonly maxResults?: number } = {},
@@ -423,12 +459,18 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#matcher.scored(requireText(text), minScore, maxResults);
   }
 
-  /** The tools that must be offered for the text because it has one of their mandatory keywords. */
+  /**
+   * Returns the tools to always offer for this text, because it contains one of their mandatory
+   * keywords.
+   */
   getToolsMatchingMandatoryKeywords(text: string): ReadonlySet<string> {
     return this.#matcher.mandatory(requireText(text));
   }
 
-  /** The tools that fit a request best, by all their metadata; see docs/search-and-scoring.md. */
+  /**
+   * Returns the tools that best match a request, ranked on all their metadata. See
+   * docs/search-and-scoring.md.
+   */
   search(text: string, options: SearchOptions = {}): readonly SearchResult[] {
     const { limit, filter } = checkOptions(SEARCH_OPTIONS, options, 'options of search');
     const accept = typeof filter === 'object' ? compileFilter(filter) : filter;
@@ -436,8 +478,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Records which tool served a request. The last 20 requests that each tool served help `search` to find it again: their
-   * words count half as much as those of examples, in this registry only. A failure changes nothing.
+   * Records which tool served a request. The last 20 requests that a tool served help `search` find
+   * it again: in this registry, their words count half as much as those of its examples. A failure
+   * changes nothing.
    *
    * @throws ToolError `TOOL_NOT_FOUND`.
    */
@@ -450,12 +493,12 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     if (outcome === 'success') this.#search.recordUse(requireText(text), entry);
   }
 
-  /** The tools that pass a filter, in registration order. */
+  /** Returns the tools that match a filter, in registration order. */
   filter(filter: ToolFilter): readonly ToolEntry[] {
     return Object.freeze([...this].filter(compileFilter(filter)));
   }
 
-  /** Counts by every axis and derived set. */
+  /** Returns tool counts for every axis and derived set. */
   summary(): RegistrySummary {
     return summarize([...this], this.#revision);
   }

@@ -13,9 +13,9 @@ import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
 import { Signer } from './signer.js';
 
-/** Bytes: as many as the digest that a key makes. */
+/** Minimum length of a key in bytes: that of the digests it makes. */
 const SHORTEST_KEY = 32;
-/** A field for the key that signs approvals. */
+/** Option schema of the key that signs approvals. */
 export const approvalKey = () =>
   secret<Uint8Array>(
     `an approval key of at least ${SHORTEST_KEY} bytes`,
@@ -24,15 +24,24 @@ export const approvalKey = () =>
   );
 
 export interface ApprovalsOptions {
-  /** The store of all processes that ask, answer and run; its clock ends approvals. */
+  /**
+   * The store shared by every process that asks, answers or runs calls. Its clock decides when
+   * approvals expire.
+   */
   readonly store: StateStore;
-  /** A key of at least 32 bytes, the same in all those processes. */
+  /** The signing key: at least 32 bytes, and the same in all those processes. */
   readonly key: Uint8Array;
-  /** Milliseconds after the question in which an approval may be given and used; up to 2³¹−1. @default 600,000 (ten minutes) */
+  /**
+   * Milliseconds after the question in which an approval may be given and used, up to 2³¹−1.
+   * @default 600,000 (ten minutes)
+   */
   readonly ttlMs?: number;
 }
 
-/** A user's approval of one call. It can be sent; it is good for exactly what was approved, once. */
+/**
+ * A user's approval of one call. You can send or store it. It lets exactly the approved call run,
+ * once.
+ */
 export interface Approval {
   readonly pendingId: string;
   readonly callId: string;
@@ -42,16 +51,22 @@ export interface Approval {
   readonly conversationId: string | null;
   /** SHA-256 of the approved arguments' canonical JSON. */
   readonly inputDigest: string;
-  /** SHA-256 of the preview that was shown, or of its absence; `null` where the user changed the arguments. */
+  /**
+   * SHA-256 of the preview the user saw, or of its absence. `null` if the user changed the
+   * arguments.
+   */
   readonly previewDigest: string | null;
   /** Milliseconds since 1970, by the clock of the store. */
   readonly expiresAt: number;
-  /** The identity of the store that counts it; after a restart, or in another store, it is void. */
+  /**
+   * The identity of the store that keeps the approval. The approval is void in any other store, and
+   * after a restart.
+   */
   readonly storeIdentity: string;
   readonly signature: string;
 }
 
-/** The call that is to be run, as it is now. */
+/** The call to run, as it is now. */
 export interface ApprovedCall {
   readonly callId: string;
   readonly toolName: string;
@@ -61,17 +76,17 @@ export interface ApprovedCall {
   readonly input: Json;
 }
 
-/** The first thing that is signed, so that a signature of one purpose or version never serves another. */
+/** Signed first, so that a signature made for one purpose or version can't serve another. */
 export const PENDING = 'tooldex/pending/v3';
 const APPROVAL = 'tooldex/approval/v3';
 
 /**
- * Keeps track of calls that need approval, and of the approvals.
+ * Issues approvals, checks them and uses them up.
  *
- * An approval is bound to call, tool, definition, arguments, principal, conversation and store by an HMAC-SHA-256 over
- * canonical JSON (joined text could be shifted between fields), and counted in the store, from where it can be redeemed
- * once, by one process, until its time there is over. A store that was lost, emptied or restarted refuses: what is not known to be open
- * is not.
+ * An HMAC-SHA-256 over canonical JSON binds each approval to call, tool, definition, arguments,
+ * principal, conversation and store. The store counts it, so that one process can redeem it once
+ * before it expires. If the store was lost, emptied or restarted, approvals are refused: anything
+ * not known to be open is closed.
  */
 export class Approvals {
   readonly #store: StateStore;
@@ -85,9 +100,9 @@ export class Approvals {
   }
 
   /**
-   * Puts a call on the list of those that need approval.
+   * Records that a call needs approval.
    *
-   * @throws ToolError `STATE_UNAVAILABLE` when the store cannot be reached, or restarts meanwhile.
+   * @throws ToolError `STATE_UNAVAILABLE` if the store can't be reached or restarts in between.
    */
   async request(
     call: ApprovedCall,
@@ -121,16 +136,16 @@ export class Approvals {
   }
 
   /**
-   * Records a user's approval, and returns it: with it the call can be run.
+   * Records a user's approval and returns it. With it, the call can run.
    *
-   * @param edited other arguments than those asked for: then they, and only they, are approved.
-   * @throws ToolError `INVALID_APPROVAL` when the pending call was changed, has expired or is answered already, or the store
-   * was restarted since; `INVALID_ARGUMENT` when the edited input is no plain data, after which the call is still pending;
-   * `STATE_UNAVAILABLE` when the store cannot be reached.
+   * @param edited The arguments to approve in place of the original ones.
+   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired or is already
+   * answered, or if the store restarted. `INVALID_ARGUMENT` if the edited input isn't plain data;
+   * the call then stays pending. `STATE_UNAVAILABLE` if the store can't be reached.
    */
   async grant(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     const asked = this.#genuinePending(pending);
-    // Before the store hears of it: an approval that cannot be given must not use the question up.
+    // Check the input before touching the store: if that fails, the question must stay open.
     const inputDigest = digestOf(edited === undefined ? asked.input : editedInput(edited));
     await this.#answer(asked, 'granted');
     const {
@@ -159,7 +174,7 @@ export class Approvals {
   }
 
   /**
-   * Records that a user denied a call. Whoever answers first, decides.
+   * Records that a user denied a call. The first answer counts.
    *
    * @throws ToolError `INVALID_APPROVAL` as `grant` does, `STATE_UNAVAILABLE`.
    */
@@ -169,10 +184,11 @@ export class Approvals {
   }
 
   /**
-   * Checks that an approval is genuine and of exactly this call; asks no store, and so not whether it is used or expired.
+   * Checks that an approval is genuine and belongs to exactly this call. Doesn't check whether it's
+   * used or expired, because that needs the store.
    *
-   * @returns the approval as it was judged: a frozen copy, which nobody can change before it is redeemed.
-   * @throws ToolError `INVALID_APPROVAL` naming what differs.
+   * @returns a frozen copy of the approval, so that nobody can change it before it's redeemed.
+   * @throws ToolError `INVALID_APPROVAL`, which names the differences.
    */
   verify(approval: Approval, call: ApprovedCall): Approval {
     const genuine = this.#genuineApproval(approval);
@@ -188,18 +204,18 @@ export class Approvals {
     const different = BOUND.filter(([field]) => now[field] !== genuine[field]);
     if (different.length > 0)
       throw invalid(
-        'the call that was approved',
-        `one with another ${different.map(([, name]) => name).join(' and ')}. Ask again`,
+        `This approval is for another call: ${different.map(([, name]) => name).join(' and ')} differ${different.length === 1 ? 's' : ''}. Ask again.`,
         genuine.pendingId,
       );
     return genuine;
   }
 
   /**
-   * Uses an approval up. Of many attempts, in any number of processes, at most one succeeds.
+   * Uses up an approval. However many processes try, at most one succeeds.
    *
-   * @throws ToolError `INVALID_APPROVAL` when it is changed, used, expired or unknown to the store, or the store was restarted
-   * since; `STATE_UNAVAILABLE`, after which it may be used up unless `details.sent` is `false`.
+   * @throws ToolError `INVALID_APPROVAL` if it was changed, is used, expired or unknown to the
+   * store, or if the store restarted. `STATE_UNAVAILABLE`: it may then be used up, unless
+   * `details.sent` is `false`.
    */
   async redeem(approval: Approval): Promise<void> {
     const { pendingId, storeIdentity } = this.#genuineApproval(approval);
@@ -208,15 +224,19 @@ export class Approvals {
   }
 
   /**
-   * Checks that an approval can still be redeemed, as far as can be told without doing so.
+   * Checks that an approval can still be redeemed, without redeeming it.
    *
-   * @throws ToolError `INVALID_APPROVAL` when it is used, expired or unknown to the store; `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if it's used, expired or unknown to the store;
+   * `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
     if (await this.isUsed({ pendingId })) throw used(pendingId);
   }
 
-  /** Returns true for an approval that is used, expired or unknown to the store. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns true if an approval is used, expired or unknown to the store.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async isUsed({ pendingId }: Pick<Approval, 'pendingId'>): Promise<boolean> {
     return (await this.#store.get(storeKey(pendingId))) !== 'granted';
   }
@@ -224,13 +244,15 @@ export class Approvals {
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
     if (!(await this.#move(pending.id, pending, 'open', answer)))
       throw invalid(
-        'a pending call',
-        'one that is answered, expired or unknown to the state store. Ask again',
+        'This call has been answered, has expired, or is unknown to the state store. Ask again.',
         pending.id,
       );
   }
 
-  /** Changes a state that still lives, in the store that was asked and as long as it was not restarted. */
+  /**
+   * Changes a state that is still alive, but only in the store that was asked, and only if that
+   * store hasn't restarted.
+   */
   async #move(
     id: string,
     { storeIdentity }: { readonly storeIdentity: string },
@@ -238,7 +260,7 @@ export class Approvals {
     to: string,
   ): Promise<boolean> {
     try {
-      // Only `true` from the store counts.
+      // Count only `true` from the store.
       return (
         (await this.#store.compareAndSet(storeKey(id), from, to, {
           ttlMs: 'keep',
@@ -248,8 +270,7 @@ export class Approvals {
     } catch (error) {
       if (isRestarted(error))
         throw invalid(
-          'the state store that was asked',
-          'one that restarted since, or another server. Ask again',
+          'The state store has restarted or been replaced since the question. Ask again.',
           id,
         );
       throw error;
@@ -259,11 +280,10 @@ export class Approvals {
   #genuinePending(pending: PendingApproval): PendingApproval {
     const genuine = this.#signer.genuine(PENDING, pending);
     if (genuine === undefined && isPlainObject(pending) && 'pending' in pending)
-      throw invalid('a pending call', 'an outcome. Give its pending', undefined);
+      throw invalid('Expected a pending call, got an outcome. Pass outcome.pending.', undefined);
     if (genuine === undefined)
       throw invalid(
-        'a pending call as it was asked',
-        `a changed one, or one signed with another key${SHARE_THE_KEY}`,
+        `This pending call was changed, or signed with another key${SHARE_THE_KEY}.`,
         undefined,
       );
     return genuine as unknown as PendingApproval;
@@ -273,21 +293,19 @@ export class Approvals {
     const genuine = this.#signer.genuine(APPROVAL, approval);
     if (genuine === undefined && isPlainObject(approval) && 'kind' in approval)
       throw invalid(
-        'an approval',
-        'a pending call. Approve it first, and give what that returns',
+        'Expected an approval, got a pending call. Approve it first, and pass what approve returns.',
         undefined,
       );
     if (genuine === undefined)
       throw invalid(
-        'an approval as it was granted',
-        `a changed one, or one signed with another key${SHARE_THE_KEY}`,
+        `This approval was changed, or signed with another key${SHARE_THE_KEY}.`,
         undefined,
       );
     return genuine as unknown as Approval;
   }
 }
 
-/** The facts of a call that an approval is bound to, and what messages call them. */
+/** The facts that an approval is bound to, and their names in messages. */
 const BOUND = Object.freeze([
   ['callId', 'id'],
   ['toolName', 'tool'],
@@ -298,7 +316,7 @@ const BOUND = Object.freeze([
 ] as const);
 const SHARE_THE_KEY = ' (processes that share approvals must share the key)';
 
-/** Returns the digest of what a user was shown of a call's effect. */
+/** Returns the digest of what the user saw of a call's effect. */
 export function previewDigestOf({
   preview,
   noPreview,
@@ -306,7 +324,7 @@ export function previewDigestOf({
   return digestOf([preview ?? null, noPreview ?? null]);
 }
 
-/** Returns the lines in which a pending call shows what it would do; none where its tool says nothing. */
+/** Returns the lines that show what a pending call would do. Empty if its tool doesn't say. */
 export function previewLines({
   preview,
   noPreview,
@@ -345,18 +363,17 @@ function refused(expected: string, got: string): ToolError {
   return new ToolError('INVALID_ARGUMENT', `Expected ${expected}, got ${got}.`);
 }
 
-function invalid(expected: string, got: string, pendingId: string | undefined): ToolError {
+function invalid(message: string, pendingId: string | undefined): ToolError {
   return new ToolError(
     'INVALID_APPROVAL',
-    `Expected ${expected}, got ${got}.`,
+    message,
     pendingId === undefined ? {} : { details: { pendingId } },
   );
 }
 
 function used(pendingId: string): ToolError {
   return invalid(
-    'an approval that is not used yet',
-    'one that is used, expired or unknown to the state store. Ask again',
+    'This approval has been used, has expired, or is unknown to the state store. Ask again.',
     pendingId,
   );
 }

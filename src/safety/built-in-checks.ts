@@ -7,16 +7,16 @@ import { POLICY_MODES, type CallContext, type PolicyMode } from './calls.js';
 import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
-/** The facts that the checks know beside the call. */
+/** The facts about a call that the checks need. */
 interface CheckFrame {
-  /** The input of the call, as the tool's schema gives it. */
+  /** The input after the tool's schema has parsed it. */
   readonly input: unknown;
   readonly modes: readonly PolicyMode[];
   readonly allow: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A check that refused: its name as `Decision.rule`, and the reason. */
+/** A refusal: the check's name, which becomes `Decision.rule`, and the reason. */
 interface Refused {
   readonly rule: string;
   readonly reason: string;
@@ -29,7 +29,7 @@ type Check = (
   frame: CheckFrame,
 ) => Refused | undefined;
 
-/** Checks that no rule can loosen, in the order in which they are asked. */
+/** The checks that no rule can loosen, in the order in which they run. */
 const CHECKS: readonly Check[] = [
   personaCheck,
   credentialsCheck,
@@ -39,7 +39,7 @@ const CHECKS: readonly Check[] = [
   readOnlyCheck,
 ];
 
-/** Returns the first reason for which a call is refused whatever the rules say. */
+/** Returns the first check's refusal, whatever the rules say. */
 export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
   for (const check of CHECKS) {
     const refused = check(...facts);
@@ -75,11 +75,11 @@ function credentialsCheck(
   __: CallContext,
   { env }: CheckFrame,
 ): Refused | undefined {
-  // Of a tool with several providers one may do without: the router knows which.
+  // With several providers, one may work without credentials. Only the router knows.
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
 
-/** Returns why a tool cannot work, if variables that its `auth` requires are not set. */
+/** Explains why a tool can't work, if variables that its `auth` requires aren't set. */
 export function missingCredentials(entry: ToolEntry, env: CheckFrame['env']): Refused | undefined {
   if (entry.auth?.required !== true) return undefined;
   const missing = Object.entries(entry.auth.env ?? {}).filter(
@@ -103,7 +103,7 @@ function scopesCheck(
   if (missing.length === 0) return undefined;
   return {
     rule: 'missing-scopes',
-    reason: `${entry.name} needs the scopes ${missing.join(', ')}, which the call's context does not have`,
+    reason: `${entry.name} needs the scopes ${missing.join(', ')}, which the caller doesn't have`,
   };
 }
 
@@ -117,13 +117,13 @@ function flagsCheck(
   if (needed === 'malformed')
     return {
       rule: 'missing-flags',
-      reason: `what ${entry.name} says under requires_flags is neither a list of flags nor one for each operation`,
+      reason: `requires_flags of ${entry.name} is neither a list of flags nor an object with a list per operation`,
     };
   const missing = needed.filter((flag) => !flags.includes(flag));
   if (missing.length === 0) return undefined;
   return {
     rule: 'missing-flags',
-    reason: `${entry.name} needs the flags ${missing.join(', ')}, which the call's context does not have; whoever makes the call gives those that are on as its flags (on the command line: --flags ${missing.join(',')})`,
+    reason: `${entry.name} needs the flags ${missing.join(', ')}, which aren't on. Pass them as the call's flags (on the command line: --flags ${missing.join(',')})`,
   };
 }
 
@@ -158,17 +158,19 @@ function readOnlyCheck(
   return undefined;
 }
 
-/** The danger of a call. */
+/** The danger of one call. */
 export interface EffectiveDanger {
   readonly level: DangerLevel;
-  /** The reason why it is above the tool's own level; missing when it is not. */
+  /** The reason why the danger is above the tool's own level. Missing if it isn't. */
   readonly raised?: string;
 }
 
 /**
- * Returns the danger of one call: the tool's level, or the higher one that `dangerFor` sees in the arguments.
+ * Returns the danger of one call: the tool's level, or a higher level that `dangerFor` returns for
+ * the arguments.
  *
- * A `dangerFor` that throws or answers with no danger level knows less than nothing of these arguments: critical.
+ * If `dangerFor` throws or returns something other than a danger level, the call counts as
+ * critical.
  */
 export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDanger {
   if (entry.dangerFor === undefined) return { level: entry.dangerLevel };
@@ -178,14 +180,14 @@ export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDang
   } catch {
     return {
       level: DangerLevel.CRITICAL,
-      raised: 'its danger for these arguments cannot be told: dangerFor failed',
+      raised: 'the danger of these arguments is unknown, because dangerFor failed',
     };
   }
   if (!isDangerLevel(level))
     return {
       level: DangerLevel.CRITICAL,
       raised:
-        'its danger for these arguments cannot be told: dangerFor answered with no danger level',
+        "the danger of these arguments is unknown, because dangerFor didn't return a danger level",
     };
   if (dangerRank(level) <= dangerRank(entry.dangerLevel)) return { level: entry.dangerLevel };
   return {
@@ -198,18 +200,21 @@ function isDangerLevel(value: unknown): value is DangerLevel {
   return (DANGER_LEVELS as readonly unknown[]).includes(value);
 }
 
-/** Returns the same value; when it is a promise, its rejection ends here: unhandled, it would end the process. */
+/**
+ * Returns the value unchanged. If it's a promise, catches its rejection, which would otherwise end
+ * the process.
+ */
 export function ignoreRejection<T>(value: T): T {
   if (value instanceof Promise) value.catch(() => undefined);
   return value;
 }
 
 const isText = (value: unknown) => value === undefined || typeof value === 'string';
-/** Scopes given as one text would contain the scopes that are parts of it. */
+/** Scopes as one string would contain every scope that is a substring of it. */
 const areTexts = (value: unknown) =>
   value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 
-/** Returns what is wrong with a context; `undefined` when nothing is. */
+/** Describes what is wrong with a context. Returns `undefined` if it's valid. */
 export function wrongContext(context: CallContext): string | undefined {
   const { principal, persona, conversationId, scopes, flags, mode } = context;
   const wrong = (field: keyof CallContext, what: string) =>

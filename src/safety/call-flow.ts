@@ -9,13 +9,19 @@ import type { ToolCall } from './calls.js';
 
 const ALL_LABELS: readonly FlowLabel[] = Object.freeze(['private', 'untrusted']);
 
-/** Returns the labels that a call brings into its conversation. A tool that doesn't declare what it reads brings none, or with `strict` all. */
+/**
+ * Returns the labels that a call adds to its conversation. A tool that doesn't declare `reads` adds
+ * none, or all of them with `strict`.
+ */
 function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly FlowLabel[] {
   if (!inferred.includes('reads')) return reads;
   return isStrict ? ALL_LABELS : [];
 }
 
-/** Returns true for a tool whose calls reach others. One that doesn't declare it counts if it names the network; with `strict`, always. */
+/**
+ * Returns true if calls of this tool reach other people. If it doesn't declare `sends`, that's so
+ * if it names the network, or always with `strict`.
+ */
 export function sendsOutside(
   { sends, inferred, sideEffects, executionCategory }: ToolEntry,
   isStrict: boolean,
@@ -28,7 +34,10 @@ export function sendsOutside(
   );
 }
 
-/** Returns what a call reads that its conversation had not read before; `undefined` if it's nothing. */
+/**
+ * Returns what a call reads that its conversation hadn't read before, or `undefined` if there's
+ * nothing new.
+ */
 export function readBy(
   entry: ToolEntry,
   call: ToolCall,
@@ -48,7 +57,7 @@ export function readBy(
   return Object.fromEntries(labels.map((label) => [label, cause]));
 }
 
-/** Returns the host that the arguments of a call name, for the words of a chain. */
+/** Returns the host named in a call's arguments, to show in the explanation. */
 function hostIn(input: unknown): string | undefined {
   if (!isPlainObject(input)) return undefined;
   const url = Object.values(input).find(
@@ -57,7 +66,7 @@ function hostIn(input: unknown): string | undefined {
   return url === undefined ? undefined : new URL(url as string).hostname.slice(0, 253);
 }
 
-/** Returns the chain from what was read to what a call would do, in words. */
+/** Explains how the content that was read leads to the call. */
 export function chainOf(
   entry: ToolEntry,
   { private: data, untrusted }: Flow,
@@ -74,7 +83,7 @@ export function chainOf(
 const callOf = ({ toolName, callId }: FlowCause) =>
   `\`${plainOrQuoted(toolName)}\` (call ${plainOrQuoted(callId.slice(0, 64))})`;
 
-/** Models choose ids: one that reads like a part of the chain must be told from it. */
+/** Quotes an id that a model chose, if it could be mistaken for part of the explanation. */
 function plainOrQuoted(text: string): string {
   return /^[\w.:-]*$/.test(text) ? text : JSON.stringify(hiddenWritten(text));
 }

@@ -12,13 +12,13 @@ import type { StateStore } from '../state/state-store.js';
 import type { Confirm } from './calls.js';
 import { answerKey } from './pending-calls.js';
 
-/** The options of `fromStore`. */
+/** Options of `fromStore`. */
 export interface FromStoreOptions {
-  /** The executor's own store, in which operators answer. */
+  /** The executor's own store, where operators answer. */
   readonly store: StateStore;
   /** Milliseconds to wait for an answer. After that the call stays pending. @default 600,000 (ten minutes) */
   readonly timeoutMs?: number;
-  /** Milliseconds between two looks at the store. @default 1,000 */
+  /** Milliseconds between two polls of the store. @default 1,000 */
   readonly pollMs?: number;
   /** The clock. @default the system's */
   readonly clock?: Clock;
@@ -34,10 +34,10 @@ const schema = once(() =>
 );
 
 /**
- * Returns a `confirm` function that makes a call wait until an operator answers it in the store.
+ * Returns a `confirm` function that holds a call until an operator answers it in the store.
  *
- * Without an answer in time the call ends as `approval_required`. Make it again later, and it uses the answer it has by
- * then.
+ * If nobody answers in time, the call ends as `approval_required`. If you make it again later, it
+ * uses the answer given by then.
  *
  * ```ts
  * const executor = new ToolExecutor({ registry, store, approvalKey, confirm: fromStore({ store, timeoutMs: 60_000 }) });
@@ -54,7 +54,8 @@ export function fromStore(options: FromStoreOptions): Confirm {
   } = checkOptions(schema, options, 'options of fromStore');
   return async ({ id }, { signal }) => {
     const end = time.elapsed() + timeoutMs;
-    // The text only says that there is an answer. The executor reads it and checks its signature.
+    // This entry only shows that there is an answer. The executor reads the answer and checks its
+    // signature.
     while ((await store.get(answerKey(id))) === undefined) {
       const left = end - time.elapsed();
       if (left <= 0 || signal?.aborted === true) break;

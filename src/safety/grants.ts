@@ -19,19 +19,25 @@ import { PENDING, type ApprovedCall } from './approvals.js';
 import type { Decision, GrantScope, PendingApproval } from './calls.js';
 import type { Signer } from './signer.js';
 
-/** A user's approval of further calls: it loosens what needs approval, never what is denied. */
+/** A user's approval of further calls. It can lift the need for approval, never a denial. */
 export interface Grant extends Pick<GrantScope, 'input' | 'uses'> {
   readonly id: string;
   readonly toolName: string;
-  /** SHA-256 of the tool's metadata; a changed definition ends the grant. */
+  /** SHA-256 of the tool's metadata. If the definition changes, the grant ends. */
   readonly definitionDigest: string;
   readonly principal: string | null;
   readonly conversationId: string | null;
-  /** The rule by which the approved call needed approval. Calls that need it by another rule are asked about. */
+  /**
+   * The rule that required approval of the approved call. If another rule requires it, the user is
+   * still asked.
+   */
   readonly rule: string;
-  /** True if `input` names all arguments that a call may have. */
+  /** True if `input` names every argument that a call may have. */
   readonly exact: boolean;
-  /** SHA-256 of the approved call's id and arguments. That call has an approval of its own and uses nothing of the grant up. */
+  /**
+   * SHA-256 of the approved call's id and arguments. That call has its own approval and doesn't
+   * count against the grant.
+   */
   readonly approvedCall: string;
   /** Milliseconds since 1970, by the clock of the store. */
   readonly createdAt: number;
@@ -40,17 +46,20 @@ export interface Grant extends Pick<GrantScope, 'input' | 'uses'> {
   readonly signature: string;
 }
 
-/** A scope that is offered, with what it says to a user. */
+/** A grant that you can offer, with a description for the user. */
 export interface GrantChoice {
   readonly label: string;
   readonly scope: GrantScope;
 }
 
 const PURPOSE = 'tooldex/grant/v3';
-/** The key of the list of all grants. */
+/** Store key of the list of all grants. */
 const INDEX = 'grants';
 const MOST_LISTED = 1_000;
-/** Grants for one tool, principal and conversation; a user who gives more wants a rule. */
+/**
+ * Maximum grants for one tool, principal and conversation. A user who needs more wants a policy
+ * rule.
+ */
 const MOST_OF_ONE = 100;
 
 const scopeSchema = once(() =>
@@ -62,44 +71,43 @@ const scopeSchema = once(() =>
     } satisfies FieldsOf<GrantScope>)
     .refine(({ input = {}, ...limits }) => Object.keys({ ...input, ...limits }).length > 0, {
       error: 'input, uses or until',
-      params: { advice: 'A grant without any of them has no limit.' },
+      params: { advice: 'A grant needs at least one limit.' },
     }),
 );
 
 /**
- * Keeps the grants of users in a state store, signed. A store that restarted may have come back with grants that were
- * revoked since, so those of an earlier identity don't count.
+ * Keeps users' grants in a state store, signed. A restarted store may bring back revoked grants, so
+ * grants from before a restart don't count.
  */
 export class Grants {
   readonly #store: StateStore;
   readonly #signer: Signer | undefined;
 
-  /** @param signer signs and checks grants; without one they are only listed and revoked. */
+  /**
+   * @param signer Signs and checks grants. Without a signer, you can only list and revoke grants.
+   */
   constructor(store: StateStore, signer?: Signer) {
     this.#store = store;
     this.#signer = signer;
   }
 
   /**
-   * Makes a grant for calls like a pending one. It counts once `record` has put it into the store.
+   * Creates a grant for calls like a pending call. It takes effect once `record` has stored it.
    *
-   * @throws ToolError `INVALID_APPROVAL` for a pending call that was changed, `INVALID_ARGUMENT` for a scope without a limit
-   * and for calls that are asked about every time, `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed. `INVALID_ARGUMENT` if the
+   * scope has no limit or such calls need approval every time. `STATE_UNAVAILABLE`.
    */
   async make(pending: PendingApproval, given: GrantScope, entry?: ToolEntry): Promise<Grant> {
     const asked = this.#signer?.genuine(PENDING, pending) as PendingApproval | undefined;
     if (asked === undefined)
       throw new ToolError(
         'INVALID_APPROVAL',
-        expectedGot(
-          'a pending call as it was asked',
-          'a changed one, or one signed with another key',
-        ),
+        'This pending call was changed, or signed with another key.',
       );
     if (asked.danger === DangerLevel.CRITICAL || asksEveryTime(entry, asked.rule))
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `Calls of ${asked.toolName} like this one are asked about every time. Approve this one call.`,
+        `Calls like this one of ${asked.toolName} need approval every time. Approve only this call.`,
       );
     const { input, uses, until } = checkScope(given);
     const { time, identity } = await this.#store.now();
@@ -109,8 +117,8 @@ export class Grants {
         'INVALID_ARGUMENT',
         expectedGot(
           'until in the future',
-          'a time that is over',
-          'It counts in milliseconds since 1970.',
+          'a time in the past',
+          'until is in milliseconds since 1970.',
         ),
       );
     const { toolName, definitionDigest, principal = null, conversationId = null, rule } = asked;
@@ -131,7 +139,10 @@ export class Grants {
     }) as unknown as Grant;
   }
 
-  /** Puts a grant into the store, from where it counts. @throws ToolError `STATE_UNAVAILABLE`: the user is then asked about each call. */
+  /**
+   * Stores a grant, which makes it take effect.
+   * @throws ToolError `STATE_UNAVAILABLE`; the user is then asked about each call.
+   */
   async record(grant: Grant): Promise<void> {
     const ttlMs = grant.expiresAt - grant.createdAt;
     await this.#store.compareAndSet(grantKey(grant.id), undefined, JSON.stringify(grant), {
@@ -144,7 +155,10 @@ export class Grants {
       await this.#store.append(list, grant.id, { max, ttlMs: LIMITS.timerMs });
   }
 
-  /** Returns a grant that covers a call that needs approval, or `undefined`; a store that cannot be reached covers nothing. */
+  /**
+   * Returns a grant that covers the call, or `undefined`. If the store can't be reached, nothing is
+   * covered.
+   */
   async covering(
     call: ApprovedCall,
     entry: ToolEntry,
@@ -176,7 +190,11 @@ export class Grants {
     return undefined;
   }
 
-  /** Counts a call, unless the grant was revoked or used up since it was found. @returns true if the call may run. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Counts a call against a grant, unless the grant has been revoked or used up.
+   * @returns true if the call may run.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async use({ id, uses, expiresAt }: Grant): Promise<boolean> {
     const [grant, now] = [await this.#read(id), await this.#store.now()];
     if (grant === undefined || !isAlive(grant, now)) return false;
@@ -185,7 +203,10 @@ export class Grants {
     return (await this.#store.increment(usesKey(id), 1, { max: uses, ttlMs })).applied === true;
   }
 
-  /** Returns the newest thousand grants that count, the oldest first, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the newest thousand active grants, oldest first, with how often each was used.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async list(of: Partial<Grant> = {}): Promise<readonly (Grant & { readonly used: number })[]> {
     const wanted = Object.entries(of).filter(([, value]) => value !== undefined);
     const now = await this.#store.now();
@@ -204,7 +225,11 @@ export class Grants {
     );
   }
 
-  /** Ends a grant: a call that has not started by then needs approval. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Revokes a grant. Calls that haven't started yet need approval again.
+   * @returns true if it existed.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async revoke(id: string): Promise<boolean> {
     const key = grantKey(id);
     const text = await this.#store.get(key);
@@ -215,7 +240,10 @@ export class Grants {
     return uses === undefined ? 0 : Number((await this.#store.get(usesKey(id))) ?? 0);
   }
 
-  /** Returns a grant; without the key nobody can tell whether it's genuine, and it's only shown. */
+  /**
+   * Returns a stored grant. Without the key nobody can tell whether it's genuine, so it's only for
+   * display.
+   */
   async #read(id: string): Promise<Grant | undefined> {
     try {
       const given: unknown = JSON.parse((await this.#store.get(grantKey(id))) ?? 'null');
@@ -228,7 +256,10 @@ export class Grants {
   }
 }
 
-/** Returns the limits of a grant. @throws ToolError `INVALID_ARGUMENT` for a scope without one. */
+/**
+ * Returns the limits of a grant.
+ * @throws ToolError `INVALID_ARGUMENT` if the scope has no limit.
+ */
 export function checkScope(scope: unknown): GrantScope {
   return checkOptions(scopeSchema, scope, 'limits of the grant') as GrantScope;
 }
@@ -250,7 +281,10 @@ function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreM
   return expiresAt > time && storeIdentity === identity;
 }
 
-/** Consent is a question about every call, a critical tool is one too, and what a conversation has read changes with every call. */
+/**
+ * Returns true if such calls need approval every time: tools that require consent, critical tools,
+ * and calls stopped by a flow check, which changes with every call.
+ */
 function asksEveryTime(entry: ToolEntry | undefined, rule: string): boolean {
   return (
     entry?.requiresConsent === true ||
@@ -271,7 +305,10 @@ function hasInput({ input, exact }: Grant, given: Json): boolean {
   );
 }
 
-/** Returns the grants that are offered with a question, the narrowest first; none for calls that are asked about every time. */
+/**
+ * Returns the grants that can be offered with a question, narrowest first. Empty if such calls need
+ * approval every time.
+ */
 export function grantChoices(entry: ToolEntry, pending: PendingApproval): readonly GrantChoice[] {
   const { input, danger, rule, conversationId } = pending;
   const isRaised = dangerRank(danger) > dangerRank(entry.dangerLevel);

@@ -1,10 +1,10 @@
 import { canonicalKey, isAddress, kindOfKey } from '../tool/touches.js';
 
 /**
- * Returns true if a text matches a pattern, in which `*` stands for any characters, also for none; all others for
- * themselves, and so do `\*` for a star and `\\` for a backslash.
+ * Returns true if a pattern matches a text. `*` stands for any characters, or none. Every other
+ * character stands for itself, as do `\*` (a star) and `\\` (a backslash).
  *
- * Each part between two stars is searched once, so no pattern can be slow.
+ * Each part between two stars is searched only once, so no pattern can be slow.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const parts = partsOf(pattern);
@@ -23,40 +23,47 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return true;
 }
 
-/** Returns a pattern of keys in the form of canonical keys; one that `expectedPattern` finds nothing wrong with. */
+/** Returns a key pattern in canonical form. Only for patterns that `expectedPattern` accepts. */
 export function canonicalPattern(pattern: string): string {
   return canonicalKey(pattern.replace(/\\([?{}[\]])/g, '$1'));
 }
 
-/** Returns what is expected in place of a pattern that canonical keys never match, though its author may think so. */
+/**
+ * Returns what to write in place of a pattern that no canonical key can match, or `undefined` if
+ * the pattern is fine.
+ */
 export function expectedPattern(pattern: string): string | undefined {
   const plain = pattern.replace(/\\[*?{}[\]]/g, '_');
   const path = plain.slice(kindOfKey(plain).length);
-  if (/^\s/.test(plain)) return 'a pattern that begins with no blank';
+  if (/^\s/.test(plain)) return 'a pattern without a leading space';
   if (plain.includes('\\'))
     return 'a pattern with "/" between folders, and "\\" only before one of *?{}[]';
   if (plain.includes('**'))
-    return 'a pattern without "**", such as "src/" for all below a folder or "*.lock" ("*" stands for any characters, also for "/")';
+    return 'a pattern without "**", such as "src/" for everything below a folder or "*.lock" ("*" also matches "/")';
   if (isAddress(plain)) return undefined;
   if (/[?{}[\]]/.test(plain))
-    return 'a pattern in which only "*" is special: several patterns for several names, and "\\" before one of ?{}[] that is meant itself';
+    return 'a pattern in which only "*" is special (write several patterns for several names, and "\\" before a literal ?{}[])';
   if (path.startsWith('/'))
-    return 'a path relative to the root of the tools, such as "package.lock" (for keys of other tools that are absolute, "*/" and their end)';
+    return 'a path relative to the root of the tools, such as "package.lock" (for absolute keys of other tools, "*/" and the end of the path)';
   if (/(?:^|\/)[^/]*\*[^/]*\/(?:.*\/)?\.\.(?:\/|$)/.test(plain))
     return 'a pattern without ".." after a "*"';
   return canonicalPattern(pattern) === ''
-    ? 'a pattern of something below the root, or "*" for everything'
+    ? 'a pattern for something below the root, or "*" for everything'
     : undefined;
 }
 
-/** The extent to which a pattern meets what a key stands for: all of it, something of it for certain, perhaps something, nothing. */
+/**
+ * The extent to which a pattern matches what a key covers: all of it, certainly some of it, possibly some of
+ * it, or none.
+ */
 type KeyMatch = 'all' | 'some' | 'possible' | 'none';
 
 /**
- * Compares a canonical pattern with a canonical key of what calls touch; a pattern that names no kind also with the key without its kind
- * (`src/*` with `file:src/a.ts`). As in keys, one that ends in `/`, or is a kind alone, covers everything below it.
+ * Compares a canonical pattern with a canonical key that calls touch. If the pattern names no kind,
+ * it's also compared with the key without its kind (`src/*` matches `file:src/a.ts`). As in keys, a
+ * pattern that ends in `/` or names only a kind covers everything below it.
  *
- * @param loosely also finds a pattern whose case or accents are written otherwise than in canonical keys.
+ * @param loosely Also matches if case or accents differ from the canonical form.
  */
 export function matchKey(
   pattern: string,
@@ -80,7 +87,7 @@ export function matchKey(
 
 const KEY_MATCHES: readonly KeyMatch[] = Object.freeze(['all', 'some', 'possible', 'none']);
 
-/** Returns the form that keys have where the case of files does not count: in lower case, with composed accents. */
+/** Returns the key's form on file systems that ignore case: lower case, with composed accents. */
 function canonicalText(text: string): string {
   return text.toUpperCase().toLowerCase().normalize('NFC');
 }
@@ -94,19 +101,19 @@ function matchText(patterns: readonly string[], text: string, isKind: boolean): 
   return patterns.some((pattern) => canMatchBelow(pattern, text)) ? 'possible' : 'none';
 }
 
-/** Returns true if a pattern ends in a star, so that what it matches can go on in any way. */
+/** Returns true if a pattern ends in a star, so that matches can continue in any way. */
 function endsOpen(pattern: string): boolean {
   const parts = partsOf(pattern);
   return parts.length > 1 && parts.at(-1) === '';
 }
 
-/** Returns true if a pattern matches some text that begins with another one. */
+/** Returns true if the pattern can match a text that begins with `start`. */
 function canMatchBelow(pattern: string, start: string): boolean {
   const [first, ...others] = partsOf(pattern) as [string, ...string[]];
   return first.startsWith(start) || (others.length > 0 && start.startsWith(first));
 }
 
-/** The texts between the stars of a pattern. */
+/** Returns the texts between the stars of a pattern. */
 function partsOf(pattern: string): readonly string[] {
   const parts = [''];
   for (const [token] of pattern.matchAll(/\\[\\*]|[^]/gu)) {

@@ -13,9 +13,9 @@ import { Signer } from './signer.js';
 /** An operator's action, as the store keeps it. */
 export interface OperatorAction {
   readonly action: 'approve' | 'deny' | 'answer' | 'grant' | 'revoke';
-  /** The operator, as their token or command names them. */
+  /** The operator's name, from the token or command that acted. */
   readonly operator: string;
-  /** The pending call's id, or the grant's for `revoke`. */
+  /** The id of the pending call, or of the grant for `revoke`. */
   readonly id: string;
   readonly toolName?: string;
   readonly principal?: string;
@@ -23,11 +23,11 @@ export interface OperatorAction {
   readonly at: number;
 }
 
-/** The key of the list of the newest actions. */
+/** Store key of the list of the newest actions. */
 const ACTIONS = 'operator-actions';
 const MOST_LISTED = 1_000;
 
-/** Lists and answers what waits in a store, for the people who run agents. Every action is recorded with who did it. */
+/** Lets operators list and answer the calls that wait in a store. Records who did what. */
 export class OperatorDesk {
   readonly #store: StateStore;
   readonly #pending: PendingCalls;
@@ -35,8 +35,8 @@ export class OperatorDesk {
   readonly #onAction: (action: OperatorAction) => void;
 
   /**
-   * @param key the approval key of the executors on this store.
-   * @param onAction is called with every action.
+   * @param key The approval key of the executors on this store.
+   * @param onAction Called with every action.
    */
   constructor(
     store: StateStore,
@@ -49,7 +49,10 @@ export class OperatorDesk {
     this.#onAction = onAction;
   }
 
-  /** Returns the newest thousand calls that nobody has answered, the newest first. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the newest thousand unanswered calls, newest first.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async waiting(): Promise<readonly StoredPending[]> {
     const { time } = await this.#store.now();
     return (await this.#pending.list()).filter(
@@ -59,10 +62,10 @@ export class OperatorDesk {
   }
 
   /**
-   * Approves a call, with other arguments if `edited` has them.
+   * Approves a call, with the arguments in `edited` if there are any.
    *
-   * @throws ToolError `UNKNOWN_CALL`, `ALREADY_RESOLVED` if another operator was faster, `INVALID_ARGUMENT` for a call that
-   * needs another kind of answer, `STATE_UNAVAILABLE`.
+   * @throws ToolError `UNKNOWN_CALL`, `ALREADY_RESOLVED` if another operator was faster,
+   * `INVALID_ARGUMENT` if the call needs another kind of answer, `STATE_UNAVAILABLE`.
    */
   async approve(id: string, operator: string, edited?: { readonly input: unknown }): Promise<void> {
     const pending = await this.#open(id, 'approval');
@@ -71,7 +74,11 @@ export class OperatorDesk {
     );
   }
 
-  /** Approves a call and further calls like it. @param entry its tool, if it's known here. @throws ToolError as `approve` does. */
+  /**
+   * Approves a call and further calls like it.
+   * @param entry The call's tool, if this process knows it.
+   * @throws ToolError as `approve` does.
+   */
   async grant(id: string, operator: string, scope: GrantScope, entry?: ToolEntry): Promise<Grant> {
     const { answer: _, ...pending } = await this.#open(id, 'approval');
     const grant = await this.#grants.make(pending, scope, entry);
@@ -91,7 +98,8 @@ export class OperatorDesk {
   /**
    * Answers a question, or gives a manual call its result.
    *
-   * @throws ToolError `INVALID_INPUT` for an answer that the call doesn't take; otherwise as `approve` does.
+   * @throws ToolError `INVALID_INPUT` if the call doesn't take this answer; otherwise as `approve`
+   * does.
    */
   async answer(id: string, operator: string, value: unknown): Promise<void> {
     const pending = await this.#open(id);
@@ -106,19 +114,22 @@ export class OperatorDesk {
     );
   }
 
-  /** Returns the grants that count, with how often each was used. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the active grants, with how often each was used.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   grants(): Promise<readonly (Grant & { readonly used: number })[]> {
     return this.#grants.list();
   }
 
-  /** Ends a grant. @returns true if there was one. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Revokes a grant. @returns true if it existed. @throws ToolError `STATE_UNAVAILABLE`. */
   async revoke(id: string, operator: string): Promise<boolean> {
     const isRevoked = await this.#grants.revoke(id);
     if (isRevoked) await this.#record({ action: 'revoke', operator, id });
     return isRevoked;
   }
 
-  /** Returns the newest thousand actions, the newest first. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Returns the newest thousand actions, newest first. @throws ToolError `STATE_UNAVAILABLE`. */
   async actions(): Promise<readonly OperatorAction[]> {
     const items = await this.#store.read(ACTIONS, { limit: MOST_LISTED });
     return items.map((item) => JSON.parse(item) as OperatorAction).toReversed();
@@ -129,24 +140,24 @@ export class OperatorDesk {
     if (found === undefined)
       throw new ToolError(
         'UNKNOWN_CALL',
-        'No call with this id waits for an answer. It may have expired, or the store has restarted.',
+        'No call with this id is waiting. It may have expired, or the store may have restarted.',
         { details: { pendingId: id } },
       );
     if (found.answer !== undefined) throw await this.#answered(id);
     if (kind !== undefined && found.kind !== kind)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `${found.toolName} waits for the answer to a ${found.kind === 'question' ? 'question' : 'manual call'}, not for an approval. Answer it.`,
+        `${found.toolName} waits for the answer to a ${found.kind === 'question' ? 'question' : 'manual call'}, not for an approval. Answer it instead.`,
       );
     return found as Extract<StoredPending, { readonly kind: Kind }>;
   }
 
-  /** Returns the error that tells an operator who was faster. */
+  /** Returns the error that names the operator who answered first. */
   async #answered(id: string): Promise<ToolError> {
     const by = (await this.actions()).find((each) => each.id === id);
     return new ToolError(
       'ALREADY_RESOLVED',
-      `This call is answered already${by === undefined ? '' : ` (${by.action}, by ${by.operator})`}. The first answer counts.`,
+      `This call has already been answered${by === undefined ? '' : ` (${by.action}, by ${by.operator})`}. The first answer counts.`,
       { details: { pendingId: id } },
     );
   }
@@ -175,7 +186,7 @@ export class OperatorDesk {
   }
 }
 
-/** Returns an answer that a question or manual call takes. */
+/** Returns an answer that the question or manual call accepts. */
 function checkedAnswer(pending: StoredPending, value: unknown): Json {
   if (pending.kind === 'question') {
     const answer = readAnswer(pending, value);

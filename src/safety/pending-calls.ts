@@ -8,13 +8,16 @@ import { Signer } from './signer.js';
 
 const RECORD = 'tooldex/stored-pending/v1';
 const ANSWER = 'tooldex/pending-answer/v1';
-/** The key of the list of the newest pending calls. */
+/** Store key of the list of the newest pending calls. */
 const INDEX = 'pending-calls';
-/** The key of the list of the newest calls that were answered. */
+/** Store key of the list of the newest answered calls. */
 const ANSWERED = 'answered-calls';
 const MOST_LISTED = 1_000;
 
-/** An answer as the store keeps it: an approval, with the arguments the user changed; a result; or, with neither, a no. */
+/**
+ * An answer as the store keeps it: an approval, perhaps with edited arguments, or a result. Without
+ * either, it's a denial.
+ */
 interface Answer {
   readonly approval?: Approval;
   readonly input?: Json;
@@ -24,12 +27,12 @@ interface Answer {
 /**
  * The calls that wait for somebody: approvals, questions and manual calls, with their answers.
  *
- * They are kept in the store, signed and for as long as they can be answered, under principal, conversation, call id,
- * tool and arguments. So whoever asks again about the same call gets the stored one, and any process that has the store
- * and the key can list and answer them.
+ * The store keeps them, signed, for as long as they can be answered, under principal, conversation,
+ * call id, tool and arguments. So asking again about the same call returns the stored one. Any
+ * process with the store and the key can list and answer them.
  */
 export class PendingCalls {
-  /** Issues approvals, and uses them up. */
+  /** Issues approvals and uses them up. */
   readonly approvals: Approvals;
   readonly #store: StateStore;
   readonly #signer: Signer;
@@ -40,7 +43,10 @@ export class PendingCalls {
     this.#signer = new Signer(options.key);
   }
 
-  /** Asks for an approval; a question about the same call that is there already is replaced. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Asks for an approval. Replaces an earlier question about the same call.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async ask(
     call: ApprovedCall,
     decision: Decision,
@@ -51,7 +57,10 @@ export class PendingCalls {
     return pending;
   }
 
-  /** Keeps a question or a manual call. @returns the one that is kept for the same call already, with its answer, or else this one. */
+  /**
+   * Stores a question or manual call.
+   * @returns the stored one for the same call with its answer, if there is one, otherwise this one.
+   */
   async keep(pending: Exclude<Pending, PendingApproval>): Promise<StoredPending> {
     const { kind, createdAt, expiresAt = Infinity } = { expiresAt: undefined, ...pending };
     const stored = await this.find({ principal: undefined, ...pending });
@@ -62,25 +71,37 @@ export class PendingCalls {
     return pending;
   }
 
-  /** Returns what is kept for a call, by the same definition of its tool; nothing from before a restart of the store. */
+  /**
+   * Returns what is stored for a call, if the tool's definition is unchanged and the store hasn't
+   * restarted since.
+   */
   async find(call: ApprovedCall): Promise<StoredPending | undefined> {
     const found = await this.#read(keyOf(call));
     return found?.definitionDigest === call.definitionDigest ? found : undefined;
   }
 
-  /** Returns the approval that a user gave for a kept call, with the arguments if they changed them. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the user's approval of a stored call, with the arguments if the user edited them.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async approvalOf({ id }: PendingApproval): Promise<Required<Pick<Answer, 'approval'>> & Answer> {
     return (await this.#answerTo(id)) as Required<Pick<Answer, 'approval'>> & Answer;
   }
 
-  /** Returns the newest thousand that are kept, the newest first, with their answers. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the newest thousand stored calls, newest first, with their answers.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async list(): Promise<readonly StoredPending[]> {
     const keys = new Set((await this.#store.read(INDEX, { limit: MOST_LISTED })).toReversed());
     const found = await Promise.all([...keys].map((key) => this.#read(key)));
     return Object.freeze(found.filter((each) => each !== undefined));
   }
 
-  /** Returns the answered calls whose answers aren't used, without those in `known`, which it adds to. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the calls with unused answers that aren't in `known`, and adds them to `known`.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async answered(known: Set<string>): Promise<readonly StoredPending[]> {
     const items = await this.#store.read(ANSWERED, { limit: MOST_LISTED });
     const fresh = items.filter((item) => !known.has(item));
@@ -99,15 +120,19 @@ export class PendingCalls {
     return isUsed ? undefined : stored;
   }
 
-  /** Returns one of the newest thousand by its id. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns a stored call by its id, if it's among the newest thousand.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async get(id: string): Promise<StoredPending | undefined> {
     return (await this.list()).find((each) => each.id === id);
   }
 
   /**
-   * Approves a call, with other arguments if `edited` has them.
+   * Approves a call, with the arguments in `edited` if there are any.
    *
-   * @throws ToolError `INVALID_APPROVAL` when it was changed, has expired or is answered already; `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if it was changed, has expired or is already answered;
+   * `STATE_UNAVAILABLE`.
    */
   async approve(
     { answer: _, ...pending }: PendingApproval & Pick<StoredPending, 'answer'>,
@@ -121,7 +146,10 @@ export class PendingCalls {
     return approval;
   }
 
-  /** Approves a call that goes on right now: whoever asks about it again asks anew. @throws ToolError as `approve`. */
+  /**
+   * Approves a call that continues right now. If it's asked about again, that's a new question.
+   * @throws ToolError as `approve`.
+   */
   async approveNow(
     pending: PendingApproval,
     edited?: { readonly input: unknown },
@@ -132,7 +160,7 @@ export class PendingCalls {
     return approval;
   }
 
-  /** Says no to a pending call. @throws ToolError as `approve` and `answer`. */
+  /** Denies a pending call. @throws ToolError as `approve` and `answer`. */
   async deny({ answer: _, ...pending }: StoredPending): Promise<void> {
     if (pending.kind !== 'approval' && 'kind' in pending)
       return this.#answer(pending, LIMITS.timerMs, {});
@@ -141,9 +169,9 @@ export class PendingCalls {
   }
 
   /**
-   * Gives a question or a manual call its result: plain data.
+   * Gives a question or manual call its result, which must be plain data.
    *
-   * @throws ToolError `ALREADY_RESOLVED` when it has an answer; `STATE_UNAVAILABLE`.
+   * @throws ToolError `ALREADY_RESOLVED` if it already has an answer; `STATE_UNAVAILABLE`.
    */
   async answer(pending: Exclude<Pending, PendingApproval>, value: Json): Promise<void> {
     await this.#answer(pending, LIMITS.timerMs, { value: cloneFrozen(value) });
@@ -155,7 +183,7 @@ export class PendingCalls {
     if (!(await this.#store.compareAndSet(answerKey(id), undefined, text, { ttlMs })))
       throw new ToolError(
         'ALREADY_RESOLVED',
-        'This call has an answer already, and the first answer counts. Ask again for another.',
+        'This call has already been answered, and the first answer counts. Make the call again to ask anew.',
         { details: { pendingId: id } },
       );
     const item = `${id} ${keyOf({ principal: undefined, ...pending })}`;
@@ -170,7 +198,8 @@ export class PendingCalls {
   async #write(pending: Pending, ttlMs: number): Promise<void> {
     const key = keyOf({ principal: undefined, ...pending });
     const text = JSON.stringify(this.#signer.signed(RECORD, { pending }));
-    // Of two processes that ask at the same time, the later question is the one that's kept; both can be answered.
+    // If two processes ask at the same time, the later question is stored, but both can be
+    // answered.
     while (!(await this.#store.compareAndSet(key, await this.#store.get(key), text, { ttlMs })));
     await this.#store.append(INDEX, key, { max: MOST_LISTED });
   }
@@ -178,7 +207,7 @@ export class PendingCalls {
   async #read(key: string): Promise<StoredPending | undefined> {
     const record = genuine(this.#signer, RECORD, await this.#store.get(key));
     const pending = record?.['pending'] as Pending | undefined;
-    // A record that somebody copied to another key is of another call.
+    // A record copied to another key belongs to another call.
     if (pending === undefined || keyOf({ principal: undefined, ...pending }) !== key)
       return undefined;
     if (pending.kind === 'approval' && pending.storeIdentity !== (await this.#store.now()).identity)
@@ -198,10 +227,10 @@ function keyOf(call: Omit<ApprovedCall, 'definitionDigest'>): string {
   return `pending:${digestOf([principal, conversationId, callId, toolName, input])}`;
 }
 
-/** Returns the key of a pending call's answer. */
+/** Returns the store key of a pending call's answer. */
 export const answerKey = (id: string) => `pending-answer:${id}`;
 
-/** Returns what this library signed; whatever else stands in the store is nothing. */
+/** Returns a record if this library signed it. Ignores everything else in the store. */
 function genuine(
   signer: Signer,
   purpose: string,

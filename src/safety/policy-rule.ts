@@ -14,70 +14,86 @@ import { canonicalPattern, expectedPattern, matchesPattern, matchKey } from './n
 import type { CallContext, ToolCall } from './calls.js';
 
 /**
- * One line of a policy. All conditions given must hold, and one left out meets every call.
+ * One rule of a policy. A call matches if all given conditions hold; a missing condition matches
+ * every call.
  *
- * An empty list holds for nothing. A condition that is there but `undefined` is refused: dropped, it would widen the rule.
+ * An empty list matches nothing. A condition set to `undefined` is refused, because ignoring it
+ * would widen the rule.
  */
 export interface PolicyRule {
-  /** The name of the rule in decisions; not that of a built-in one (`axes`, `flow-influenced`, `flow-leak`, `grant`). @default "rule 1", "rule 2", … */
+  /**
+   * The rule's name in decisions. It can't be the name of a built-in rule (`axes`,
+   * `flow-influenced`, `flow-leak`, `grant`).
+   * @default "rule 1", "rule 2", …
+   */
   readonly name?: string;
-  /** The decision about calls that the rule meets. */
+  /** The decision about calls that match the rule. */
   readonly verdict: Verdict;
   /**
-   * Names of tools, with `*` for any characters; one must match.
+   * Tool names, with `*` for any characters. At least one must match.
    *
-   * A rule that confirms or denies also matches aliases: it must not depend on which name its author knew. One that
-   * allows does not, as a tool could take an alias to be allowed.
+   * A rule that confirms or denies also matches aliases, so it works whichever name its author
+   * knew. A rule that allows doesn't: a tool could otherwise take an alias to get allowed.
    */
   readonly tools?: string | readonly string[];
   /** The tool's metadata: category, axes, capabilities and so on. */
   readonly filter?: ToolFilter;
   /**
-   * Arguments: each field named must be there and match, a text by a pattern with `*` (`\*` for a star itself), anything
-   * else by equality.
+   * Conditions on arguments: each named field must be present and match. Strings are compared by
+   * pattern (`*` for any characters, `\*` for a star), everything else by equality.
    *
-   * A pattern compares text: `src/*` also matches `src/../secret`, and `npm test*` also `npm test; rm -rf src`. Where that
-   * matters name the whole text, or use `touches` or `when`.
+   * A pattern compares text: `src/*` also matches `src/../secret`, and `npm test*` also matches
+   * `npm test; rm -rf src`. If that matters, write the whole text, or use `touches` or `when`.
    */
   readonly input?: Readonly<
     Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>
   >;
   /**
-   * The things that the call touches, whatever its tool's arguments are called: `write:*.lock` meets calls that write such a thing,
-   * `read:secrets/` those that read there. Patterns as for `input`, compared with the keys that the tool's `conflictKeys` give;
-   * the kind of the keys (`file:`) may be left out, and a trailing `/` stands for all below. Patterns and keys are compared in
-   * one form (`./src//a` is `src/a`); a pattern that no key can have (`**`, `?`, `{a,b}`, an absolute path) is refused.
+   * Conditions on what the call touches, whatever the arguments are called. `write:*.lock` matches
+   * calls that write such a file, and `read:secrets/` matches calls that read below that folder.
    *
-   * A rule that confirms or denies meets a call as soon as one key matches. Where that cannot be told the call needs approval,
-   * whatever later rules allow: a key covers more than the pattern (a folder that is moved may hold a `.lock`), or the tool
-   * does not say what it touches (unless it is readonly and the rule is about writes). A rule that allows meets a call only
-   * if all that it writes matches, and all that it reads when the rule names reads; never one that does not say.
+   * The patterns work as for `input` and are compared with the keys from the tool's `conflictKeys`.
+   * You can omit the kind of a key (`file:`), and a trailing `/` covers everything below. Patterns
+   * and keys are normalized (`./src//a` is `src/a`). A pattern that no key can match (`**`, `?`,
+   * `{a,b}`, an absolute path) is refused.
+   *
+   * A rule that confirms or denies matches a call as soon as one key matches. If it's unclear
+   * whether a key matches, the call needs approval, whatever later rules allow. That's so if a key
+   * covers more than the pattern (a moved folder may contain a `.lock`). It's also so if the tool
+   * doesn't say what it touches, unless the tool is readonly and the rule is about writes.
+   *
+   * A rule that allows matches only if everything the call writes matches, and everything it reads
+   * if the rule names reads. It never matches a call that doesn't say what it touches.
    */
   readonly touches?: string | readonly string[];
-  /** The principals of the call, with `*` for any characters; one must match, and calls for nobody do not. */
+  /**
+   * The call's principal, with `*` for any characters. At least one pattern must match. Calls
+   * without a principal never match.
+   */
   readonly principals?: string | readonly string[];
-  /** The least danger of the calls, arguments considered. */
+  /** The lowest danger to match, given the call's arguments. */
   readonly minDanger?: DangerLevel;
-  /** Any other condition. One that throws counts as met, unless the rule would allow the call. */
+  /** Any other condition. If it throws, it counts as true, unless the rule would allow the call. */
   readonly when?: (call: ToolCall, entry: ToolEntry, context: CallContext) => boolean;
   /**
-   * The greatest danger of a call that a rule of verdict `allow` lets through; more dangerous ones go on to the next rule.
+   * The highest danger that a rule of verdict `allow` lets through. More dangerous calls go on to
+   * the next rule.
    *
-   * The default keeps a rule that was written for harmless arguments from covering `rm -rf /`.
+   * The default keeps a rule written for harmless arguments from covering `rm -rf /`.
    *
    * @default the tool's own danger level
    */
   readonly upTo?: DangerLevel;
-  /** The reason, for whoever is asked or refused. */
+  /** The reason, for the user who is asked or the model that is refused. */
   readonly reason?: string;
 }
 
-/** A rule, checked and ready to be asked. */
+/** A rule, checked and ready to use. */
 export interface CompiledRule {
   readonly name: string;
   readonly verdict: Verdict;
   readonly reason: string;
-  /** Tells whether the rule meets a call; `doubt` says why that is not sure. */
+  /** Returns true if the rule matches a call. `doubt` explains why the match is uncertain. */
   meets(
     call: ToolCall,
     entry: ToolEntry,
@@ -90,11 +106,11 @@ export interface CompiledRule {
 type RuleMatch =
   { readonly meets: boolean } | { readonly meets: 'possibly'; readonly doubt: string };
 
-/** The reasons of rules that name none. */
+/** Default reasons of rules. */
 const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({
   allow: 'the policy allows it',
-  confirm: 'the policy asks for approval',
-  deny: 'the policy does not allow it',
+  confirm: 'the policy requires approval',
+  deny: 'the policy forbids it',
 });
 const CONDITIONS = Object.freeze([
   'tools',
@@ -107,15 +123,18 @@ const CONDITIONS = Object.freeze([
 ] as const);
 
 const oneOrMore = (text: z.ZodType<string, string> = z.string()) => z.union([text, z.array(text)]);
-/** A pattern of names of tools; other wildcards than `*` are in no name, and a rule with one would meet nothing. */
+/**
+ * Schema of a pattern for tool names. No tool name contains another wildcard, so a rule with one
+ * would match nothing.
+ */
 const toolPattern = () =>
   z
     .string()
     .regex(
       /^[^?{}[\]]*$/,
-      'a pattern of names in which only "*" is special (list several patterns for several names)',
+      'a pattern of tool names in which only "*" is special (write several patterns for several names)',
     );
-/** The beginning of a condition: what its pattern of keys is of; the pattern follows. */
+/** The start of a `touches` condition. The key pattern follows it. */
 const TOUCHED = /^(?:read|write):(?=.)/s;
 const touchesCondition = () =>
   z
@@ -133,7 +152,10 @@ const filterCondition = () =>
     (value) => isPlainObject(value) && !Object.values(value).includes(undefined),
     'a filter object whose conditions all have values',
   );
-/** A record, but not `z.record`, which silently drops a key called `__proto__`, and with it the condition. */
+/**
+ * Schema of `input`. Not `z.record`, which silently drops a key called `__proto__`, and the
+ * condition with it.
+ */
 const inputCondition = () =>
   z
     .custom<NonNullable<PolicyRule['input']>>(isPlainObject, 'an object of arguments')
@@ -151,7 +173,7 @@ const inputCondition = () =>
 const ruleSchema = once(() =>
   z
     .strictObject({
-      // A grant that answers a built-in question must answer no other.
+      // A grant for a built-in question mustn't answer any other question.
       name: z
         .string()
         .min(1)
@@ -170,11 +192,14 @@ const ruleSchema = once(() =>
     })
     .refine((rule) => rule.upTo === undefined || rule.verdict === 'allow', {
       path: ['upTo'],
-      message: 'only in rules that allow; a rule that confirms or denies covers every danger',
+      message: 'a rule that allows (rules that confirm or deny cover every danger)',
     }),
 );
 
-/** @throws ToolError `INVALID_ARGUMENT` for a rule with unknown or wrong conditions: ignored, it would let calls through. */
+/**
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignoring them would let
+ * calls through.
+ */
 export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   const name = `rule ${position + 1}`;
   const what = `fields of policy ${name}`;
@@ -231,7 +256,7 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   return {
     name: ruleName,
     verdict,
-    // Models read it: the name of the rule stays beside it.
+    // Models read the reason, so it doesn't contain the rule's name.
     reason: reason ?? REASONS[verdict],
     meets(call, entry, context, danger, touchesOfCall) {
       if (!tests.every((test) => test(call, entry, context, danger))) return { meets: false };
@@ -247,7 +272,7 @@ interface TouchPatterns {
   readonly written: readonly string[];
 }
 
-/** The patterns of a rule's `touches`, in the form that keys have. */
+/** Returns a rule's `touches` patterns in the canonical form of keys. */
 function patternsIn(conditions: readonly string[]): TouchPatterns {
   const of = (start: string) =>
     conditions
@@ -267,7 +292,7 @@ function meetsTouched(
       verdict !== 'allow' &&
       (read.length > 0 || (written.length > 0 && isWriting(entry.accessMode)));
     return unsaid
-      ? { meets: 'possibly', doubt: `${entry.name} does not say what it touches` }
+      ? { meets: 'possibly', doubt: `${entry.name} doesn't say what it touches` }
       : { meets: false };
   }
   const loosely = verdict !== 'allow';
@@ -281,17 +306,24 @@ function meetsTouched(
   const found = [...writes, ...reads].flat();
   if (found.includes('all') || found.includes('some')) return { meets: true };
   return found.includes('possible')
-    ? { meets: 'possibly', doubt: `what ${entry.name} touches may include that` }
+    ? { meets: 'possibly', doubt: `${entry.name} may touch it` }
     : { meets: false };
 }
 
-/** `{ verdict: 'allow', tools: settings.tools }` without such a setting would allow every tool. */
+/**
+ * Reports conditions that are `undefined`. Without this, `{ verdict: 'allow', tools: settings.tools
+ * }` with no such setting would allow every tool.
+ */
 function undefinedConditions(rule: PolicyRule): readonly Issue[] {
   return CONDITIONS.filter(
     (condition) => Object.hasOwn(rule, condition) && rule[condition] === undefined,
   ).map((condition) => ({
     path: [condition],
-    message: expectedGot('a condition', 'undefined', 'Leave it out if it should not be one.'),
+    message: expectedGot(
+      'a condition',
+      'undefined',
+      'Leave the condition out, or give it a value.',
+    ),
   }));
 }
 
@@ -313,7 +345,10 @@ function fieldMatches(input: unknown, field: string, values: readonly unknown[])
   );
 }
 
-/** A condition that fails must never be the reason that a call runs. */
+/**
+ * Returns true if a condition holds. A condition that throws must never be the reason that a call
+ * runs.
+ */
 function holds(
   when: NonNullable<PolicyRule['when']>,
   verdict: Verdict,

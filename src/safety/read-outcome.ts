@@ -6,43 +6,55 @@ import { describePart, isForModel, textOfFile, type ContentPart } from '../tool/
 import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 
-/** An outcome in the words that every target uses; frozen. */
+/** An outcome in the words that every target uses. Frozen. */
 interface OutcomeReading {
-  /** `waiting` takes the target's own form of waiting; a target without one gives `text` as an error result. */
+  /**
+   * The kind of result. For `waiting`, use the target's own way to wait. If it has none, return `text` as an error
+   * result.
+   */
   readonly kind: 'result' | 'error' | 'waiting';
   /**
-   * The words for models, the same for every target. Of more than `maxResultBytes` models read the beginning, the end and the
-   * size; parts that are no text are described.
+   * The words for models, the same for every target. A text over `maxResultBytes` is shortened to
+   * its beginning, end and size. Content other than text is described.
    */
   readonly text: string;
-  /** The value of a result as JSON has it, whole; missing otherwise. */
+  /** The whole value of a result as JSON. Missing otherwise. */
   readonly data?: Json;
-  /** The parts that models read, in order: those that are text or told in words, bounded together as `text` is, and what is no text. */
+  /**
+   * The parts that models read, in order. Text parts are shortened together, as `text` is; other
+   * parts are kept.
+   */
   readonly content: readonly ContentPart[];
-  /** The same call may succeed later: something was busy or away, and the tool was not cut off while it worked. */
+  /**
+   * True if the same call may succeed later: something was busy or unreachable, and the tool wasn't
+   * cut off while it worked.
+   */
   readonly retryable: boolean;
-  /** The code of an outcome with the status `error`, and `INVALID_RESULT` for a value that JSON cannot hold. */
+  /**
+   * The error code of an outcome with status `error`. `INVALID_RESULT` for a value that JSON can't
+   * hold.
+   */
   readonly code?: ToolErrorCode;
-  /** The thing that is awaited. */
+  /** The call that the run waits for. */
   readonly pending?: Pending;
-  /** The reason why the run should end here, if the tool wants it to. */
+  /** The reason why the run should end here, if the tool asked for that. */
   readonly haltReason?: string;
 }
 
 /**
- * Reads an outcome for models: the kind, the text and the data that MCP, other frameworks, chat and the command line show.
+ * Reads an outcome for models. MCP, other frameworks, chat and the command line all show its kind, text and data.
  *
  * | status | kind | text |
  * |---|---|---|
- * | `ok`, `halt` | `result` | the value: a text as it is, everything else as JSON; then the content. Texts in the content stand in place of the value |
- * | `ok`, `halt` with what JSON cannot hold | `error` | that the tool ran, and what its result holds |
- * | `error` | `error` | the message; what a tool gave `fail` as details, too |
- * | `denied` | `error` | the reason, and not to repeat the call; never the name of the rule |
+ * | `ok`, `halt` | `result` | the value (a string unchanged, anything else as JSON), then the content; text in the content replaces the value |
+ * | `ok`, `halt` with a value JSON can't hold | `error` | says that the tool ran, and what its result contains |
+ * | `error` | `error` | the message, and the details that the tool gave `fail` |
+ * | `denied` | `error` | the reason, and advice not to repeat the call; never the name of the rule |
  * | `ask_user` | `waiting` | the question and its options |
- * | `manual` | `waiting` | that a user or another program answers |
- * | `approval_required` | `waiting` | why approval is needed |
+ * | `manual` | `waiting` | says that a user or another program answers |
+ * | `approval_required` | `waiting` | why the call needs approval |
  *
- * It does not throw, whatever the value is.
+ * It never throws, whatever the value is.
  */
 export function readOutcome(outcome: ToolOutcome): OutcomeReading {
   switch (outcome.status) {
@@ -71,15 +83,15 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
   }
 }
 
-/** The words for a call that the policy or a user refused. */
+/** Words a refusal by the policy or the user. */
 export function deniedText(toolName: string, reason: string): string {
-  return `${toolName} was not run: ${sentence(reason)} Do not repeat the call; do something else, or ask the user.`;
+  return `${toolName} didn't run: ${sentence(reason)} Do not repeat the call; do something else, or ask the user.`;
 }
 
-/** Characters of the details of a failure that models read. */
+/** Maximum length of a failure's details that models read, in characters. */
 const LONGEST_DETAILS = 4_096;
 
-/** Details of other errors are for programs. */
+/** Words an error. Only details given to `fail` are shown; other details are for programs. */
 function errorText({
   message,
   origin,
@@ -88,7 +100,10 @@ function errorText({
   return origin === 'reported' ? failureText(message, details) : message;
 }
 
-/** The words for a failure that a tool reports with `fail`: its message, and its details up to 4,096 characters. */
+/**
+ * Words a failure that a tool reports with `fail`: its message, and up to 4,096 characters of its
+ * details.
+ */
 export function failureText(
   message: string,
   details: Readonly<Record<string, unknown>> | undefined,
@@ -98,33 +113,34 @@ export function failureText(
     const { text } = plainValue(details);
     return `${message}\nDetails: ${text.length > LONGEST_DETAILS ? `${text.slice(0, LONGEST_DETAILS)}…` : text}`;
   } catch {
-    return message; // Of another copy of the helpers, and no plain data.
+    return message; // The result comes from another copy of the helpers and isn't plain data.
   }
 }
 
-/** The words for a call that needs approval and has none yet. */
+/** Words a call that still needs approval. */
 function approvalText(toolName: string, reason: string): string {
-  return `${toolName} was not run yet: this call needs approval. ${sentence(reason)} Wait for the approval, or go on without this call.`;
+  return `${toolName} hasn't run yet: this call needs approval. ${sentence(reason)} Wait for the approval, or go on without this call.`;
 }
 
 function manualText(toolName: string): string {
-  return `${toolName} is answered by a user or another program, and has no answer yet. Wait for it, or go on without it.`;
+  return `${toolName} is answered by a user or another program, and there's no answer yet. Wait for it, or go on without it.`;
 }
 
 function questionText(toolName: string, question: Question): string {
-  return `${toolName} asks the user: ${question.question}${choiceWords(question)} Wait for the answer, which is the result of this call, or ask the user yourself.`;
+  return `${toolName} asks the user: ${question.question}${choiceWords(question)} Wait for the answer, which becomes the result of this call, or ask the user yourself.`;
 }
 
-/** The words for a question whose time is over. */
+/** Words a question that has timed out. */
 export function unansweredText(toolName: string): string {
-  return `${toolName} asked the user, who did not answer in time. Go on without the answer, or ask the user what to do.`;
+  return `${toolName} asked the user, who didn't answer in time. Go on without the answer, or ask the user what to do.`;
 }
 
 /**
- * A value as models read it: a text as it is, everything else as JSON. The same value gives the same text.
+ * Writes a value as models read it: a string unchanged, anything else as JSON. The same value
+ * always gives the same text.
  *
- * @throws TypeError saying what JSON would lose: functions, symbols, big integers, numbers that are not finite, cycles, and
- * objects such as a `Map` that would look empty.
+ * @throws TypeError that names what JSON would lose: functions, symbols, big integers, non-finite
+ * numbers, cycles, and objects such as a `Map` that would look empty.
  */
 export function plainValue(value: unknown): { readonly text: string; readonly data: Json } {
   if (typeof value === 'string') return { text: value, data: value };
@@ -155,9 +171,9 @@ function lossIn(value: unknown): string | undefined {
       value instanceof Number ||
       value instanceof Boolean
       ? undefined
-      : 'an object of a class, without anything that JSON could show';
+      : 'an object of a class that JSON shows as empty';
   }
-  if (typeof value === 'bigint') return 'a big integer'; // Models are not shown what it is.
+  if (typeof value === 'bigint') return 'a big integer'; // Models don't see what it is.
   return typeof value === 'function' ||
     typeof value === 'symbol' ||
     (typeof value === 'number' && !Number.isFinite(value))
@@ -165,12 +181,15 @@ function lossIn(value: unknown): string | undefined {
     : undefined;
 }
 
-/** The words of the error are left out: a getter or `toJSON` may have written anything into them. */
+/**
+ * Describes unreadable data. Leaves out the error's own words: a getter or `toJSON` may have put
+ * anything into them.
+ */
 function unreadable(error: unknown): string {
-  if (error instanceof RangeError) return 'data nested too deep';
+  if (error instanceof RangeError) return 'data that is nested too deeply';
   return error instanceof TypeError && /circular|cyclic/i.test(error.message)
     ? 'data that contains itself'
-    : 'data that fails when it is read';
+    : 'data that throws when it is read';
 }
 
 function resultReading(
@@ -184,7 +203,7 @@ function resultReading(
 ): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
-    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Services refuse blank texts among parts.
+    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Model APIs refuse blank text parts.
     const isWorded =
       shown.some(({ type }) => type === 'text') ||
       (shown.length > 0 && (data === null || text.trim() === ''));
@@ -201,16 +220,17 @@ function resultReading(
   }
 }
 
-/** Bytes of text that models read of a result: 64 KiB. */
+/** Maximum size of the text that models read of a result: 64 KiB. */
 const SHOWN_BYTES = 65_536;
 
-/** Bytes below which no part of a text is shown. */
+/** Minimum bytes of a text part that are shown. A smaller rest is dropped. */
 const LEAST_SHOWN = 128;
 
 /**
- * Returns the parts whose words together keep a bound, of the text that goes beyond it the two ends, and the number of parts that are left out.
+ * Returns the parts that fit into a limit, and the number of omitted parts. A text that is too long
+ * is shortened to its two ends.
  *
- * Images and the like come first: a long text beside a screenshot must not push it out.
+ * Images and the like come first, so that a long text can't push out the screenshot next to it.
  */
 function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly ContentPart[] {
   const shown = new Map<number, ContentPart>();
@@ -255,26 +275,29 @@ function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly C
 
 const utf8 = new TextEncoder();
 
-/** Returns a text, or of one of more bytes its beginning and end and its size: three quarters of the bytes are of the beginning. */
+/**
+ * Returns a text unchanged if it fits. Otherwise returns its beginning (three quarters of the
+ * bytes), its size and its end.
+ */
 export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
   if (text.length * 3 <= maxBytes) return text;
   const bytes = utf8.encode(text);
   if (bytes.length <= maxBytes) return text;
   const ends = new TextDecoder('utf-8', { ignoreBOM: true });
   const atEnd = Math.floor(maxBytes / 4);
-  // A character that is cut in two becomes U+FFFD, which is taken off.
+  // Remove U+FFFD, which is what a character cut in two becomes.
   const head = ends.decode(bytes.subarray(0, maxBytes - atEnd)).replace(/\ufffd{1,3}$/, '');
   const tail = ends.decode(bytes.subarray(bytes.length - atEnd)).replace(/^\ufffd{1,3}/, '');
   const omitted = bytes.length - utf8.encode(head).length - utf8.encode(tail).length;
   return `${head}\n[… ${omitted} of ${bytes.length} bytes are not shown: ask for less at once …]\n${tail}`;
 }
 
-/** The words for a result that cannot be written down: the model must not take it that nothing was done. */
+/** Words a result that can't be written down. The model mustn't conclude that nothing happened. */
 export function unshownText(toolName: string, got: string): string {
-  return `${toolName} ran, but its result cannot be shown: expected plain data, got ${got}`;
+  return `${toolName} ran, but its result can't be shown: expected plain data, got ${got}`;
 }
 
-/** Codes of what passes by itself: something was busy or away. */
+/** Codes of temporary failures: something was busy or unreachable. */
 const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>([
   'TIMEOUT',
   'PROVIDERS_EXHAUSTED',
@@ -282,12 +305,15 @@ const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>([
   'STATE_UNAVAILABLE',
 ]);
 
-/** A tool that was cut off may have had its effect. */
+/** Returns true if the call may be repeated. A tool that was cut off may have taken effect. */
 function isRetryable(code: ToolErrorCode, attempts: number): boolean {
   return PASSING.has(code) && (code !== 'TIMEOUT' || attempts === 0);
 }
 
-/** Reasons come from policies, which word them for users: they may hold what a message must not. */
+/**
+ * Turns a policy's reason into a sentence. Policies write reasons for users, so they may contain
+ * anything.
+ */
 function sentence(reason: string): string {
   const text = reason.split('\n').map(withoutSecrets).join('\n').trim();
   return /[.!?]$/.test(text) ? text : `${text}.`;

@@ -1,12 +1,14 @@
-// Without imports: the page of the catalogue uses it, too.
+// No imports, because the catalogue's page uses this file too.
 
-/** The part of a tool that it keeps of its manifest, and its input. */
+/** The part of a tool that matters here: its input, and what it keeps of its manifest. */
 interface FlaggedTool {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly inputJsonSchema: Readonly<Record<string, unknown>>;
 }
 
-/** The flags that calls of a tool need: all of them, or those of each operation; `malformed` can be met by no call. */
+/**
+ * The flags that calls need: all of them, or a list per operation. No call satisfies `malformed`.
+ */
 export type RequiredFlags =
   readonly string[] | Readonly<Record<string, readonly string[]>> | 'malformed';
 
@@ -16,7 +18,7 @@ const isList = (value: unknown): value is readonly string[] =>
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns what a manifest says under `requires_flags`; `undefined` when it says nothing. */
+/** Returns a manifest's `requires_flags`, or `undefined` if there are none. */
 export function requiredFlags({
   metadata,
 }: Pick<FlaggedTool, 'metadata'>): RequiredFlags | undefined {
@@ -32,9 +34,12 @@ export function requiredFlags({
     : 'malformed';
 }
 
-/** Returns the flags that calls of a tool need in words: each, or those of each operation; none where none are needed. */
+/**
+ * Puts the required flags into words: all flags, or those of each operation. Empty if none are
+ * required.
+ */
 export function flagWords(required: RequiredFlags | null | undefined): readonly string[] {
-  if (required === 'malformed') return ['what no call has (requires_flags is malformed)'];
+  if (required === 'malformed') return ['no call satisfies it (requires_flags is malformed)'];
   if (required === null || required === undefined || isList(required)) return required ?? [];
   return Object.entries(required).map(
     ([operation, flags]) => `${operation}: ${flags.join(' ') || 'none'}`,
@@ -44,9 +49,9 @@ export function flagWords(required: RequiredFlags | null | undefined): readonly 
 /**
  * Returns the flags that one call needs.
  *
- * Flags of operations count for the call's operation where the input says it: in the one field whose `enum` has all these
- * operations. Then an operation without flags needs none. Otherwise which operation it is cannot be told, and the call
- * needs the flags of all.
+ * If `requires_flags` lists flags per operation, the operation is read from the input: from the one
+ * field whose `enum` contains all these operations. An operation without flags then needs none. If
+ * there's no such field, the call needs the flags of every operation.
  */
 export function flagsOfCall(entry: FlaggedTool, input: unknown): readonly string[] | 'malformed' {
   const required = requiredFlags(entry) ?? [];

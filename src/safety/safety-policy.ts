@@ -25,37 +25,70 @@ import {
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
 
-/** The options of a policy. */
+/** Options of a policy. */
 export interface SafetyPolicyOptions {
-  /** The registry in which tools are looked up: what is not in it is denied. */
+  /** The registry in which the policy looks up tools. A tool that isn't registered is denied. */
   readonly registry: ToolMetadataRegistry;
-  /** The way in which calls are treated that no rule decides: ask, refuse what can change something, refuse what needs approval, or refuse all but `allow`. @default 'default' */
+  /**
+   * The treatment of calls that no rule decides: ask, refuse changes, refuse what needs approval, or
+   * refuse everything not in `allow`.
+   * @default 'default'
+   */
   readonly mode?: PolicyMode;
-  /** Rules that are asked in order after the built-in checks; the first that meets a call decides. @default none */
+  /**
+   * Rules, tried in order after the built-in checks. The first that matches decides.
+   * @default none
+   */
   readonly rules?: readonly PolicyRule[];
-  /** The tools of the mode `allow-list`, with `*` for any characters: they run without a question up to their own danger level. */
+  /**
+   * The tools of the mode `allow-list`, with `*` for any characters. They run without approval up
+   * to their own danger level.
+   */
   readonly allow?: readonly string[];
-  /** Asks also from these levels on. Writes, dangers from `high` and tools that require consent are asked for in any case. @default none */
+  /**
+   * Requires approval from these levels on, too. Writes, dangers from `high` and tools that require
+   * consent always need it.
+   * @default none
+   */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
   /**
-   * The treatment of calls that content from others may have caused. The checks run after the rules, and no rule overrides them.
+   * The treatment of calls that untrusted content may have caused. These checks run after the
+   * rules, and no rule overrides them.
    *
-   * `leak`: the conversation has read untrusted content and private data, and the call sends outside. `influenced`: the
-   * conversation has read untrusted content, and a rule or grant would let a write run without approval. Turn it on for agents
-   * whose writes run unattended. `undeclared: 'strict'` assumes that tools that don't declare `reads` and `sends` read and send
-   * everything. @default { leak: 'confirm', influenced: 'off' }
+   * - `leak`: the conversation has read untrusted content and private data, and the call sends
+   *   outside.
+   * - `influenced`: the conversation has read untrusted content, and a rule or grant would let a
+   *   write run without approval. Turn it on for agents whose writes run unattended.
+   * - `undeclared: 'strict'`: assume that tools that don't declare `reads` and `sends` read and
+   *   send everything.
+   *
+   * @default { leak: 'confirm', influenced: 'off' }
    */
   readonly flows?: FlowOptions;
-  /** The variables in which those are looked up that a tool's `auth` requires. @default process.env */
+  /**
+   * The environment in which the policy looks up variables that a tool's `auth` requires.
+   * @default process.env
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 interface FlowOptions {
-  /** The verdict on a call that sends outside after untrusted and private content was read. @default 'confirm' */
+  /**
+   * The verdict on a call that sends outside after the conversation has read untrusted content and
+   * private data.
+   * @default 'confirm'
+   */
   readonly leak?: FlowVerdict | undefined;
-  /** The verdict on a write that a rule or grant would allow after untrusted content was read. @default 'off' */
+  /**
+   * The verdict on a write that a rule or grant would allow after the conversation has read
+   * untrusted content.
+   * @default 'off'
+   */
   readonly influenced?: FlowVerdict | undefined;
-  /** Assumes the worst of every tool that declares no flows. @default only where its effects name the network */
+  /**
+   * Assumes the worst of every tool that declares no flows.
+   * @default only if its effects name the network
+   */
   readonly undeclared?: 'strict' | undefined;
 }
 type FlowVerdict = 'confirm' | 'deny' | 'off';
@@ -82,11 +115,16 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Decides from a tool's metadata and a call's arguments whether it may run: `allow`, `confirm` (ask the user) or `deny`.
+ * Decides from a tool's metadata and a call's arguments whether the call may run: `allow`, `confirm`
+ * (ask the user) or `deny`.
  *
- * Asked in this order, the first answer counts: the tool is known; persona, credentials, scopes, flags and mode allow it (no
- * rule loosens these); the rules, in order; otherwise writes, dangerous calls and tools that require consent are to be confirmed,
- * and everything else is allowed. `flows` may then tighten the answer. It never throws: what it cannot judge it denies.
+ * The first of these that has an answer decides:
+ * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. No rule
+ *    loosens these checks.
+ * 2. The rules, in order.
+ * 3. Writes, dangerous calls and tools that require consent need approval. Everything else may run.
+ *
+ * `flows` may then tighten the answer. The policy never throws: it denies what it can't judge.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';
@@ -113,7 +151,10 @@ export class SafetyPolicy implements Policy {
   readonly flows: FlowOptions;
   readonly #env: Readonly<Record<string, string | undefined>>;
 
-  /** @throws ToolError `INVALID_ARGUMENT` with every wrong option and rule: half a policy is none. */
+  /**
+   * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option and rule: half a policy is
+   * no protection.
+   */
   constructor(options: SafetyPolicyOptions) {
     const {
       registry,
@@ -134,15 +175,16 @@ export class SafetyPolicy implements Policy {
   }
 
   /**
-   * Decides what may be done with a call. Its input should be as the tool's schema gives it: `dangerFor` reads it.
+   * Decides whether a call may run. Pass the parsed input, because `dangerFor` reads it.
    *
-   * @param entry the tool that is going to run, if another registry than the policy's holds it: then it is what is judged.
+   * @param entry The tool that will run, if it's in another registry than the policy's. The policy
+   * then judges this entry.
    */
   decide(call: ToolCall, context: CallContext = {}, entry?: ToolEntry): Decision {
     try {
       return Object.freeze(this.#decide(call, context, entry));
     } catch {
-      // What fails must not get round the policy.
+      // An error mustn't bypass the policy.
       return Object.freeze({
         verdict: 'deny',
         rule: 'policy-error',
@@ -154,7 +196,7 @@ export class SafetyPolicy implements Policy {
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
     const known = this.#registry.get(call.name);
-    // What runs is judged, not what this registry still has under its name.
+    // Judge the tool that will run, even if this registry has another one by that name.
     const entry = known && (running ?? known);
     if (entry === undefined) {
       const names = suggestNames(
@@ -191,7 +233,7 @@ export class SafetyPolicy implements Policy {
       return {
         verdict: 'deny',
         rule: 'unattended',
-        reason: `nobody is there to confirm it, and ${open.reason}`,
+        reason: `nobody can approve it in unattended mode, and ${open.reason}`,
         danger: danger.level,
       };
     }
@@ -217,7 +259,7 @@ export class SafetyPolicy implements Policy {
           reason: `${rule.reason}, and ${match.doubt}`,
           danger: danger.level,
         };
-      // A rule that may have met the call must not keep a later one from denying it.
+      // A rule that may match mustn't keep a later one from denying the call.
       else if (doubtful === undefined || rule.verdict === 'deny')
         return {
           verdict: rule.verdict,
@@ -227,7 +269,8 @@ export class SafetyPolicy implements Policy {
         };
     }
     if (doubtful !== undefined) return doubtful;
-    // Only the policy's own mode: a call's mode narrows, and never answers what would have been asked.
+    // Only the policy's own mode counts here. A call's mode can narrow, but never answer a
+    // question.
     const listed =
       this.#mode === 'allow-list' &&
       this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
@@ -252,7 +295,7 @@ export class SafetyPolicy implements Policy {
       return { ...open, verdict: leak, rule: 'flow-leak', reason: chainOf(entry, flow, true) };
     if (influenced === 'off' || !isWriting(entry.accessMode)) return open;
     const reason = chainOf(entry, flow, false);
-    // A grant may not answer a question that has become this one.
+    // Changes the rule, so that a grant for the old question doesn't answer this one.
     return open.verdict === 'confirm'
       ? { ...open, rule: 'flow-influenced', reason: `${open.reason}; ${reason}` }
       : { ...open, verdict: influenced, rule: 'flow-influenced', reason };
@@ -269,7 +312,7 @@ export class SafetyPolicy implements Policy {
       return {
         verdict: 'allow',
         rule: 'axes',
-        reason: `${entry.name} reads only (danger ${danger.level})`,
+        reason: `${entry.name} only reads (danger ${danger.level})`,
         danger: danger.level,
       };
     const reasons = [

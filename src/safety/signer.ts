@@ -3,25 +3,30 @@ import { canonicalJson, cloneFrozen, isPlainObject } from '../core/plain-data.js
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Signs plain data, each kind for a purpose of its own, and reads it back as it was signed. */
+/** Signs plain data for a named purpose, and reads it back unchanged. */
 export class Signer {
   readonly #key: Uint8Array;
 
   constructor(key: Uint8Array) {
-    // A copy: the caller may wipe or reuse its own.
+    // A copy, because the caller may wipe or reuse its own.
     this.#key = Uint8Array.from(key);
   }
 
-  /** Returns a frozen copy with the signature. Every field is signed, so that none can be forgotten; missing ones are left out. */
+  /**
+   * Returns a frozen copy with the signature. Signs every field, so none can be forgotten; leaves
+   * out missing ones.
+   */
   signed(purpose: string, fields: Fields): Fields {
     const copy = copyOf(fields);
     return Object.freeze({ ...copy, signature: this.#sign(purpose, copy) });
   }
 
   /**
-   * Returns a frozen copy of what was signed, or `undefined` if it was not, not for this purpose, or not with this key.
+   * Returns a frozen copy of signed data, or `undefined` if the signature is missing or made for
+   * another purpose or with another key.
    *
-   * It is read once: getters could show one thing to the signature and another to the comparison with the call.
+   * Reads the data only once: a getter could show the signature one thing and the comparison
+   * another.
    */
   genuine(purpose: string, signed: unknown): Fields | undefined {
     try {
@@ -33,17 +38,17 @@ export class Signer {
         ? Object.freeze(copy)
         : undefined;
     } catch {
-      return undefined; // What came from outside may be anything.
+      return undefined; // Data from outside may be anything.
     }
   }
 
-  /** Signs canonical JSON, in which text cannot be shifted between fields. */
+  /** Signs canonical JSON, in which text can't be shifted between fields. */
   #sign(purpose: string, fields: Fields): string {
     return hmacOf(this.#key, canonicalJson([purpose, fields]));
   }
 }
 
-/** Field by field: an input may itself be as deep as plain data can be. */
+/** Copies field by field, because an input may itself be as deep as plain data can be. */
 function copyOf(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields)

@@ -11,33 +11,40 @@ export interface ScoredDocument {
   readonly score: number;
 }
 
-/** The documents that have a word of a query or one that stands in. */
+/** The documents that have a word of the query, or a word that stands in for it. */
 export interface Candidates {
   readonly documents: Uint32Array;
-  /** Bounds that the score of each before name coverage cannot exceed. */
+  /** The maximum score of each document, before the bonus for covering its name. */
   readonly bounds: Float32Array;
-  /** The rarity of each term, of its word or of one that stands in; 0 where no tool has either. */
+  /**
+   * The rarity of each term: of its word, or of a word that stands in for it. 0 if no tool has any
+   * of them.
+   */
   readonly relatedRarities: readonly number[];
 }
 
-/** The number of documents with the highest bounds that are scored first, so that the others have a score to beat. */
+/**
+ * The number of documents that are scored first, those with the highest bounds. The others then
+ * have a score to beat.
+ */
 const FIRST_SCORED = 16;
-/** A bound must stay one after rounding. */
+/** Keeps a bound an upper bound after rounding. */
 const ROUNDING = 1 + 1e-6;
 const SATURATED = GREATEST_SUM.map(saturate);
 
 /**
- * Finds the candidates of queries, by the postings alone.
+ * Finds the candidates for queries, using only the postings.
  *
- * A bound sums the saturated impact of each word, times what the exact word and a pair of neighbours could add to it (a
- * pair is counted to its rarer word, and is worth no more than that word alone). Sums are kept by document number, in
- * arrays that serve one query after the other, and are all zero between two.
+ * The bound of a document sums the saturated impact of each word, multiplied by the most that the
+ * exact word and a pair of neighbors could add. A pair counts for its rarer word, and can't be
+ * worth more than that word alone. Sums are kept by document number in arrays that every query
+ * reuses; between queries they're all zero.
  */
 export class CandidateFinder {
   #bounds = new Float32Array(0);
   #own = new Float32Array(0);
   #related = new Float32Array(0);
-  /** The documents that have a bound, and those that have a word of the term in question. */
+  /** The documents that have a bound, and the documents that have a word of the current term. */
   #documents = new Uint32Array(0);
   #touched = new Uint32Array(0);
   #count = 0;
@@ -120,7 +127,10 @@ export class CandidateFinder {
   }
 }
 
-/** Returns for each term by how much its own part can grow at most: by exact words and by pairs it is the rarer word of. */
+/**
+ * Returns how much each term's own part can grow at most: by exact words, and by the pairs in which
+ * it is the rarer word.
+ */
 function growthOf({ terms, pairs }: QueryPlan): number[] {
   const growth = terms.map(({ words }) => 1 + RANKING.exactWord * words.length);
   for (const { first, second, worth } of pairs) {
@@ -131,7 +141,10 @@ function growthOf({ terms, pairs }: QueryPlan): number[] {
   return growth;
 }
 
-/** Returns exactly the best of the candidates, best first: one is passed over only when its bound cannot reach the worst of the kept. */
+/**
+ * Returns exactly the best candidates, best first. A candidate is skipped only if its bound can't
+ * reach the worst result so far.
+ */
 export function bestDocuments(
   { documents, bounds }: Candidates,
   scorer: DocumentScorer,
@@ -154,7 +167,7 @@ export function bestDocuments(
     const bound = bounds[place]!;
     // The query may cover a tool's whole name, whatever its words.
     if (bound * (1 + RANKING.nameCoverage) < enough || done.has(place)) continue;
-    // The name alone is quickly read, and most names have little to do with the query.
+    // Checking the name is quick, and most names have little to do with the query.
     if (bound * scorer.nameFactor(documents[place]!) < enough) continue;
     offer(documents[place]!);
     enough = best.worst?.score ?? 0;
@@ -176,14 +189,14 @@ function highestOf(bounds: Float32Array, count: number): readonly number[] {
   return highest.sorted();
 }
 
-/** Orders by score, then by priority, then by name. */
+/** Returns true if the first document ranks higher: by score, then priority, then name. */
 function isBetter(a: ScoredDocument, b: ScoredDocument): boolean {
   if (a.score !== b.score) return a.score > b.score;
   if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
   return a.entry.name === b.entry.name ? a.document < b.document : a.entry.name < b.entry.name;
 }
 
-/** The best of many, by an order in which no two are equal: a heap with the worst of the kept on top. */
+/** Keeps the best of many items under a total order, in a heap with the worst of them on top. */
 class TopK<T> {
   readonly #heap: T[] = [];
 
@@ -192,7 +205,7 @@ class TopK<T> {
     private readonly isBetter: (a: T, b: T) => boolean,
   ) {}
 
-  /** The worst that is kept, once as many are kept as wanted: only what is better can still come in. */
+  /** The worst item, once the heap is full. From then on, only better items are added. */
   get worst(): T | undefined {
     return this.#heap.length < this.limit ? undefined : this.#heap[0];
   }
@@ -223,7 +236,7 @@ class TopK<T> {
     }
   }
 
-  /** Best first. */
+  /** Returns the items, best first. */
   sorted(): T[] {
     return [...this.#heap].sort((a, b) => (this.isBetter(a, b) ? -1 : 1));
   }

@@ -2,10 +2,10 @@ import { RANKING, saturate, SEARCH_FIELDS } from './bm25f.js';
 import { fieldOf, PIECE_END, wordOf, type InvertedIndex } from './inverted-index.js';
 import type { QueryPlan } from './query.js';
 
-/** The role of a stem in a query: the word of a term itself, or one that stands in for it. */
+/** The role of a stem in a query: a term's own word, or a word that stands in for it. */
 interface Role {
   readonly term: number;
-  /** 0 for the word itself. */
+  /** 0 for the term's own word. */
   readonly share: number;
   /** The share of a tool's name that it covers. */
   readonly coverage: number;
@@ -14,22 +14,23 @@ interface Role {
 const NAME = SEARCH_FIELDS.indexOf('name');
 
 /**
- * The score of single documents for one query, computed from their words.
+ * Scores single documents for one query by their words.
  *
- * A term is worth its weight times its rarity times its saturated occurrences; words that stand in add what they raise
- * the saturation by, times the rarity of having any of these words; the exact word and neighbours add to that; and the
- * sum grows with the share of the tool's name that the query covers.
+ * A term is worth its weight times its rarity times its saturated occurrences. Words that stand in
+ * add the amount by which they raise the saturation, times the rarity of having any of these words.
+ * The exact word and neighbors add to that. The sum grows with the share of the tool's name that
+ * the query covers.
  */
 export class DocumentScorer {
   readonly #plan: QueryPlan;
   readonly #index: InvertedIndex;
   readonly #relatedRarities: readonly number[];
   readonly #roles = new Map<number, Role[]>();
-  /** A 1 at the number of each stem that plays a role: most words of a document do not. */
+  /** A 1 at the number of each stem that has a role. Most words of a document have none. */
   readonly #hasRole: Uint8Array;
-  /** The pairs that each term begins: the other's stem, and the pair's place. */
+  /** The pairs that each term begins: the other term's stem, and the index of the pair. */
   readonly #pairsFrom: readonly (readonly { readonly stem: number; readonly pair: number }[])[];
-  /** The place in `#exact` of each exact word. */
+  /** The index in `#exact` of each exact word. */
   readonly #exactPlaces = new Map<number, number>();
   readonly #exactTerms: number[] = [];
 
@@ -39,7 +40,10 @@ export class DocumentScorer {
   readonly #exact: Float64Array;
   readonly #together: Float64Array;
 
-  /** @param relatedRarities for each term how rare it is to have its word or one that stands in. */
+  /**
+   * @param relatedRarities for each term, how rare it is to have its word or a word that stands in
+   * for it.
+   */
   constructor(plan: QueryPlan, relatedRarities: readonly number[], index: InvertedIndex) {
     const { terms, pairs } = plan;
     this.#plan = plan;
@@ -69,13 +73,16 @@ export class DocumentScorer {
     this.#together = new Float64Array(pairs.length);
   }
 
-  /** The score of a document; 0 when it has no word of the query. */
+  /** Returns the score of a document, 0 if it has no word of the query. */
   score(document: number): number {
     this.#countOccurrences(document);
     return this.#sum() * this.nameFactor(document);
   }
 
-  /** Returns the factor by which a document's score grows because the query covers its name; rare words of the name count more, a repeated one once. */
+  /**
+   * Returns the factor by which a document's score grows because the query covers its name. Rare
+   * words of the name count more, and a repeated word counts once.
+   */
   nameFactor(document: number): number {
     const { tokens, starts, stemOfWord, genericStems } = this.#index;
     const hasRole = this.#hasRole;
@@ -112,7 +119,7 @@ export class DocumentScorer {
     this.#hasRole[stem] = 1;
   }
 
-  /** The most that the roles of a stem cover of a name. */
+  /** Returns the largest share of a name that any role of the stem covers. */
   #coverage(stem: number): number {
     if (this.#hasRole[stem] === 0) return 0;
     let most = 0;

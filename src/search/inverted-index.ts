@@ -2,9 +2,9 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { impactOf, rarityOf, SEARCH_FIELDS, weighFields } from './bm25f.js';
 import { searchWords, stem } from './words.js';
 
-/** A list of whole numbers below 2³² in one typed array, which grows by half when it is full. */
+/** A list of whole numbers below 2³² in one typed array. It grows by half when it's full. */
 class Uint32List {
-  /** The numbers, with unused room at the end; another array after a `push`. */
+  /** The numbers, with unused room at the end. A `push` can replace the array. */
   values: Uint32Array;
   length = 0;
 
@@ -22,7 +22,10 @@ class Uint32List {
   }
 }
 
-/** A token is a word's number and the field it stands in; the highest number marks the end of a piece of text. */
+/**
+ * A token is a word's number and the field that contains the word. The highest number marks the end
+ * of a piece of text.
+ */
 const FIELD_SHIFT = 28;
 export const PIECE_END = (1 << FIELD_SHIFT) - 1;
 
@@ -34,7 +37,10 @@ export function fieldOf(token: number): number {
   return token >>> FIELD_SHIFT;
 }
 
-/** A posting is a document's number and, in its lowest byte, the impact of the stem there. */
+/**
+ * A posting is a document's number and, in its lowest byte, the impact of the stem in that
+ * document.
+ */
 const IMPACT_BITS = 8;
 
 export function documentOf(posting: number): number {
@@ -45,7 +51,7 @@ export function impactAt(posting: number): number {
   return posting & 0xff;
 }
 
-/** Stems that stand in so many names that covering them says little. */
+/** Stems that are too common in names for a match to mean much. */
 const GENERIC: ReadonlySet<string> = new Set(
   'get set list api tool by id for from to new data info information create update delete add search find all'
     .split(' ')
@@ -53,21 +59,26 @@ const GENERIC: ReadonlySet<string> = new Set(
 );
 const IDENTIFIERS = SEARCH_FIELDS.indexOf('identifiers');
 const PAST_REQUESTS = SEARCH_FIELDS.indexOf('past requests');
-/** The words that say what each request that a tool served was about. */
+/** The words that describe each request that a tool served. */
 type PastWords = readonly (readonly string[])[];
-/** An index is made again without its removed documents when they are this many and more than those that count. */
+/**
+ * An index is rebuilt without its removed documents once at least this many were removed, and more
+ * than are left.
+ */
 const FEWEST_REMOVED = 1_000;
 const NONE: readonly never[] = Object.freeze([]);
 
 /**
- * The texts of tools, ready to be searched: each tool as a document of words in order, and for each stem its postings.
+ * The texts of tools, prepared for searching. Each tool is a document of words in order, and each
+ * stem has its postings.
  *
- * Words and stems have numbers, given in order of first use. The words score a document; the postings tell which documents
- * are worth it. Tools are indexed at the first search after they came: many programs register tools and never search.
- * The counts do not depend on the order in which tools came and went.
+ * Words and stems are numbered in order of first use. The words score a document; the postings show
+ * which documents are worth scoring. Tools are indexed on the first search after they were added,
+ * because many programs register tools and never search. The order in which tools are added and
+ * removed doesn't affect the counts.
  */
 export class InvertedIndex {
-  /** Another object whenever what is counted changes. */
+  /** Replaced by another object whenever the counts change. */
   state = {};
   readonly #tokens = new Uint32List(64);
   readonly #starts = new Uint32List(64);
@@ -82,10 +93,10 @@ export class InvertedIndex {
   readonly #documentsWith: number[] = [];
   #rarities = new Float64Array(0);
   #raritiesOf: object | undefined;
-  /** The entries, by document number; removed ones are undefined. */
+  /** The entries, by document number. Removed entries are undefined. */
   readonly #entries: (ToolEntry | undefined)[] = [];
   readonly #numbers = new Map<ToolEntry, number>();
-  /** The tools that wait to be indexed, with the words of requests that they served. */
+  /** The tools waiting to be indexed, with the words of requests that they served. */
   readonly #pending = new Map<ToolEntry, PastWords>();
   readonly #pastWords = new Map<ToolEntry, PastWords>();
 
@@ -98,7 +109,7 @@ export class InvertedIndex {
     return this.#numbers.size + this.#pending.size;
   }
 
-  /** The count of document numbers given so far, those of removed documents included. */
+  /** The number of document numbers assigned so far, including removed documents. */
   get documentCount(): number {
     return this.#entries.length;
   }
@@ -107,28 +118,33 @@ export class InvertedIndex {
     return this.#stems.size;
   }
 
-  /** All documents, one after the other. */
+  /** The tokens of all documents, one document after the other. */
   get tokens(): Uint32Array {
     return this.#tokens.values;
   }
 
-  /** Document d has the tokens from `starts[d]` up to `starts[d + 1]`. */
+  /**
+   * The start of each document: document d has the tokens from `starts[d]` up to `starts[d + 1]`.
+   */
   get starts(): Uint32Array {
     return this.#starts.values;
   }
 
-  /** Word number → stem number. */
+  /** The stem number of each word number. */
   get stemOfWord(): Uint32Array {
     return this.#stemOfWord.values;
   }
 
-  /** Adds a tool. @param past for each request that it served, the words that say what the request was about. */
+  /**
+   * Adds a tool. @param past for each request that the tool served, the words that describe the
+   * request.
+   */
   add(entry: ToolEntry, past: PastWords = NONE): void {
     this.state = {};
     this.#pending.set(entry, past);
   }
 
-  /** Takes a tool out of the counts; its postings stay until the index is made again. */
+  /** Removes a tool from the counts. Its postings stay until the index is rebuilt. */
   remove(entry: ToolEntry): void {
     this.state = {};
     const number = this.#numbers.get(entry);
@@ -139,13 +155,16 @@ export class InvertedIndex {
     for (const stem of this.fieldsByStem(number).keys()) this.#documentsWith[stem]!--;
   }
 
-  /** Indexes the tools that came since the last search. */
+  /** Indexes the tools that were added since the last search. */
   update(): void {
     for (const [entry, past] of this.#pending) this.#index(entry, past);
     this.#pending.clear();
   }
 
-  /** The index to go on with: a new one with the same tools when most documents of this one were removed. */
+  /**
+   * Returns the index to continue with: this one, or a new one with the same tools if most
+   * documents of this one were removed.
+   */
   compacted(): InvertedIndex {
     const removed = this.#entries.length - this.#numbers.size;
     if (removed <= FEWEST_REMOVED || removed <= this.#numbers.size) return this;
@@ -155,7 +174,7 @@ export class InvertedIndex {
     return index;
   }
 
-  /** The tool of a document; undefined for a removed one. */
+  /** Returns the tool of a document, or undefined if it was removed. */
   entry(document: number): ToolEntry | undefined {
     return this.#entries[document];
   }
@@ -168,13 +187,13 @@ export class InvertedIndex {
     return this.#stems.get(ofStem);
   }
 
-  /** Returns true if a tool has the stem now; numbers also remember words of tools that went. */
+  /** Returns true if a tool has the stem now. The numbers also cover the words of removed tools. */
   has(ofStem: string): boolean {
     const number = this.#stems.get(ofStem);
     return number !== undefined && this.#documentsWith[number]! > 0;
   }
 
-  /** Returns the weight of the evidence that a tool has a stem; for -1, one that no tool has. */
+  /** Returns how much it tells that a tool has this stem. -1 means a stem that no tool has. */
   rarity(stem: number): number {
     if (stem === -1) return rarityOf(0, this.size);
     if (this.#raritiesOf !== this.state) {
@@ -188,19 +207,22 @@ export class InvertedIndex {
     return this.#genericStems;
   }
 
-  /** The documents that have a stem, removed ones included, in `values` up to `length`. */
+  /** Returns the documents that have a stem, including removed ones, in `values` up to `length`. */
   postings(stem: number): Readonly<Pick<Uint32List, 'values' | 'length'>> {
     return this.#postings[stem]!;
   }
 
-  /** Returns the known words with the same first letter that are at most one letter shorter or longer. */
+  /**
+   * Returns the known words with the same first letter that are at most one letter shorter or
+   * longer.
+   */
   wordsLike(word: string): readonly string[] {
     return [word.length - 1, word.length, word.length + 1].flatMap(
       (length) => this.#wordsByShape.get(`${word[0]}${length}`) ?? [],
     );
   }
 
-  /** The fields in which each stem of a document stands, as a set of bits. */
+  /** Returns the fields that contain each stem of a document, as a bit set. */
   fieldsByStem(document: number): ReadonlyMap<number, number> {
     const { tokens, stemOfWord } = this;
     const fields = new Map<number, number>();
@@ -213,7 +235,7 @@ export class InvertedIndex {
     return fields;
   }
 
-  /** Writes into `into` what one occurrence in each field of a document counts. */
+  /** Writes the weight of one occurrence in each field of a document into `into`. */
   fieldWeights(document: number, into: Float64Array): void {
     const { tokens } = this;
     into.fill(0);
@@ -287,9 +309,10 @@ export class InvertedIndex {
 }
 
 /**
- * Returns everything known of a tool as pieces of text, by field.
+ * Returns everything known about a tool as pieces of text, by field.
  *
- * Words of different pieces are no neighbours. The first piece of the name is the name itself, aliases follow.
+ * Words in different pieces aren't neighbors. The first piece of the name is the name itself; its
+ * aliases follow.
  */
 function textOf(entry: ToolEntry): readonly (readonly string[])[] {
   const properties = entry.inputJsonSchema['properties'];

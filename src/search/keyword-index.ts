@@ -4,22 +4,26 @@ import { compareText } from '../core/plain-data.js';
 import { readableText, splitWords, stem, type Word } from './words.js';
 
 /**
- * Finds which keywords occur in a text, in time that depends on the text and not on how many keywords there are.
+ * Finds the keywords in a text, in time that depends on the text but not on the number of keywords.
  *
- * A keyword is looked up by its *form*: the stems of its words joined by a space. Every run of words in the text is
- * looked up the same way, so keywords match whole words (never inside `latest`), in any inflection, and phrases match
- * only word by word in order. An identifier in the text matches by its parts too (`gitDiff` has "git diff"), unless some
- * keyword is the whole identifier: then `GitHub` is github and not git.
+ * A keyword is looked up by its *form*: the stems of its words joined by spaces. Every run of words
+ * in the text is looked up the same way. So keywords match whole words (never inside `latest`) in
+ * any inflection, and phrases match word by word in order. An identifier in the text also matches
+ * by its parts (`gitDiff` has "git diff"), unless the whole identifier is a keyword: then `GitHub`
+ * is github and not git.
  */
 export class KeywordIndex {
-  /** Form → the keywords that have it. */
+  /** The keywords of each form. */
   readonly #forms = new Map<string, readonly string[]>();
-  /** The most words that a form has had: a text is searched for runs of so many. */
+  /** The number of words in the longest form: longer runs of a text needn't be searched. */
   #longest = 0;
-  /** Keywords get their form at the first match: many programs register tools and match no text. */
+  /**
+   * Keywords that don't have a form yet. They get it on the first match, because many programs
+   * register tools and never match text.
+   */
   #pending: string[] = [];
 
-  /** Adds a keyword that is not there yet. One without letters or digits is never found. */
+  /** Adds a new keyword. A keyword without letters or digits is never found. */
   add(keyword: string): void {
     this.#pending.push(keyword);
   }
@@ -54,7 +58,7 @@ export class KeywordIndex {
       const words = keywordForm(keyword);
       if (words.length === 0) continue;
       const form = words.join(' ');
-      // Sorted, so that the order does not tell which tool came first.
+      // Sorted, so the order doesn't depend on which tool was added first.
       this.#forms.set(form, [...(this.#forms.get(form) ?? []), keyword].sort(compareText));
       this.#longest = Math.max(this.#longest, words.length);
     }
@@ -77,20 +81,23 @@ export class KeywordIndex {
   }
 }
 
-/** Returns the stems of a keyword's words; none for one without letters or digits, which can never match. */
+/**
+ * Returns the stems of a keyword's words. Returns none for a keyword without letters or digits,
+ * which can never match.
+ */
 export function keywordForm(keyword: string): readonly string[] {
   return splitWords(keyword).map(({ whole }) => stem(whole));
 }
 
-/** A tool whose keywords fit a text, with the three parts of which `score` is the sum. */
+/** A tool whose keywords match a text. `score` is the sum of the three parts. */
 export interface KeywordMatchResult {
   readonly toolName: string;
   readonly score: number;
-  /** Matched keywords divided by declared ones. */
+  /** The number of matched keywords divided by the number of declared keywords. */
   readonly base: number;
-  /** Mean length of the matched keywords divided by 10, at most 0.2. */
+  /** The mean length of the matched keywords divided by 10, at most 0.2. */
   readonly specificity: number;
-  /** CRITICAL 0.3, HIGH 0.2, MEDIUM 0.1, LOW 0.05. */
+  /** 0.3 for CRITICAL, 0.2 for HIGH, 0.1 for MEDIUM, 0.05 for LOW. */
   readonly priorityBoost: number;
   readonly matchedKeywords: readonly string[];
 }

@@ -8,23 +8,23 @@ import { readableText, searchWords, stem, WORD } from './words.js';
 /** One stem of a query. */
 interface QueryTerm {
   readonly stem: string;
-  /** 1 for a plain word, less for one that says less about the tool that is meant. */
+  /** 1 for a plain word, less for a word that tells less about the tool. */
   readonly weight: number;
   /** The words of the text that have this stem, as written but in lower case. */
   readonly words: readonly string[];
-  /** Allows other words to stand in: not for chatty words, values and whole identifiers. */
+  /** Lets other words stand in. Not for chatty words, values, and whole identifiers. */
   readonly expandable: boolean;
-  /** Marks a word that looks like a name wherever it stands: names are not corrected. */
+  /** True if the word looks like a name wherever it appears. Names aren't corrected. */
   readonly name: boolean;
 }
 
 /** A request as weighted stems. */
 export interface Query {
-  /** Distinct stems in order of appearance; a repeated word counts once. */
+  /** Distinct stems in order of appearance. A repeated word counts once. */
   readonly terms: readonly QueryTerm[];
-  /** Places in `terms` of words that stand next to each other, each pair once. */
+  /** Pairs of indexes in `terms` whose words are neighbors, each pair once. */
   readonly neighbours: readonly (readonly [number, number])[];
-  /** Marks a text that was longer than is read. */
+  /** True if the text was longer than the part that was read. */
   readonly truncated: boolean;
 }
 
@@ -33,29 +33,34 @@ export interface PlannedTerm {
   /** The word of the request, for explanations. */
   readonly word: string;
   readonly weight: number;
-  /** The stem's number; -1 when no tool has had it. */
+  /** The stem's number, or -1 if no tool has ever had it. */
   readonly stem: number;
   readonly rarity: number;
-  /** Stems that may stand in, each with its share of the word itself. */
+  /** Stems that can stand in, each with its share of the word itself. */
   readonly related: readonly { readonly stem: number; readonly share: number }[];
-  /** The numbers of the words as written; -1 for one that no tool has had. */
+  /** The numbers of the words as written, -1 for a word that no tool has ever had. */
   readonly words: readonly number[];
 }
 
 /** A query in the numbers of one index. */
 export interface QueryPlan {
   readonly terms: readonly PlannedTerm[];
-  /** Neighbouring terms by their places; `worth` is what the pair counts where it occurs, before saturation. */
+  /**
+   * Neighboring terms by index. `worth` is the weight of the pair where it occurs, before
+   * saturation.
+   */
   readonly pairs: readonly {
     readonly first: number;
     readonly second: number;
     readonly worth: number;
   }[];
-  /** The words that no tool has, and those as which they are read. */
+  /** The words that no tool has, and the known words they were read as. */
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
 }
 
-/** Stems with which users talk to a helper, and which tools rarely mean: they count less (`RANKING.chatty`). */
+/**
+ * Stems that users say to an assistant and tools rarely mean. They count less (`RANKING.chatty`).
+ */
 export const CHATTY: ReadonlySet<string> = new Set(
   (
     'please need help want wish like love show give tell find get know look looking let make sure use using able also could would ' +
@@ -66,7 +71,10 @@ export const CHATTY: ReadonlySet<string> = new Set(
     .map(stem),
 );
 
-/** Quoted text, within which words are values rather than wishes. Bounded, so that a stray quote does not swallow the rest. */
+/**
+ * Quoted text. The words in it are values rather than wishes. The length is limited, so a stray
+ * quote doesn't swallow the rest.
+ */
 const QUOTED = /"[^"]{1,200}"|“[^”]{1,200}”|(?<![\p{L}\p{N}])'[^']{1,200}'(?![\p{L}\p{N}])/gu;
 /** E-mail addresses, URLs and paths. */
 const ADDRESS =
@@ -74,12 +82,12 @@ const ADDRESS =
 const SENTENCE_START = /(?:^|[.!?:\n"“])\s{0,3}$/u;
 const CAPITALIZED = /^\p{Lu}/u;
 const DIGITS = /^\p{N}+$/u;
-/** Numbers of three and more digits are values and no words of any tool. */
+/** The maximum number of digits. Longer numbers are values, not words of a tool. */
 const LONGEST_NUMBER = 2;
-/** Bounded by a count and never by the clock, so that results are the same everywhere. */
+/** Limited by a count rather than by time, so results are the same everywhere. */
 const MOST_CORRECTED = 4;
 
-/** Takes a text apart into weighted stems. */
+/** Splits a text into weighted stems. */
 export function parseQuery(text: string): Query {
   const read = readableText(text);
   const valueAt = valueWeights(read);
@@ -105,7 +113,7 @@ export function parseQuery(text: string): Query {
         terms.push({ stem: its, weight, words: [word], expandable: plain, name: value < 1 }) - 1
       );
     }
-    // A word counts as a value only if it is one wherever it stands.
+    // A word counts as a value only if it's a value everywhere.
     const term = terms[known]!;
     term.weight = Math.max(term.weight, weight);
     term.expandable ||= plain;
@@ -129,7 +137,9 @@ export function parseQuery(text: string): Query {
   return { terms, neighbours: [...pairs.values()], truncated: text.length > LIMITS.queryLength };
 }
 
-/** Returns for every place of a text 1, or less within quotes, addresses and paths. */
+/**
+ * Returns a weight for every position of a text: 1, or less within quotes, addresses, and paths.
+ */
 function valueWeights(text: string): Float64Array {
   const weights = new Float64Array(text.length).fill(1);
   for (const [pattern, weight] of [
@@ -150,7 +160,10 @@ function formWeight(word: string, at: number, text: string): number {
     : 1;
 }
 
-/** Looks a query's words up in an index, and those that may stand in for them; reads words that it does not know as known ones that are spelt alike. */
+/**
+ * Looks up a query's words, and the words that can stand in for them, in an index. Unknown words
+ * are read as known words with similar spelling.
+ */
 export function planQuery(
   query: Query,
   index: InvertedIndex,
@@ -163,7 +176,7 @@ export function planQuery(
       corrections.length < MOST_CORRECTED && isUnknown(term, index, relatedWords)
         ? closestWord(term.words[0]!, index)
         : undefined;
-    // A word that is there already is not counted twice because it is misspelt as well.
+    // If the request already has the correct word, the misspelled one adds nothing.
     if (readAs === undefined || asked.has(stem(readAs))) return planTerm(term, index, relatedWords);
     asked.add(stem(readAs));
     corrections.push(Object.freeze({ word: term.words[0]!, readAs }));
@@ -189,7 +202,7 @@ export function planQuery(
   return { terms, pairs, corrections: Object.freeze(corrections) };
 }
 
-/** Says whether a plain word is one that no tool has, nor any word that stands in for it. */
+/** Returns true for a plain word if no tool has it or a word that stands in for it. */
 function isUnknown(
   { expandable, name, stem }: QueryTerm,
   index: InvertedIndex,

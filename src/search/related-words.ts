@@ -3,15 +3,15 @@ import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { RANKING } from './bm25f.js';
 import { stem } from './words.js';
 
-/** Words of one's own trade, added to the built-in tables. */
+/** Domain-specific vocabulary, added to the built-in tables. */
 export type RelatedWordsOptions = {
-  /** Lists of words that mean about the same. */
+  /** Groups of synonyms. */
   readonly synonyms?: readonly (readonly string[])[];
-  /** Kinds of things, each with words that are one: `{ crypto: ['bitcoin'] }`. */
+  /** Concepts and the words that belong to each: `{ crypto: ['bitcoin'] }`. */
   readonly concepts?: Readonly<Record<string, readonly string[]>>;
 };
 
-/** The stems that may stand in for each stem, with their shares of the word itself. */
+/** The stems that can stand in for each stem, with their share of the word itself. */
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const word = () => z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
@@ -22,13 +22,16 @@ const optionsSchema = once(() =>
   } satisfies FieldsOf<RelatedWordsOptions>),
 );
 
-/** Refuses what is not single words: they would never match, and nobody would notice. @throws ToolError `INVALID_ARGUMENT`. */
+/**
+ * Throws for anything but single words: they would never match, and nobody would notice. @throws
+ * ToolError `INVALID_ARGUMENT`.
+ */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
   checkOptions(optionsSchema, options, 'related words');
-  return options; // zod leaves words out that are called __proto__.
+  return options; // Not zod's output, which drops a word named __proto__.
 }
 
-/** Reads the built-in tables and the words of one's own. */
+/** Reads the built-in tables and the program's own vocabulary. */
 export function readRelatedWords({
   synonyms = [],
   concepts = {},
@@ -56,7 +59,10 @@ function linesOf(table: string): readonly (readonly string[])[] {
   return table.split(' | ').map((line) => line.split(' '));
 }
 
-/** Words that mean about the same in the language of tools, one meaning a group. Written from knowledge of how tools and requests are worded, not from any data set. */
+/**
+ * Words that mean about the same in the language of tools, one group per meaning. Written from
+ * knowledge of how tools and requests are worded, not from any data set.
+ */
 const SYNONYMS =
   'get fetch retrieve obtain lookup | delete remove erase discard | create make add generate produce compose | ' +
   'update modify change edit alter adjust revise | search find seek query browse | send deliver transmit dispatch | buy purchase order shop | ' +
@@ -87,7 +93,7 @@ const SYNONYMS =
   'first head top | last tail bottom | display screen | folder subdirectory | symlink link | monitor watch track | joke funny humor | ' +
   'horoscope zodiac astrology | color colour | fashion clothing clothes outfit apparel';
 
-/** Words of one family, which stemming leaves apart; they stand in for each other like synonyms. */
+/** Words of one family that stemming keeps apart. They stand in for each other like synonyms. */
 const WORD_FAMILIES =
   'calculate calculation calculator | translate translation translator | convert conversion converter | generate generation generator | ' +
   'create creation creator | analyze analysis analyzer analytics | predict prediction forecast | classify classification classifier | ' +
@@ -104,7 +110,10 @@ const WORD_FAMILIES =
   'nutrition nutritional nutrient | music musical musician | chemistry chemical | biology biological | physics physical | ' +
   'mathematics mathematical math | statistics statistical | finance financial | economy economic | politics political | environment environmental';
 
-/** Kinds of things that tools name, each followed by things that users name. One way only: a request for bitcoin may mean a crypto tool, one for crypto does not mean bitcoin. */
+/**
+ * Concepts that tools name, each followed by words that users say. It works one way: a request for
+ * bitcoin can mean a crypto tool, but a request for crypto doesn't mean bitcoin.
+ */
 const CONCEPTS =
   'crypto bitcoin ethereum btc eth dogecoin litecoin coin | currency dollar euro yen pound usd eur gbp jpy rupee yuan | ' +
   'stock nasdaq nyse apple tesla ticker | weather rain snow sunny cloudy storm wind humidity umbrella temperature hot cold | ' +

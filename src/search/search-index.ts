@@ -16,19 +16,22 @@ import {
   type RelatedWordsOptions,
 } from './related-words.js';
 
-/** A tool that fits a request, and why. */
+/** A tool that matches a request, and why. */
 export interface SearchResult {
   readonly toolName: string;
   readonly score: number;
-  /** The words of the request that the tool has, and where; `related` marks one for which it has only words that mean about the same. */
+  /**
+   * The words of the request that the tool has, and where. `related` marks a word for which the
+   * tool only has a synonym or concept.
+   */
   readonly matches: readonly {
     readonly word: string;
     readonly fields: readonly (typeof SEARCH_FIELDS)[number][];
     readonly related: boolean;
   }[];
-  /** The words of the request that no tool has, and the words as which they were read. */
+  /** The words of the request that no tool has, and the words they were read as. */
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
-  /** Marks a text that was longer than is read; the rest was ignored. */
+  /** True if the text was too long and its end was ignored. */
   readonly truncated: boolean;
   /** The same as one line for users. */
   readonly explanation: string;
@@ -36,7 +39,7 @@ export interface SearchResult {
 
 type Accept = (entry: ToolEntry) => boolean;
 
-/** A text, ready to be ranked. */
+/** A text, prepared for ranking. */
 interface Prepared {
   readonly index: InvertedIndex;
   readonly query: Query;
@@ -44,12 +47,15 @@ interface Prepared {
   readonly candidates: Candidates;
 }
 
-/** Different requests that are remembered for each tool that served them; the oldest goes first. */
+/** The number of distinct requests remembered per tool. The oldest is dropped first. */
 const REMEMBERED = 20;
-/** Words of one remembered request. Honest requests have about ten that tell what they are about, long ones thirty. */
+/**
+ * The maximum number of words per remembered request. Typical requests have about ten meaningful
+ * words, long ones thirty.
+ */
 const MOST_WORDS = 64;
 
-/** Ranked search over everything known of a tool. docs/search-and-scoring.md explains it in words. */
+/** Ranks tools by everything known about them. See docs/search-and-scoring.md. */
 export class SearchIndex {
   #index = new InvertedIndex();
   readonly #finder = new CandidateFinder();
@@ -70,23 +76,32 @@ export class SearchIndex {
     this.#index.remove(entry);
   }
 
-  /** Remembers that a tool served a request: its words count like those of half an example. */
+  /**
+   * Remembers that a tool served a request. The request's words count half as much as those of an
+   * example.
+   */
   recordUse(text: string, entry: ToolEntry): void {
     const words = tellingWords(parseQuery(text));
     if (words.length === 0) return;
-    // The same request again says nothing new.
+    // Repeating the same request adds nothing.
     const before = (this.#served.get(entry.name) ?? []).filter((each) => !isEqual(each, words));
     this.#served.set(entry.name, [...before, words].slice(-REMEMBERED));
     this.remove(entry);
     this.add(entry);
   }
 
-  /** Returns the best tools for a text among those that `accept` lets through, best first; equal scores by priority, then by name. */
+  /**
+   * Returns the best tools for a text that `accept` lets through, best first. Ties are ordered by
+   * priority, then name.
+   */
   search(text: string, limit: number, accept: Accept = () => true): readonly SearchResult[] {
     return this.find(text, limit, accept).best.map(({ result }) => result);
   }
 
-  /** Finds the same, with the tools themselves and with all others that have a word of the text, accepted or not. */
+  /**
+   * Finds the same, and also returns the entries and all other tools that have a word of the text,
+   * accepted or not.
+   */
   find(
     text: string,
     limit: number,
@@ -120,8 +135,8 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /**
- * Returns the words that say what a request is about: not what users say to any helper, and no values (numbers, quoted
- * text, addresses), which are nobody else's business.
+ * Returns the words that describe a request. It leaves out what users say to any assistant. It also
+ * leaves out values (numbers, quoted text, addresses), which can be private.
  */
 function tellingWords({ terms }: Query): readonly string[] {
   return terms
@@ -130,7 +145,7 @@ function tellingWords({ terms }: Query): readonly string[] {
     .map(({ words }) => words[0]!);
 }
 
-/** Says which words of the request are where in a tool. */
+/** Lists which words of the request are where in a tool. */
 function explain(
   { entry, document, score }: ScoredDocument,
   { index, query: { truncated }, plan: { terms, corrections } }: Prepared,

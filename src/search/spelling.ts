@@ -2,19 +2,19 @@ import Fuse from 'fuse.js/min-basic';
 import type { InvertedIndex } from './inverted-index.js';
 import { stem } from './words.js';
 
-// Bounded by counts and never by the clock, so that results are the same everywhere.
+// Limited by counts rather than by time, so results are the same everywhere.
 const MOST_COMPARED = 200;
 const SHORTEST = 4;
 const LONGEST = 32;
-/** Share of letter pairs that two spellings of a word have in common, at least. */
+/** The minimum share of letter pairs that two spellings of a word have in common. */
 const COMMON_PAIRS = 0.45;
-/** Letters that only one of two spellings of a word has, at most. */
+/** The maximum number of letters that only one of two spellings has. */
 const MOST_DIFFERENT_LETTERS = 3;
 /** Fuse's score: 0 is equal, 1 is nothing alike. */
 const WORST_FIT = 0.35;
 const LETTERS = /^\p{L}+$/u;
 
-/** Returns the word of the tools whose spelling is closest to a word that none has, if one is close. */
+/** Returns the tools' word with the spelling closest to an unknown word, if any is close. */
 export function closestWord(word: string, index: InvertedIndex): string | undefined {
   if (word.length < SHORTEST || word.length > LONGEST || !LETTERS.test(word)) return undefined;
   const pairs = letterPairs(word);
@@ -32,7 +32,10 @@ export function closestWord(word: string, index: InvertedIndex): string | undefi
   })[0]?.item;
 }
 
-/** Returns which of 32 classes of letters a word has, as bits: quick to compare, to spare most words the closer look. */
+/**
+ * Returns which of 32 letter classes a word has, as bits. Comparing them is fast and rules out most
+ * words.
+ */
 function letterSet(word: string): number {
   let set = 0;
   for (let at = 0; at < word.length; at++) set |= 1 << (word.charCodeAt(at) & 31);

@@ -1,25 +1,31 @@
 import { LIMITS } from '../core/limits.js';
 
-/** A word of a text in lower case, and the parts an identifier consists of. */
+/** A word of a text in lower case, and the parts of an identifier. */
 export interface Word {
   readonly whole: string;
-  /** `gitDiff` → `git`, `diff`; one part equal to `whole` for ordinary words. */
+  /** The parts: `gitDiff` → `git`, `diff`. Ordinary words have one part equal to `whole`. */
   readonly parts: readonly string[];
 }
 
 /** A text as ranked search reads it. */
 interface SearchWords {
-  /** The words in order, identifiers as their parts, without stop words. */
+  /** The words in order, without stop words. Identifiers are split into their parts. */
   readonly words: readonly string[];
-  /** Identifiers as a whole: `github` finds `GitHub` too. */
+  /** Whole identifiers: `github` also finds `GitHub`. */
   readonly identifiers: readonly string[];
 }
 
-/** Letters with their marks and digits, beginning with one (emoji carry marks too); a trailing `+` or `#` belongs to the word, or `c++` and `c#` would both be `c`. */
+/**
+ * A word: a letter or digit, then letters, marks, and digits. The first character can't be a mark,
+ * because emoji carry marks too. A trailing `+` or `#` belongs to the word, or `c++` and `c#` would
+ * both be `c`.
+ */
 export const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
-/** The places where a camel-case identifier breaks: `gitDiff` between t and D, `HTTPServer` between P and S. */
+/**
+ * The breaks in a camel-case identifier: `gitDiff` between t and D, `HTTPServer` between P and S.
+ */
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
-/** The places where letters meet digits: `mp3` is read as mp and 3, `utf8` as utf and 8. */
+/** The breaks between letters and digits: `mp3` is read as mp and 3, `utf8` as utf and 8. */
 const LETTER_DIGIT = /(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
 
 /** English words so common that they say nothing about which tool is meant. */
@@ -33,7 +39,10 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Returns as much of a request as is read, in plain letters; some characters are many plain ones, so it is cut again. */
+/**
+ * Returns the part of a request that is read, in plain letters. Some characters expand to many
+ * plain letters, so the text is cut again.
+ */
 export function readableText(text: string): string {
   return text.slice(0, LIMITS.queryLength).normalize('NFKC').slice(0, LIMITS.queryLength);
 }
@@ -41,8 +50,9 @@ export function readableText(text: string): string {
 /**
  * Returns the words of a text, in order.
  *
- * Everything that is neither letter nor digit separates words, so `git_diff`, `git-diff` and `git.diff` are two words
- * each. Compatibility forms (full-width letters, ligatures) count as their plain letters.
+ * Everything except letters and digits separates words, so `git_diff`, `git-diff`, and `git.diff`
+ * are two words each. Compatibility forms (full-width letters, ligatures) count as their plain
+ * letters.
  */
 export function splitWords(text: string): Word[] {
   const words: Word[] = [];
@@ -53,7 +63,7 @@ export function splitWords(text: string): Word[] {
   return words;
 }
 
-/** Splits a text for ranked search: identifiers and digits apart, stop words left out. */
+/** Splits a text for ranked search: identifiers and digits apart, without stop words. */
 export function searchWords(text: string): SearchWords {
   const words: string[] = [];
   const identifiers: string[] = [];
@@ -65,7 +75,10 @@ export function searchWords(text: string): SearchWords {
   return { words, identifiers };
 }
 
-/** Lowers the case, with one form of the Greek sigma, which otherwise depends on its place in the word. */
+/**
+ * Returns a word in lower case with one form of the Greek sigma, which otherwise depends on its
+ * position.
+ */
 function lowerCase(word: string): string {
   return word.toLowerCase().replaceAll('ς', 'σ');
 }
@@ -84,12 +97,13 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
 const PLAIN = /^[a-z]+$/;
 
 /**
- * Returns the common form of a word's inflections: `tests`, `testing` and `tested` become `test`.
+ * Returns the common form of a word's inflections: `tests`, `testing`, and `tested` become `test`.
  *
- * These are the inflectional steps (1a, 1b, 1c and 5) of M. F. Porter, "An algorithm for suffix stripping", 1980. The
- * derivational steps are left out on purpose: they would make one word of `universe` and `university`. Words ending in
- * `us` and `is` keep their `s` (status, analysis), and y becomes i after a consonant also in short words (try, tries).
- * Words with letters outside a–z are returned as they are.
+ * These are the inflectional steps (1a, 1b, 1c, and 5) of M. F. Porter, "An algorithm for suffix
+ * stripping", 1980. The derivational steps are left out on purpose: they would merge `universe` and
+ * `university`. Words ending in `us` and `is` keep their `s` (status, analysis), and y becomes i
+ * after a consonant also in short words (try, tries). Words with letters outside a–z are returned
+ * unchanged.
  */
 export function stem(word: string): string {
   if (word.length < 3 || !PLAIN.test(word)) return word;
@@ -133,7 +147,7 @@ function dropFinalE(word: string): string {
   return size > 1 || (size === 1 && !endsShort(base)) ? base : word;
 }
 
-/** Makes `control` and `controlled` alike: one l after more than one vowel group. */
+/** Returns `control` for `controll`: one l after more than one vowel group. */
 function dropDoubleL(word: string): string {
   return word.endsWith('ll') && measure(word) > 1 ? word.slice(0, -1) : word;
 }
@@ -149,7 +163,7 @@ function hasVowel(word: string): boolean {
   return false;
 }
 
-/** Counts how many times consonants follow vowels: Porter's m. */
+/** Returns how many times consonants follow vowels: Porter's m. */
 function measure(word: string): number {
   let count = 0;
   for (let index = 1; index < word.length; index++)
@@ -157,7 +171,10 @@ function measure(word: string): number {
   return count;
 }
 
-/** Says whether a word ends in consonant, vowel and a consonant other than w, x and y: Porter's *o. */
+/**
+ * Returns true if a word ends in consonant, vowel, and a consonant other than w, x, and y: Porter's
+ * *o.
+ */
 function endsShort(word: string): boolean {
   const end = word.length - 1;
   return (

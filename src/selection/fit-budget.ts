@@ -7,13 +7,13 @@ import {
 } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** A tool that may get a place in the prompt. */
+/** A tool that can get a place in the prompt. */
 export interface Candidate {
   readonly entry: ToolEntry;
   readonly guaranteed: boolean;
-  /** Marks a tool that is only offered because there is room. */
+  /** True if the tool is only offered because there is room. */
   readonly isFiller: boolean;
-  /** The level of a tool that keeps it, because its bytes must not change. */
+  /** The level that the tool must keep, because its bytes must not change. */
   readonly fixedLevel?: SchemaLevel;
 }
 
@@ -25,17 +25,18 @@ export interface Fitted<C extends Candidate> {
   }[];
   readonly dropped: readonly C[];
   readonly tokens: number;
-  /** Says that the kept tools are within the budget; false when even the guaranteed ones exceed it. */
+  /** True if the kept tools are within the budget, false if even the guaranteed ones exceed it. */
   readonly fits: boolean;
 }
 
 /**
- * Gives each candidate a level so that all together stay within a budget.
+ * Chooses a level for each candidate so that all of them together stay within a budget.
  *
- * Fillers are left out first, the last of them before the others. Then later ones give way: they are shown at the
- * compact level, then as stubs, and only then left out, never a guaranteed one. A level that would cost as much as the
- * one above is skipped. What is freed in the end goes to the first. Candidates with a fixed level are not shown at
- * another; they are left out, the last first, only for a guaranteed one.
+ * Fillers are dropped first, last one first. Then later candidates give way: they're shown at the
+ * compact level, then as stubs, and only then dropped, but never a guaranteed one. A level that
+ * costs as much as the level above is skipped. Any tokens left at the end go to the first
+ * candidates. Candidates with a fixed level keep it. They're dropped only to make room for a
+ * guaranteed one, last one first.
  */
 export function fitBudget<C extends Candidate>(
   candidates: readonly C[],
@@ -77,7 +78,7 @@ export function fitBudget<C extends Candidate>(
   for (const level of ['compact', 'stub'] as const) {
     for (const each of [...kept].reverse()) {
       if (tokens <= budget) break;
-      // A summary may be longer than the description that it replaces.
+      // A summary can be longer than the description it replaces.
       if (
         each.candidate.fixedLevel === undefined &&
         isLower(level, each.level) &&

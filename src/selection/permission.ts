@@ -9,29 +9,32 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { DropReason } from './selection.js';
 import type { SelectionLimits } from './selection-request.js';
 
-/** The reason why a tool may not be offered. */
+/** The reason why a tool can't be offered. */
 interface Refusal {
   readonly reason: DropReason;
   readonly explanation: string;
 }
 
-/** Returns the refusal of a tool that the limits forbid; `undefined` for one that may be offered. */
+/** Returns a refusal if the limits forbid the tool, or `undefined` if it can be offered. */
 export type Permission = (entry: ToolEntry) => Refusal | undefined;
 
 /** The limits, also in the form that the schema returns. */
 type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
 
 /**
- * Compiles limits, in their order of precedence: exclusion, availability, scopes, then danger, access, cost and the filter.
+ * Compiles limits in order of precedence: exclusion, availability, scopes, then danger, access,
+ * cost, and the filter.
  *
- * A permission is for one answer: it asks about each tool once, so that an availability check that changes its result
- * does not make the answer contradict itself, and it takes names as the registry has them now.
+ * Use the returned function for one answer only. It asks about each tool once, so an availability
+ * check that changes its result can't make the answer contradict itself. It also uses the
+ * registry's current names.
  */
 export function compilePermission(
   registry: ToolMetadataRegistry,
   { exclude = [], scopes, maxDanger, maxCostTier, accessModes, filter }: Limits,
 ): Permission {
-  // By own names: an alias in `exclude` means its tool, and a tool excluded by name stays so under its aliases.
+  // Compares the tools' own names: an alias in `exclude` means its tool, and a tool excluded by
+  // name stays excluded under its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
   const tests: ((entry: ToolEntry) => Refusal | undefined)[] = [
     (entry) =>
@@ -56,7 +59,10 @@ export function compilePermission(
       const missing = missingScopes(entry, scopes);
       return missing.length === 0
         ? undefined
-        : { reason: 'scopes', explanation: `the caller lacks ${missing.join(', ')}` };
+        : {
+            reason: 'scopes',
+            explanation: `the caller doesn't have the scopes ${missing.join(', ')}`,
+          };
     });
   if (maxDanger !== undefined)
     condition(
@@ -69,7 +75,7 @@ export function compilePermission(
       'access',
       { accessMode: accessModes },
       (entry) =>
-        `access ${entry.accessMode} is none of ${accessModes.join(', ')}${hint(entry, 'accessMode')}`,
+        `access ${entry.accessMode} isn't one of ${accessModes.join(', ')}${hint(entry, 'accessMode')}`,
     );
   if (maxCostTier !== undefined)
     condition(
@@ -77,7 +83,7 @@ export function compilePermission(
       { maxCostTier },
       (entry) => `cost ${entry.costTier} is above ${maxCostTier}${hint(entry, 'costTier')}`,
     );
-  if (filter !== undefined) condition('filter', filter, () => 'the filter does not let it through');
+  if (filter !== undefined) condition('filter', filter, () => "the filter doesn't match it");
   const known = new Map<ToolEntry, Refusal | undefined>();
   return (entry) => {
     if (known.has(entry)) return known.get(entry);

@@ -24,12 +24,12 @@ import type {
   SelectionReason,
 } from './selection.js';
 
-/** The least share of the best score with which a hit is worth a place in the prompt. */
+/** The minimum share of the best score at which a hit is worth a place in the prompt. */
 const LEAST_RELEVANCE = 0.2;
-/** The range in which forbidden tools are reported: among this many times `maxTools` of the best hits. */
+/** The range in which forbidden tools are reported: this many times `maxTools` of the best hits. */
 const REPORTED = 2;
 
-/** A tool that may be chosen, with the reason. */
+/** A tool that can be chosen, with the reason. */
 interface Wish extends Candidate {
   readonly reason: SelectionReason;
   readonly score: number;
@@ -37,17 +37,19 @@ interface Wish extends Candidate {
 }
 
 /**
- * Chooses the tools that a model sees for a request, with the reason for each and for those left out.
+ * Chooses the tools that a model sees for a request. Returns a reason for each tool, and for those
+ * left out.
  *
- * Limits win over everything. Then `include`, CRITICAL tools and those with a mandatory keyword in the text are
- * guaranteed, whatever the stage. Then come the tools that the request's words hit, best first, within the stage and
- * task type; then HIGH tools that declare the stage or task type without being hit, and MEDIUM ones where nothing is
- * hit. Places and tokens that remain go to the other HIGH tools within the stage and task type. LOW tools are chosen
- * only when they are hit. There may be fewer than `maxTools`, or none at all.
+ * Limits win over everything. Then come the guaranteed tools, whatever the stage: `include`,
+ * CRITICAL tools, and tools with a mandatory keyword in the text. Next are the tools that match the
+ * request's words within the stage and task type, best first. HIGH tools that declare the stage or
+ * task type follow, even without a match, and MEDIUM ones if nothing matches. Any remaining room
+ * goes to other HIGH tools within the stage and task type. LOW tools are chosen only if they match.
+ * There can be fewer than `maxTools` tools, or none.
  *
- * With `previous`, its tools come first, at their place and level; only new ones are added behind, and only they give
- * way to the budget. HIGH tools that took what remained are not carried over: they stay last. Equal requests give equal
- * bytes.
+ * With `previous`, its tools come first, at the same place and level. New tools are added after
+ * them, and only new tools give way to the budget. HIGH tools that only filled the remaining room
+ * aren't carried over: they stay last. Equal requests give equal bytes.
  *
  * @throws ToolError `INVALID_ARGUMENT` for a request with wrong or unknown parts.
  */
@@ -75,7 +77,7 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
       [...carried, ...others],
       0,
       dropped,
-      `the guaranteed tools alone are more than ${places}`,
+      `there are more than ${places} guaranteed tools`,
     );
     return exceeded(
       asked,
@@ -89,13 +91,13 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
     carried,
     places - guaranteed.length,
     dropped,
-    `${places} tools are guaranteed or were there before it`,
+    `${places} tools are guaranteed or were already in the previous selection`,
   );
   const added = withinCount(
     others,
     places - guaranteed.length - keptBefore.length,
     dropped,
-    `${places} tools fit better or were there before`,
+    `${places} tools fit better or were already in the previous selection`,
   );
   const fitted = fit([...keptBefore, ...guaranteed, ...added]);
   for (const wish of fitted.dropped)
@@ -103,12 +105,12 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
       dropped,
       wish.entry.name,
       'token_budget',
-      `no room within ${asked.tokenBudget} tokens, however short`,
+      `it doesn't fit in ${asked.tokenBudget} tokens, even at its shortest`,
       wish.score,
     );
   if (!fitted.fits) {
     const asBefore = mustHave.some(({ fixedLevel }) => fixedLevel !== undefined)
-      ? ', those carried over as they were'
+      ? ', with the previous tools unchanged'
       : '';
     return exceeded(
       asked,
@@ -121,11 +123,13 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   return result(asked, fitted, dropped, undefined);
 }
 
-/** The reasons why tools were left out, by name. If there are several for a tool, the last one counts. */
+/** The reasons why tools were left out, by name. If there are several reasons, the last one counts. */
 type Dropped = Map<string, DroppedTool>;
 
 interface Wishes {
-  /** The tools that may be chosen, in the order of preference: guaranteed, hits, then the rest. */
+  /**
+   * The tools that can be chosen, in order of preference: guaranteed tools, hits, then the rest.
+   */
   readonly wishes: ReadonlyMap<string, Wish>;
   readonly dropped: Dropped;
   readonly scoreOf: (entry: ToolEntry) => number;
@@ -169,7 +173,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
     else drop(dropped, entry.name, refusal.reason, refusal.explanation, scoreOf(entry));
   };
 
-  // Unknown exclusions are reported too: a misspelt one excludes nothing.
+  // Unknown exclusions are reported too: a misspelled one excludes nothing.
   for (const name of [...asked.include, ...asked.exclude])
     if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
   for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
@@ -177,7 +181,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const offered = hits.filter(
     ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
   );
-  // Scores below 0 have no zero to take a share of: then only the number of tools decides.
+  // Negative scores have no zero to take a share of, so only the number of tools decides.
   const isShare = hits.every(({ score }) => score >= 0);
   const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
@@ -217,8 +221,8 @@ interface Guaranteed {
 }
 
 /**
- * Returns the tools that are offered unless a limit forbids them: included ones in their order, then by name, whatever
- * the order of registration.
+ * Returns the tools that are offered unless a limit forbids them: included tools in their order,
+ * then by name, whatever the order of registration.
  */
 function guaranteedOf(
   registry: ToolMetadataRegistry,
@@ -245,7 +249,7 @@ function guaranteedOf(
   ];
 }
 
-/** Returns the hits that may be offered and, as far as they are worth reporting, those that may not. */
+/** Returns the hits that can be offered, and the forbidden hits that are worth reporting. */
 function searchHits(
   registry: ToolMetadataRegistry,
   asked: CheckedRequest,
@@ -268,7 +272,7 @@ function searchHits(
         refusalOf(entry) === undefined &&
         mismatchOf(entry, asked) === undefined,
     );
-    // Tools offered without being hit, ranked for their score.
+    // Tools that are offered without being a hit, ranked for their score.
     const named = new Set(
       [...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter(
         (name) => !results.has(name),
@@ -285,7 +289,10 @@ function searchHits(
     .sort(byRelevance);
 }
 
-/** Returns the hits of the program's own ranking, each tool once: it may hold aliases, or tools that are gone. */
+/**
+ * Returns the hits of the program's own ranking, each tool once. The ranking can contain aliases,
+ * or tools that are gone.
+ */
 function rankedHits(
   registry: ToolMetadataRegistry,
   ranking: Ranking,
@@ -302,14 +309,20 @@ function rankedHits(
   return [...hits.values()].sort(byRelevance);
 }
 
-/** Orders the best first; at equal scores by priority, then in the given order. */
+/** Orders hits by score, then priority. Ties keep the given order. */
 function byRelevance(a: Hit, b: Hit): number {
   return b.score - a.score || a.entry.priority - b.entry.priority;
 }
 
-const IRRELEVANT = { reason: 'relevance', explanation: 'fits far less than the best' } as const;
+const IRRELEVANT = {
+  reason: 'relevance',
+  explanation: 'it fits far less than the best tool',
+} as const;
 
-/** Returns the reason why a tool is not for the stage or task type; tools that name none are for all. */
+/**
+ * Returns why a tool isn't for the stage or task type, or `undefined`. A tool that names none is
+ * for all of them.
+ */
 function mismatchOf(
   { stages, taskTypes }: ToolEntry,
   { stage, taskType }: CheckedRequest,
@@ -322,10 +335,11 @@ function mismatchOf(
 }
 
 /**
- * Returns the tools that declare the stage or task type, HIGH before MEDIUM, then by name.
+ * Yields the tools that declare the stage or task type, HIGH before MEDIUM, then by name.
  *
- * HIGH tools are for most tasks. MEDIUM ones are for tasks they are relevant to: if the request's words hit any tool,
- * those without a hit would only cost the prompt. LOW ones must be asked for.
+ * HIGH tools are useful for most tasks. MEDIUM tools are useful for tasks that they're relevant to:
+ * if the request matches any tool, a MEDIUM tool without a match would only cost tokens. LOW tools
+ * must match.
  */
 function* relatedTools(
   registry: ToolMetadataRegistry,
@@ -346,7 +360,7 @@ function* relatedTools(
     for (const entry of order(registry.getByTaskType(asked.taskType))) yield ['task_type', entry];
 }
 
-/** Returns the tools of the previous selection that may still be offered, as they were. */
+/** Returns the tools of the previous selection that can still be offered, unchanged. */
 function carriedOver(
   registry: ToolMetadataRegistry,
   asked: CheckedRequest,
@@ -354,7 +368,7 @@ function carriedOver(
 ): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // It took what room remained, and must not take what this request needs.
+    if (reason === 'high_priority') continue; // It only filled remaining room, which this request may need.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');
@@ -370,8 +384,8 @@ function carriedOver(
       rendered === undefined ||
       JSON.stringify(rendered) === JSON.stringify(renderTool(entry, level));
     const explanation = isSame
-      ? 'it was there before'
-      : 'it was there before, but has changed since';
+      ? 'it was in the previous selection'
+      : 'it was in the previous selection, but has changed since';
     const reasons = wish?.guaranteed
       ? wish
       : {
@@ -382,13 +396,16 @@ function carriedOver(
           score: scoreOf(entry),
           explanation,
         };
-    // A replaced tool keeps its place only, as its text is new to the model anyway.
+    // A replaced tool keeps only its place, because its text is new to the model anyway.
     carried.set(toolName, isSame ? { ...reasons, fixedLevel: level } : reasons);
   }
   return [...carried.values()];
 }
 
-/** Keeps the first so many wishes, and all guaranteed ones; the others are reported as dropped. */
+/**
+ * Keeps the first wishes up to the limit, and all guaranteed ones. The others are reported as
+ * dropped.
+ */
 function withinCount(
   wishes: readonly Wish[],
   count: number,

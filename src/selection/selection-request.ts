@@ -11,26 +11,31 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { estimateTokens, SCHEMA_LEVELS } from '../tool/render-tool.js';
 import type { Selection } from './selection.js';
 
-/** Tools with how well each fits a request, made by a ranking of your own; the order does not matter. */
+/** Tools with how well each fits a request, from your own ranking. The order doesn't matter. */
 export type Ranking = readonly {
   readonly toolName: string;
   readonly score: number;
   readonly explanation?: string | undefined;
 }[];
 
-/** The limits of what may be offered: they win over everything else, and one left out forbids nothing. */
+/**
+ * Limits on what can be offered. They win over everything else. A missing limit forbids nothing.
+ */
 export interface SelectionLimits {
   /** The names or aliases of tools that must not be offered. @default none */
   readonly exclude?: readonly string[];
-  /** The scopes that the caller has: tools whose `auth` requires others are not offered. @default not compared */
+  /**
+   * The scopes that the caller has. Tools whose `auth` requires others aren't offered. @default
+   * scopes aren't checked
+   */
   readonly scopes?: readonly string[];
   /** The maximum danger level. @default all */
   readonly maxDanger?: DangerLevel;
   /** The maximum cost tier. @default all */
   readonly maxCostTier?: CostTier;
-  /** The access modes that are allowed. @default all */
+  /** The allowed access modes. @default all */
   readonly accessModes?: readonly AccessMode[];
-  /** Any other condition, as the registry's own filter. @default none */
+  /** Any other condition, as a registry filter. @default none */
   readonly filter?: ToolFilter;
 }
 
@@ -38,26 +43,43 @@ export interface SelectionLimits {
 export interface SelectionRequest extends SelectionLimits {
   /** The user's request, in their words. */
   readonly text: string;
-  /** The stage: only its tools, and those that name none, are offered beside the guaranteed ones. @default any */
+  /**
+   * The stage. Besides the guaranteed tools, only its tools and tools that name no stage are
+   * offered. @default any
+   */
   readonly stage?: string;
-  /** The task type: only its tools, and those that name none, are offered beside the guaranteed ones. @default any */
+  /**
+   * The task type. Besides the guaranteed tools, only its tools and tools that name no task type
+   * are offered. @default any
+   */
   readonly taskType?: string;
-  /** The maximum number of tools, CRITICAL ones not counted unless `criticalOutsideLimit` is `false`. @default 12 */
+  /**
+   * The maximum number of tools. CRITICAL tools don't count unless `criticalOutsideLimit` is
+   * `false`. @default 12
+   */
   readonly maxTools?: number;
-  /** Offers CRITICAL tools beside the `maxTools` others; `false` lets them take places of the others. @default true */
+  /**
+   * Offers CRITICAL tools in addition to `maxTools`. With `false` they count toward it. @default
+   * true
+   */
   readonly criticalOutsideLimit?: boolean;
-  /** The tokens that all tools together may take in the prompt. @default no limit */
+  /** The maximum number of tokens that all tools together can take. @default no limit */
   readonly tokenBudget?: number;
-  /** Names or aliases of tools that are offered in any case, unless a limit forbids them. @default none */
+  /**
+   * Names or aliases of tools that are always offered unless a limit forbids them. @default none
+   */
   readonly include?: readonly string[];
-  /** The selection of the turn before: its tools keep their place, level and bytes. @default none */
+  /**
+   * The selection of the previous turn. Its tools keep their place, level, and bytes. @default none
+   */
   readonly previous?: Selection;
   /**
-   * Ranks the tools instead of the registry's own search, for example by embeddings; a tool it leaves out is no hit.
+   * Ranks the tools instead of the registry's own search, for example by embeddings. A tool that it
+   * doesn't return isn't a hit.
    * @default the registry's search
    */
   readonly rank?: (text: string, entries: readonly ToolEntry[]) => Ranking;
-  /** Counts the tokens of a text as the model does. @default a quarter of its characters */
+  /** Counts the tokens of a text, as your model does. @default a quarter of its characters */
   readonly countTokens?: (text: string) => number;
 }
 
@@ -83,7 +105,7 @@ const requestSchema = once(() =>
     criticalOutsideLimit: z.boolean().default(true),
     tokenBudget: z.number().min(0).optional(),
     include: names(),
-    // Only the parts that are read, so that it may also come from a file.
+    // Only the parts that are read, so the selection can also come from a file.
     previous: z
       .object({
         tools: z.array(
@@ -110,7 +132,7 @@ const rankingSchema = once(() =>
   ),
 );
 
-/** Checks what a ranking of the program returned. @throws ToolError `INVALID_ARGUMENT`. */
+/** Checks what the program's ranking returned. @throws ToolError `INVALID_ARGUMENT`. */
 export function checkRanking(ranking: unknown): z.output<ReturnType<typeof rankingSchema>> {
   const read = rankingSchema().safeParse(ranking);
   if (read.success) return read.data;
@@ -122,19 +144,22 @@ export function checkRanking(ranking: unknown): z.output<ReturnType<typeof ranki
   );
 }
 
-/** Checks that a hook returns counts: no budget holds against a value that cannot be compared with a number. */
+/** Checks that the program's counter returns numbers. A budget can't hold for anything else. */
 function checkCounts(countTokens: (text: string) => number): (text: string) => number {
   return (text) => {
     const count: unknown = countTokens(text);
     if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returns ${describeValue(count)}`, 'Return how many tokens the text has.')}`,
+      `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returned ${describeValue(count)}`, 'Return the number of tokens in the text.')}`,
     );
   };
 }
 
-/** @throws ToolError `INVALID_ARGUMENT` for anything but a registry, saying how the function is called. */
+/**
+ * @throws ToolError `INVALID_ARGUMENT` for anything but a registry, showing how to call the
+ * function.
+ */
 export function requireRegistry(given: unknown, call: string): void {
   const { getByPriority, get } = (given ?? {}) as {
     readonly getByPriority?: unknown;
@@ -148,7 +173,9 @@ export function requireRegistry(given: unknown, call: string): void {
     );
 }
 
-/** Checks a request. @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of it. */
+/**
+ * Checks a request. @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of it.
+ */
 export function checkRequest(request: SelectionRequest): CheckedRequest {
   return checkOptions(requestSchema, request, 'options of selectTools');
 }

@@ -15,13 +15,16 @@ export interface SelectedTool {
     | 'stage'
     | 'task_type'
     | 'high_priority';
-  /** Marks a tool that is offered with any request: included, critical, or by a mandatory keyword. */
+  /**
+   * True if the tool is offered with any request: it's included, critical, or has a mandatory
+   * keyword in the text.
+   */
   readonly guaranteed: boolean;
-  /** The score in the ranking; 0 if the request's words do not hit the tool. */
+  /** The score in the ranking. 0 if the request's words don't match the tool. */
   readonly score: number;
-  /** The amount of it that the model is shown. */
+  /** The part of the tool that the model sees. */
   readonly level: 'full' | 'compact' | 'stub';
-  /** The tokens of its rendering, by the request's `countTokens`. */
+  /** The number of tokens in its rendering, by the request's `countTokens`. */
   readonly tokens: number;
   /** The tool as the model sees it. */
   readonly rendered: RenderedTool;
@@ -32,7 +35,7 @@ export interface SelectedTool {
 /** The tools for one request, in the order in which the model should see them. */
 export interface Selection {
   readonly tools: readonly SelectedTool[];
-  /** The tools that were considered and not chosen. */
+  /** The tools that were considered but not chosen. */
   readonly dropped: readonly {
     readonly toolName: string;
     readonly reason:
@@ -57,9 +60,10 @@ export interface Selection {
   readonly tokenBudget: number | undefined;
   readonly maxTools: number;
   /**
-   * The error if the guaranteed tools alone exceed `maxTools` or `tokenBudget` (code `BUDGET_EXCEEDED`). `tools` are
-   * then just the guaranteed ones, above the limit: the caller must decide what to give up. CRITICAL tools count for
-   * `maxTools` only when the request said `criticalOutsideLimit: false`.
+   * An error (code `BUDGET_EXCEEDED`) if the guaranteed tools alone exceed `maxTools` or
+   * `tokenBudget`. `tools` then has only the guaranteed tools, above the limit, and you must decide
+   * what to give up. CRITICAL tools count toward `maxTools` only if the request said
+   * `criticalOutsideLimit: false`.
    */
   readonly error: ToolError | undefined;
 }

@@ -47,11 +47,12 @@ const Input = once(() =>
 );
 
 /**
- * Creates a tool with which a model finds further tools and reads the full schema of any: for catalogues too large for
- * the prompt, and for tools shown in short.
+ * Creates a tool with which a model finds more tools and reads the full schema of any tool. Use it
+ * for catalogues too large for the prompt, or for tools shown in short.
  *
- * It honours the same limits as a selection: what is excluded, unavailable or above a limit is neither found nor
- * explained. It asks the registry when it is called, so later registrations count.
+ * The tool follows the same limits as a selection: whatever is excluded, unavailable, or above a
+ * limit is neither found nor explained. It reads the registry on every call, so later registrations
+ * count.
  *
  * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options.
  */
@@ -65,7 +66,7 @@ export function createToolSearchTool(
     options,
     'options of the tool search',
   );
-  compilePermission(registry, limits); // Refuses a wrong filter now, not when the model calls.
+  compilePermission(registry, limits); // Throws for a wrong filter now instead of when the model calls.
 
   return defineTool({
     name,
@@ -79,11 +80,11 @@ export function createToolSearchTool(
     costTier: CostTier.FREE,
     sideEffects: SideEffect.NONE,
     category: 'tools',
-    metadata: { toolSearch: true }, // The mark by which chats recognize it under any name.
+    metadata: { toolSearch: true }, // Chats recognize the tool by this mark under any name.
     keywords: ['find tool', 'which tool', 'tool help'],
     examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
     execute: ({ query, names = [] }) => {
-      // Compiled for each call: an excluded alias may belong to a tool registered since.
+      // Compiled for each call, because an excluded alias can belong to a tool registered since.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
       const found =
@@ -98,7 +99,7 @@ export function createToolSearchTool(
           why: explanation,
         })),
         tools: [...new Set(shown)].map((entry) => renderTool(entry, 'full')),
-        // Forbidden tools are reported as unknown: a model need not learn what it may not use.
+        // Forbidden tools are reported as unknown: the model needn't learn what it can't use.
         unknown: [
           ...new Set(
             known.flatMap(({ asked, entry }) =>

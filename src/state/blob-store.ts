@@ -13,45 +13,55 @@ import {
 } from '../core/options.js';
 
 /**
- * A place for bytes that are too large for messages, such as screenshots: chats and sessions keep their digest instead.
+ * A store for bytes that are too large for messages, such as screenshots. Chats and sessions keep
+ * the digest instead.
  *
- * Equal bytes have the same digest, and are stored once. Bytes that were neither put nor read for the lifetime that a store gives
- * may be gone; a conversation that goes on without them tells the model so.
+ * Equal bytes have the same digest and are stored once. A store may drop bytes that were neither
+ * put nor read for its lifetime. If a conversation continues without them, the model is told.
  */
 export interface BlobStore {
-  /** Stores bytes, and restarts their lifetime. @returns their SHA-256 as 64 hexadecimal digits. */
+  /** Stores bytes and restarts their lifetime. @returns their SHA-256 as 64 hexadecimal digits. */
   put(bytes: Uint8Array): Promise<string>;
 
-  /** Returns the bytes of a digest, and restarts their lifetime; `undefined` if they are not there, or not any more. */
+  /**
+   * Returns the bytes with this digest and restarts their lifetime, or returns `undefined` if the
+   * store doesn't have them.
+   */
   get(digest: string): Promise<Uint8Array | undefined>;
 
-  /** Removes the bytes of a digest. @returns true if they were there. */
+  /** Removes the bytes with this digest. @returns true if the store had them. */
   delete(digest: string): Promise<boolean>;
 }
 
-/** Returns a digest as it is; file names are made of nothing else. @throws ToolError `INVALID_ARGUMENT` for any other value. */
+/**
+ * Returns the digest unchanged. File names consist of digests only. @throws ToolError
+ * `INVALID_ARGUMENT` for any other value.
+ */
 export function checkDigest(digest: unknown): string {
   if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest))
     throw invalidArgument('a digest as 64 hexadecimal digits', digest);
   return digest;
 }
 
-/** Returns bytes as they are. @throws ToolError `INVALID_ARGUMENT` for any other value. */
+/** Returns the bytes unchanged. @throws ToolError `INVALID_ARGUMENT` for any other value. */
 export function checkBytes(bytes: unknown): Uint8Array {
   if (!(bytes instanceof Uint8Array)) throw invalidArgument('bytes as a Uint8Array', bytes);
   return bytes;
 }
 
-/** The options that every blob store of this package has. */
+/** The options of every blob store in this package. */
 export interface BlobStoreOptions {
-  /** The lifetime of bytes since they were last put or read, in milliseconds. @default a week */
+  /** The time for which bytes are kept after they were last put or read, in milliseconds. @default a week */
   readonly ttlMs?: number;
-  /** The clock by which lifetimes end. @default the time of this machine */
+  /** The clock that lifetimes use. @default the time of this machine */
   readonly clock?: Clock;
 }
 
 interface MemoryBlobStoreOptions extends BlobStoreOptions {
-  /** The bytes of all blobs together; the least recently used go first. @default 256 MiB */
+  /**
+   * The maximum size of all blobs together. The least recently used are dropped first. @default 256
+   * MiB
+   */
   readonly maxBytes?: number;
 }
 
@@ -69,7 +79,7 @@ const optionsSchema = once(() =>
   >),
 );
 
-/** Blobs in the memory of this process, gone with it. */
+/** Keeps blobs in the memory of this process. They're lost when it ends. */
 export class MemoryBlobStore implements BlobStore {
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
   /** The blobs in the order of their last use. */
@@ -81,7 +91,7 @@ export class MemoryBlobStore implements BlobStore {
     this.#options = checkOptions(optionsSchema, options, 'options of MemoryBlobStore');
   }
 
-  /** @throws ToolError `LIMIT_EXCEEDED` for more bytes than all blobs may have together. */
+  /** @throws ToolError `LIMIT_EXCEEDED` if the bytes alone exceed the store's maximum size. */
   // eslint-disable-next-line @typescript-eslint/require-await
   async put(bytes: Uint8Array): Promise<string> {
     const { maxBytes } = this.#options;

@@ -23,21 +23,27 @@ import {
   type BlobStoreOptions,
 } from './blob-store.js';
 
-/** The files of a store: blobs, and those that are being written. Others in the directory are left alone. */
+/**
+ * The files of a store: blobs, and temporary files. Other files in the directory are left alone.
+ */
 const OWN_FILE = /^(?:[0-9a-f]{64}|\.[0-9a-f]{64}\.[0-9a-f-]{36}\.tmp)$/;
-/** The longest time between two searches for files whose lifetime is over, in milliseconds. */
+/** The longest time between two searches for expired files, in milliseconds. */
 const SWEEP_MS = 3_600_000;
 
 /**
- * Blobs as files of a directory, for one process or several on one machine: each file is named by its digest, is readable by its
- * owner alone, and appears whole. A file whose bytes are not those of its name counts as missing, and is removed.
+ * Keeps blobs as files in a directory, for one or more processes on one machine. Each file is named
+ * by its digest, only its owner can read it, and it's written atomically. A file whose bytes don't
+ * match its name counts as missing and is removed.
  */
 export class DirectoryBlobStore implements BlobStore {
   readonly #directory: string;
   readonly #options: z.output<ReturnType<typeof blobStoreOptions>>;
   #nextSweep = -Infinity;
 
-  /** Creates a store in a directory, which the first blob makes if it is not there. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
+  /**
+   * Creates a store in a directory. Storing the first blob creates the directory if necessary.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+   */
   constructor(directory: string, options: BlobStoreOptions = {}) {
     if (!text().safeParse(directory).success)
       throw invalidArgument('the path of a directory', directory);
@@ -45,35 +51,38 @@ export class DirectoryBlobStore implements BlobStore {
     this.#options = checkOptions(blobStoreOptions, options, 'options of DirectoryBlobStore');
   }
 
-  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be written, and when every user of the machine can write it. */
+  /**
+   * @throws ToolError `STATE_UNAVAILABLE` if the directory can't be written, or if every user of
+   * the machine can write it.
+   */
   async put(given: Uint8Array): Promise<string> {
-    const bytes = checkBytes(given).slice(); // The caller may change them while they are written.
+    const bytes = checkBytes(given).slice(); // Copied, because the caller could change them while they're written.
     const digest = sha256Of(bytes);
     const beside = join(this.#directory, `.${digest}.${randomUUID()}.tmp`);
     try {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 });
       if (process.platform !== 'win32' && ((await stat(this.#directory)).mode & 0o002) !== 0)
-        throw Object.assign(new Error(), { code: 'one that every user can write' });
+        throw Object.assign(new Error(), { code: 'a directory that every user can write' });
       await writeFile(beside, bytes, { flag: 'wx', flush: true, mode: 0o600 });
-      await chmod(beside, 0o600); // The process may mask some of it.
+      await chmod(beside, 0o600); // The process's umask can remove some permissions.
       await this.#touch(beside);
       await rename(beside, this.#path(digest));
     } catch (error) {
       await rm(beside, { force: true }).catch(() => undefined);
       throw unavailable('written', error);
     }
-    await this.#sweep().catch(() => undefined); // The next one comes.
+    await this.#sweep().catch(() => undefined); // The next sweep will try again.
     return digest;
   }
 
-  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be read. */
+  /** @throws ToolError `STATE_UNAVAILABLE` if the directory can't be read. */
   async get(digest: string): Promise<Uint8Array | undefined> {
     const path = this.#path(digest);
     try {
       if (await this.#isOver(path)) return void (await rm(path, { force: true }));
       const bytes = new Uint8Array(await readFile(path));
       if (sha256Of(bytes) !== digest) return void (await rm(path, { force: true }));
-      await this.#touch(path).catch(() => undefined); // A store that is only read.
+      await this.#touch(path).catch(() => undefined); // The store can be read-only.
       return bytes;
     } catch (error) {
       if (isMissing(error)) return undefined;
@@ -81,7 +90,7 @@ export class DirectoryBlobStore implements BlobStore {
     }
   }
 
-  /** @throws ToolError `STATE_UNAVAILABLE` when the directory cannot be written. */
+  /** @throws ToolError `STATE_UNAVAILABLE` if the directory can't be written. */
   async delete(digest: string): Promise<boolean> {
     const path = this.#path(digest);
     try {
@@ -97,7 +106,7 @@ export class DirectoryBlobStore implements BlobStore {
     return join(this.#directory, checkDigest(digest));
   }
 
-  /** Sets the time of a file to the time of the store's clock: it tells when the file was last used. */
+  /** Sets a file's time by the store's clock. It records when the file was last used. */
   async #touch(path: string): Promise<void> {
     const now = new Date(this.#options.clock.now());
     await utimes(path, now, now);
@@ -107,7 +116,7 @@ export class DirectoryBlobStore implements BlobStore {
     return this.#options.clock.now() - (await stat(path)).mtimeMs >= this.#options.ttlMs;
   }
 
-  /** Removes files whose lifetime is over, and those that a process left half written when it ended. */
+  /** Removes expired files, and temporary files of processes that ended while writing. */
   async #sweep(): Promise<void> {
     const { clock, ttlMs } = this.#options;
     const now = clock.now();

@@ -22,12 +22,12 @@ import type {
 
 interface Entry {
   readonly value: string | readonly string[];
-  /** The moment when the key expires, in milliseconds of `clock.elapsed()`. */
+  /** The time when the key expires, in milliseconds of `clock.elapsed()`. */
   readonly expiresAt: number;
 }
 
 interface MemoryStateStoreOptions {
-  /** The clock by which lifetimes end. @default the time of this machine */
+  /** The clock that lifetimes use. @default the time of this machine */
   readonly clock?: Clock;
 }
 
@@ -37,10 +37,12 @@ const optionsSchema = once(() =>
   } satisfies FieldsOf<MemoryStateStoreOptions>),
 );
 
-/** The least number of writes between two searches for expired keys. */
+/** The minimum number of writes between two searches for expired keys. */
 const SWEEP_EVERY = 1_000;
 
-/** State of this process alone: always available, gone with the process. */
+/**
+ * Keeps state in the memory of this process. It's always available, and lost when the process ends.
+ */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
@@ -53,7 +55,7 @@ export class MemoryStateStore implements StateStore {
     this.#clock = checkOptions(optionsSchema, options, 'options of MemoryStateStore').clock;
   }
 
-  /** The number of keys in memory: living ones, and expired ones that were not cleared away yet. */
+  /** The number of keys in memory, including expired keys that weren't removed yet. */
   get size(): number {
     return this.#entries.size;
   }
@@ -133,7 +135,7 @@ export class MemoryStateStore implements StateStore {
     return this.#step(undefined, () => this.#list(key).slice(from, from + limit));
   }
 
-  /** Returns at once and never calls the listener: memory is always available. */
+  /** Does nothing and never calls the listener, because memory is always available. */
   onAvailability(): () => void {
     return () => undefined;
   }
@@ -144,7 +146,7 @@ export class MemoryStateStore implements StateStore {
     return Promise.resolve();
   }
 
-  /** Runs one operation, whose errors are rejections as in every store. */
+  /** Runs one operation. Errors become rejections, as in every store. */
   #step<T>(identity: string | undefined, operation: () => T): Promise<T> {
     return new Promise((resolve) => {
       if (this.#closed) throw closed();
@@ -180,7 +182,8 @@ export class MemoryStateStore implements StateStore {
     });
     this.#writesToSweep -= 1;
     if (this.#writesToSweep > 0) return;
-    // Keys that are never read again would stay for good. The more keys live, the more rarely this searches.
+    // Keys that are never read again would stay forever. The more keys there are, the less often
+    // this runs.
     for (const [old, { expiresAt }] of this.#entries)
       if (expiresAt <= now) this.#entries.delete(old);
     this.#writesToSweep = Math.max(SWEEP_EVERY, this.#entries.size);

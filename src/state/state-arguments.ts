@@ -5,12 +5,15 @@ const MOST_KEY_CHARACTERS = 512;
 const MOST_VALUE_BYTES = 1_048_576;
 
 /**
- * A lone half of a character pair has no UTF-8 form: two different keys would become one, and a value would come back
- * changed.
+ * A lone surrogate has no UTF-8 form: two different keys would become one, and a value would come
+ * back changed.
  */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Returns a key as it is. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` for one that stores do not take. */
+/**
+ * Returns the key unchanged. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` for a key
+ * that stores don't accept.
+ */
 export function checkKey(key: string): string {
   if (typeof key !== 'string' || key === '' || LONE_SURROGATE.test(key))
     throw invalidArgument('a key as well-formed text', key);
@@ -26,7 +29,10 @@ export function checkKey(key: string): string {
   return key;
 }
 
-/** Returns a text as it is. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` for one that stores do not take. */
+/**
+ * Returns the value unchanged. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` for a value
+ * that stores don't accept.
+ */
 export function checkValue(value: string): string {
   if (typeof value !== 'string' || LONE_SURROGATE.test(value))
     throw invalidArgument('a value as well-formed text', value);
@@ -37,7 +43,7 @@ export function checkValue(value: string): string {
       expectedGot(
         `a value of at most ${MOST_VALUE_BYTES} bytes`,
         `${bytes}`,
-        'Keep large data elsewhere and its address here.',
+        'Keep large data elsewhere, and store its address here.',
       ),
     );
   return value;
@@ -46,29 +52,36 @@ export function checkValue(value: string): string {
 export function notANumber(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    expectedGot('a number under the key', 'other text', 'Use another key for counting.'),
+    "The key doesn't hold a number. Use another key for counting.",
   );
 }
 
-/** The refusal of an operation on a list that is for texts, or the other way round. */
+/** Returns the error for a text operation on a list, or a list operation on a text. */
 export function wrongKind(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    'The key holds a list and the operation is for texts, or the other way round. Use another key.',
+    "This operation doesn't fit the key: one is for lists, the other for texts. Use another key.",
   );
 }
 
 export function closed(): ToolError {
-  return new ToolError('STATE_UNAVAILABLE', 'The state store is closed. Use it before close().', {
-    details: { reason: 'closed', sent: false },
-  });
+  return new ToolError(
+    'STATE_UNAVAILABLE',
+    'The state store is closed. Call close() only after the last operation.',
+    {
+      details: { reason: 'closed', sent: false },
+    },
+  );
 }
 
-/** The refusal by a store that is not the one the caller means: it restarted, or another server took over. */
+/**
+ * Returns the error of a store that isn't the one the caller means: it restarted, or another server
+ * took over.
+ */
 export function restarted(): ToolError {
   return new ToolError(
     'STATE_UNAVAILABLE',
-    'The state store restarted, or another server took over, and may hold an older state. Begin again with the identity that now() returns.',
+    'The state store restarted, or another server took over, so it may hold an older state. Start again with the identity that now() returns.',
     { details: { reason: 'restarted', sent: false } },
   );
 }

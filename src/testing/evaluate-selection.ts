@@ -29,17 +29,23 @@ export interface LabelledRequest {
 
 /** The options of `evaluateSelection`: those of `selectTools`, without the request's text. */
 export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'previous'> {
-  /** Looks for keywords and examples that would fix misses, too. This selects again for every idea. @default false */
+  /**
+   * Looks for keywords and examples that would fix misses, too. This selects again for every idea.
+   * @default false
+   */
   readonly suggest?: boolean;
 }
 
-/** Two tools of which the wrong one was offered. */
+/** Two tools that are confused: the wrong one was offered. */
 export interface Confusion {
   readonly wanted: string;
   readonly offered: string;
-  /** The number of requests in which that happened. */
+  /** The number of requests where that happened. */
   readonly requests: number;
-  /** Words of these requests that neither tool has. As keywords of the wanted tool they would tell the two apart. */
+  /**
+   * Words in these requests that neither tool has. As keywords of the wanted tool, they would tell
+   * the two apart.
+   */
   readonly words: readonly string[];
 }
 
@@ -59,9 +65,9 @@ export interface SelectionEvaluation {
   readonly misses: readonly Miss[];
   /** The pairs of tools that are confused, the most frequent first. */
   readonly confused: readonly Confusion[];
-  /** The tools that no request brought to the model. */
+  /** The tools that weren't selected for any request. */
   readonly neverSelected: readonly string[];
-  /** Ideas that fix misses; only with `suggest`. */
+  /** Ideas that fix misses. Only with `suggest`. */
   readonly suggestions: readonly SuggestedFix[];
 }
 
@@ -160,7 +166,7 @@ function missesOf(registry: ToolMetadataRegistry, { text: asked, wanted, selecti
       ...(place > 0 && { place }),
       reason:
         left?.explanation ??
-        (place === 0 ? 'no word of the request hits it' : `${place - 1} tools fit better`),
+        (place === 0 ? 'it has no word of the request' : `${place - 1} tools fit better`),
       instead: selection.tools
         .filter((each) => !wanted.includes(each.toolName))
         .map(({ toolName: name, explanation }) => ({ toolName: name, explanation })),

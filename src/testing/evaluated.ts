@@ -21,7 +21,7 @@ export interface Miss {
   readonly instead: readonly { readonly toolName: string; readonly explanation: string }[];
 }
 
-/** Returns the names of the offered tools, in their order. */
+/** Returns the names of the offered tools, in order. */
 export function namesOf({ tools }: Selection): readonly string[] {
   return tools.map(({ toolName }) => toolName);
 }
@@ -64,7 +64,7 @@ export function stemsOf({ name, description, keywords, examples }: ToolEntry): r
   return searchWords([name, description, ...keywords, ...examples].join('\n')).words.map(stem);
 }
 
-/** Returns the mean; 0 of nothing. */
+/** Returns the mean, or 0 for an empty list. */
 export function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce(sum, 0) / values.length;
 }

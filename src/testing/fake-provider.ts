@@ -1,21 +1,21 @@
 import type { Provider, ProviderFactory } from '../providers/provider.js';
 import type { ToolContext } from '../tool/tool-options.js';
 
-/** A function that a fake provider answers calls with: it returns, throws, or does anything else. */
+/** A function that answers a fake provider's calls: it returns, throws, or does anything else. */
 export type FakeAnswer = (input: unknown, context: ToolContext) => unknown;
 
-/** A provider that does as a test tells it, and records its calls. */
+/** A provider that does what a test says, and records its calls. */
 export class FakeProvider implements Provider {
   /** The inputs it was called with, in order. */
   readonly inputs: unknown[] = [];
   /** The number of times its health was asked for. */
   checks = 0;
-  /** The function that its health check runs. */
+  /** The health check. */
   health: (signal: AbortSignal) => boolean | Promise<boolean> = () => true;
   readonly requires: readonly (string | readonly string[])[];
   #answer: FakeAnswer;
 
-  /** @param answer answers calls until another answer is set. @default it returns 'answered' */
+  /** @param answer answers calls until another answer is set. @default returns 'answered' */
   constructor(
     answer: FakeAnswer = () => 'answered',
     requires: readonly (string | readonly string[])[] = [],
@@ -44,12 +44,12 @@ export class FakeProvider implements Provider {
     return this.health(signal);
   }
 
-  /** Answers calls from now on with a value, or as a function says. */
+  /** Answers calls from now on with a value, or with the result of a function. */
   answers(answer: FakeAnswer): void {
     this.#answer = answer;
   }
 
-  /** Fails calls from now on, as a service that cannot be reached. */
+  /** Fails calls from now on, like an unreachable service. */
   fails(error: unknown = new Error('connection refused')): void {
     this.#answer = () => {
       throw error;

@@ -33,14 +33,14 @@ export class ManualClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** The number of timers that have not fired. */
+  /** The number of timers that haven't fired. */
   get pending(): number {
     return this.#timers.size;
   }
 
   /**
-   * Lets `ms` milliseconds pass and runs the timers that become due, in order, including those that others start on the
-   * way.
+   * Advances the time by `ms` milliseconds and runs the timers that become due in order, including
+   * timers that other timers start.
    */
   advance(ms: number): void {
     const end = this.#elapsed + ms;
@@ -49,7 +49,7 @@ export class ManualClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** Does the same, and lets all promises that can settle do so before, between and after the timers. */
+  /** Does the same, and lets promises settle before, between, and after the timers. */
   async advanceAsync(ms: number): Promise<void> {
     const end = this.#elapsed + ms;
     await settled();
@@ -61,7 +61,7 @@ export class ManualClock implements Clock {
     await settled();
   }
 
-  /** Sets the date forward or back by `ms`, as when the machine's clock is set: no time passes. */
+  /** Shifts the date by `ms` without any time passing, like setting the machine's clock. */
   shiftDate(ms: number): void {
     this.#dateShift += ms;
   }
@@ -87,7 +87,10 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Resolves when all promises that need no timer and no I/O have settled: they do before the event loop turns. */
+/**
+ * Resolves when all promises that need no timer and no I/O have settled, which happens before the
+ * event loop turns.
+ */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

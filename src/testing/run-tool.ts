@@ -19,15 +19,19 @@ import type { ResolveInstance, ToolSource } from '../tool/find-definitions.js';
 import { readAnswer } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** The options of `runTool`: those of a call, and what users and other programs would do about it. */
+/**
+ * The options of `runTool`: those of a call, and the answers that users and other programs would
+ * give.
+ */
 export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confirm' | 'onStart'> {
-  /** The tool that is run, of a toolkit that has several. @default the only one */
+  /** The tool to run, if a toolkit has several. @default the only one */
   readonly name?: string;
   /** Makes the instance that a class runs on. @default `new Class()` */
   readonly resolve?: ResolveInstance;
   /**
-   * Answers the question of the tool, or does the work of a manual call: a list of one answer, as it is the result of the
-   * call, or a function. Without one, and for `undefined`, the outcome stays `ask_user` or `manual`.
+   * Answers the tool's question, or does the work of a manual call. Pass a list with one answer
+   * (the result of the call) or a function. Without it, or if it returns `undefined`, the outcome
+   * stays `ask_user` or `manual`.
    */
   readonly answers?:
     readonly unknown[] | ((pending: PendingQuestion | PendingManualCall) => unknown);
@@ -37,13 +41,13 @@ export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confi
   readonly executor?: Omit<ToolExecutorOptions, 'registry' | 'confirm'>;
 }
 
-/** The end of a tool's run in a test, and everything that was told of it. */
+/** The outcome of a tool's run in a test, and everything that was reported about it. */
 export interface ToolRun {
   readonly outcome: ToolOutcome;
   readonly events: readonly ToolEvent[];
 }
 
-/** A field that the executor checks. */
+/** Accepts anything: the executor checks this field. */
 const any = () => z.custom<never>(() => true).optional();
 const schema = once(() =>
   z.strictObject({
@@ -52,7 +56,7 @@ const schema = once(() =>
     answers: z
       .custom<NonNullable<RunToolOptions['answers']>>(
         (value) => typeof value === 'function' || (Array.isArray(value) && value.length <= 1),
-        'a list of one answer (it is the result of the call), or a function that answers',
+        'a list with one answer (the result of the call), or a function that answers',
       )
       .optional(),
     approve: z
@@ -61,7 +65,8 @@ const schema = once(() =>
         'true, false, or a function that decides',
       )
       .optional(),
-    // An executor in their place would be read for options that it does not have, and its policy would not be asked.
+    // An executor here would be read as options that it doesn't have, and its policy would be
+    // ignored.
     executor: z
       .custom<NonNullable<RunToolOptions['executor']>>(
         isPlainObject,
@@ -82,13 +87,15 @@ const schema = once(() =>
 );
 
 /**
- * Runs one tool as an executor runs it, for tests: schema, policy, approval, retries, deadline, output schema, progress, questions.
+ * Runs one tool in a test exactly as an executor runs it: schema, policy, approval, retries,
+ * deadline, output schema, progress, questions.
  *
- * Nobody approves unless `approve` says so, as in an executor without `confirm`.
+ * Nobody approves calls unless `approve` says so, like an executor without `confirm`.
  *
- * @param tool a definition, a decorated class or an instance of one.
- * @throws ToolError `NOT_A_TOOL`; `INVALID_ARGUMENT` for wrong options, and when `name` does not tell which tool is meant;
- * `INVALID_INPUT` for an answer that the call does not take; whatever `approve` or `answers` throw.
+ * @param tool a definition, a decorated class, or an instance.
+ * @throws ToolError `NOT_A_TOOL`. `INVALID_ARGUMENT` for wrong options, or if `name` doesn't
+ * identify one tool. `INVALID_INPUT` for an answer that the call doesn't accept. It also throws
+ * what `approve` or `answers` throw.
  */
 export async function runTool(
   tool: ToolSource,
@@ -113,7 +120,7 @@ export async function runTool(
           try {
             return typeof approve === 'boolean' ? approve : await approve(pending, more);
           } catch (error) {
-            failed.push(error); // An assertion that failed is no denial.
+            failed.push(error); // A failed assertion isn't a denial.
             throw error;
           }
         };
@@ -147,7 +154,7 @@ function chosen(entries: readonly ToolEntry[], name: string | undefined): ToolEn
     expectedGot(
       'the name of one of the tools',
       name === undefined ? `none for ${entries.length} tools` : JSON.stringify(name),
-      `Give options.name: ${names}.`,
+      `Pass options.name: ${names}.`,
     ),
   );
 }
@@ -197,6 +204,6 @@ async function manualResult(entry: ToolEntry, given: unknown): Promise<OutcomeBo
   });
   if (body.status === 'halt') throw refused('the end of the run');
   if (body.status === 'error' && body.code === 'INVALID_RESULT')
-    throw refused('one that its output schema or JSON does not allow', body.details);
+    throw refused("a value that its output schema or JSON doesn't allow", body.details);
   return body;
 }

@@ -1,7 +1,8 @@
 /**
- * Returns a generator of numbers in [0, 1) that are the same for the same seed, in place of `Math.random`.
+ * Returns a generator of numbers in [0, 1), like `Math.random`. The same seed gives the same
+ * numbers.
  *
- * It is not for secrets. Algorithm: mulberry32 by Tommy Ettinger (public domain).
+ * It isn't for secrets. Algorithm: mulberry32 by Tommy Ettinger (public domain).
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

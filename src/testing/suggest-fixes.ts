@@ -9,7 +9,7 @@ export interface SuggestedFix {
   readonly toolName: string;
   readonly field: 'keywords' | 'examples';
   readonly value: string;
-  /** The rise of mean recall. */
+  /** The increase in mean recall. */
   readonly gain: number;
   /** The requests that get more of their tools. */
   readonly fixes: readonly string[];
@@ -17,14 +17,15 @@ export interface SuggestedFix {
   readonly breaks: readonly string[];
 }
 
-/** Ideas that are tried: each selects for every request once. */
+/** The maximum number of ideas to try. Each idea selects once per request. */
 const MOST_TRIED = 100;
 
 /**
- * Returns the keywords and examples that fix misses, the largest gain first.
+ * Returns the keywords and examples that fix misses, largest gain first.
  *
- * Words of the missed requests are tried as keywords, and the requests themselves as examples. A keyword says more about
- * requests that nobody has asked yet; an example may fix just the request it repeats. Nothing is changed.
+ * It tries words of the missed requests as keywords, and the requests themselves as examples. A
+ * keyword tells more about requests that nobody has made yet; an example may fix only the request
+ * that it repeats. Nothing is changed.
  */
 export function suggestFixes(
   registry: ToolMetadataRegistry,

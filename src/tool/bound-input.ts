@@ -4,22 +4,23 @@ import { isPlainObject, MAX_DATA_DEPTH, type Json } from '../core/plain-data.js'
 import { clip, describeField } from '../json-schema/schema-issues.js';
 import { issueLine, type Path } from './input-issues.js';
 
-/** The largest input of one call: 256 KiB of JSON text in UTF-8, as JSON.stringify writes it. */
+/** The maximum size of a call's input: 256 KiB of JSON in UTF-8, as JSON.stringify writes it. */
 export const MAX_INPUT_BYTES = 262_144;
 
-/** The copies made here, with their sizes in bytes, so that a copy is not copied again. */
+/** Copies made here, with their sizes in bytes, so a copy isn't copied again. */
 const COPIES = new WeakMap<object, number>();
 
 /**
- * Returns a frozen deep copy of a call's input; no other code may read the input before.
+ * Returns a deeply frozen copy of a call's input. Nothing else reads the original.
  *
- * What is checked, approved and executed is one and the same value. The copy equals `JSON.parse(JSON.stringify(input))`:
- * members without a value are dropped, −0 becomes 0, and `__proto__` is a key like any other. A missing input is `{}`.
- * It ends at the first bound that is passed.
+ * The value that is checked, approved, and executed is always the same. The copy equals
+ * `JSON.parse(JSON.stringify(input))`: undefined members are dropped, −0 becomes 0, and `__proto__`
+ * is an ordinary key. A missing input becomes `{}`. Copying stops at the first limit that is
+ * exceeded.
  *
- * @param maxBytes bytes of JSON text. @default 262144 (256 KiB)
- * @throws ToolError `LIMIT_EXCEEDED` beyond that, or for lists and objects nested more than 64 deep; `INVALID_INPUT`
- * for what is no plain data, and for values that fail when they are read.
+ * @param maxBytes bytes of JSON. @default 262144 (256 KiB)
+ * @throws ToolError `LIMIT_EXCEEDED` if the input is larger, or nests lists and objects more than
+ * 64 levels deep. `INVALID_INPUT` if it isn't plain data, or if reading it throws.
  */
 export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
   const known = COPIES.get(input as object);
@@ -61,7 +62,7 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     spend(2);
     if (isList) {
       const list: unknown[] = [];
-      // A list of a billion holes is refused before it is walked: every item takes a character and a comma.
+      // Refuses a list of a billion holes without walking it: every item takes at least a comma.
       spend(Math.max(0, value.length - 1));
       if (value.length > left) spend(value.length);
       for (let index = 0; index < value.length; index++) list.push(member(index, value[index]));
@@ -87,20 +88,23 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     }
     return copied as Json;
   } catch (error) {
-    // The message of whatever a getter or trap throws, even a ToolError, is the input's and not ours.
+    // Whatever a getter or trap throws, even a ToolError, belongs to the input.
     throw error === refusal
       ? error
-      : invalidAt(path, expectedGot('data that can be read', 'a value that fails when it is read'));
+      : invalidAt(path, "Couldn't read the input: a getter or proxy threw. Pass plain data.");
   }
 }
 
-/** Adds a key without an assignment: one to `__proto__` would change the prototype instead. */
+/** Adds a key with defineProperty, because assigning to `__proto__` would change the prototype. */
 function addMember(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') Object.defineProperty(target, key, { value, enumerable: true });
   else target[key] = value;
 }
 
-/** Counts the bytes of a text in JSON, quotes included. A text that is too long anyway isn't written first. */
+/**
+ * Returns the number of bytes that a text takes in JSON, quotes included. Doesn't serialize a text
+ * that is clearly too long.
+ */
 function jsonBytesOf(text: string, most: number): number {
   return text.length + 2 > most
     ? text.length + 2
@@ -111,9 +115,9 @@ function tooLarge(maxBytes: number): ToolError {
   return new ToolError(
     'LIMIT_EXCEEDED',
     expectedGot(
-      `an input of at most ${maxBytes} bytes of JSON`,
+      `at most ${maxBytes} bytes of JSON as the input`,
       'more',
-      'Send less, or in several calls.',
+      'Send less, or split it into several calls.',
     ),
     { details: { maxBytes } },
   );
@@ -125,7 +129,7 @@ function tooDeep(path: Path): ToolError {
     'LIMIT_EXCEEDED',
     expectedGot(
       `an input nested at most ${MAX_DATA_DEPTH} levels deep`,
-      `more (or a cycle) inside ${inside}`,
+      `deeper nesting (or a cycle) inside ${inside}`,
       'Flatten it.',
     ),
     { details: { maxDepth: MAX_DATA_DEPTH } },
@@ -149,19 +153,19 @@ function invalidAt(at: Path, message: string): ToolError {
   });
 }
 
-/** The values that are frozen to the leaves and answer every read with the same, so that no copy of them is needed. */
+/** Deeply frozen values that always read the same, so they don't need a copy. */
 const SETTLED = new WeakSet<object>();
 
-/** Returns true for a value that was frozen here and cannot answer differently the next time. */
+/** Returns true for a value that was frozen here, so it can't read differently later. */
 export function isSettled(value: unknown): boolean {
   return SETTLED.has(value as object);
 }
 
 /**
- * Freezes the plain objects and lists that a value consists of, and returns it.
+ * Freezes the plain objects and lists inside a value, and returns the value.
  *
- * Instances of classes (dates, maps, typed arrays) and what is inside of them are left alone: freezing breaks some, and
- * does not keep others from changing.
+ * Class instances (dates, maps, typed arrays) and their contents aren't frozen: freezing breaks
+ * some of them and doesn't prevent changes to others.
  */
 export function freezePlain<T>(value: T): T {
   if (!(Array.isArray(value) || isPlainObject(value)) || SETTLED.has(value)) return value;

@@ -10,21 +10,23 @@ import { freezePlain } from './bound-input.js';
 import { invalidInput } from './input-issues.js';
 import { standardIssues } from './input-issues.js';
 
-/** An input that its tool's schema accepts, or the reason why it does not. */
+/** The result of checking an input: accepted, or refused with the reason. */
 export type InputCheck =
   | {
       readonly ok: true;
-      /** The input as it was given, copied and frozen: approvals and caches are bound to it. */
+      /**
+       * The input as it was given, copied and frozen. Approvals and cached results are bound to it.
+       */
       readonly raw: Json;
       /**
-       * The input as the schema returns it, with defaults and conversions, in its canonical form: the tool is called with
-       * it.
+       * The input that the tool receives: what the schema returned, with defaults and conversions,
+       * in canonical form.
        */
       readonly value: unknown;
     }
   | { readonly ok: false; readonly error: ToolError };
 
-/** The checks made ahead, by the copy of the input, until that copy is checked. */
+/** Results of `checkAhead`, by the copied input, kept until that copy is checked. */
 const ahead = new WeakMap<
   object,
   {
@@ -35,8 +37,9 @@ const ahead = new WeakMap<
 >();
 
 /**
- * Checks an input before its call is known, for frameworks that do so: the next check of the very copy that this one
- * makes (`raw`), by the same schema, is this one. The copy is frozen, so that nothing can change in between.
+ * Checks an input before the executor sees the call. When the executor later checks the copy made
+ * here (`raw`) against the same schema, it reuses the result. The copy is frozen, so nothing can
+ * change in between.
  */
 export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
   const check = await checkInput(entry, input);
@@ -50,18 +53,20 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
 }
 
 /**
- * Checks the input of one call; returns a promise only if the schema does.
+ * Checks the input of one call. It returns a promise only if the schema does.
  *
- * The input is copied once before anything reads it (see `boundInput`), must be an object, and is then given to the
- * schema. Text that holds JSON is not parsed; a missing input is `{}`, and so is `null`, which models send for no
- * arguments, if the schema accepts `{}` and does not accept `null` itself.
+ * The input is copied before anything else reads it (see `boundInput`). It must be an object, and
+ * goes to the schema next. Strings that contain JSON aren't parsed. A missing input becomes `{}`.
+ * Models send `null` for no arguments, so `null` also becomes `{}` if the schema accepts `{}` and
+ * not `null`.
  *
- * zod and other Standard Schemas parse: `value` is what they return, its plain objects and lists frozen, instances of
- * classes (dates, maps) as they are. Plain JSON Schema only checks: `value` is `raw`. A tool's `canonicalInput` runs
- * last.
+ * zod and other Standard Schemas parse: `value` is what they return, with its plain objects and
+ * lists frozen and class instances unchanged. Plain JSON Schema only checks: `value` is `raw`. The
+ * tool's `canonicalInput` runs last.
  *
- * It never throws. It answers `LIMIT_EXCEEDED` for an input that is too large, too deep, or takes too many steps to
- * check, and `INVALID_INPUT` with `details.issues` (at most 20) for one that the schema refuses or fails on.
+ * This function never throws. It returns `LIMIT_EXCEEDED` if the input is too large, too deep, or
+ * takes too many steps to check. It returns `INVALID_INPUT` if the schema refuses the input or
+ * throws; `details.issues` has up to 20 reasons.
  */
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
   const before = typeof input === 'object' && input !== null ? ahead.get(input) : undefined;
@@ -82,7 +87,7 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
             typeof raw === 'string' ? 'Parse the JSON text first.' : undefined,
           ),
         },
-      ]); // Text may hold a whole input with its secrets.
+      ]); // A string can hold a whole input, secrets included.
     return askSchema(entry, raw);
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
@@ -113,7 +118,7 @@ function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
     const empty = askSchema(entry, boundInput({}));
     return empty instanceof Promise ? empty.then(orRefused) : orRefused(empty);
   };
-  // A schema that takes everything does not ask for null.
+  // Unless the schema mentions null, it accepts null only because it accepts everything.
   const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema))
     ? askSchema(entry, null)
     : refused(invalidInput(entry.name, []));
@@ -146,19 +151,19 @@ function parse(
   }
 }
 
-/** Returns true for a promise, also one of another realm or library. */
+/** Returns true for a promise, including one of another realm or library. */
 function isThenable(result: object): result is PromiseLike<StandardResult<unknown>> {
   return typeof (result as { readonly then?: unknown }).then === 'function';
 }
 
 /**
- * Accepts an input in its canonical form. @throws whatever the tool's `canonicalInput` throws: a call whose input has
- * no single form is not judged.
+ * Accepts an input in its canonical form. @throws whatever the tool's `canonicalInput` throws,
+ * because a call without a single form of its input can't be judged.
  */
 function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): InputCheck {
   if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
   const canonical: unknown = freezePlain(canonicalInput(value as never));
-  if (canonical instanceof Promise) canonical.catch(() => undefined); // An async function does not fit the option's type.
+  if (canonical instanceof Promise) canonical.catch(() => undefined); // The types don't allow async functions here.
   if (typeof canonical !== 'object' || canonical === null || canonical instanceof Promise)
     throw new TypeError('not an input');
   return Object.freeze({ ok: true, raw, value: canonical });
@@ -169,8 +174,8 @@ function refused(error: ToolError): InputCheck {
 }
 
 /**
- * The refusal of an input on which the schema threw. The error may hold anything: it is kept as the cause and not
- * repeated.
+ * Returns the error for an input on which the schema threw. The thrown error can contain anything,
+ * so it's only kept as the cause.
  */
 function notCheckable(toolName: string, cause: unknown): ToolError {
   return invalidInput(
@@ -178,11 +183,7 @@ function notCheckable(toolName: string, cause: unknown): ToolError {
     [
       {
         path: [],
-        message: expectedGot(
-          'an input that the schema can check',
-          'one on which it failed',
-          'Change the input.',
-        ),
+        message: 'The schema threw while checking this input. Change the input.',
       },
     ],
     cause,

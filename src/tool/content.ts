@@ -5,7 +5,7 @@ import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 
-/** A reader of a part. A part without an audience is for both. */
+/** The reader of a part of the content. Without an audience, both read it. */
 export type Audience = 'user' | 'assistant';
 
 interface TextPart {
@@ -14,15 +14,15 @@ interface TextPart {
   readonly audience?: readonly Audience[];
 }
 
-/** An image, audio or a file, by its bytes or its address. */
+/** An image, audio, or file, given by its bytes or its URL. */
 export interface MediaPart {
   readonly type: 'image' | 'audio' | 'file';
   /** The media type, such as `image/png`. */
   readonly mediaType: string;
-  /** The bytes as base64; missing where there is a `url`. */
+  /** The bytes as base64. Missing if there is a `url`. */
   readonly data?: string;
   readonly url?: string;
-  /** The number of bytes, where it is known. */
+  /** The number of bytes, if known. */
   readonly size?: number;
   readonly name?: string;
   readonly audience?: readonly Audience[];
@@ -38,17 +38,20 @@ interface LinkPart {
   readonly audience?: readonly Audience[];
 }
 
-/** A part of a tool's result that is more than its value, as frozen plain data: a text, an image, audio, a file or a link. */
+/**
+ * A part of a tool's result besides its value: text, an image, audio, a file, or a link. It's
+ * frozen plain data.
+ */
 export type ContentPart = TextPart | MediaPart | LinkPart;
 
 type Readers = Pick<TextPart, 'audience'>;
 type MediaOptions = Pick<MediaPart, 'audience' | 'name'>;
 
-/** Bytes of one image, audio or file: 32 MiB. */
+/** The maximum size of one image, audio, or file: 32 MiB. */
 const MOST_BYTES = 32 * 2 ** 20;
-/** Bytes and characters of all parts of one result: 128 MiB. */
+/** The maximum size of all parts of one result: 128 MiB, counting bytes and characters. */
 const MOST_IN_ALL = 4 * MOST_BYTES;
-/** Parts of one result. */
+/** The maximum number of parts in one result. */
 export const MOST_PARTS = 100;
 
 const audience = () =>
@@ -68,12 +71,16 @@ const mediaType = () =>
   });
 const size = () => z.int().min(0).optional();
 
-/** Returns a text beside a value; models read it in place of the value as JSON. A blank one is not shown to them. */
+/** Returns text that models read instead of the value's JSON. Blank text isn't shown to them. */
 export function text(text: string, options: Readers = {}): ContentPart {
   return checkedPart({ ...options, type: 'text', text });
 }
 
-/** Returns an image, from its bytes or its address. @throws ToolError `INVALID_ARGUMENT` for a source that is neither, a media type of another kind, what is not base64, and more than 32 MiB. */
+/**
+ * Returns an image made from its bytes or its URL. @throws ToolError `INVALID_ARGUMENT` if the
+ * source is neither bytes nor a URL, the media type isn't an image type, the base64 isn't valid, or
+ * the image is larger than 32 MiB.
+ */
 export function image(
   source: Uint8Array | string | URL,
   mediaType: string,
@@ -82,7 +89,7 @@ export function image(
   return media('image', source, mediaType, options);
 }
 
-/** Returns audio, as `image` does. */
+/** Returns audio. Works like `image`. */
 export function audio(
   source: Uint8Array | string | URL,
   mediaType: string,
@@ -91,7 +98,7 @@ export function audio(
   return media('audio', source, mediaType, options);
 }
 
-/** Returns a file, as `image` does; its `name` is shown with it. */
+/** Returns a file. Works like `image`; the file's `name` is shown with it. */
 export function file(
   source: Uint8Array | string | URL,
   mediaType: string,
@@ -100,7 +107,10 @@ export function file(
   return media('file', source, mediaType, options);
 }
 
-/** Returns a link to something that its reader can fetch. `size` is in bytes; `name` is by default the last part of the address. */
+/**
+ * Returns a link that its reader can fetch. `size` is in bytes. `name` defaults to the last part of
+ * the URL.
+ */
 export function resourceLink(
   uri: string,
   options: Partial<Omit<LinkPart, 'type' | 'uri'>> = {},
@@ -132,7 +142,7 @@ function media(
         expectedGot(
           `${type} of at most 32 MiB`,
           `${source.length} bytes`,
-          'Put it where it can be fetched, and give its address.',
+          'Upload it somewhere, and pass its URL instead.',
         ),
       );
     return checkedPart({
@@ -145,7 +155,7 @@ function media(
   }
   const url = source instanceof URL ? source.href : source;
   if (typeof url !== 'string')
-    throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its address`, source);
+    throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its URL`, source);
   const inline = /^data:[^,]*;base64,/.exec(url);
   const data = inline === null ? undefined : url.slice(inline[0].length);
   return checkedPart({
@@ -156,7 +166,7 @@ function media(
   });
 }
 
-/** The parts that were checked: they are frozen, and are not looked through again. */
+/** Parts that have been checked. They're frozen, so they aren't checked again. */
 const CHECKED = new WeakSet<object>();
 
 function checkedPart(given: unknown): ContentPart {
@@ -164,9 +174,9 @@ function checkedPart(given: unknown): ContentPart {
     return given as ContentPart;
   let copy: unknown;
   try {
-    copy = cloneFrozen(given); // Read once: a getter may answer otherwise when it is asked again.
+    copy = cloneFrozen(given); // Copied first, because a getter could return something else next time.
   } catch {
-    // It is refused below.
+    // The check below refuses it.
   }
   if (!isPlainObject(copy))
     throw invalidArgument('a part as an object of plain data', given, MADE_BY);
@@ -175,7 +185,7 @@ function checkedPart(given: unknown): ContentPart {
   return copy as unknown as ContentPart;
 }
 
-const MADE_BY = 'Make the parts with text, image, audio, file or resourceLink.';
+const MADE_BY = 'Make the parts with text, image, audio, file, or resourceLink.';
 
 const PART = once(() =>
   z.discriminatedUnion(
@@ -222,14 +232,15 @@ const PART = once(() =>
         audience: audience(),
       } satisfies FieldsOf<LinkPart>),
     ],
-    { error: 'a part as text, image, audio, file or resourceLink make it' },
+    { error: 'a part made by text, image, audio, file, or resourceLink' },
   ),
 );
 
 /**
- * Returns the content of a result, checked and frozen.
+ * Returns the checked and frozen content of a result.
  *
- * @throws ToolError `INVALID_ARGUMENT` for what is not a list of at most 100 parts, for a part that no helper makes, and for more than 128 MiB in all.
+ * @throws ToolError `INVALID_ARGUMENT` if the content isn't a list of at most 100 parts made by the
+ * helpers, or is larger than 128 MiB in total.
  */
 export function checkContent(given: unknown): readonly ContentPart[] {
   if (!Array.isArray(given)) throw invalidArgument('content as a list of parts', given, MADE_BY);
@@ -240,7 +251,7 @@ export function checkContent(given: unknown): readonly ContentPart[] {
       expectedGot(
         `content of at most ${MOST_PARTS} parts`,
         String(length),
-        'Put some of them into one text or file.',
+        'Combine some of them into one text or file.',
       ),
     );
   const parts = Array.from({ length }, (_, at) => checkedPart((given as unknown[])[at]));
@@ -253,20 +264,23 @@ export function checkContent(given: unknown): readonly ContentPart[] {
     throw new ToolError(
       'INVALID_ARGUMENT',
       expectedGot(
-        `content of at most ${sizeText(MOST_IN_ALL)} in all`,
+        `content of at most ${sizeText(MOST_IN_ALL)} in total`,
         sizeText(total),
-        'Put it where it can be fetched, and give its address.',
+        'Upload it somewhere, and pass its URL instead.',
       ),
     );
   return Object.freeze(parts);
 }
 
-/** Returns true if models read a part. */
+/** Returns true if models read this part. */
 export function isForModel({ audience }: ContentPart): boolean {
   return audience?.includes('assistant') ?? true;
 }
 
-/** Returns the words for a part that a reader cannot be given as it is: what it is and how large. Files of text are their text. */
+/**
+ * Returns a description (kind and size) of a part that its reader can't receive. Text files are
+ * described by their text.
+ */
 export function describePart(part: ContentPart): string {
   if (part.type === 'text') return part.text;
   const text = textOfFile(part);
@@ -285,7 +299,7 @@ export function describePart(part: ContentPart): string {
   return `[${label}${facts === '' ? '' : `: ${facts}`}${address === undefined ? '' : `, ${address}`}]`;
 }
 
-/** Returns a number of bytes in words. */
+/** Returns a number of bytes as readable text. */
 export function sizeText(bytes: number): string {
   return bytes < 1_024
     ? `${bytes} bytes`
@@ -297,10 +311,10 @@ export function sizeText(bytes: number): string {
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:json|xml|yaml|toml|javascript|sql)\b|[^;]+\+(?:json|xml)\b)/i;
 
-/** The texts of files, which are read several times on their way; `null` for what is not UTF-8. */
+/** The decoded text of files, which is read several times. `null` if it isn't UTF-8. */
 const DECODED = new WeakMap<ContentPart, string | null>();
 
-/** Returns the text of a file whose media type says that it is text; `undefined` for any other part. */
+/** Returns the text of a file whose media type is textual, or `undefined` for any other part. */
 export function textOfFile(part: ContentPart): string | undefined {
   if (part.type !== 'file' || part.data === undefined || !TEXT_TYPE.test(part.mediaType))
     return undefined;

@@ -20,8 +20,9 @@ import {
 } from './tool-definition.js';
 
 /**
- * The values that a registry accepts: a definition, a decorated class or toolkit class, or an instance of a decorated
- * class. A class whose constructor takes arguments needs a registry with `resolve`, or an instance in its place.
+ * A value that a registry accepts: a definition, a decorated class or toolkit class, or an instance
+ * of a decorated class. If a class's constructor takes arguments, register an instance, or give the
+ * registry `resolve`.
  */
 export type ToolSource =
   | ToolDefinition
@@ -33,14 +34,14 @@ export type ToolSource =
     });
 
 /**
- * Returns the instance of a tool class that one call runs on, such as `(Class) => container.get(Class)`.
+ * Returns the instance that one call runs on, such as `(Class) => container.get(Class)`.
  *
- * It is asked for every call, and may be asynchronous: so the container decides how long an instance lives. `call` is
- * missing when `conflictKeys` or `canonicalInput` are asked; these are synchronous, and where the instance isn't there
- * at once they run without `this`.
+ * It runs for every call and may be async, so your container decides how long an instance lives.
+ * `call` is missing when the instance is needed for `conflictKeys` or `canonicalInput`. Those are
+ * synchronous: if the instance isn't available immediately, they run without `this`.
  */
 export type ResolveInstance = (
-  // `never[]` would not fit the classes that containers take.
+  // `never[]` wouldn't fit the classes that containers accept.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   Class: new (...args: any[]) => object,
   call?: ToolContext,
@@ -50,18 +51,18 @@ export type ResolveInstance = (
 interface Finding {
   /** Makes the instances of classes. @default `new Class()`, once */
   readonly resolve?: ResolveInstance | undefined;
-  /** The place in the list that the source comes from, for the message. */
+  /** The source's position in the list, for error messages. */
   readonly position?: number;
 }
 
 /**
- * Returns the tools that a value stands for, at least one.
+ * Returns the tools that a value holds, at least one.
  *
- * A class is not instantiated here. Without `resolve`, one instance is made, without arguments, when a tool of the class
- * first runs or its `conflictKeys` are first read.
+ * A class isn't instantiated here. Without `resolve`, one instance is made without arguments, when
+ * a tool of the class first runs or its `conflictKeys` are first read.
  *
- * @throws ToolError `NOT_A_TOOL` when it holds no tool, `INVALID_ARGUMENT` for a class whose tools need an instance
- * that cannot be constructed without arguments; both with what to do.
+ * @throws ToolError `NOT_A_TOOL` if the value holds no tool. `INVALID_ARGUMENT` if its tools need
+ * an instance of a class that can't be constructed without arguments. Both messages say what to do.
  */
 export function findDefinitions(
   source: unknown,
@@ -78,7 +79,7 @@ export function findDefinitions(
   const place = position === undefined ? '' : ` at position ${position} of the list`;
   const advice =
     SOURCE_ADVICE.find(([is]) => is(source))?.[1] ??
-    `${place === '' ? '' : 'Leave it out, or make it a tool. '}Wrap plain options in defineTool({…}); decorate classes or methods with @tool({…}).`;
+    `${place === '' ? '' : 'Remove it, or make it a tool. '}Wrap plain options in defineTool({…}), or decorate classes or methods with @tool({…}).`;
   throw new ToolError(
     'NOT_A_TOOL',
     expectedGot(
@@ -91,13 +92,14 @@ export function findDefinitions(
 
 function describeSource(source: unknown): string {
   const toolkit = toolkitOf(source);
-  if (toolkit !== undefined) return `the toolkit ${toolkit.name || 'class'} without tool methods`;
+  if (toolkit !== undefined)
+    return `the toolkit ${toolkit.name || 'class'}, which has no tool methods`;
   return typeof source === 'function'
     ? `the undecorated ${source.name || 'function'}`
     : (instanceOf(source) ?? describeValue(source));
 }
 
-/** The advice for values that are often given in place of a tool. */
+/** Advice for values that are often passed instead of a tool. */
 const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advice: string])[] = [
   [Array.isArray, 'Register the tools of a list with registerAll(list).'],
   [(source) => source instanceof Promise, AWAIT],
@@ -107,7 +109,7 @@ const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advic
   ],
   [
     (source) => typeof source === 'string',
-    'Register the tool itself, without its name, or load files with loadTools of tooldex/load.',
+    'Register the tool itself, without its name, or load files with loadTools from tooldex/load.',
   ],
   [(source) => toolkitOf(source) !== undefined, 'Decorate its methods with @tool({…}).'],
 ];
@@ -175,7 +177,7 @@ function definitionFrom(
     );
   const { prototype } = constructor as unknown as { readonly prototype: object };
   if (ofClass) assertExecutes(options, constructor, instance ?? prototype);
-  // A manual class without execute gives a definition without it, as defineTool does.
+  // Like defineTool, a manual class without execute gives a definition without it.
   const isAnsweredElsewhere =
     ofClass && options.declared.manual === true && !('execute' in prototype);
   return createDefinition(
@@ -184,10 +186,13 @@ function definitionFrom(
   );
 }
 
-/** The names that other libraries have for `execute`. */
+/** Names that other libraries use for `execute`. */
 const WORK_NAMES = ['run', 'handler', 'handle', 'func', 'call', 'invoke', 'exec'];
 
-/** Refuses a class without a method `execute`, unless its calls are answered elsewhere. The fields of an instance count. */
+/**
+ * Throws if a class has no `execute` method, unless its calls are answered elsewhere. An `execute`
+ * field of an instance counts.
+ */
 function assertExecutes(
   { metadata: { name, manual, providers, handlerRef } }: ResolvedOptions,
   constructor: AnyFunction,
@@ -197,12 +202,12 @@ function assertExecutes(
   const other = WORK_NAMES.find((each) => typeof Reflect.get(holder, each) === 'function');
   const advice =
     other === undefined
-      ? 'Add execute(input, context), declare manual: true, or register an instance that has it.'
+      ? 'Add execute(input, context), declare manual: true, or register an instance that has execute.'
       : `Did you mean to call its method ${JSON.stringify(other)} execute?`;
   throw invalidDecoration(
     `Tool "${name}"`,
     'a class with a method execute',
-    `${constructor.name || 'one'} without`,
+    `${constructor.name || 'a class'} without execute`,
     advice,
   );
 }
@@ -210,7 +215,10 @@ function assertExecutes(
 /** The options that run on the instance. */
 const BOUND = ['canonicalInput', 'conflictKeys', 'preview'] as const;
 
-/** Binds the options that run on the instance. A `preview` waits for it; the others run without `this` unless it is there. */
+/**
+ * Binds the options that run on the instance. `preview` waits for the instance. The others run
+ * without `this` unless the instance is available immediately.
+ */
 function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): ResolvedOptions {
   const onInstance: Partial<Record<(typeof BOUND)[number], unknown>> = {};
   for (const option of BOUND) {
@@ -228,14 +236,14 @@ function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): Res
   };
 }
 
-/** Returns the instance, or nothing where it takes time or cannot be made. */
+/** Returns the instance, or undefined if making it takes time or fails. */
 function atOnce(make: MakeInstance): unknown {
   try {
     const made = make();
     if (!(made instanceof Promise)) return made;
     made.catch(() => undefined);
   } catch {
-    // The call itself reports why there is none.
+    // The call itself will report the error.
   }
   return undefined;
 }
@@ -244,7 +252,10 @@ function whenThere<T>(made: unknown, use: (instance: unknown) => T): T | Promise
   return made instanceof Promise ? made.then(use) : use(made);
 }
 
-/** A function that calls a method and takes as many parameters: lint reads from them whether the tool uses its context. */
+/**
+ * Returns a function that calls the method and takes the same number of parameters: lint reads from
+ * it whether the tool uses its context.
+ */
 function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execute {
   const work: Execute = (input, context) =>
     whenThere(make(context), (holder) => {
@@ -265,18 +276,20 @@ function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execu
   });
 }
 
-/** The metadata of one tool that a class declares, and where it is declared. */
+/** The metadata of one tool that a class declares, and where the class declares it. */
 export interface ClassToolMetadata extends ToolMetadata {
-  /** The class whose code has the declaration: the class itself, or one that it extends. */
+  /**
+   * The class whose code contains the declaration: the class itself, or a class that it extends.
+   */
   readonly declaredOn: Constructor<unknown>;
-  /** The method that does the work; `execute` where the class itself is the tool. */
+  /** The method that does the work. `execute` if the class itself is the tool. */
   readonly method: string | symbol;
   readonly static: boolean;
 }
 
 /**
- * Returns the metadata of each tool that a class declares or inherits, without an instance; an empty list for anything
- * but a decorated class.
+ * Returns the metadata of each tool that a class declares or inherits, without an instance. Returns
+ * an empty list unless the value is a decorated class.
  */
 export function metadataOf(Class: unknown): readonly ClassToolMetadata[] {
   if (typeof Class !== 'function') return [];
@@ -288,16 +301,20 @@ export function metadataOf(Class: unknown): readonly ClassToolMetadata[] {
 
 /** The options of `register` and `registerAll`. */
 export interface RegisterOptions {
-  /** Replaces tools of the same name instead of throwing. @default false */
+  /** Replaces existing tools that have the same name instead of throwing. @default false */
   readonly replace?: boolean;
-  /** Begins the name and aliases of each tool, so that two instances of one toolkit can be told apart: `eu_`. @default none */
+  /**
+   * A prefix for the name and aliases of each tool, such as `eu_`, to tell two instances of one
+   * toolkit apart. @default none
+   */
   readonly prefix?: string;
 }
 
 /**
- * Returns the tools of a list of sources, for a registry.
+ * Returns the tools of a list of sources.
  *
- * @throws ToolError as `findDefinitions`, and `INVALID_ARGUMENT` for what is no list, or for options that are none.
+ * @throws ToolError like `findDefinitions`, and `INVALID_ARGUMENT` if `sources` isn't a list or the
+ * options aren't valid.
  */
 export function definitionsOfAll(
   sources: unknown,
@@ -320,11 +337,15 @@ export function definitionsOfAll(
     );
   const { prefix = '' } = options;
   if (typeof prefix !== 'string')
-    throw invalidArgument('prefix as the beginning of names', prefix, "Write { prefix: 'eu_' }.");
+    throw invalidArgument(
+      'a prefix of letters, digits, dots, underscores and hyphens',
+      prefix,
+      "Write { prefix: 'eu_' }.",
+    );
   return prefix === '' ? found : withPrefix(found, prefix);
 }
 
-/** Renames tools, also where they name each other. */
+/** Renames tools, and updates the names by which they refer to each other. */
 function withPrefix(
   definitions: readonly ToolDefinition[],
   prefix: string,
@@ -344,16 +365,16 @@ function withPrefix(
   });
 }
 
-/** Returns what to do with a value that was given in place of a list of tools. */
+/** Returns the advice for a value that was passed instead of a list of tools. */
 function adviceForList(given: unknown): string {
   if (given instanceof Promise) return AWAIT;
-  if (typeof given === 'string') return 'Load the tools of files with loadTools of tooldex/load.';
+  if (typeof given === 'string') return 'Load tools from files with loadTools from tooldex/load.';
   const isTool =
     typeof given !== 'object' ||
     given === null ||
     isToolDefinition(given) ||
     !(isPlainObject(given) || Object.prototype.toString.call(given) === '[object Module]');
   return isTool
-    ? 'register takes a single one.'
-    : 'Give the values of a module or an object: registerAll(Object.values(module)).';
+    ? 'Use register for a single tool.'
+    : 'Pass the values of a module or an object: registerAll(Object.values(module)).';
 }

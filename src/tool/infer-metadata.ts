@@ -10,7 +10,7 @@ import { isParallelizable } from '../core/enum-order.js';
 import { FLOW_LABELS, type FlowLabel, type FlowTarget } from '../core/flow.js';
 import type { DeclaredMetadata } from './metadata-schema.js';
 
-/** The axes of a tool, each either declared or inferred. */
+/** The axes of a tool, each declared or inferred. */
 export interface Axes {
   readonly priority: Priority;
   readonly accessMode: AccessMode;
@@ -23,10 +23,11 @@ export interface Axes {
 }
 
 /**
- * Fills the axes that the author left out, only from what was declared and towards the stricter side.
+ * Fills in the axes that the author didn't declare. It uses only what was declared, and assumes the
+ * stricter value.
  *
- * A tool that declares nothing is `mixed`, of high danger and runs alone: it is never taken for harmless. Only its cost
- * is not the strictest, but medium: a limit of cost that hides undeclared readers helps nobody.
+ * A tool that declares nothing is `mixed`, has high danger, and runs alone. Only its cost is medium
+ * rather than the strictest: a cost limit that hides undeclared readers would help nobody.
  */
 export function inferAxes(declared: DeclaredMetadata): {
   readonly axes: Axes;
@@ -71,13 +72,15 @@ function accessFrom(effects: readonly SideEffect[]): AccessMode {
   return AccessMode.MIXED;
 }
 
-/** The access that a declared category reveals, which may be more than the side effects say. */
+/**
+ * The access mode that a declared category implies. It can be stricter than the side effects imply.
+ */
 const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
   [ExecutionCategory.WRITE]: AccessMode.WRITE,
   [ExecutionCategory.EXECUTE]: AccessMode.EXECUTE,
 };
 
-/** Returns the access mode that covers both. */
+/** Returns the stricter of two access modes. */
 export function strictest(a: AccessMode, b: AccessMode = AccessMode.READONLY): AccessMode {
   if (a === b || b === AccessMode.READONLY) return a;
   return a === AccessMode.READONLY ? b : AccessMode.MIXED;
@@ -104,8 +107,8 @@ const OUTSIDE: ReadonlySet<SideEffect> = new Set([
 ]);
 
 /**
- * Infers the cost tier: local reads are free, compute is low, what goes outside or may do anything is medium. A declared
- * price of zero is free, another one high.
+ * Infers the cost tier: free for local reads, low for compute, medium for anything external or
+ * unknown. A declared price of zero means free; any other price means high.
  */
 function costFrom(
   accessMode: AccessMode,
@@ -122,14 +125,19 @@ function costFrom(
   return accessMode === AccessMode.READONLY ? CostTier.FREE : CostTier.MEDIUM;
 }
 
-/** The effects that stay on this machine. Of `write` alone nobody knows where to. */
+/**
+ * The effects that stay on this machine. `write` isn't one, because it doesn't say where it writes.
+ */
 const LOCAL: ReadonlySet<SideEffect> = new Set([
   SideEffect.NONE,
   SideEffect.COMPUTE,
   SideEffect.FILESYSTEM,
 ]);
 
-/** Infers where arguments go: a tool that only reads sends nothing unless it names the network; one that writes may send anything. */
+/**
+ * Infers where arguments go. A tool that only reads sends nothing unless it names the network. A
+ * tool that writes can send anything.
+ */
 function sendsFrom(
   accessMode: AccessMode,
   { sideEffects = [], executionCategory }: DeclaredMetadata,
@@ -144,7 +152,9 @@ function sendsFrom(
   return isLocal ? 'nowhere' : 'outside';
 }
 
-/** Returns the pairs that cannot both be true, as sentences; a tool with any of them is refused. */
+/**
+ * Returns the contradictions in a tool's metadata as sentences. A tool with any of them is refused.
+ */
 export function contradictionsIn({
   accessMode,
   executionCategory,
@@ -157,13 +167,13 @@ export function contradictionsIn({
     executionCategory === ExecutionCategory.EXECUTE
   ) {
     found.push(
-      `Expected executionCategory of a tool with accessMode "readonly" to be read_only, compute, network or mixed, got "${executionCategory}". Declare the access it really has.`,
+      `A tool with accessMode "readonly" can't have executionCategory "${executionCategory}", only read_only, compute, network or mixed. Declare the access it really has.`,
     );
   }
   for (const effect of sideEffects) {
     if (effect === SideEffect.WRITE || effect === SideEffect.SYSTEM) {
       found.push(
-        `Expected sideEffects of a tool with accessMode "readonly" without write and system, got "${effect}". Declare the access it really has.`,
+        `A tool with accessMode "readonly" can't have the side effect "${effect}". Declare the access it really has.`,
       );
     }
   }

@@ -13,19 +13,19 @@ import type { StandardIssue } from './tool-schema.js';
 
 export type Path = Issue['path'];
 
-/** Issues listed at most: a model corrects the first ones and tries again. */
+/** The maximum number of issues listed. A model fixes the first ones and tries again. */
 const MAX_ISSUES = 20;
-/** Characters of one issue: schemas hold long lists and patterns. */
+/** The maximum length of one issue, in characters: schemas can hold long lists and patterns. */
 const MAX_MESSAGE = 300;
-/** Characters of one line of a message: names of parameters may be as long as the input. */
+/** The maximum length of one line, in characters: parameter names can be as long as the input. */
 const MAX_LINE = 600;
 
-/** Returns an issue as a line of bounded length, with its place. */
+/** Returns an issue as one line with its path, shortened if it's too long. */
 export function issueLine(issue: Issue): string {
   return clip(formatIssues([issue]), MAX_LINE);
 }
 
-/** The error of an input that its schema refuses: one line per issue, at most 20 of them. */
+/** Returns the error for an input that the schema refuses: one line per issue, at most 20 lines. */
 export function invalidInput(
   toolName: string,
   issues: readonly Issue[],
@@ -44,7 +44,7 @@ export function invalidInput(
   );
 }
 
-/** The value at a place; `undefined` where there is none. */
+/** Returns the value at a path, or `undefined`. */
 function valueAt(value: unknown, path: Path): unknown {
   let found = value;
   for (const step of path) {
@@ -55,7 +55,10 @@ function valueAt(value: unknown, path: Path): unknown {
   return found;
 }
 
-/** The issues of a Standard Schema in this library's form. zod's say what was expected; for others their message is used. */
+/**
+ * Converts the issues of a Standard Schema to the library's. zod's say what was expected; other
+ * libraries' messages are used unchanged.
+ */
 export function standardIssues(
   issues: readonly StandardIssue[],
   vendor: string,
@@ -65,10 +68,7 @@ export function standardIssues(
     return [
       {
         path: [],
-        message: expectedGot(
-          'an input that the schema accepts',
-          'one that it refuses without a reason',
-        ),
+        message: 'The schema refuses this input and gives no reason.',
       },
     ];
   return issues.map((issue) => toIssue(issue, vendor, input));
@@ -78,7 +78,7 @@ function toIssue(issue: StandardIssue, vendor: string, input: Json): Issue {
   const path = pathOf(issue);
   if (vendor === 'zod' && 'code' in issue)
     return { path, message: zodMessage(issue as z.core.$ZodIssue, path, input) };
-  // A library's own words may repeat the value.
+  // Another library's message can repeat the value.
   return {
     path,
     message: expectedGot(
@@ -99,10 +99,10 @@ function zodMessage(issue: z.core.$ZodIssue, path: Path, input: Json): string {
     return expectedGot(
       expected,
       issue.keys.map((key) => describeValue(key)).join(', '),
-      'Leave them out.',
+      'Remove them.',
     );
   const got = gotAt(input, path);
-  if (issue.code === 'invalid_type' && got === 'nothing') return expectedGot(REQUIRED, 'none');
+  if (issue.code === 'invalid_type' && got === 'nothing') return expectedGot(REQUIRED, 'nothing');
   return expectedGot(expected, got, isWordedByZod(issue) ? undefined : sentenceOf(issue, path));
 }
 

@@ -14,21 +14,24 @@ import { once } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
-/** A tool name, as MCP allows it. Model APIs with narrower rules get an encoded name on export. */
+/** A tool name, as MCP allows it. Exports encode it for model APIs with narrower rules. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
 
 const name = () => z.string().regex(NAME, { error: NAME_RULE });
-/** A text that is not blank. */
+/** Returns a field for text that isn't blank. */
 export const text = (longest: number = LIMITS.labelLength) =>
-  z.string().max(longest).regex(/\S/, { error: 'text that is not blank' });
-/** A list of bounded length. */
+  z.string().max(longest).regex(/\S/, { error: "text that isn't blank" });
+/** Returns a field for a list of limited length. */
 export const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const unique = (values: readonly string[]) => [...new Set(values)];
 
-/** Returns a label as it is stored and compared: trimmed, with single blanks, in lower case, composed. */
+/**
+ * Returns a label in the form that is stored and compared: trimmed, single-spaced, lower-case, and
+ * NFC-normalized.
+ */
 export function normalizeLabel(label: string): string {
-  // Callers without types may pass anything; a value that is no text equals no label.
+  // Untyped callers can pass anything. A value that isn't a string matches no label.
   return typeof label === 'string'
     ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC')
     : '';
@@ -37,7 +40,7 @@ const label = () => text().transform(normalizeLabel);
 const labels = () => list(label()).transform(unique);
 const words = () => list(text()).transform(unique);
 const sentence = () => text(LIMITS.sentenceLength);
-/** A plain object. `z.record` would silently drop a key called `__proto__`. */
+/** Returns a field for a plain object. `z.record` would silently drop a key named `__proto__`. */
 const plainObject = () =>
   z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
 
@@ -81,7 +84,7 @@ const provider = () =>
     config: plainObject().optional(),
   });
 
-/** The values allowed in options of each kind, and the form in which they are kept. */
+/** The values allowed for each kind of option, and the form in which they're stored. */
 export const optionKinds = once(
   () =>
     ({
@@ -142,5 +145,5 @@ export const metadataSchema = once(() => {
   return z.strictObject(shape).partial().required({ name: true, description: true });
 });
 
-/** The metadata that the author declared, checked and in the form in which it is kept. */
+/** The metadata that the author declared, checked and in the form in which it's stored. */
 export type DeclaredMetadata = z.output<ReturnType<typeof metadataSchema>>;

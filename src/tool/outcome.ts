@@ -4,7 +4,10 @@ import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { checkContent, type ContentPart } from './content.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
-/** A result that `execute` may return instead of a plain value. Only the helpers of this file make one. */
+/**
+ * A result that `execute` can return instead of a plain value. Only `ok`, `fail`, `askUser`, and
+ * `halt` make one.
+ */
 export type ToolResult<T = unknown> =
   | { readonly status: 'ok'; readonly value: T; readonly content?: readonly ContentPart[] }
   | {
@@ -20,7 +23,9 @@ export type ToolResult<T = unknown> =
       readonly content?: readonly ContentPart[];
     };
 
-/** The mark of results made by the helpers: an answer that merely looks like one stays a plain value. */
+/**
+ * Marks results that the helpers made. An object that only looks like a result stays a plain value.
+ */
 const BRAND = Symbol.for('tooldex/result/v1');
 
 function brand<R extends ToolResult>(result: R): R {
@@ -29,12 +34,13 @@ function brand<R extends ToolResult>(result: R): R {
 }
 
 /**
- * Returns the tool's answer. A plain return value means the same.
+ * Returns the tool's answer. Returning the plain value means the same.
  *
- * `content` is what readers get besides: images, audio, files, links, and texts, which models read in place of the value.
- * Programs read the value, and the output schema checks it; `ok(null, { content })` has none.
+ * `content` adds images, audio, files, links, and text. Models read the text instead of the value.
+ * Programs read the value, and the output schema checks it. Without a value, write `ok(null, { content })`.
  *
- * @throws ToolError `INVALID_ARGUMENT` for content that was not made by `text`, `image`, `audio`, `file` or `resourceLink`, and for more than 100 parts or 128 MiB.
+ * @throws ToolError `INVALID_ARGUMENT` if the content wasn't made by `text`, `image`, `audio`,
+ * `file`, or `resourceLink`, or has more than 100 parts or 128 MiB.
  */
 export function ok<T>(
   value: T,
@@ -55,10 +61,10 @@ export function ok<T>(
 }
 
 /**
- * Reports that the tool could not do it; `message` tells the model why and what to try.
+ * Reports that the tool failed. `message` tells the model why and what to try.
  *
- * `details` are kept as JSON has them: big integers as text, dates as `toJSON` writes them. What JSON cannot hold at
- * all, such as a cycle, is left out, and the message stays.
+ * `details` are stored as JSON: bigints become strings, dates become what `toJSON` returns. If JSON
+ * can't hold them, for example because of a cycle, they're dropped and only the message stays.
  */
 export function fail(
   message: string,
@@ -90,12 +96,13 @@ function plainDetails(
 }
 
 /**
- * Asks the user for the call's result: free text, or one of the texts in `options`.
+ * Asks the user for the call's result: free text, or one of the strings in `options`.
  *
- * With `{ choices, multiple, allowOther, timeoutMs }` choices may have labels, several of them may be taken, other
- * answers may be allowed, and the wait may end. With `{ form }` the answer is an object of several fields.
+ * With `{ choices, multiple, allowOther, timeoutMs }` choices can have labels, the user can take
+ * several of them or give another answer, and the wait can end. With `{ form }` the answer is an
+ * object with several fields.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+ * @throws ToolError `INVALID_ARGUMENT` if an option is wrong.
  */
 export function askUser(
   question: string,
@@ -104,7 +111,10 @@ export function askUser(
   return brand({ status: 'ask_user', ...makeQuestion(question, options) });
 }
 
-/** Stops the whole run after this call, for `reason`, with `value` as its answer, or `ok(value, { content })`. @throws ToolError `INVALID_ARGUMENT` for other results. */
+/**
+ * Stops the whole run after this call, for `reason`. `value` is the call's answer, or `ok(value, {
+ * content })`. @throws ToolError `INVALID_ARGUMENT` for other results.
+ */
 export function halt(reason: string): ToolResult<null>;
 export function halt<T>(reason: string, value: T | ToolResult<T>): ToolResult<T>;
 export function halt(reason: string, value: unknown = null): ToolResult {
@@ -121,12 +131,15 @@ export function halt(reason: string, value: unknown = null): ToolResult {
   return brand({ ...value, status: 'halt', reason });
 }
 
-/** Returns true for a value made by one of the helpers, of this or another copy of the package. */
+/** Returns true for a value made by one of the helpers, also by another copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
 }
 
-/** Returns what stands in for a result. A changed copy of one has lost its mark, and is marked again: a copied failure is no answer. */
+/**
+ * Returns the result to use in place of another. A changed copy of a result loses its mark, so it's
+ * marked again here: otherwise a copied failure would count as an answer.
+ */
 export function resultLike(result: unknown, standIn: unknown): unknown {
   const isCopy =
     isToolResult(result) &&

@@ -5,7 +5,7 @@ import { expectedGot, formatIssues } from '../core/issues.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import { shortJson } from '../json-schema/schema-issues.js';
 
-/** One of the answers a question offers: the value is the answer, the label is what the user reads. */
+/** An answer that a question offers. `value` is the answer, `label` is what the user reads. */
 interface Choice {
   readonly value: string;
   readonly label: string;
@@ -14,40 +14,50 @@ interface Choice {
 /** A question to the user as plain data. */
 export interface Question {
   readonly question: string;
-  /** The values that may be answered, others only with `allowOther`; without any the user answers in free text. */
+  /**
+   * The answers to choose from. Other answers need `allowOther`. Without options, the user answers
+   * in free text.
+   */
   readonly options?: readonly string[];
-  /** The same values with the label of each. */
+  /** The same values, each with its label. */
   readonly choices?: readonly Choice[];
   /** Asks for a list of one or more values. */
   readonly multiple?: boolean;
-  /** Accepts an answer that is none of the choices, too. */
+  /** Accepts answers that aren't among the choices, too. */
   readonly allowOther?: boolean;
-  /** The JSON Schema of the answer, in place of choices. */
+  /** The JSON Schema of the answer, instead of choices. */
   readonly form?: Readonly<Record<string, unknown>>;
-  /** The time for which an answer is awaited. */
+  /** The time to wait for an answer, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Further facts for the program that shows the question, such as an input mask. */
+  /** More facts for the program that shows the question, such as an input mask. */
   readonly hints?: Readonly<Record<string, unknown>>;
 }
 
-/** The options of `askUser`. All others are hints for the program that shows the question; tooldex carries them along. */
+/**
+ * The options of `askUser`. tooldex passes any other options on as hints for the program that shows
+ * the question.
+ */
 export interface AskUserOptions {
-  /** The answers that are offered: texts, or values with their labels. @default any text is an answer */
+  /** The answers to choose from: strings, or values with labels. @default any text */
   readonly choices?: readonly (
     string | { readonly value: string; readonly label?: string | undefined }
   )[];
-  /** Accepts several choices; the answer is then a list of values. @default false */
+  /** Accepts several choices. The answer is then a list of values. @default false */
   readonly multiple?: boolean;
-  /** Accepts an answer that is none of the choices, too. @default false */
+  /** Accepts answers that aren't among the choices, too. @default false */
   readonly allowOther?: boolean;
-  /** A JSON Schema of the answer: an answer that fits it is taken, as it is or as its JSON, and missing fields get their `default`. @default one answer is asked for */
+  /**
+   * A JSON Schema of the answer. An answer that fits is accepted, also as JSON text, and missing
+   * fields get their `default`. @default a single answer
+   */
   readonly form?: Readonly<Record<string, unknown>>;
   /**
-   * The time for which an answer is awaited; then the call fails, and the model reads that there was no answer.
-   * @default without end
+   * The time to wait for an answer, in milliseconds. Then the call fails, and the model reads that
+   * nobody answered.
+   * @default no limit
    */
   readonly timeoutMs?: number;
-  /** A hint, any plain data. */
+  /** A hint: any plain data. */
   readonly [hint: string]: unknown;
 }
 
@@ -69,7 +79,7 @@ const OPTIONS = once(() =>
         .array(
           z.union(
             [text(), z.strictObject({ value: text(), label: text().optional() })],
-            'a text or { value, label }',
+            'a string or { value, label }',
           ),
         )
         .min(1)
@@ -82,11 +92,14 @@ const OPTIONS = once(() =>
     .refine(
       ({ choices, multiple, allowOther, form }) =>
         form === undefined || (choices ?? multiple ?? allowOther) === undefined,
-      'no choices, multiple or allowOther beside a form',
+      'either a form, or choices, multiple and allowOther',
     ),
 );
 
-/** The fields of a question that comes from outside: another copy of the package, or a stored session. */
+/**
+ * Returns the fields of a question that comes from outside: another copy of the package, or a
+ * stored session.
+ */
 export const questionFields = () =>
   ({
     question: z.string(),
@@ -100,8 +113,8 @@ export const questionFields = () =>
   }) satisfies FieldsOf<Question>;
 
 /**
- * Returns the question that the arguments of `askUser` describe; a list of texts stands for its choices. @throws
- * ToolError `INVALID_ARGUMENT`.
+ * Returns the question that the arguments of `askUser` describe. A list of strings means its
+ * choices. @throws ToolError `INVALID_ARGUMENT`.
  */
 export function makeQuestion(
   question: string,
@@ -132,18 +145,21 @@ export function makeQuestion(
   }) as Question;
 }
 
-/** Returns the choices of a question with their labels; none for a question in free text. */
+/**
+ * Returns the choices of a question with their labels, or an empty list for a question in free
+ * text.
+ */
 export function choicesOf({ choices, options = [] }: Question): readonly Choice[] {
   return choices ?? [...new Set(options)].map((value) => ({ value, label: value }));
 }
 
-/** An answer as the tool's result, or the reason why it is refused. */
-export type Answer =
+/** An answer as the tool's result, or the reason why it's refused. */
+type Answer =
   { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
 /**
- * Reads a user's answer: a value or label of a choice, a list or text with commas where several may be taken, and for
- * a form whatever fits its schema, as it is or as its JSON.
+ * Reads a user's answer: the value or label of a choice, or a list or comma-separated text if
+ * several choices are allowed. For a form it accepts whatever fits the schema, also as JSON text.
  */
 export function readAnswer(question: Question, answer: unknown): Answer {
   const refused: Answer = {
@@ -181,7 +197,7 @@ function schemaOf(question: Question): object {
   return question.multiple === true ? { type: 'array', minItems: 1, items: one } : one;
 }
 
-/** Returns the values that an answer names by value or label. */
+/** Returns the values that an answer selects by value or label. */
 function chosen(question: Question, given: Json): Json {
   const offered = choicesOf(question);
   const meant = (each: Json) =>
@@ -203,7 +219,10 @@ function parsed(given: Json): readonly Json[] {
   }
 }
 
-/** Returns an object with the defaults of its schema for missing fields; other values as they are. */
+/**
+ * Fills the missing fields of an object with the defaults from its schema. Returns other values
+ * unchanged.
+ */
 function withDefaults({ properties }: Readonly<Record<string, unknown>>, value: Json): Json {
   if (!isPlainObject(value) || !isPlainObject(properties)) return value;
   const defaults = Object.entries(properties).flatMap(([name, field]) =>
@@ -214,7 +233,7 @@ function withDefaults({ properties }: Readonly<Record<string, unknown>>, value: 
   return cloneFrozen({ ...value, ...Object.fromEntries(defaults) }) as Json;
 }
 
-/** Returns the words for the answers to a form: its fields, or its schema. */
+/** Describes the answer that a form expects, by its fields or its schema. */
 export function formWords({ form = {} }: Pick<Question, 'form'>): string {
   return isPlainObject(form['properties'])
     ? `JSON with the fields ${Object.keys(form['properties']).join(', ')}`
@@ -223,7 +242,10 @@ export function formWords({ form = {} }: Pick<Question, 'form'>): string {
 
 const FLAT: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
 
-/** Returns the fields of a form that MCP clients can show: an object of texts, numbers, booleans and lists. */
+/**
+ * Returns the fields of a form that MCP clients can show: an object whose fields are strings,
+ * numbers, booleans, or lists.
+ */
 export function flatForm({
   form = {},
 }: Question): { properties: object; required: string[] } | undefined {
@@ -236,7 +258,7 @@ export function flatForm({
     : undefined;
 }
 
-/** Returns the answers that a question takes: `one of "a", "b"`. */
+/** Describes the answers that a question accepts: `one of "a", "b"`. */
 function answerWords(question: Question): string {
   if (question.form !== undefined) return formWords(question);
   const offered = choicesOf(question);
@@ -245,7 +267,10 @@ function answerWords(question: Question): string {
   return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value, label }) => `${JSON.stringify(value)}${label === value ? '' : ` (${label})`}`).join(', ')}${other}`;
 }
 
-/** Returns the choices as a model reads them behind the question: ` (one of: a, b)`; nothing if there are none. */
+/**
+ * Returns the choices as a model reads them after the question: ` (one of: a, b)`. Returns an empty
+ * string if there are none.
+ */
 export function choiceWords(question: Question): string {
   if (question.form !== undefined) return ` (${formWords(question)})`;
   const offered = choicesOf(question);

@@ -3,7 +3,7 @@ import { cloneFrozen, isPlainObject, mapValues } from '../core/plain-data.js';
 import type { JsonSchema } from './tool-schema.js';
 import type { ToolEntry } from './tool-definition.js';
 
-/** The amount of a tool that a model is shown. */
+/** The level of detail at which a model sees a tool. */
 export const SCHEMA_LEVELS = Object.freeze(['full', 'compact', 'stub'] as const);
 export type SchemaLevel = (typeof SCHEMA_LEVELS)[number];
 
@@ -14,20 +14,22 @@ export interface RenderedTool {
   readonly inputSchema: JsonSchema;
 }
 
-// Characters. Source: the caps of the system that the levels come from, which were chosen so that a compact tool takes
-// about half and a stub about a quarter of the tokens of a full one.
+// The maximum length of a compact description, in characters. The system that these levels come
+// from chose its limits so that a compact tool takes about half the tokens of a full one, and a
+// stub about a quarter.
 const COMPACT_DESCRIPTION = 150;
 const COMPACT_PARAMETER = 50;
 const STUB_DESCRIPTION = 80;
 
-/** The rendered tools. Entries are frozen, so each level is made once. */
+/** The rendered tools. Entries are frozen, so each level is rendered once. */
 const rendered = new WeakMap<ToolEntry, Map<SchemaLevel, RenderedTool>>();
 
 /**
- * Returns a tool at one of three levels. `full` is everything but what says nothing; `compact` has the first sentence and short parameter
- * descriptions; `stub` one line (the tool's `summary`, if it has one) and only the required parameters.
+ * Returns a tool at one of three levels. `full` is everything except noise. `compact` has the first
+ * sentence and short parameter descriptions. `stub` has one line (the tool's `summary` if it has
+ * one) and the required parameters.
  *
- * The same object every time, so its JSON has equal bytes every time.
+ * It returns the same object every time, so its JSON is byte-identical every time.
  */
 export function renderTool(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   let levels = rendered.get(entry);
@@ -37,12 +39,15 @@ export function renderTool(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   return tool;
 }
 
-/** The highest level at which a tool is shown: tools declared `compact` are stubs, and explained when the model asks. */
+/**
+ * Returns the highest level at which a tool is shown. Tools declared `compact` are shown as stubs;
+ * the model can ask for the rest.
+ */
 export function highestLevel(entry: ToolEntry): SchemaLevel {
   return entry.compact ? 'stub' : 'full';
 }
 
-/** Estimates the tokens of a text at four characters each, as in English JSON. */
+/** Estimates the number of tokens in a text, at four characters per token, as in English JSON. */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
@@ -50,7 +55,7 @@ export function estimateTokens(text: string): number {
 function render(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   const { name, description, summary } = entry;
   const schema = withoutNoise(entry.inputJsonSchema);
-  // Frozen to the leaves: a change would reach all users of it.
+  // Deeply frozen, because a change would reach everyone who uses it.
   if (level === 'full') return { name, description, inputSchema: cloneFrozen(schema) };
   if (level === 'compact')
     return {
@@ -72,7 +77,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** The end of a sentence, not of an abbreviation. */
+/** The end of a sentence, but not of an abbreviation. */
 const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|cf|vs))[.!?](?= |$)/i;
 
 function firstSentence(text: string, longest: number): string {
@@ -81,7 +86,7 @@ function firstSentence(text: string, longest: number): string {
   return cut(end === -1 ? line : line.slice(0, end + 1), longest);
 }
 
-/** The half of a character at the end of a cut text: services refuse it. */
+/** Half a surrogate pair at the end of a cut text. Model services refuse it. */
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 function cut(text: string, longest: number): string {
@@ -93,19 +98,20 @@ function cut(text: string, longest: number): string {
         .trimEnd()}…`;
 }
 
-/** The patterns by which zod checks formats. */
+/** The patterns with which zod checks formats. */
 const FORMAT_PATTERNS: ReadonlySet<string> = new Set(
   [
     ...Object.values(regexes),
     ...[undefined, 1, 2, 3, 4, 5, 6, 7, 8].map((version) => regexes.uuid(version)),
   ].flatMap((each) => (each instanceof RegExp ? [each.source] : [])),
 );
-/** The beginning of those for moments, whose ends differ by precision and offset. */
+/** The beginning of zod's patterns for date-times. Their ends differ by precision and offset. */
 const MOMENT = regexes.date.source.slice(0, -1);
 
 /**
- * Leaves out what costs tokens and tells a model nothing: the dialect, the bounds of safe integers, the pattern of a
- * format that is named. Inputs are checked by the schema as it was declared.
+ * Removes what costs tokens without telling a model anything: the dialect, the bounds of safe
+ * integers, and the pattern of a named format. Inputs are still checked against the declared
+ * schema.
  */
 function withoutNoise(schema: JsonSchema): JsonSchema {
   return mapSchemas(schema, (node) =>
@@ -144,14 +150,17 @@ function withShortDescriptions(schema: JsonSchema): JsonSchema {
   );
 }
 
-/** Returns the names and types of the required parameters; the model can ask for the rest. */
+/**
+ * Returns a schema with only the names and types of the required parameters. The model can ask for
+ * the rest.
+ */
 function requiredOnly(schema: JsonSchema): JsonSchema {
   const undescribed = mapSchemas(
     schema,
     ({ description: _description, examples: _examples, default: _default, ...rest }) => rest,
   );
   const { properties, required } = undescribed;
-  // A reference elsewhere may lead to one of the parameters, which must then stay.
+  // A reference from elsewhere can lead to one of the parameters, so that parameter must stay.
   if (
     !isPlainObject(properties) ||
     referencesIn(undescribed).some((each) => each.startsWith('#/properties'))
@@ -166,10 +175,10 @@ function requiredOnly(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** A reference to a definition whose name is written as it is. */
+/** A reference to a definition whose name needs no escaping. */
 const DEFINITION = /^#\/\$defs\/([^/%~]+)$/;
 
-/** Leaves out the definitions that nothing refers to any more, directly or through others. */
+/** Removes the definitions that nothing refers to any more, directly or indirectly. */
 function withoutUnused(schema: JsonSchema): JsonSchema {
   const { $defs: definitions, ...rest } = schema;
   if (
@@ -202,7 +211,10 @@ function referencesIn(value: unknown): string[] {
   );
 }
 
-/** The keywords with schemas by name, and those with one or a list of them. All others hold data. */
+/**
+ * The keywords that hold schemas by name, and the keywords that hold one schema or a list of them.
+ * All other keywords hold data.
+ */
 const BY_NAME: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -227,7 +239,7 @@ const WITHIN: ReadonlySet<string> = new Set([
   'unevaluatedProperties',
 ]);
 
-/** Returns a changed copy of a schema and of all within it, from the inside out. */
+/** Returns a copy of a schema in which every schema has been mapped, from the inside out. */
 export function mapSchemas(
   schema: JsonSchema,
   map: (schema: JsonSchema) => JsonSchema,

@@ -25,20 +25,26 @@ const FORMAT = 'tooldex.tool/1';
 const FUNCTIONS = ['execute', ...FUNCTION_OPTIONS] as const;
 const PARTS = [...FUNCTIONS, ...SCHEMA_OPTIONS] as const;
 
-/** A tool as plain JSON: what its author declared, its schemas as JSON Schema. */
+/** A tool as plain JSON: what its author declared, with schemas as JSON Schema. */
 export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'input' | 'output'>> {
   readonly format: typeof FORMAT;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
-  /** The schemas that come from an MCP server, which is left to enforce their patterns; missing when there are none. */
+  /**
+   * The schemas that come from an MCP server. Their patterns are left to the server. Missing if
+   * there are none.
+   */
   readonly foreignSchemas?: readonly SchemaOption[];
-  /** The parts that are code: functions, and schemas that may check more than JSON Schema can say. */
+  /**
+   * The parts that are code: functions, and schemas that can check more than JSON Schema can
+   * express.
+   */
   readonly code: readonly (typeof PARTS)[number][];
   /** The digest of the tool's entry. */
   readonly digest: string;
 }
 
-/** The code of a stored tool: its work alone, all its parts, or the tool as it is defined now. */
+/** The code of a stored tool: only its work, all its parts, or the tool as it's defined now. */
 export type ToolHandler = Execute<never> | ToolCode | ToolDefinition;
 
 type ToolCode = { readonly execute?: Execute<never> } & Partial<
@@ -47,34 +53,40 @@ type ToolCode = { readonly execute?: Execute<never> } & Partial<
     readonly [Option in OptionOfKind<'function'>]?: (input: never) => unknown;
   };
 
-/** The stored tools that have their code again, and the problems of the others. */
+/** The stored tools that have their code again, and the problems with the others. */
 export interface RestoredTools {
-  /** The tools that are what was stored, and have all their functions. */
+  /** The tools that match what was stored and have all their functions. */
   readonly tools: readonly ToolDefinition[];
   /**
-   * The tools without some of their functions; they are left out, because one that lost `dangerFor` would be less
-   * careful.
+   * The tools that lack some of their functions. They're left out, because a tool that lost
+   * `dangerFor` would be less careful.
    */
   readonly missing: readonly { readonly name: string; readonly parts: readonly string[] }[];
-  /** The tools that are not what was stored; `tool` is their present form, for callers that accept it. */
+  /**
+   * The tools that no longer match what was stored. `tool` is the current form, in case you accept
+   * it.
+   */
   readonly changed: readonly {
     readonly name: string;
     readonly tool: ToolDefinition;
     readonly storedDigest: string;
     readonly digest: string;
   }[];
-  /** The values that are no tool of this format, by their position in the list, with everything that is wrong. */
+  /**
+   * The values that aren't stored tools of this format, by their position in the list, with
+   * everything that is wrong.
+   */
   readonly refused: readonly { readonly position: number; readonly error: ToolError }[];
-  /** The names of those `tools` whose schema was code and is now the JSON Schema alone. */
+  /** The names of the `tools` whose schema was code and is now only JSON Schema. */
   readonly jsonSchemaOnly: readonly string[];
-  /** The handlers that belong to no tool. */
+  /** The handlers that don't belong to any tool. */
   readonly unused: readonly string[];
 }
 
 /**
- * A tool as plain JSON, without its functions; `toolsFromJson` joins them again.
+ * Returns a tool as plain JSON, without its functions. `toolsFromJson` adds them again.
  *
- * @throws ToolError `NOT_A_TOOL` for anything but a definition or an entry.
+ * @throws ToolError `NOT_A_TOOL` unless it gets a definition or an entry.
  */
 export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
   const definition: unknown = isToolDefinition(tool)
@@ -106,7 +118,7 @@ export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
   });
 }
 
-/** Returns an entry as plain JSON: schemas as JSON Schema, and the names of the functions it has instead of the functions. */
+/** Returns an entry as plain JSON: schemas as JSON Schema, functions by their option names. */
 export function entryToJson(entry: ToolEntry): Record<string, unknown> {
   const {
     definition,
@@ -136,11 +148,12 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
 }
 
 /**
- * Joins the tools of JSON made by `toolToJson` with their code.
+ * Joins stored tools, made by `toolToJson`, with their code.
  *
- * A handler belongs to the tool with that `handlerRef`, or with that name. It is the tool's `execute`, an object with
- * several parts, or the definition that the code has now. Tools that are `manual` need none. Tools that are incomplete,
- * changed or wrong are reported and left out of `tools`; nothing is guessed.
+ * A handler belongs to the tool with that `handlerRef` or that name. A handler is the tool's
+ * `execute`, an object with several parts, or the current definition. `manual` tools need no
+ * handler. Tools that are incomplete, changed, or wrong are reported and left out of `tools`;
+ * nothing is guessed.
  *
  * ```ts
  * import { defineTool, toolsFromJson, toolToJson } from 'tooldex';
@@ -152,7 +165,8 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
  * toolsFromJson(JSON.parse(stored), {}).missing; // → [{ name: 'add', parts: ['execute'] }]
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for stored tools that are no list, and handlers of a wrong type.
+ * @throws ToolError `INVALID_ARGUMENT` if the stored tools aren't a list, or a handler has a wrong
+ * type.
  */
 export function toolsFromJson(
   stored: unknown,
@@ -226,14 +240,14 @@ interface StoredTool {
   readonly digest: string;
 }
 
-/** A stored tool, or the error that names everything wrong with it. */
+/** Returns a stored tool, or an error that names everything wrong with it. */
 function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
   if (!isPlainObject(given))
     return refusedTool([
       { path: [], message: expectedGot('a stored tool as an object', describeValue(given)) },
     ]);
   const { format, code, digest, foreignSchemas, ...options } = given;
-  // Fields of a newer format mean what this version cannot know, so no other issue is reported.
+  // A newer format can give fields another meaning, so no other issue is reported.
   if (format !== FORMAT)
     return refusedTool([
       {
@@ -242,8 +256,8 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
           JSON.stringify(FORMAT),
           describeValue(format),
           typeof format === 'string' && format.startsWith('tooldex.tool/')
-            ? 'It was stored by another version of tooldex.'
-            : 'toolToJson writes it.',
+            ? 'Another version of tooldex stored it.'
+            : 'Store tools with toolToJson.',
         ),
       },
     ]);
@@ -282,7 +296,7 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
     if (Object.hasOwn(options, part))
       issues.push({
         path: [part],
-        message: expectedGot('no function among data', describeValue(options[part])),
+        message: expectedGot('data instead of a function', describeValue(options[part])),
       });
   const data = Object.fromEntries(
     Object.entries(options).filter(([key]) => !(FUNCTIONS as readonly string[]).includes(key)),
@@ -290,7 +304,7 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
   try {
     for (const part of SCHEMA_OPTIONS) {
       if (!Object.hasOwn(data, part)) continue;
-      const schema = cloneFrozen(data[part] as Json); // Plain data, no schema with code.
+      const schema = cloneFrozen(data[part] as Json); // The schema is plain data, so it needs no code.
       data[part] = foreign.includes(part) && isPlainObject(schema) ? foreignSchema(schema) : schema;
     }
     const definition = definitionOf(data as unknown as ToolDefinition);
@@ -322,7 +336,10 @@ function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
   });
 }
 
-/** Returns the handlers by their own keys, each in parts. @throws ToolError `INVALID_ARGUMENT` naming all of a wrong type. */
+/**
+ * Returns the handlers by key, each split into its parts. @throws ToolError `INVALID_ARGUMENT`
+ * naming every handler of a wrong type.
+ */
 function readHandlers(handlers: unknown): ReadonlyMap<string, ToolDefinition | ToolCode> {
   const entries: readonly (readonly [unknown, unknown])[] | undefined =
     handlers instanceof Map

@@ -7,15 +7,20 @@ import { resolveMetadata, type ResolvedOptions } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 
-/** A class with a fitting `execute`. A property of function type: a method signature would also accept stricter inputs. */
+/**
+ * A class with a matching `execute`. It's a property of function type, because a method signature
+ * would also accept stricter inputs.
+ */
 interface Executable<In, Out> {
   execute: Execute<In, Out, never>;
 }
 
-// `never` makes the constructor's own parameters irrelevant.
+// With `never`, the constructor's parameters don't matter.
 export type Constructor<T> = abstract new (...args: never[]) => T;
 
-/** A decorator of classes, in both decorator modes; a class with `manual: true` needs no `execute`. */
+/**
+ * A class decorator for both decorator modes. A class with `manual: true` doesn't need `execute`.
+ */
 export type ToolClassDecorator<In, Out, Manual = false> = <
   Class extends Constructor<Manual extends true ? object : Executable<In, Out>>,
 >(
@@ -24,8 +29,8 @@ export type ToolClassDecorator<In, Out, Manual = false> = <
 ) => Class;
 
 /**
- * A decorator of classes and methods, in both decorator modes; a class with `manual: true` needs no `execute`. Called as
- * a function it returns the class.
+ * A decorator for classes and methods, in both decorator modes. A class with `manual: true` doesn't
+ * need `execute`. Called as a function, it returns the class.
  */
 export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorator<
   In,
@@ -34,7 +39,7 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
 > {
   <This, Method extends Execute<In, Out, never>>(
     method: Method,
-    // `keyof` leaves out methods that TypeScript knows as private.
+    // `keyof` leaves out methods that TypeScript marks as private.
     context: ClassMethodDecoratorContext<This, Method> & { readonly name: keyof This },
   ): void;
   <Target extends object, Method extends Execute<In, Out, never>>(
@@ -45,11 +50,13 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
 }
 
 /**
- * Declares a class with `execute` (a `manual` one needs none), or one method of a toolkit, as a tool.
+ * Declares a class with `execute`, or one method of a toolkit, as a tool. A `manual` class doesn't
+ * need `execute`.
  *
- * Works as a standard and as a legacy (`experimentalDecorators`) decorator. It registers nothing: hand the class or an
- * instance to a registry. Subclasses inherit the declaration unless they carry their own. Where decorators are not
- * compiled, call it: `const Greet = tool({…})(class { … })`.
+ * It works as a standard and as a legacy (`experimentalDecorators`) decorator. It registers
+ * nothing: pass the class or an instance to a registry. Subclasses inherit the declaration unless
+ * they have their own. If your build doesn't compile decorators, call it: `const Greet =
+ * tool({…})(class { … })`.
  *
  * ```ts
  * @tool({ name: 'greet', description: 'Greets a person', inputSchema: Input, accessMode: AccessMode.READONLY })
@@ -60,7 +67,8 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
  * }
  * ```
  *
- * @throws ToolError `INVALID_METADATA` when an option is wrong, `INVALID_DECORATION` on anything but a class or a public method.
+ * @throws ToolError `INVALID_METADATA` if an option is wrong. `INVALID_DECORATION` if it decorates
+ * anything but a class or a public method.
  */
 export function tool<
   In extends ToolSchema,
@@ -89,7 +97,7 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
         throw invalidDecoration(
           who,
           PLACES,
-          'a method of a class defined before tooldex was imported (its Symbol.metadata is missing)',
+          'a method of a class that was defined before tooldex was imported (its Symbol.metadata is missing)',
         );
       storeOnMethod(
         who,
@@ -117,10 +125,13 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
   };
 }
 
-/** The mark of classes whose tools are registered: nothing may be declared on them from then on. */
+/** Marks classes whose tools are registered. They can't declare anything after that. */
 const REGISTERED_KEY = Symbol.for('tooldex/registered/v1');
 
-/** Returns a class decorator that declares a tool and then hands the class, with all that it declares, to `register`. */
+/**
+ * Returns a class decorator that declares a tool and then passes the class, with everything it
+ * declares, to `register`.
+ */
 export function toolClass<In, Out, Manual>(
   options: unknown,
   register: (Class: AnyClass) => void,
@@ -139,7 +150,8 @@ export function toolClass<In, Out, Manual>(
       );
     declare(target, context);
     defineMetadata(REGISTERED_KEY, true, target);
-    // The methods and defaults of a class with standard decorators are on it only when its initializers run.
+    // With standard decorators, a class has its methods and defaults only after its initializers
+    // have run.
     if (context === undefined) register(target as AnyClass);
     else
       (context as ClassDecoratorContext).addInitializer(function (this: unknown) {
@@ -149,23 +161,23 @@ export function toolClass<In, Out, Manual>(
   }) as ToolClassDecorator<In, Out, Manual>;
 }
 
-/** A class, of which only the name is of interest. */
+/** A class. Only its name matters. */
 type AnyClass = Constructor<unknown> & { readonly name: string };
 
-/** Refuses a decorator above one that registered the class: it would come too late. */
+/** Throws for a decorator above the one that registered the class: it would come too late. */
 export function assertUnregistered(decorator: string, target: object): void {
   if (getOwnMetadata(REGISTERED_KEY, target) !== undefined)
     throw invalidDecoration(
       decorator,
       `${decorator} below @registry.tool`,
-      'it above, where the class is registered already',
+      'it above, after the class has been registered',
       'Make @registry.tool the topmost decorator.',
     );
 }
 
 const PLACES = '@tool on a class or a public method';
 
-/** Refuses a decorator without its parentheses, which is handed what it decorates. */
+/** Throws for a decorator without parentheses, which receives the class or method directly. */
 export function assertCalled(
   decorator: 'tool' | 'toolkit',
   options: unknown,
@@ -182,14 +194,14 @@ export function assertCalled(
   throw invalidDecoration(
     `@${decorator}`,
     `@${decorator}({…}) with its options`,
-    `@${decorator} without them on ${decorated}`,
+    `@${decorator} without options on ${decorated}`,
     decorator === 'tool'
       ? 'Write @tool({ name, description, inputSchema }).'
       : "Write @toolkit({ category: '…' }).",
   );
 }
 
-/** Returns true for what a class decorator is handed, in both modes and as a function. */
+/** Returns true for the arguments of a class decorator, in both modes and as a function. */
 export function isClassDecoration(target: unknown, second: unknown): target is object {
   return isStandardContext(second)
     ? second.kind === 'class'
@@ -224,16 +236,17 @@ export function invalidDecoration(
 }
 
 /**
- * The place where decorators leave what they were given.
+ * The key under which decorators store their options.
  *
- * The keys come from `Symbol.for`, so that two loaded copies of the package (ESM and CJS, or two versions) read each
- * other; the suffix changes only with the shape of what is stored. Nothing global is patched but `Symbol.metadata`,
- * without which compilers give standard decorators no place to store anything.
+ * The keys come from `Symbol.for`, so two loaded copies of the package (ESM and CJS, or two
+ * versions) can read each other. The suffix changes only with the shape of the stored data. The
+ * only global change is `Symbol.metadata`: without it, compilers give standard decorators no place
+ * to store anything.
  */
 const CLASS_KEY = Symbol.for('tooldex/class/v1');
 const METHODS_KEY = Symbol.for('tooldex/methods/v1');
 
-// Node 20 lacks it, although its type says otherwise.
+// Node 20 lacks it, although its type says it's there.
 if ((Symbol.metadata as symbol | undefined) === undefined)
   Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 
@@ -257,27 +270,32 @@ function declaredTwice(who: string, what: string, before: ResolvedOptions): Tool
   return invalidDecoration(
     who,
     `one @tool on ${what}`,
-    `a second beside that of the tool "${before.metadata.name}"`,
-    'A tool is one class or method: declare the other on one of its own.',
+    `a second @tool next to that of the tool "${before.metadata.name}"`,
+    'Each class or method is one tool: declare the other tool on its own class or method.',
   );
 }
 
-/** Reads what was declared on a class, with the defaults of its toolkit. */
+/** Reads the options declared on a class, with the defaults of its toolkit. */
 export type Declared = (options: ResolvedOptions, declaredOn: object) => ResolvedOptions;
 
-/** One `@tool`, and where it stands. */
+/** One `@tool` and where it is. */
 export interface Declaration {
   readonly options: ResolvedOptions;
-  /** The class whose code has the declaration: the class itself, or one that it extends. */
+  /**
+   * The class whose code contains the declaration: the class itself, or a class that it extends.
+   */
   readonly declaredOn: object;
   /** The method that does the work. */
   readonly method: PropertyKey;
   readonly static: boolean;
-  /** True where the class itself is the tool, and not one of its methods. */
+  /** True if the class itself is the tool, false if one of its methods is. */
   readonly ofClass: boolean;
 }
 
-/** Returns what a class and those it extends declare; the nearest declaration of a class or method wins. */
+/**
+ * Returns what a class and its base classes declare. The nearest declaration of a class or method
+ * wins.
+ */
 export function declarationsOf(constructor: object, read: Declared): readonly Declaration[] {
   const found = new Map<unknown, Declaration>();
   for (const declaredOn of inheritance(constructor)) {
@@ -311,7 +329,10 @@ export function declarationsOf(constructor: object, read: Declared): readonly De
   return [...found.values()];
 }
 
-/** The records of the methods that legacy decorators find on a class. Own ones: adding to inherited ones would decorate the base class. */
+/**
+ * Returns the records of methods that legacy decorators keep on a class. They're its own records:
+ * adding to inherited ones would decorate the base class.
+ */
 function recordsOf(constructor: object): MethodRecords {
   const own = getOwnMetadata(METHODS_KEY, constructor) as MethodRecords | undefined;
   const records = own ?? {};
@@ -319,7 +340,7 @@ function recordsOf(constructor: object): MethodRecords {
   return records;
 }
 
-/** The records of standard decorators, which share one metadata object per class. */
+/** Returns the records of standard decorators, which share one metadata object per class. */
 function recordsIn(metadata: DecoratorMetadataObject): MethodRecords {
   if (!Object.hasOwn(metadata, METHODS_KEY))
     Object.defineProperty(metadata, METHODS_KEY, { value: {} });
@@ -349,8 +370,8 @@ function standardRecords(constructor: object): MethodRecords | undefined {
 }
 
 /**
- * Returns a class and the classes it extends, nearest first. Not every compiler chains metadata objects, so classes are
- * walked.
+ * Returns a class and its base classes, nearest first. Not every compiler chains metadata objects,
+ * so this walks the classes.
  */
 export function* inheritance(constructor: object): Generator<object> {
   for (

@@ -4,7 +4,10 @@ import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool-metadata.js';
 import type { ToolContext, ToolOptions } from './tool-options.js';
 
-/** A tool's work: from checked input to a plain value or a result of `ok`, `fail`, `askUser` or `halt`. */
+/**
+ * A tool's work. It takes the checked input and returns a plain value or a result of `ok`, `fail`,
+ * `askUser`, or `halt`.
+ */
 export type Execute<In = unknown, Out = unknown, Context = unknown> = (
   input: In,
   context: ToolContext<Context>,
@@ -13,9 +16,11 @@ export type Execute<In = unknown, Out = unknown, Context = unknown> = (
 type Returned<Out> = Out | ToolResult<Out>;
 
 /**
- * A tool, checked and frozen: what its author declared, and its work. It is in no registry until it is registered.
+ * A checked and frozen tool: what its author declared, and its work. It isn't in any registry until
+ * you register it.
  *
- * The context that the work needs (`ToolContext<Context>`) is not part of the type: tools of all kinds share a registry.
+ * The context that the work needs (`ToolContext<Context>`) isn't part of the type, because tools of
+ * all kinds share a registry.
  */
 export type ToolDefinition<
   In extends ToolSchema = ToolSchema,
@@ -24,11 +29,14 @@ export type ToolDefinition<
   Result = SchemaInput<Out>,
 > = ToolOptions<In, Out> & {
   readonly name: Name;
-  /** The work; missing for tools that a user or another program answers. */
+  /** The work. Missing for tools that a user or another program answers. */
   readonly execute?: Execute<InputOf<In>, Result>;
 };
 
-/** The options of `defineTool`. The output schema stands beside `Result` for what says nothing itself, such as `new Promise`. */
+/**
+ * The options of `defineTool`. The output schema appears next to `Result` for expressions whose
+ * type can't be inferred, such as `new Promise`.
+ */
 type Definable<
   In extends ToolSchema,
   Out extends ToolSchema,
@@ -39,7 +47,7 @@ type Definable<
   readonly name: Name;
 } & ExecuteOption<Execute<InputOf<In>, Result | SchemaInput<Out>, Context>>;
 
-/** The work of a tool, or what says that it is done elsewhere. */
+/** A tool's work, or an option saying that the work is done elsewhere. */
 type ExecuteOption<E> =
   | { readonly execute: E }
   | ({ readonly execute?: E } & (
@@ -48,13 +56,13 @@ type ExecuteOption<E> =
       | Required<Pick<ToolOptions, 'handlerRef'>>
     ));
 
-/** A tool as registries hold it: its resolved metadata, and the definition it comes from. */
+/** A tool in a registry: its resolved metadata, and the definition that it comes from. */
 export interface ToolEntry extends ToolMetadata {
   readonly definition: ToolDefinition;
 }
 
-/** The key under which a definition keeps its entry; shared between loaded copies of the package. */
-const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries: other shapes are not recognized.
+/** The key under which a definition keeps its entry. Loaded copies of the package share it. */
+const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries, so entries of another shape aren't recognized.
 
 /** Returns true for a value made by `defineTool` or taken from a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
@@ -65,16 +73,16 @@ export function isToolDefinition(value: unknown): value is ToolDefinition {
       (value as Record<typeof ENTRY, unknown>)[ENTRY] instanceof Object
     );
   } catch {
-    return false; // A revoked proxy.
+    return false; // The value is a revoked proxy.
   }
 }
 
-/** The entry of a definition: always the same object. */
+/** Returns the entry of a definition, always the same object. */
 export function entryOf(definition: ToolDefinition): ToolEntry {
   return (definition as unknown as Record<typeof ENTRY, ToolEntry>)[ENTRY];
 }
 
-/** Joins checked options and the work they describe. */
+/** Combines checked options with the work that they describe. */
 export function createDefinition(
   { declared, metadata }: ResolvedOptions,
   execute: Execute<never> | undefined,
@@ -87,8 +95,9 @@ export function createDefinition(
 }
 
 /**
- * Defines a tool from a function; the type of its input is inferred from the schema. The types ask for `execute`, or for one of
- * `manual`, `providers` and `handlerRef`, which say that the work is done elsewhere.
+ * Defines a tool from a function. The type of its input is inferred from the schema. The types
+ * require `execute`, or `manual`, `providers`, or `handlerRef`, which say that the work is done
+ * elsewhere.
  *
  * ```ts
  * const add = defineTool({
@@ -101,7 +110,7 @@ export function createDefinition(
  * });
  * ```
  *
- * @throws ToolError `INVALID_METADATA` naming every wrong field, what is allowed there and what came.
+ * @throws ToolError `INVALID_METADATA` naming every wrong field, what it allows, and what came.
  */
 export function defineTool<
   In extends ToolSchema,
@@ -113,7 +122,10 @@ export function defineTool<
   return definitionOf(options as ToolOptions) as ToolDefinition<In, Out, Name, Result>;
 }
 
-/** Defines a tool whose work may be missing: other programs do it, or the code of a stored tool is attached later. @throws ToolError `INVALID_METADATA` as `defineTool`. */
+/**
+ * Defines a tool that can lack its work: another program does it, or the code of a stored tool is
+ * attached later. @throws ToolError `INVALID_METADATA` like `defineTool`.
+ */
 export function definitionOf(
   options: ToolOptions & { readonly execute?: Execute<never> | undefined },
 ): ToolDefinition {
@@ -121,18 +133,21 @@ export function definitionOf(
   return createDefinition(resolved, resolved.execute as Execute<never> | undefined);
 }
 
-/** Returns the current tool in place of the one by which a call was judged; `undefined` if it is not known. */
+/**
+ * Returns the current tool in place of the tool that the call was judged by, or `undefined` if
+ * there is none.
+ */
 type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
 
-/** The key under which an error keeps its renewal; shared between loaded copies of the package. */
+/** The key under which an error keeps its renewal. Loaded copies of the package share it. */
 const RENEWAL = Symbol.for('tooldex/renewal/v1');
 
-/** Adds to the error of a call, of which nothing was sent, how its tool is judged from now on. */
+/** Adds the current definition of a tool to the error of a call that wasn't sent. */
 export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
   return Object.defineProperty(error, RENEWAL, { value: renewal });
 }
 
-/** Returns the tool in place of the one by which a call was judged, if the call failed because that is outdated. */
+/** Returns the current tool if the call failed because the tool it was judged by is out of date. */
 export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinition | undefined {
   try {
     const renewal: unknown =
@@ -141,6 +156,6 @@ export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinit
         : undefined;
     return typeof renewal === 'function' ? (renewal as Renewal)(judged) : undefined;
   } catch {
-    return undefined; // A hostile proxy, or a tool that cannot be defined again.
+    return undefined; // The error is a hostile proxy, or the tool can't be defined again.
   }
 }

@@ -3,7 +3,10 @@ import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
 import type { ToolOptions } from './tool-options.js';
 
-/** The form of a field's value. Each target has one rule a kind: how it is checked, read, written or shown there. */
+/**
+ * The representation of a field's value. Each target has one rule per kind for checking, reading,
+ * writing, or showing it.
+ */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'bytes' | 'object' | 'input' | 'output' | 'function'
@@ -11,47 +14,59 @@ export type FieldKind =
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
- * A place that shows a field: what a `model` reads, a key of a `manifest`, an HTTP `list` or only the `detail` of one
- * tool, a `column` of the command line or a line of `show`, and of the page the `row` it reads of every tool, an `axis`
- * to filter by, and the `facts` of one tool.
+ * A place that shows a field:
  *
- * Declared data is always in a tool's stored form (`toolToJson`); a field without targets is shown nowhere else.
+ * - `model`: the model reads it.
+ * - `manifest`: a key of a manifest.
+ * - `list` and `detail`: HTTP shows it in lists, or for a single tool.
+ * - `column` and `show`: the command line prints it in tables, or for a single tool.
+ * - `row`, `axis`, and `facts`: the page reads it for every tool, filters by it, or shows it for a
+ * single tool.
+ *
+ * A tool's stored form (`toolToJson`) always has all declared data. A field without targets is
+ * shown nowhere else.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
 
 /** A condition by which HTTP and the command line filter. */
 export interface FieldCondition {
-  /** The parameter of HTTP, and the name of the axis on the page. */
+  /** The HTTP parameter, and the name of the axis on the page. */
   readonly param: string;
   /** The condition of a `ToolFilter`, or of the catalogue's own query. */
   readonly condition: string;
   readonly of?: 'query';
-  /** The option of the command line, which filters only by conditions of a `ToolFilter`. */
+  /** The command line option. It filters only by conditions of a `ToolFilter`. */
   readonly flag?: string;
   readonly about: string;
 }
 
 export interface ToolField {
-  /** The name outside the process: snake_case, times in seconds. */
+  /** The name outside the process: snake_case, with times in seconds. */
   readonly wire: string;
   readonly kind: FieldKind;
-  /** The origin of a value that is no option of a tool: the resolved entry, the catalogue, or a manifest alone. */
+  /**
+   * The origin of a value that isn't an option of a tool: the resolved entry, the catalogue,
+   * or the manifest.
+   */
   readonly from?: 'entry' | 'catalogue' | 'manifest';
   readonly on: readonly FieldTarget[];
   /** The meaning of the field, for authors of manifests. */
   readonly about: string;
-  /** The name of the field on the command line and the page. */
+  /** The field's name on the command line and the page. */
   readonly label?: string;
-  /** A flag's value in words: true, then false; an empty one is not shown. */
+  /** The words for true and false. An empty word isn't shown. */
   readonly words?: readonly [string, string];
-  /** The value of an entry whose author gave none. */
+  /** The value of an entry whose author declared none. */
   readonly missing?: readonly never[] | false;
-  /** Marks a value that is true only at the moment of asking; all others change with the registry. */
+  /**
+   * Marks a value that is only true at the moment it's read. All other values change only with the
+   * registry.
+   */
   readonly live?: true;
-  /** The filter by any of several values, or by all of them. */
+  /** Filters by any of several values, or by all of them. */
   readonly filter?: FieldCondition & { readonly all?: true };
-  /** The filter by values up to one. */
+  /** Filters by a maximum value. */
   readonly most?: FieldCondition;
 }
 
@@ -61,8 +76,9 @@ const SEARCHED = [...SAID, 'show', 'row', 'axis', 'facts'] as const;
 const AXIS = [...SEARCHED, 'column'] as const;
 
 /**
- * Every field of a tool, by its name inside the process: the one list behind manifests, HTTP, the command line, the
- * page and stored tools. A new field is a row here, beside its type in `ToolOptions`.
+ * Every field of a tool, by its name inside the process. Manifests, HTTP, the command line, the
+ * page, and stored tools all use this list. To add a field, add a row here and its type in
+ * `ToolOptions`.
  */
 export const TOOL_FIELDS = {
   name: {
@@ -628,23 +644,23 @@ export type FieldName = keyof Rows;
 export type FieldOn<Target extends FieldTarget> = {
   [Name in FieldName]: Target extends Rows[Name]['on'][number] ? Name : never;
 }[FieldName];
-/** The options of a tool whose values have one of these kinds. */
+/** The tool options whose values have one of these kinds. */
 export type OptionOfKind<Kind extends FieldKind> = {
   [Name in keyof ToolOptions]-?: Rows[Name]['kind'] extends Kind ? Name : never;
 }[keyof ToolOptions];
-/** The options that every entry has a value of. */
+/** The options for which every entry has a value. */
 export type OptionWithDefault = {
   [Name in keyof ToolOptions]-?: Rows[Name] extends { readonly missing: unknown } ? Name : never;
 }[keyof ToolOptions];
 
 const ROWS = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];
 
-/** The fields that a target shows, in their order. */
+/** Returns the fields that a target shows, in order. */
 export function fieldsOn(target: FieldTarget): readonly (readonly [FieldName, ToolField])[] {
   return ROWS.filter(([, { on }]) => on.includes(target));
 }
 
-/** The options of a tool whose values have one of these kinds, in their order. */
+/** Returns the tool options whose values have one of these kinds, in order. */
 export function optionsOfKind<Kind extends FieldKind>(
   ...kinds: readonly Kind[]
 ): readonly OptionOfKind<Kind>[] {
@@ -655,11 +671,11 @@ export function optionsOfKind<Kind extends FieldKind>(
   );
 }
 
-/** The options that hold functions; all others but the schemas are plain data. */
+/** The options that hold functions. All others, except the schemas, are plain data. */
 export const FUNCTION_OPTIONS = optionsOfKind('function');
 export const SCHEMA_OPTIONS = optionsOfKind('input', 'output');
 export type SchemaOption = (typeof SCHEMA_OPTIONS)[number];
-/** The values of options that the author may leave out. */
+/** The default values of options. */
 export const DEFAULTS = Object.freeze(
   Object.fromEntries(
     ROWS.flatMap(([name, { missing }]) =>
@@ -670,7 +686,10 @@ export const DEFAULTS = Object.freeze(
 
 export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
 
-/** The values of the kinds that have few, as they are written outside, in ascending order if they have one. */
+/**
+ * The values of each kind that has a fixed set of values, as they're written outside the process.
+ * Values with an order are ascending.
+ */
 const VALUES_OF_KIND = Object.freeze({
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),
@@ -683,7 +702,7 @@ const VALUES_OF_KIND = Object.freeze({
   safetyLevel: SAFETY_LEVELS,
 }) satisfies { readonly [Kind in FieldKind]?: readonly string[] };
 
-/** The values of a kind that has few. */
+/** Returns the values of a kind that has a fixed set of values. */
 export function valuesOf(kind: FieldKind): readonly string[] | undefined {
   return (VALUES_OF_KIND as { readonly [Kind in FieldKind]?: readonly string[] })[kind];
 }

@@ -20,10 +20,10 @@ import {
 import type { ToolOptions } from './tool-options.js';
 
 /**
- * The metadata of a tool, resolved and frozen to the leaves.
+ * The metadata of a tool, resolved and deeply frozen.
  *
- * It has the names of the options. Lists are never missing, every axis has a value, and `inferred` names the axes that
- * the author left out.
+ * Its fields are named like the options. Lists are never missing, every axis has a value, and
+ * `inferred` names the axes that the author didn't declare.
  */
 export interface ToolMetadata
   extends
@@ -34,25 +34,28 @@ export interface ToolMetadata
   readonly inputSchema: ToolSchema;
   /** The input schema as JSON Schema, as models and clients see it. */
   readonly inputJsonSchema: JsonSchema;
-  /** The axes that were not declared, in the order priority, access, danger, category, cost, parallel, reads, sends. */
+  /**
+   * The axes that weren't declared, in this order: priority, access, danger, category, cost,
+   * parallel, reads, sends.
+   */
   readonly inferred: readonly (keyof Axes)[];
-  /** SHA-256 over everything above that is data; equal content has an equal digest in every process. */
+  /** The SHA-256 of all the data above. Equal content has an equal digest in every process. */
   readonly digest: string;
 }
 
-/** A tool's options in two forms: what the author declared, and what that means. */
+/** A tool's options in two forms: as the author declared them, and resolved. */
 export interface ResolvedOptions {
   readonly declared: ToolOptions;
   readonly metadata: ToolMetadata;
-  /** The tool's work, if it may be given among the options. */
+  /** The tool's work, if the options may include it. */
   readonly execute?: unknown;
 }
 
 /**
  * Checks a tool's options and resolves them.
  *
- * @param extra names `execute` where it is allowed among the options.
- * @throws ToolError `INVALID_METADATA` with every issue: the field, what is allowed, and what came.
+ * @param extra names `execute` if the options may include it.
+ * @throws ToolError `INVALID_METADATA` with every issue: the field, what it allows, and what came.
  */
 export function resolveMetadata(
   options: unknown,
@@ -81,9 +84,10 @@ export function resolveMetadata(
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
-  // Functions cannot be digested, but their presence changes what the tool promises.
+  // Functions can't be digested, but having a function changes what the tool promises.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
-  // So does the origin of the schema: it decides which patterns are enforced.
+  // The digest also covers where the schema comes from, because that decides which patterns are
+  // enforced.
   const digest = digestOf({
     ...data,
     inputJsonSchema,
@@ -103,7 +107,7 @@ export function resolveMetadata(
   };
 }
 
-/** The options that belong to one tool and are no defaults of many. */
+/** The options that belong to a single tool, so a toolkit can't set them as defaults. */
 const OWN = [
   'name',
   'aliases',
@@ -116,10 +120,12 @@ const OWN = [
   'handlerRef',
 ] as const satisfies readonly (keyof ToolOptions)[];
 
-/** The options that all tools of a toolkit may share. */
+/** The options that all tools of a toolkit can share. */
 export type ToolkitOptions = Partial<Omit<ToolOptions, (typeof OWN)[number]>>;
 
-/** Returns the checked defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every issue. */
+/**
+ * Returns the checked defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every issue.
+ */
 export function checkDefaults(options: unknown): Partial<ToolOptions> {
   const { plain, references, issues } = separate(options, FUNCTION_OPTIONS);
   for (const own of OWN)
@@ -127,8 +133,8 @@ export function checkDefaults(options: unknown): Partial<ToolOptions> {
       issues.push({
         path: [own],
         message: expectedGot(
-          'options that all tools of a toolkit share',
-          'one of a single tool',
+          'options that all tools of a toolkit can share',
+          'an option of a single tool',
           'Declare it in @tool.',
         ),
       });
@@ -145,7 +151,7 @@ export function checkDefaults(options: unknown): Partial<ToolOptions> {
   return Object.freeze({ ...cloneFrozen(parsed.data), ...references }) as Partial<ToolOptions>;
 }
 
-/** Names the schemas that come from a server; their patterns are not enforced here. */
+/** Names the schemas that come from a server. Their patterns aren't enforced here. */
 export function foreignSchemasOf(schemas: {
   readonly [Option in SchemaOption]?: object | undefined;
 }): { readonly foreignSchemas?: readonly SchemaOption[] } {
@@ -158,7 +164,7 @@ export function foreignSchemasOf(schemas: {
 interface Separated {
   /** The options that are plain data, cloned and frozen. */
   readonly plain: Readonly<Record<string, unknown>>;
-  /** The functions and schemas, kept as they are. */
+  /** The functions and schemas, by reference. */
   readonly references: Record<string, unknown>;
   readonly issues: Issue[];
 }
@@ -198,7 +204,7 @@ function separate(options: unknown, functions: readonly string[]): Separated {
   return { plain, references, issues };
 }
 
-/** The names that other libraries have for an option, in lower case and without underscores. */
+/** Names that other libraries use for an option, in lower case and without underscores. */
 const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['parameters', 'inputSchema'],
   ['schema', 'inputSchema'],
@@ -237,20 +243,23 @@ function hintFor(key: string, functions: readonly string[]): string {
     : '';
 }
 
-/** The keys of an object that may be a hostile proxy. */
+/** Returns the keys of an object that may be a hostile proxy. */
 function keysOf(options: object, issues: Issue[]): string[] {
   try {
     return Object.keys(options);
   } catch {
     issues.push({
       path: [],
-      message: 'Expected options that can be read, got an object whose keys fail to be listed.',
+      message: "Couldn't list the keys of the options. Pass a plain object.",
     });
     return [];
   }
 }
 
-/** Replaces a plain JSON Schema by its frozen copy, so that the digest stays true; other schemas stay by reference. */
+/**
+ * Replaces a plain JSON Schema with its frozen copy, so the digest stays correct. Other schemas
+ * stay by reference.
+ */
 function convertSchema(
   option: OptionOfKind<'input' | 'output'>,
   references: Record<string, unknown>,
@@ -283,7 +292,7 @@ function convertSchema(
   }
 }
 
-/** The sentence of an issue from an error that says what was expected. */
+/** Returns the message for an error that says what was expected. */
 function sentence(error: unknown, otherwise: string, advice = ''): string {
   return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(
     /\?\.$/,
@@ -297,7 +306,10 @@ function refused(who: string, name: unknown, issues: readonly Issue[]): ToolErro
   });
 }
 
-/** The issues of options that are data, with the value or name that was probably meant. */
+/**
+ * Returns the issues with plain-data options, and suggests the value or name that was probably
+ * meant.
+ */
 function issuesOfData(
   error: z.ZodError,
   plain: Readonly<Record<string, unknown>>,

@@ -4,9 +4,10 @@ import { withOriginOf } from '../json-schema/compile-json-schema.js';
 import { zodJsonSchema } from './zod-schema.js';
 
 /**
- * The parts of the Standard Schema and Standard JSON Schema interfaces (https://standardschema.dev) that tools use.
+ * The parts of the Standard Schema and Standard JSON Schema interfaces (https://standardschema.dev)
+ * that tools use.
  *
- * They are written down here, structurally, so that the published types need no schema library.
+ * They're written out here, so the published types don't depend on a schema library.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -26,18 +27,22 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A JSON Schema object, of any draft. */
+/** A JSON Schema object of any draft. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** The input or output schema of a tool: zod, another Standard Schema with JSON Schema, or plain JSON Schema. */
+/**
+ * The input or output schema of a tool: zod, another Standard Schema with JSON Schema, or plain
+ * JSON Schema.
+ */
 export type ToolSchema = StandardSchema<unknown> | JsonSchema;
 
 /**
  * The type that `execute` receives: the schema's parsed output, or anything for plain JSON Schema.
  *
- * The first condition is that of `z.infer`, so that a function that is generic in its schema may use either.
+ * The first condition matches `z.infer`, so a function that is generic in its schema can use
+ * either.
  */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type InputOf<S> = S extends { _zod: { output: any } }
@@ -46,15 +51,16 @@ export type InputOf<S> = S extends { _zod: { output: any } }
     ? NonNullable<Types> extends { readonly output: infer Output }
       ? Output
       : unknown
-    : // Plain JSON Schema says nothing to the compiler, and `unknown` would refuse every annotated parameter.
+    : // The compiler knows nothing about plain JSON Schema, and `unknown` would refuse every annotated parameter.
       // eslint-disable-next-line @typescript-eslint/no-explicit-any
       any;
 
 /**
- * The type that a schema accepts before parsing: for an output schema, what `execute` may return.
+ * The type that a schema accepts before parsing. For an output schema, that is what `execute` can
+ * return.
  *
- * `never` stands for a schema that the compiler has not inferred yet: `new Promise((resolve) => …)` takes its type from
- * it.
+ * `never` means that the compiler hasn't inferred the schema yet: `new Promise((resolve) => …)`
+ * takes its type from it.
  */
 export type SchemaInput<S> = [S] extends [never]
   ? unknown
@@ -64,7 +70,7 @@ export type SchemaInput<S> = [S] extends [never]
       : unknown
     : unknown;
 
-/** Returns true for a Standard Schema (zod's are). */
+/** Returns true for a Standard Schema, such as zod's. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const standard = (value as Partial<StandardSchema>)['~standard'];
@@ -73,7 +79,7 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   );
 }
 
-/** The draft in which schemas are shown to models and clients. */
+/** The draft in which models and clients see schemas. */
 const TARGET = 'draft-2020-12';
 
 interface WithJsonSchema {
@@ -88,11 +94,11 @@ interface WithJsonSchema {
 /**
  * Returns the frozen JSON Schema of a tool's input or output.
  *
- * In an output, types that JSON Schema cannot express (dates, bigints) become the empty schema, which accepts anything:
- * the schema itself still checks them.
+ * In an output, types that JSON Schema can't express (dates, bigints) become the empty schema,
+ * which accepts anything. The original schema still checks them.
  *
- * @throws TypeError saying what was expected and what came, when the value is no schema or none of an object; ToolError
- * `INVALID_INPUT_SCHEMA` for an input that no model can give, with every place of it.
+ * @throws TypeError saying what was expected and what came, if the value isn't a schema of an
+ * object. ToolError `INVALID_INPUT_SCHEMA` with every place of an input that no model can provide.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
   const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
@@ -130,7 +136,7 @@ function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   return typeof json === 'object' && json !== null ? withoutDialect(json) : json;
 }
 
-/** The ways to JSON Schema of libraries whose schemas do not carry it. */
+/** The ways to get JSON Schema from libraries whose schemas don't carry it. */
 const CONVERTERS: Readonly<Record<string, string>> = {
   valibot: 'Wrap it in toStandardJsonSchema(…) of @valibot/to-json-schema',
 };
@@ -139,7 +145,7 @@ function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
   return schema['~standard'].vendor === 'zod' && '_zod' in schema;
 }
 
-/** Returns true for a schema of zod 3, which cannot say its JSON Schema. */
+/** Returns true for a schema of zod 3, which can't give its JSON Schema. */
 function isZod3(schema: unknown): boolean {
   const definition: unknown =
     typeof schema === 'object' && schema !== null && !('_zod' in schema)
@@ -148,7 +154,10 @@ function isZod3(schema: unknown): boolean {
   return isPlainObject(definition) && typeof definition['typeName'] === 'string';
 }
 
-/** Removes what costs the model tokens: the `$schema` line, equal for all tools, and `~standard`, zod's own addition. */
+/**
+ * Removes the `$schema` line, which is the same for all tools and costs the model tokens, and
+ * `~standard`, which zod adds.
+ */
 function withoutDialect(json: object): object {
   return Object.fromEntries(
     Object.entries(json).filter(([keyword]) => keyword !== '$schema' && keyword !== '~standard'),
@@ -186,7 +195,10 @@ const KEYWORDS = [
   'const',
 ];
 
-/** Refuses a value that is no JSON Schema at all: it would be taken for one that allows everything. */
+/**
+ * Throws for a value that isn't a JSON Schema: it would be taken for a schema that allows
+ * everything.
+ */
 function assertWellFormed(json: unknown): asserts json is JsonSchema {
   if (!isPlainObject(json)) throw new TypeError(`a JSON Schema object, got ${describeValue(json)}`);
   const { type, properties, required } = json;

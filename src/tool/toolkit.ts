@@ -21,7 +21,7 @@ import {
 import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput } from './tool-schema.js';
 
-/** A decorator of classes that returns the class: it has the named methods, which fit their schemas. */
+/** A decorator for classes that have the named methods. It returns the class. */
 type ToolkitDecorator<Methods> = <
   Class extends Constructor<{ [Name in keyof Methods]: MethodOf<Methods[Name]> }>,
 >(
@@ -34,16 +34,15 @@ type MethodOf<Options> =
     ? Execute<InputOf<In>, SchemaInput<Out>, never>
     : never;
 
-/** The key is shared between loaded copies of the package, as those of `@tool` are. */
+/** Loaded copies of the package share this key, like those of `@tool`. */
 const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
 
 /**
- * Declares defaults for all tools of a class: what a method's `@tool` leaves out counts as declared there, and what it
- * says replaces the default.
+ * Declares defaults for all tools of a class. An option in a method's `@tool` replaces the default.
  *
- * They hold for the tools that the class declares, and for those of classes that extend it and have no `@toolkit` of
- * their own; tools that a class inherits keep the defaults of the class that declares them. Where decorators are not
- * compiled, call it, with the options of each method's tool by the name of the method.
+ * The defaults apply to the tools that the class declares, and to tools of subclasses without their
+ * own `@toolkit`. Inherited tools keep the defaults of the class that declares them. If your build
+ * doesn't compile decorators, call it with the options of each tool by method name.
  *
  * ```ts
  * @toolkit({ category: 'notes', accessMode: AccessMode.READONLY })
@@ -55,8 +54,8 @@ const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
  * const Notes = toolkit({ category: 'notes' }, { find: { name: 'note_find', description: 'Finds notes', inputSchema: Query } })(class { find(…) { … } });
  * ```
  *
- * @throws ToolError `INVALID_METADATA` when a default is wrong, or what it makes of a tool of the class;
- * `INVALID_DECORATION` on anything but a class.
+ * @throws ToolError `INVALID_METADATA` if a default is wrong, or makes a tool of the class wrong.
+ * `INVALID_DECORATION` if it decorates anything but a class.
  */
 export function toolkit<
   const Methods extends Readonly<Record<string, ToolOptions>> = Readonly<
@@ -83,7 +82,7 @@ export function toolkit(
         '@toolkit',
         'one @toolkit on a class',
         'a second',
-        'Join their options.',
+        'Merge their options.',
       );
     for (const [name, options] of Object.entries(methods)) {
       const { prototype } = target as { readonly prototype: object };
@@ -93,7 +92,7 @@ export function toolkit(
           '@toolkit',
           `a method ${JSON.stringify(name)} of the class`,
           describeValue(descriptor?.value),
-          'Name the methods as the class does.',
+          "Use the names of the class's methods.",
         );
       tool(options)(
         prototype,
@@ -103,7 +102,7 @@ export function toolkit(
     }
     defineMetadata(TOOLKIT_KEY, checked, target);
     const check = () => declarationsOf(target, withDefaults);
-    // Standard decorators attach the records of methods to the class after the decorators of the class.
+    // Standard decorators attach method records to the class after the class decorators have run.
     if (second === undefined) check();
     else (second as ClassDecoratorContext).addInitializer(check);
     return target;
@@ -124,10 +123,16 @@ export function toolkitOf(source: unknown): { readonly name: string } | undefine
     : undefined;
 }
 
-/** The results of before, by the defaults and the options: a class is read at its definition and at each registration. */
+/**
+ * Cached results, by defaults and options. A class is read when it's defined and at each
+ * registration.
+ */
 const RESOLVED = new WeakMap<object, WeakMap<ResolvedOptions, ResolvedOptions>>();
 
-/** Returns a tool's options with the defaults of the toolkit that its class is, or the nearest that it extends. */
+/**
+ * Returns a tool's options with the defaults of its class's toolkit, or of the nearest base class
+ * that has a toolkit.
+ */
 export const withDefaults: Declared = (options, declaredOn) => {
   for (const each of inheritance(declaredOn)) {
     const defaults = getOwnMetadata(TOOLKIT_KEY, each) as Partial<ToolOptions> | undefined;

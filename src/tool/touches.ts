@@ -3,29 +3,33 @@ import { isPlainObject } from '../core/plain-data.js';
 import { isSettled } from './bound-input.js';
 import type { ToolEntry } from './tool-definition.js';
 
-/** The most keys of one call: a tool with more counts as one that touches everything, as without keys. */
+/**
+ * The maximum number of keys per call. A call with more keys counts as touching everything, like a
+ * call without keys.
+ */
 const MAX_KEYS = 1_000;
-/** Characters of one key. */
+/** The maximum length of a key, in characters. */
 const MAX_KEY_LENGTH = 1_024;
 
 /**
- * The keys that one call touches. One that ends in `/`, or is a kind alone (`git:`), covers itself and everything below
- * it.
+ * The keys that one call touches. A key that ends in `/`, or is only a kind (`git:`), covers itself
+ * and everything below it.
  */
 export interface Touches {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
 }
 
-/** The answers for inputs that cannot change: policy and planner use the same one. */
+/** Cached answers for inputs that can't change, so policy and planner use the same one. */
 const KNOWN = new WeakMap<object, WeakMap<ToolEntry, Touches | { readonly reads?: never }>>();
 const UNSAID = Object.freeze({});
 
 /**
- * Returns the keys that a call touches, from its tool's `conflictKeys`; nothing if there are none or they are wrong.
+ * Returns the keys that a call touches, from its tool's `conflictKeys`. Returns undefined if there
+ * are none or they're wrong.
  *
- * For an input that was checked and frozen the tool is asked once. Plain keys of a tool that can change something count
- * as read and as written.
+ * The tool is asked once per checked and frozen input. Plain keys of a tool that can change
+ * something count as read and written.
  */
 export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined {
   if (entry.conflictKeys === undefined) return undefined;
@@ -37,11 +41,14 @@ export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined
   return known.reads === undefined ? undefined : known;
 }
 
-/** Asks the tool. Anything wrong with its keys means that none are known: the safe side. */
+/**
+ * Calls the tool's `conflictKeys`. If anything is wrong with the keys, none are known, which is the
+ * safe side.
+ */
 function ask(entry: ToolEntry, input: unknown): Touches | undefined {
   try {
     const answer: unknown = entry.conflictKeys?.(input);
-    // An async function does not fit the option's type; an uncaught rejection would end the process.
+    // The types don't allow async functions here, and an unhandled rejection would end the process.
     if (answer instanceof Promise) answer.catch(() => undefined);
     if (Array.isArray(answer)) {
       const keys = keysIn(answer);
@@ -50,7 +57,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
     }
     if (!isPlainObject(answer)) return undefined;
     const { reads = NONE, writes = NONE, ...others } = answer;
-    // A misspelt or forgotten list must not read as "touches nothing".
+    // A misspelled or forgotten list must not mean "touches nothing".
     if (
       Object.keys(others).length > 0 ||
       (answer['reads'] === undefined && answer['writes'] === undefined)
@@ -61,7 +68,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
       ? undefined
       : Object.freeze({ reads: read, writes: written });
   } catch {
-    return undefined; // The input may be anything that a model made up; the call itself reports what is wrong with it.
+    return undefined; // The input can be anything that a model made up. The call itself reports what is wrong with it.
   }
 }
 
@@ -75,17 +82,19 @@ function keysIn(list: unknown): readonly string[] | undefined {
     const key: unknown = list[index];
     if (typeof key !== 'string' || key.length > MAX_KEY_LENGTH) return undefined;
     const canonical = canonicalKey(key.replaceAll('\\', '/'));
-    if (canonical === '' && key !== '') return undefined; // The folder that everything without a kind is in.
+    if (canonical === '' && key !== '') return undefined; // The key covers everything without a kind.
     keys.add(canonical);
   }
   return Object.freeze([...keys]);
 }
 
 /**
- * Returns a key, or a pattern of keys, in its one form: its kind in lower case, and its path without `.`, `..` and doubled slashes. A path that ends in `/.`
- * or `/..` covers what is below, as one that ends in `/` does.
+ * Returns a key or key pattern in canonical form: the kind in lower case, the path without `.`,
+ * `..`, and doubled slashes. A path that ends in `/.` or `/..` covers everything below it, like a
+ * path that ends in `/`.
  *
- * An address (`https://…`) also has its host in lower case; doubled slashes and what follows `?` or `#` stay.
+ * A URL (`https://…`) also gets its host in lower case. Its doubled slashes and everything after
+ * `?` or `#` stay.
  */
 export function canonicalKey(text: string): string {
   const kind = kindOfKey(text);
@@ -104,30 +113,30 @@ export function canonicalKey(text: string): string {
   return `${lower}${isAbsolute && (relative !== '' || kind === '') ? '/' : ''}${relative}`;
 }
 
-/** A part of a path that canonical keys lack; those of addresses may have it. */
+/** A part of a path that canonical keys don't have. URLs can have it. */
 const ODD_PATH = /\/\/|(?:^|[/:])\.{1,2}(?:\/|$)|:\/$/;
 
-/** Returns true for a key or pattern of something at a host, which files are not. */
+/** Returns true for a key or pattern of something on a host, as opposed to a file. */
 export function isAddress(text: string): boolean {
   const kind = kindOfKey(text);
   return kind !== '' && kind.toLowerCase() !== 'file:' && text.startsWith('//', kind.length);
 }
 
-/** Joins the parts of a path without `.` and `..`; those that lead above a root are left out. */
+/** Joins path parts and resolves `.` and `..`. Parts that lead above a root are dropped. */
 function withoutDots(parts: readonly string[], isAbsolute: boolean): string {
   const kept: string[] = [];
   for (const part of parts) {
     if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
     else if (part !== '.' && (part !== '..' || !isAbsolute)) kept.push(part);
   }
-  // A folder that contains the root covers everything, as the root does.
+  // A folder that contains the root covers everything, like the root itself.
   if (kept.length === 0 || (!isAbsolute && kept.every((part) => part === '..' || part === '')))
     return '';
   const last = parts.at(-1);
   return last === '.' || last === '..' ? `${kept.join('/')}/` : kept.join('/');
 }
 
-/** The kind of a key, such as `file:`, with its colon; empty for keys without one. */
+/** Returns the kind of a key with its colon, such as `file:`, or an empty string. */
 export function kindOfKey(key: string): string {
   return /^[a-z][a-z\d+.-]*:/i.exec(key)?.[0] ?? '';
 }

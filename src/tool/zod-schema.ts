@@ -8,11 +8,12 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * Returns the JSON Schema of a zod schema.
  *
- * An input schema describes what JSON can carry, where a model would misread zod's own conversion: `z.coerce.date()` and
- * `z.coerce.bigint()` become the texts they read, and branches of a union that no JSON value meets are left out.
+ * An input schema describes what JSON can carry. Where a model would misread zod's own conversion,
+ * it's adapted: `z.coerce.date()` and `z.coerce.bigint()` become strings, and union branches that
+ * no JSON value fits are left out.
  *
- * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value meets, with the way out;
- * TypeError for two schemas with one id.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value fits,
+ * and what to declare instead. TypeError for two schemas with the same id.
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
   const options = { target, io: side, unrepresentable: 'any' } as const;
@@ -47,29 +48,30 @@ function converted(convert: () => Json): Json {
   }
 }
 
-/** The types whose values JSON cannot carry, and what to declare instead. */
+/** The types whose values JSON can't carry, and what to declare instead. */
 const WAY_OUT: Readonly<Record<string, string>> = {
-  date: 'Use z.iso.datetime() or z.iso.date() for a text, or z.coerce.date(), which makes a Date of one.',
-  bigint: 'Use z.int(), or z.coerce.bigint(), which reads a text of digits.',
+  date: 'Use z.iso.datetime() or z.iso.date() for a string, or z.coerce.date(), which makes a Date of it.',
+  bigint: 'Use z.int(), or z.coerce.bigint(), which reads a string of digits.',
   map: 'Use z.record(z.string(), …).',
   set: 'Use z.array(…).',
   nan: 'Use z.number().nullable().',
   symbol: 'Use z.string() or z.enum([…]).',
-  function: 'Leave it out, and give the tool the function in its code.',
+  function: "Remove it, and call the function in the tool's code.",
   file: 'Use a z.string() with the path of the file, or z.base64() with its content.',
-  custom: 'Use a type of JSON, or say with .meta({ type: … }) which JSON Schema z.custom() takes.',
-  undefined: 'Use .optional() on the type that may be left out.',
-  void: 'Use .optional() on the type that may be left out.',
-  literal: 'Use a text, a number, true, false or null.',
+  custom:
+    'Use a JSON type, or declare with .meta({ type: … }) which JSON Schema z.custom() accepts.',
+  undefined: 'Use .optional() on the type that can be missing.',
+  void: 'Use .optional() on the type that can be missing.',
+  literal: 'Use a string, a number, true, false or null.',
 };
 
-/** The texts that coercion reads. */
+/** The strings that coercion reads. */
 const COERCED: Readonly<Record<string, Json>> = {
   date: { type: 'string', format: 'date-time' },
   bigint: { type: 'string', pattern: '^-?[0-9]+$' },
 };
 
-/** The keywords that say nothing about which values are meant. */
+/** The keywords that don't restrict which values are allowed. */
 const REMARKS: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -86,7 +88,7 @@ function isDescribed(json: object): boolean {
   return Object.keys(json).some((keyword) => !REMARKS.has(keyword));
 }
 
-/** The parts of a zod schema's definition that say how it treats JSON. */
+/** The parts of a zod schema's definition that decide how it treats JSON. */
 interface Definition {
   readonly type: string;
   readonly coerce?: boolean;
@@ -102,7 +104,7 @@ function adapt(
   known: Map<$ZodType, readonly Issue[]>,
 ): void {
   if (type === 'literal') {
-    // zod would show a bigint as a number, which it refuses.
+    // zod would show a bigint as a number, and then refuse a number.
     const carried = values.filter(isCarried);
     if (carried.length < values.length) Object.assign(json, { enum: carried, type: undefined });
   } else if (coerce === true && type in COERCED) {
@@ -118,7 +120,7 @@ function adapt(
     json[keyword] = met.length === 1 ? undefined : met;
     if (met.length === 1) Object.assign(json, { ...met[0], ...json });
   }
-  // Mostly the time of the definition, which no two processes share.
+  // Usually the time of the definition, which differs between processes.
   else if (defaultValue instanceof Date) delete json['default'];
 }
 
@@ -126,10 +128,13 @@ function isCarried(value: unknown): boolean {
   return typeof value !== 'bigint' && value !== undefined;
 }
 
-/** The places that are named at most: a part may be used many times. */
+/** The maximum number of places named: a schema can be reused many times. */
 const MOST_ISSUES = 100;
 
-/** Returns an issue for each place of a schema that no JSON value meets. A schema that holds itself is met if the rest is. */
+/**
+ * Returns an issue for each place of a schema that no JSON value fits. A recursive schema fits if
+ * the rest of it does.
+ */
 function unmetIn(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
   const done = known.get(schema);
   if (done !== undefined) return done;
@@ -161,7 +166,7 @@ function findUnmet(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): re
   );
 }
 
-/** The schemas within a zod schema, by the names zod gives them. */
+/** The schemas inside a zod schema, by the names zod gives them. */
 interface Parts {
   readonly shape?: Readonly<Record<string, $ZodType>>;
   readonly catchall?: $ZodType;
@@ -178,7 +183,10 @@ interface Parts {
 
 type Part = readonly [path: Issue['path'], part: $ZodType];
 
-/** The schemas that a value must meet within a schema, with their place. What a `z.preprocess` makes itself is no part. */
+/**
+ * Returns the schemas inside a schema that a value must fit, with their paths. Values made by
+ * `z.preprocess` don't count.
+ */
 function partsOf(schema: $ZodType, def: Parts): readonly Part[] {
   const inner =
     def.innerType ?? (schema._zod as { readonly innerType?: $ZodType }).innerType ?? def.in;

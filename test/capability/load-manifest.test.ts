@@ -71,7 +71,7 @@ describe('loading manifests', () => {
     expect(details['errors']).toEqual(errors);
     expect(message.split('\n')).toHaveLength(12);
     expect(message).toMatch(
-      /got 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: Expected a string, got 1\.\n/,
+      /have 17 errors:\n {2}.*functions\.json:1:\d+ "a0" \/0\/version: Expected a string, got 1\.\n/,
     );
     expect(message).toContain('… and 7 more');
     expect(JSON.stringify([message, errors])).not.toContain(root);
@@ -98,22 +98,22 @@ describe('loading manifests', () => {
   });
 
   it.each([
-    ['that is missing', () => undefined, 'Expected a file, got none.'],
-    ['that is a folder', (path: string) => mkdirSync(path), 'got a folder or a device'],
+    ['that is missing', () => undefined, 'File not found.'],
+    ['that is a folder', (path: string) => mkdirSync(path), 'a folder or a device'],
     [
       'that is a pipe nobody writes to',
       (path: string) => execFileSync('mkfifo', [path]),
-      'got a folder or a device',
+      'a folder or a device',
     ],
     [
       'of more than 1 MiB',
       (path: string) => writeFileSync(path, ' '.repeat(1_048_577)),
-      'at most 1 MiB',
+      'larger than 1 MiB',
     ],
     [
       'that is no UTF-8',
       (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])),
-      'Expected UTF-8 text',
+      'not UTF-8 text',
     ],
     ['that leads to itself', (path: string) => symlinkSync(path, path), 'ELOOP'],
   ])('reports a file %s', async (_, make, expected) => {
@@ -131,7 +131,7 @@ describe('loading manifests', () => {
       expect(error).toMatchObject({
         name: 'ToolManifestValidationError',
         code: 'INVALID_MANIFEST',
-        message: 'Expected valid tool manifests, got 0 errors:',
+        message: 'The tool manifests have 0 errors:',
         errors: [],
       });
     }
@@ -163,8 +163,7 @@ describe('loading manifests', () => {
       {
         line: 2,
         column: 16,
-        message:
-          'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.',
+        message: 'There is a comma after the last value. Remove it: nothing of the file is used.',
       },
     ]);
   });
@@ -179,12 +178,12 @@ describe('loading manifests', () => {
       [
         'warning',
         '',
-        'Expected handlers by the name or handler_ref of a tool in the manifests, got "forcast". Did you mean "forecast"?',
+        'No tool in the manifests has the name or handler_ref "forcast", so this handler is never called. Did you mean "forecast"?',
       ],
       [
         'warning',
         '',
-        'Expected handlers by the name or handler_ref of a tool in the manifests, got "elsewhere". Nothing calls it.',
+        'No tool in the manifests has the name or handler_ref "elsewhere", so this handler is never called.',
       ],
     ]);
     const ofFile = await loadManifest(join(root, 'functions.json'), { handlers });
@@ -360,7 +359,7 @@ describe('finding manifests', () => {
     expect(
       issues.map(({ file, message, severity }) => [
         file.replace(/^.*\//, ''),
-        message.includes('second one'),
+        message.includes('already has the folder'),
         severity,
       ]),
     ).toEqual([
@@ -372,9 +371,9 @@ describe('finding manifests', () => {
   it('says when there is nothing', async () => {
     const empty = folderWith({ 'skills.json': [] });
     expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([
-      expect.stringContaining('got none'),
+      expect.stringContaining('has no functions.json'),
     ]);
     const { errors } = await refused({ root: resolve(empty, 'missing') });
-    expect(errors).toMatchObject([{ message: 'Expected a folder with manifests, got nothing.' }]);
+    expect(errors).toMatchObject([{ message: 'The folder does not exist.' }]);
   });
 });

@@ -205,7 +205,7 @@ describe('an entry of a manifest', () => {
       ).dangerLevel,
     ).toBe('medium');
     expect(issuesWith({ danger_level: 'low', safety_level: 'high' })).toEqual([
-      '/0/danger_level: Expected a danger level not below the safety level "high", got "low". Raise it, or leave it out.',
+      '/0/danger_level: danger_level "low" is below the safety level "high". Raise it, or leave it out.',
     ]);
   });
 
@@ -252,11 +252,11 @@ describe('an entry of a manifest', () => {
     expect(issues).toEqual(
       expect.arrayContaining([
         expect.stringContaining(
-          '/0/sideEffects: Expected a known key, got "sideEffects". Did you mean side_effects?',
+          '/0/sideEffects: Unknown key "sideEffects". Did you mean side_effects?',
         ),
         expect.stringContaining('Did you mean requires_consent?'),
         expect.stringContaining('Did you mean default_timeout?'),
-        '/0/constructor: Expected a known key, got "constructor". It is only carried along.',
+        '/0/constructor: Unknown key "constructor". It is kept but has no effect.',
         expect.stringContaining('Did you mean scopes?'),
         expect.stringContaining('/0/providers/0/region'),
       ]),

@@ -108,7 +108,7 @@ it(`answers ${MUTATIONS} mutated manifests with tools or with errors that have a
           run,
           path === '' || path.startsWith('/'),
           line > 0 && column > 0,
-          /^[Ee]xpected /.test(message),
+          message.length > 10,
         ]).toEqual([run, true, true, true]);
       outcomes.refused++;
     }

@@ -58,7 +58,7 @@ describe.skipIf(!present)('the recorded manifests', () => {
     const { errors, message, code } = error as ToolManifestValidationError;
     expect(code).toBe('INVALID_MANIFEST');
     expect(placesOf(errors)).toEqual(INVALID);
-    expect(message).toContain('got 16 errors');
+    expect(message).toContain('have 16 errors');
     expect(message).toMatch(
       /functions\.json:\d+:\d+ "log\.event" \/51\/side_effects: Expected one of "none", .*, got "logging"\./,
     );

@@ -17,7 +17,7 @@ describe('the text of a manifest', () => {
     expect(entries).toMatchObject([{ index: 0, line: 1 }]);
     expect(issues).toMatchObject([{ path: '/tools/1/default_timeout', entryName: 'other' }]);
     expect(only('{"list": []}').message).toBe(
-      'Expected a list of tools, or an object with one under "tools", got an object.',
+      'Expected a list of tools, or an object with a list under "tools", got an object.',
     );
     expect(only('[5]').message).toBe('Expected a tool as an object, got 5.');
   });
@@ -36,7 +36,7 @@ describe('the text of a manifest', () => {
   });
 
   it.each([
-    ['', 1, 1, 'an empty file'],
+    ['', 1, 1, 'The file is empty'],
     ['[\n  {"name": "a",}\n]', 2, 15, 'a comma after the last value'],
     ['[{"name": "a"', 1, 14, 'close brace expected'],
     ['[1,\n// two\n2]', 2, 1, 'invalid comment token'],
@@ -62,13 +62,13 @@ describe('the text of a manifest', () => {
   ])('is answered when it nests without end: %s', (_, text) => {
     expect(only(text)).toMatchObject({
       used: 0,
-      message: 'Expected JSON nested at most 64 levels deep, got more. Flatten it.',
+      message: 'The JSON has more than 64 levels. Flatten it.',
     });
   });
 
   it('is bounded', () => {
-    expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('at most 1 MiB');
-    expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 tools');
+    expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('larger than 1 MiB');
+    expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 are allowed');
     const { issues } = read({
       ...LEAST,
       ...Object.fromEntries(Array.from({ length: 5_000 }, (__, index) => [`k${index}`, 1])),

@@ -489,7 +489,7 @@ describe('loading', () => {
         file: 'code',
         line: null,
         message:
-          'Expected handlers by the name or handler_ref of a tool in the manifests, got "forecasts". Did you mean "forecast"?',
+          'No tool in the manifests has the name or handler_ref "forecasts", so this handler is never called. Did you mean "forecast"?',
       },
     ]);
     tree.write('functions.json', [toolEntry('forecast'), toolEntry('forecasts')]);

@@ -299,11 +299,11 @@ describe('what is referred to and not there', () => {
     ).toBe(true);
     expect(registry.findings.map(({ file, path, message }) => `${file}${path} ${message}`)).toEqual(
       [
-        'skills.json/0/required_tools/0 Expected a tool that is shared, got "web_serch". Did you mean web_search?',
-        'skills.json/0/required_tools/1 Expected a tool that is shared, got "own", which only Atlas has.',
-        'jobs.json/0/required_skills/1 Expected a skill that is shared, got "Ghost".',
-        'jobs.json/0/required_tools/0 Expected a tool that is shared, got "constructor".',
-        'jobs.json/0/task_graph/0 Expected a task that is shared, got "T".',
+        'skills.json/0/required_tools/0 "web_serch" is not a tool that is shared. Did you mean web_search?',
+        'skills.json/0/required_tools/1 "own" is not a tool that is shared, which only Atlas has.',
+        'jobs.json/0/required_skills/1 "Ghost" is not a skill that is shared.',
+        'jobs.json/0/required_tools/0 "constructor" is not a tool that is shared.',
+        'jobs.json/0/task_graph/0 "T" is not a task that is shared.',
       ],
     );
   });

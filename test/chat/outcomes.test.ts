@@ -28,7 +28,7 @@ const TABLE: readonly (readonly [
     () => new Map([[1, 2]]),
     {},
     'error',
-    /^t ran, but its result cannot be shown: expected plain data, got an object of a class/,
+    /^t ran, but its result can't be shown: expected plain data, got an object of a class/,
     'error-text',
   ],
   [
@@ -66,7 +66,7 @@ const TABLE: readonly (readonly [
     () => 1,
     { keywords: ['mute'] },
     'error',
-    /^t was not run: the policy does not allow it\. Do not repeat/,
+    /^t was not run: the policy forbids it\. Do not repeat/,
     'execution-denied',
   ],
   [

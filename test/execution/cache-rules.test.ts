@@ -303,7 +303,7 @@ describe('an answer is kept', () => {
           expect(handed).toBe(context);
         }
         expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([
-          { reason: expect.stringContaining('the context is not plain data') as string },
+          { reason: expect.stringContaining("the context isn't plain data") as string },
           {},
         ]);
       }
@@ -322,7 +322,7 @@ describe('an answer is kept', () => {
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'cache-skipped',
-        reason: expect.stringContaining('the answer of its cacheKey is not plain data') as string,
+        reason: expect.stringContaining("its cacheKey didn't return plain data") as string,
       }),
     );
   });
@@ -332,14 +332,14 @@ describe('an answer is kept', () => {
       'a context with an instance of a class',
       { db: new Map() },
       undefined,
-      'the context is not plain data',
+      "the context isn't plain data",
     ],
-    ['a context with a function', { now: () => 1 }, undefined, 'the context is not plain data'],
+    ['a context with a function', { now: () => 1 }, undefined, "the context isn't plain data"],
     [
       'a context of more than 256 KiB',
       'x'.repeat(262_144),
       undefined,
-      'the context is not plain data of at most 256 KiB',
+      "the context isn't plain data of at most 256 KiB",
     ],
     [
       'a cacheKey that throws',
@@ -349,12 +349,12 @@ describe('an answer is kept', () => {
       },
       'its cacheKey failed',
     ],
-    ['a cacheKey that gives nothing', {}, () => undefined, 'its cacheKey gave undefined'],
+    ['a cacheKey that gives nothing', {}, () => undefined, 'its cacheKey returned undefined'],
     [
       'a cacheKey that gives a promise',
       {},
       () => Promise.resolve(1),
-      'the answer of its cacheKey is not plain data',
+      "its cacheKey didn't return plain data",
     ],
   ])('not with %s, and an event says so', async (_, context, cacheKey, reason) => {
     let runs = 0;

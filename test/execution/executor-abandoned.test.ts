@@ -79,7 +79,7 @@ describe('the place of an abandoned call', () => {
     expect(await second).toMatchObject({
       code: 'TIMEOUT',
       attempts: 0,
-      message: expect.stringContaining('the call "c1" was given up and still runs') as string,
+      message: expect.stringContaining('the abandoned call "c1" is still running') as string,
     });
     gate.open('late');
     await clock.advanceAsync(0);

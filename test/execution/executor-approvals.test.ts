@@ -100,7 +100,7 @@ describe('a write', () => {
         }),
       ).toMatchObject({
         code: 'INVALID_APPROVAL',
-        message: expect.stringContaining('another conversation') as string,
+        message: expect.stringContaining('for another call: conversation') as string,
       });
     const inNone = await approved(executor);
     expect(
@@ -423,7 +423,7 @@ describe('a person who is asked by confirm', () => {
     const { executor } = writing({ confirm: (() => undefined) as never });
     expect(await executor.execute(call)).toMatchObject({
       status: 'denied',
-      reason: 'confirm returned undefined, which approves nothing (true approves, false denies)',
+      reason: 'confirm returned undefined. Return true to approve or false to deny',
     });
   });
 

@@ -90,7 +90,7 @@ describe('a function around calls', () => {
 
   it('that is no function is refused', () => {
     expect(() => setup([]).executor.use('log' as never)).toThrow(
-      /Expected a function around the work of calls/,
+      /Expected a function that wraps calls/,
     );
   });
 
@@ -229,7 +229,7 @@ describe('a function around calls', () => {
     executor.use(around);
     const outcome = await executor.execute(call('work'));
     expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', details: { ran } });
-    expect(messageOf(outcome)).toMatch(/^The function of the program around work failed/);
+    expect(messageOf(outcome)).toMatch(/^A function around work failed/);
     expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
     expect(outcome).not.toHaveProperty('origin');
   });
@@ -251,7 +251,7 @@ describe('a function around calls', () => {
       code: 'INVALID_RESULT',
       details: { ran: true },
     });
-    expect(messageOf(outcome)).toContain('Return what run() resolves to');
+    expect(messageOf(outcome)).toContain('Return the result of run()');
     remove();
     executor.use(() => null);
     expect(brief(await executor.execute(call('work')))).toBe('ok null');

@@ -91,7 +91,7 @@ describe('kept answers', () => {
   });
 });
 
-describe('a tool that does not run beside itself', () => {
+describe('a tool whose calls run one at a time', () => {
   it('does not do so after a call of it ran out of time, until that one really ends', async () => {
     const gate = new Gate();
     let running = 0;

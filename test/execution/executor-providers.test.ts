@@ -365,7 +365,7 @@ describe('an answer of a provider', () => {
     expect(told('provider-attempt')).toMatchObject([{ kind: 'check', success: false }]);
   });
 
-  it('that does not come in time keeps a tool that does not run beside itself from its next call', async () => {
+  it('that does not come in time keeps a tool whose calls run one at a time from its next call', async () => {
     const gate = new Gate();
     let active = 0;
     let most = 0;
@@ -392,7 +392,7 @@ describe('an answer of a provider', () => {
   });
 });
 
-describe('a tool that does not run beside itself', () => {
+describe('a tool whose calls run one at a time', () => {
   it('goes on at once when its call timed out before a provider was called', async () => {
     const a = new FakeProvider();
     const check = new Gate<boolean>();

@@ -49,7 +49,7 @@ describe('the answer of a tool with an output schema', () => {
       expect(readOutcome(outcome)).toMatchObject({
         kind: 'error',
         retryable: false,
-        text: 'read ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.',
+        text: "read ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.",
       });
       expect(runs).toBe(1);
     },
@@ -162,7 +162,7 @@ describe('what models read of an answer that is refused', () => {
 
   it('has no digits of a big integer', async () => {
     expect(readOutcome(await run(() => ({ account: 123456789n }))).text).toBe(
-      'read ran, but its result cannot be shown: expected plain data, got a big integer',
+      "read ran, but its result can't be shown: expected plain data, got a big integer",
     );
   });
 });
@@ -322,7 +322,7 @@ describe('a failure', () => {
   it('is shown as exposeErrors says', async () => {
     const message = 'connect ECONNREFUSED 10.0.0.5\npassword=hunter2';
     expect(await thrown(message, 'none')).toBe(
-      'read failed. Its error is not shown; try something else, or ask the user.',
+      "read failed. Its error isn't shown. Try something else, or ask the user.",
     );
     expect(await thrown(message, 'public')).toBe('connect ECONNREFUSED [host]');
     expect(await thrown(message, 'full')).toBe(message);

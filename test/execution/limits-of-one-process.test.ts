@@ -68,7 +68,7 @@ describe('limits of one executor', () => {
     expect(await quick).toMatchObject({
       status: 'error',
       code: 'TIMEOUT',
-      message: expect.stringContaining('did not get its turn within 10 ms') as string,
+      message: expect.stringContaining('Timed out after 10 ms') as string,
     });
   });
 

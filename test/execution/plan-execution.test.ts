@@ -218,38 +218,38 @@ describe('the reason why a call waits', () => {
     );
   });
 
-  it('says who does not say what it touches', () => {
+  it("says who doesn't say what it touches", () => {
     expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
-      'after call 0, write: write writes, and fetch does not say what it touches',
+      "after call 0, write: write writes, and fetch doesn't say what it touches",
     );
     expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe(
-      'after call 0, run: run writes, and run does not say what it touches',
+      "after call 0, run: run writes, and run doesn't say what it touches",
     );
     expect(reasonsOf(call('fetch'), call('run'))[1]).toBe(
       'after call 0, fetch: run writes, and neither says what it touches',
     );
     expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe(
-      'after call 0, run: both write, and run does not say what it touches',
+      "after call 0, run: both write, and run doesn't say what it touches",
     );
   });
 
-  it('says that a tool does not run beside itself, and not that two reads touch the same', () => {
+  it('says that a tool runs alone, and not that two reads touch the same', () => {
     expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe(
-      'after call 0, push: push does not run beside itself',
+      'after call 0, push: calls of push run one at a time',
     );
     expect(reasonsOf(call('look'), call('peek'))[1]).toBe(
-      'after call 0, look: look does not run beside itself',
+      'after call 0, look: calls of look run one at a time',
     );
   });
 
   it('says who runs alone', () => {
     expect(reasonsOf(call('read', 'a'), call('anything'), call('nobody'))).toEqual([
       undefined,
-      'after call 0, read: anything runs alone, since it may read, write or run anything',
-      'after call 1, anything: anything runs alone, since it may read, write or run anything',
+      'after call 0, read: anything runs alone, because it may read, write or run anything',
+      'after call 1, anything: anything runs alone, because it may read, write or run anything',
     ]);
     expect(reasonsOf(call('read', 'a'), call('nobody'))[1]).toBe(
-      'after call 0, read: no tool nobody is known, and unknown ones run alone',
+      'after call 0, read: there is no tool named nobody, and unknown tools run alone',
     );
   });
 

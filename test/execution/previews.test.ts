@@ -119,13 +119,13 @@ describe('a preview', () => {
       'its preview failed',
     ],
     ['rejects', () => Promise.reject(new Error('secret')), 'its preview failed'],
-    ['is a number', () => 3, 'neither a text nor an object of summary'],
-    ['has no summary', () => ({ diff: 'x' }), 'neither a text nor an object of summary'],
-    ['is blank', () => '  ', 'neither a text nor an object of summary'],
+    ['is a number', () => 3, 'neither text nor an object with summary'],
+    ['has no summary', () => ({ diff: 'x' }), 'neither text nor an object with summary'],
+    ['is blank', () => '  ', 'neither text nor an object with summary'],
     [
       'has other fields',
       () => ({ summary: 'x', verdict: 'allow' }),
-      'neither a text nor an object of summary',
+      'neither text nor an object with summary',
     ],
     [
       'has a getter that throws',
@@ -136,7 +136,7 @@ describe('a preview', () => {
             throw new Error('no');
           },
         }),
-      'neither a text nor an object of summary',
+      'neither text nor an object with summary',
     ],
   ])(
     'that %s is none, and says so; the call can be approved by its arguments',
@@ -220,7 +220,7 @@ describe('a preview', () => {
     });
     const approval = await approvals.grant(pending);
     expect(() => approvals.verify({ ...approval, previewDigest: null }, call)).toThrow(
-      'a changed one',
+      'was changed',
     );
   });
 });

@@ -121,7 +121,7 @@ describe.skipIf(!browserPresent)('the page for operators (skipped without a brow
     const [pending] = await executor.pendingCalls.list();
     await executor.pendingCalls.deny(pending!);
     await approve.click();
-    await page.getByRole('alert').filter({ hasText: 'answered already' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'already been answered' }).waitFor();
     open.splice(0).forEach((each) => void each.page.context().close()); // The aborted requests are complaints.
   });
 

@@ -1,13 +1,9 @@
-import { Validator, type Schema } from '@cfworker/json-schema';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, type Json } from '../../src/core/plain-data.js';
 import { boundInput } from '../../src/tool/bound-input.js';
 import { compileJsonSchema, foreignSchema } from '../../src/json-schema/compile-json-schema.js';
 import { formatPath } from '../../src/core/issues.js';
-import { isToolError, issuesOf } from '../../src/core/errors.js';
+import { issuesOf } from '../../src/core/errors.js';
 import { refusal } from '../tool/sample-tools.js';
-import { propertyRuns } from '../property-runs.js';
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 
@@ -15,7 +11,7 @@ function fits(schema: object, input: unknown): boolean {
   return compileJsonSchema(schema).check(boundInput(input)).length === 0;
 }
 
-/** What is said of an input, one line per issue. */
+/** Returns the issues of an input, one line each. */
 function told(schema: object, input: unknown): readonly string[] {
   return compileJsonSchema(schema)
     .check(boundInput(input))
@@ -40,7 +36,7 @@ function definitions(count: number, make: (next: { $ref: string }) => object): o
 const circle: Record<string, unknown> = {};
 circle['not'] = circle;
 
-/** Schemas that are none, would be endless or misunderstood, and what their refusal says. */
+/** Schemas that are invalid, endless, or misunderstood, and what their refusal says. */
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
   ['a reference to itself', { $ref: '#' }, /leads back to itself/],
   [
@@ -121,7 +117,7 @@ const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
 ];
 
 describe('compileJsonSchema refuses', () => {
-  it.each(REFUSED)('%s', (_, schema, says) => {
+  it.each(REFUSED)('the schema %s is refused', (_, schema, says) => {
     const error = refusal(() => compileJsonSchema(schema));
     expect(error.code).toBe('INVALID_INPUT_SCHEMA');
     expect(error.message).toMatch(says);
@@ -129,16 +125,10 @@ describe('compileJsonSchema refuses', () => {
     expect(issuesOf(error).length).toBeLessThanOrEqual(20);
   });
 
-  it.each(MISTYPED)('%s: %j', (keyword, value) => {
+  it.each(MISTYPED)('the keyword %s with %j is refused', (keyword, value) => {
     const error = refusal(() => compileJsonSchema({ properties: { a: { [keyword]: value } } }));
     expect(error.code).toBe('INVALID_INPUT_SCHEMA');
     expect(issuesOf(error)[0]?.path.slice(0, 3)).toEqual(['properties', 'a', keyword]);
-  });
-
-  it('the same schema each time it is asked, with all reasons', () => {
-    const schema = { required: 'a', properties: { a: { type: 'file' } } };
-    for (let time = 0; time < 2; time++)
-      expect(issuesOf(refusal(() => compileJsonSchema(schema)))).toHaveLength(2);
   });
 });
 
@@ -155,7 +145,10 @@ const twoBranches = {
   },
 };
 
-/** Schemas whose references multiply, and what they would keep an unbounded check busy with for minutes. */
+/**
+ * Schemas whose references multiply, and inputs that would keep an unlimited check busy for
+ * minutes.
+ */
 const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown])[] = [
   [
     '24 definitions of which each uses the next twice',
@@ -190,7 +183,7 @@ const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown]
   ],
 ];
 
-/** What took quadratic time once, or was refused for its size. */
+/** Inputs that once took quadratic time, or were refused for their size. */
 const LARGE: readonly (readonly [what: string, schema: object, input: unknown, fits: boolean])[] = [
   [
     '40,000 items that must be unique',
@@ -285,7 +278,7 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
 ];
 
 describe('a check', () => {
-  it.each(ENDLESS)('ends with LIMIT_EXCEEDED for %s', (_, schema, input) => {
+  it.each(ENDLESS)('a check ends with LIMIT_EXCEEDED for %s', (_, schema, input) => {
     const compiled = compileJsonSchema(schema);
     const error = refusal(() => compiled.check(boundInput(input)));
     expect(error.code).toBe('LIMIT_EXCEEDED');
@@ -294,13 +287,13 @@ describe('a check', () => {
     );
   });
 
-  it.each(LARGE)('answers for %s', (_, schema, input, answer) => {
+  it.each(LARGE)('a check handles %s', (_, schema, input, answer) => {
     const issues = compileJsonSchema(schema).check(boundInput(input));
     expect(issues.length === 0).toBe(answer);
     expect(issues.map(({ message }) => message).join()).not.toMatch(/a value that fits the schema/);
   });
 
-  it('is one of honest size if its schema is recursive, its list long, or its texts of a usual length', () => {
+  it('a check handles realistic recursive schemas, long lists, and texts of usual length', () => {
     const tree = {
       $ref: '#/$defs/node',
       $defs: {
@@ -407,19 +400,19 @@ describe('a check', () => {
     ],
     ['a line of 3,000 characters', { pattern: '^.*\\S.*$' }, 'x'.repeat(3_000)],
     ['a name in many scripts', { pattern: '^[\\p{L}\\p{M}]+(?: [\\p{L}\\p{M}]+)*$' }, 'Jörg 中村'],
-  ])('is not that of %s', (_, schema, input) => {
+  ])('a check has enough steps for %s', (_, schema, input) => {
     expect(fits({ properties: { a: schema } }, { a: input })).toBe(true);
   });
 
   it.each([1, 3, 5, 8])(
-    'of an input %i deep for a schema that refers to itself from two branches tells the issues of one branch',
+    'a recursive schema with two branches reports the issues of one branch for an input %i deep',
     (depth) => {
       expect(
         told(
           twoBranches,
           nestedIn(depth, (x) => ({ x }), { q: 1 }),
         ).at(-1),
-      ).toBe(`${'x.'.repeat(depth)}q: Expected only known parameters, got "q". Leave it out.`);
+      ).toBe(`${'x.'.repeat(depth)}q: Expected only known parameters, got "q". Remove it.`);
       expect(
         fits(
           twoBranches,
@@ -428,119 +421,36 @@ describe('a check', () => {
       ).toBe(true);
     },
   );
-
-  it('ends for all small schemas that refer to themselves, with an answer or a refusal', () => {
-    const inner = fc.constant({ $ref: '#' });
-    const part = fc.oneof(
-      inner.map((each) => ({ properties: { a: each } })),
-      inner.map((each) => ({ items: each })),
-      inner.map((each) => ({ additionalProperties: each })),
-      inner.map((each) => ({ patternProperties: { '^a': each, a$: each } })),
-      inner.map((each) => ({ properties: { a: { not: each } } })),
-      inner.map((each) => ({ dependentSchemas: { a: { properties: { a: each } } } })),
-      inner.map((each) => ({
-        if: { properties: { a: each } },
-        then: { properties: { a: each } },
-        else: { required: ['q'] },
-      })),
-      fc.constantFrom<object>(
-        { required: ['b'] },
-        { type: 'array' },
-        { maxProperties: 0 },
-        { const: 1 },
-        { uniqueItems: true },
-      ),
-    );
-    const branch = fc
-      .array(part, { minLength: 1, maxLength: 3 })
-      .map((all) => Object.assign({}, ...all) as object);
-    const schema = fc
-      .tuple(
-        fc.constantFrom('anyOf', 'oneOf', 'allOf'),
-        fc.array(branch, { minLength: 1, maxLength: 3 }),
-      )
-      .map(([keyword, branches]) => ({ [keyword]: branches }));
-    const wrap = fc.constantFrom<(inner: object) => object>(
-      (a) => ({ a }),
-      (a) => [a],
-      (a) => ({ a, b: a }),
-      (a) => [a, a],
-    );
-    const outcomes = new Map<string, number>();
-    fc.assert(
-      fc.property(schema, wrap, fc.integer({ min: 1, max: 14 }), (each, around, depth) => {
-        const compiled = compileJsonSchema(each);
-        const outcome = outcomeOf(() => compiled.check(boundInput(nestedIn(depth, around))));
-        expect(['fits', 'refused', 'LIMIT_EXCEEDED']).toContain(outcome);
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      }),
-      { numRuns: propertyRuns(400) },
-    );
-    for (const outcome of ['fits', 'refused']) expect(outcomes.get(outcome)).toBeGreaterThan(0);
-  });
-
-  it('tells only the first of very many errors', () => {
-    const wrong = Object.fromEntries(times(4_000, (index) => [`k${index}`, 1]));
-    const issues = told({ additionalProperties: { type: 'string' } }, wrong);
-    expect(issues[0]).toBe('k0: Expected a string, got 1.');
-    expect(issues.length).toBeGreaterThan(20);
-    expect(issues.length).toBeLessThan(1_000);
-    expect(
-      told(
-        { additionalProperties: { additionalProperties: { type: 'string' } } },
-        { ['k'.repeat(200_000)]: { a: 1, b: 1 } },
-      ),
-    ).toHaveLength(2);
-  });
 });
 
 describe('a nasty name', () => {
-  it.each(NAMES)('%s is required only of inputs that have it as their own', (name) => {
-    const own = JSON.parse(`{${JSON.stringify(name)}:1}`) as object;
-    expect(fits({ required: [name] }, {})).toBe(false);
-    expect(fits({ required: [name] }, own)).toBe(true);
+  it.each(NAMES)('%s works as a property, a definition and an unknown parameter', (name) => {
+    const key = JSON.stringify(name);
+    const own = JSON.parse(`{${key}:1}`) as object;
+    const ofText = JSON.parse(`{"properties":{${key}:{"type":"string"}}}`) as object;
+    const ofNumber = JSON.parse(
+      `{"properties":{${key}:{"type":"number"}},"additionalProperties":false}`,
+    ) as object;
+    expect(told(ofText, own)).toEqual([`${name}: Expected a string, got 1.`]);
+    expect(fits(ofText, {})).toBe(true);
+    expect(fits(ofNumber, own)).toBe(true);
+    expect(fits(ofNumber, { other: 1 })).toBe(false);
+    expect(told({ additionalProperties: false }, own)).toEqual([
+      `${name}: Expected only known parameters, got ${key}. Remove it.`,
+    ]);
+    expect(fits({ anyOf: [ofNumber], unevaluatedProperties: false }, own)).toBe(true);
     expect(
-      fits({ dependentRequired: JSON.parse(`{${JSON.stringify(name)}:["x"]}`) as object }, {}),
-    ).toBe(true);
-    expect(fits({ dependentRequired: { x: [name] } }, { x: 1 })).toBe(false);
-  });
-
-  it.each(NAMES)(
-    '%s is a property, a definition and an unknown parameter like any other',
-    (name) => {
-      const key = JSON.stringify(name);
-      const own = JSON.parse(`{${key}:1}`) as object;
-      const ofText = JSON.parse(`{"properties":{${key}:{"type":"string"}}}`) as object;
-      const ofNumber = JSON.parse(
-        `{"properties":{${key}:{"type":"number"}},"additionalProperties":false}`,
-      ) as object;
-      expect(told(ofText, own)).toEqual([`${name}: Expected a string, got 1.`]);
-      expect(fits(ofText, {})).toBe(true);
-      expect(fits(ofNumber, own)).toBe(true);
-      expect(fits(ofNumber, { other: 1 })).toBe(false);
-      expect(told({ additionalProperties: false }, own)).toEqual([
-        `${name}: Expected only known parameters, got ${key}. Leave it out.`,
-      ]);
-      expect(fits({ anyOf: [ofNumber], unevaluatedProperties: false }, own)).toBe(true);
-      expect(
-        fits(
-          { $ref: `#/$defs/${name}`, $defs: JSON.parse(`{${key}:{"minProperties":2}}`) as object },
-          own,
-        ),
-      ).toBe(false);
-      expect(fits({ properties: { a: { format: name } } }, { a: 'x' })).toBe(true);
-      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    },
-  );
-
-  it.each(NAMES)('%s as a keyword is ignored', (name) => {
-    expect(
-      fits(JSON.parse(`{${JSON.stringify(name)}:{"not":{}},"type":"object"}`) as object, {}),
-    ).toBe(true);
+      fits(
+        { $ref: `#/$defs/${name}`, $defs: JSON.parse(`{${key}:{"minProperties":2}}`) as object },
+        own,
+      ),
+    ).toBe(false);
+    expect(fits({ properties: { a: { format: name } } }, { a: 'x' })).toBe(true);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 });
 
-/** Patterns of everyday schemas, with a text that fits and some that do not. */
+/** Patterns of everyday schemas, with a text that fits and some that don't. */
 const PATTERNS: readonly (readonly [
   what: string,
   pattern: string,
@@ -579,7 +489,7 @@ const PATTERNS: readonly (readonly [
 
 describe('a pattern of a trusted schema', () => {
   it.each(PATTERNS)(
-    'for %s is enforced in pattern, patternProperties and propertyNames',
+    'a trusted pattern for %s is enforced in pattern, patternProperties and propertyNames',
     (_, pattern, good, bad) => {
       const value = { properties: { a: { pattern } } };
       const members = {
@@ -605,7 +515,7 @@ describe('a pattern of a trusted schema', () => {
     },
   );
 
-  it('says what was expected of a value and of a name', () => {
+  it('a failed pattern is reported with the expectation, for values and names', () => {
     expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual([
       'a: Expected a text that matches ^[a-z]+$, got "A".',
     ]);
@@ -615,7 +525,7 @@ describe('a pattern of a trusted schema', () => {
     ]);
   });
 
-  it('does not look at a text that is too long', () => {
+  it("a trusted pattern isn't run on a text that is too long", () => {
     expect(
       told(
         { properties: { a: { pattern: '^(a+)+$', maxLength: 20 } } },
@@ -630,7 +540,7 @@ describe('a pattern of a foreign schema', () => {
   const endless = `${'a'.repeat(60)}b`;
   const foreignFits = (schema: object, input: unknown) => fits(foreignSchema(schema), input);
 
-  it('is not run, and is a finding wherever it stands', () => {
+  it("a foreign pattern isn't run, and is reported wherever it is", () => {
     const schema = foreignSchema({
       properties: {
         a: { type: 'string', pattern: unsafe },
@@ -648,7 +558,7 @@ describe('a pattern of a foreign schema', () => {
     expect(compileJsonSchema(foreignSchema({ pattern: '(' })).unchecked).toHaveLength(1);
   });
 
-  it('makes no name unknown', () => {
+  it('a foreign pattern makes no name unknown', () => {
     expect(
       foreignFits(
         { patternProperties: { [unsafe]: { type: 'number' } }, additionalProperties: false },
@@ -667,7 +577,7 @@ describe('a pattern of a foreign schema', () => {
     ).toBe(false);
   });
 
-  it('refuses nothing that only it could refuse, also where a keyword turns its answer around', () => {
+  it('a foreign pattern refuses nothing, even where a keyword negates it', () => {
     const pattern = { type: 'string', pattern: unsafe };
     expect([foreignFits({ not: pattern }, 'x'), foreignFits({ not: pattern }, 1)]).toEqual([
       true,
@@ -698,56 +608,7 @@ describe('a pattern of a foreign schema', () => {
     expect(foreignFits({ not: { patternProperties: { [unsafe]: false } } }, { a: 1 })).toBe(true);
   });
 
-  it('never refuses more than the same schema enforced, and enforces all else', () => {
-    const leaf = fc.constantFrom<object>(
-      { pattern: 'a' },
-      { pattern: '^b+$' },
-      { minLength: 2 },
-      { type: 'string' },
-      { const: 'ab' },
-      { patternProperties: { a: { type: 'number' } }, additionalProperties: false },
-      { propertyNames: { pattern: 'b' } },
-    );
-    const schema = fc.letrec<{ schema: object }>((tie) => ({
-      schema: fc.oneof(
-        { maxDepth: 3, withCrossShrink: true },
-        leaf,
-        tie('schema').map((not) => ({ not })),
-        ...['anyOf', 'oneOf', 'allOf'].map((keyword) =>
-          fc
-            .array(tie('schema'), { minLength: 1, maxLength: 3 })
-            .map((all) => ({ [keyword]: all })),
-        ),
-        fc
-          .tuple(tie('schema'), tie('schema'), tie('schema'))
-          .map(([a, b, c]) => ({ if: a, then: b, else: c })),
-      ),
-    })).schema;
-    fc.assert(
-      fc.property(
-        schema,
-        fc.constantFrom<unknown>(
-          '',
-          'a',
-          'b',
-          'ab',
-          'bb',
-          1,
-          { a: 1 },
-          { b: 'x' },
-          { a: 'x', b: 1 },
-        ),
-        (each, value) => {
-          if (fits(each, value)) expect(foreignFits(each, value)).toBe(true);
-          if (!JSON.stringify(each).includes('attern'))
-            expect(foreignFits(each, value)).toBe(fits(each, value));
-        },
-      ),
-      { numRuns: propertyRuns(3_000) },
-    );
-  });
-
-  it('is checked by the engine that the user gives', () => {
+  it('a foreign pattern runs on the engine that the user passes', () => {
     const asked: string[] = [];
     const schema = foreignSchema(
       { properties: { a: { pattern: '^x' }, b: { pattern: '(?=y)' } } },
@@ -774,7 +635,7 @@ describe('a pattern of a foreign schema', () => {
 });
 
 describe('an answer', () => {
-  it('says of every field what was expected and what was found', () => {
+  it('every field is reported with the expectation and the value', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -804,31 +665,31 @@ describe('an answer', () => {
         'extra key': 1,
       }),
     ).toEqual([
-      'name: Expected a value (it is required), got none.',
+      'name: Expected a value (it is required), got nothing.',
       'path: Expected at least 3 characters, got "ab" (2 characters).',
       'limit: Expected at least 1, got 0.',
       'mode: Expected one of "read", "write", got "x".',
       'tags[1]: Expected a string, got 2.',
       'who: Expected a string, or null, got 1.',
       'where.x: Expected a number, got "y".',
-      '["extra key"]: Expected only known parameters, got "extra key". Leave it out.',
+      '["extra key"]: Expected only known parameters, got "extra key". Remove it.',
     ]);
     expect(
       told({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 }),
-    ).toEqual(['a: Expected a value that fits exactly one form, got 1, which fits 2.']);
+    ).toEqual(['a: Expected a value that fits exactly one schema, got 1 (it fits 2).']);
     expect(told({ properties: { 'a/b~c %': { const: [1] } } }, { 'a/b~c %': 2 })).toEqual([
       '["a/b~c %"]: Expected [1], got 2.',
     ]);
   });
 
-  it('does not check formats and fills in no defaults', () => {
+  it("formats aren't checked, and defaults aren't filled in", () => {
     const schema = { properties: { a: { format: 'url', default: 'x' } } };
     const raw = boundInput({ a: `http://${'a'.repeat(100_000)}!` });
     expect(compileJsonSchema(schema).check(raw)).toEqual([]);
     expect(compileJsonSchema(schema).check({})).toEqual([]);
   });
 
-  it('understands the drafts: bounds of draft 4, lists of items, references with neighbours, anchors', () => {
+  it('draft 4 bounds, lists of items, references with siblings, and anchors are understood', () => {
     expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: true } } }, { a: 0 })).toBe(
       false,
     );
@@ -862,148 +723,4 @@ describe('an answer', () => {
       ),
     ).toBe(false);
   });
-
-  it('keeps to the schema as it was when it was first seen', () => {
-    const schema = { properties: { a: { type: 'string' } } };
-    expect(fits(schema, { a: 1 })).toBe(false);
-    schema.properties.a.type = 'number';
-    expect(fits(schema, { a: 1 })).toBe(false);
-  });
-
-  const name = fc.constantFrom('a', 'b', ...NAMES);
-  const small = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof(
-      { depthSize: 'small', withCrossShrink: true },
-      fc.constantFrom<unknown>(null, true, 0, 1, 1.5, '', 'a', 'bb'),
-      fc.array(tie('value'), { maxLength: 3 }),
-      fc.dictionary(name, tie('value'), { maxKeys: 3 }),
-    ),
-  })).value;
-  const one = <T>(keyword: string, value: fc.Arbitrary<T>) =>
-    value.map((each) => ({ [keyword]: each }));
-  const schemas = fc.letrec<{ schema: object | boolean; keyword: object }>((tie) => ({
-    // A few keywords each: with all of them no schema would end.
-    schema: fc.oneof({ maxDepth: 4, withCrossShrink: true }, fc.boolean(), {
-      arbitrary: fc
-        .array(tie('keyword'), { maxLength: 3 })
-        .map((all) => Object.assign({}, ...all) as object),
-      weight: 4,
-    }),
-    keyword: fc.oneof(
-      one(
-        'type',
-        fc.constantFrom<unknown>(
-          'object',
-          'array',
-          'string',
-          'number',
-          'integer',
-          'boolean',
-          'null',
-          ['string', 'null'],
-          ['integer', 'array', 'object'],
-        ),
-      ),
-      one('const', small),
-      one('enum', fc.array(small, { maxLength: 3 })),
-      one('required', fc.array(name, { maxLength: 2 })),
-      one('properties', fc.dictionary(name, tie('schema'), { maxKeys: 3 })),
-      one('additionalProperties', tie('schema')),
-      one('items', tie('schema')),
-      one('anyOf', fc.array(tie('schema'), { minLength: 1, maxLength: 2 })),
-      one('allOf', fc.array(tie('schema'), { minLength: 1, maxLength: 2 })),
-      one('oneOf', fc.array(tie('schema'), { minLength: 1, maxLength: 2 })),
-      one('not', tie('schema')),
-      one('minimum', fc.constantFrom(0, 1)),
-      one('minLength', fc.constantFrom(0, 1, 2)),
-      one('maxItems', fc.constantFrom(0, 1, 2)),
-      one('uniqueItems', fc.boolean()),
-      one('$ref', fc.constant('#/$defs/shared')),
-    ),
-  })).schema;
-
-  it('answers as a naive reference and as the bare validator do, for all schemas and inputs', () => {
-    let accepted = 0;
-    const runs = propertyRuns(5_000);
-    fc.assert(
-      fc.property(
-        schemas,
-        fc.constantFrom<object | boolean>(true, false, { type: 'string' }, { minProperties: 1 }),
-        small,
-        (inner, shared, value) => {
-          const schema = { anyOf: [inner], $defs: { shared } };
-          const answer = fits(schema, value);
-          expect(answer).toBe(reference(inner, shared, boundInput(value)));
-          expect(answer).toBe(
-            new Validator(structuredClone(schema) as Schema, '2020-12').validate(value).valid,
-          );
-          if (answer) accepted++;
-        },
-      ),
-      { numRuns: runs },
-    );
-    expect(accepted).toBeGreaterThan(runs / 10);
-    expect(accepted).toBeLessThan((runs * 9) / 10);
-  });
 });
-
-/** How a check ends. */
-function outcomeOf(check: () => readonly unknown[]): string {
-  try {
-    return check().length === 0 ? 'fits' : 'refused';
-  } catch (error) {
-    return isToolError(error) ? error.code : String(error);
-  }
-}
-
-/** JSON Schema read literally: one line per keyword. */
-function reference(schema: unknown, shared: unknown, value: Json): boolean {
-  if (typeof schema === 'boolean') return schema;
-  const has = (key: string) => Object.hasOwn(schema as object, key);
-  const get = <T>(key: string): T => (schema as Record<string, T>)[key]!;
-  const inner = (each: unknown, part: Json = value) => reference(each, shared, part);
-  const equal = (a: unknown, b: unknown) => canonicalJson(a) === canonicalJson(b);
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const members = isObject ? Object.entries(value as Readonly<Record<string, Json>>) : [];
-  const items = Array.isArray(value) ? (value as readonly Json[]) : [];
-  const isType = (type: string) =>
-    type === 'integer'
-      ? Number.isInteger(value)
-      : type === (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
-  const count = (key: string) => get<unknown[]>(key).filter((each) => inner(each)).length;
-  if (has('$ref') && !inner(shared)) return false;
-  if (has('type') && ![get<string | string[]>('type')].flat().some(isType)) return false;
-  if (has('const') && !equal(get('const'), value)) return false;
-  if (has('enum') && !get<unknown[]>('enum').some((each) => equal(each, value))) return false;
-  if (has('anyOf') && count('anyOf') === 0) return false;
-  if (has('allOf') && count('allOf') < get<unknown[]>('allOf').length) return false;
-  if (has('oneOf') && count('oneOf') !== 1) return false;
-  if (has('not') && inner(get('not'))) return false;
-  if (
-    isObject &&
-    has('required') &&
-    !get<string[]>('required').every((key) => Object.hasOwn(value, key))
-  )
-    return false;
-  if (isObject && has('minProperties') && members.length < get<number>('minProperties'))
-    return false;
-  const properties = has('properties') ? get<Record<string, unknown>>('properties') : {};
-  for (const [key, member] of members) {
-    if (
-      Object.hasOwn(properties, key)
-        ? !inner(properties[key], member)
-        : has('additionalProperties') && !inner(get('additionalProperties'), member)
-    )
-      return false;
-  }
-  if (has('items') && !items.every((item) => inner(get('items'), item))) return false;
-  if (has('maxItems') && items.length > get<number>('maxItems')) return false;
-  if (get('uniqueItems') === true && new Set(items.map(canonicalJson)).size < items.length)
-    return false;
-  if (has('minimum') && typeof value === 'number' && value < get<number>('minimum')) return false;
-  return !(
-    has('minLength') &&
-    typeof value === 'string' &&
-    value.length < get<number>('minLength')
-  );
-}

@@ -162,9 +162,7 @@ describe.each(WAYS)('a tool $name', (way) => {
       expect(refused).toMatchObject({
         status: 'error',
         code: 'TOOL_CHANGED',
-        message: expect.stringContaining(
-          'The tool "price" of the MCP server bank changed',
-        ) as string,
+        message: expect.stringContaining('The tool "price" of MCP server bank changed') as string,
       });
       expect(server.calls()).toEqual(calls);
       const again = await executor.execute(callOf(tool));

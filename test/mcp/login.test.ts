@@ -64,7 +64,7 @@ describe('a server that wants a login', () => {
       {
         kind: 'unreachable',
         message: expect.stringContaining(
-          'Expected a login at the MCP server tickets, got none. Run `tooldex mcp login tickets`',
+          'MCP server tickets needs a login, but nobody has logged in. Run `tooldex mcp login tickets`',
         ),
       },
     ]);
@@ -185,7 +185,7 @@ describe('a login with more scopes', () => {
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
     await expect(call(discovery, 'write')).rejects.toThrow(
-      'Expected a login at the MCP server tickets with the scopes "files:write", got one without. Run `tooldex mcp login tickets`',
+      'needs a login with the scopes "files:write", but the current login lacks them. Run `tooldex mcp login tickets`',
     );
     expect(await call(discovery)).toBe('ada');
     await discovery.login('tickets', { open: approve });
@@ -217,7 +217,7 @@ describe('a login with more scopes', () => {
     server.names = other.origin;
     authorization.expire();
     await expect(call(discovery)).rejects.toThrow(
-      'Expected the authorization server that the settings name as issuer, got another',
+      'an authorization server other than the issuer in the settings',
     );
     expect(other.asked('/token')).toEqual([]);
   });
@@ -277,9 +277,7 @@ describe('the answer of a login in a browser', () => {
       (back) => fetch(back),
       ({ lies }) => void (lies.iss = 'https://evil.example'),
     );
-    await expect(login).rejects.toThrow(
-      'Expected a login at the MCP server tickets by its authorization server, got IssuerMismatchError',
-    );
+    await expect(login).rejects.toThrow('refused the login: IssuerMismatchError');
     expect(authorization.asked('/token')).toEqual([]);
   });
 
@@ -322,8 +320,7 @@ describe('a server', () => {
     const discovery = discoveryOf(server.url, {}, { headers: { authorization: 'Bearer narrow' } });
     await expect(call(discovery, 'write')).rejects.toMatchObject({
       code: 'PROVIDER_UNAVAILABLE',
-      message:
-        'Expected the MCP server tickets to take the call, got a token without the scopes that it asks for.',
+      message: 'MCP server tickets refused the call: the token lacks scopes that it requires.',
     });
   });
 
@@ -367,7 +364,7 @@ describe('the settings of a login', () => {
     [
       'a secret without an issuer',
       { client_id: 'a', client_secret_env: 'SECRET' },
-      /oauth.issuer: Expected an issuer and a client_id beside client_secret_env/,
+      /oauth.issuer: Expected an issuer and a client_id together with client_secret_env/,
     ],
     [
       'a secret without a client',
@@ -423,7 +420,7 @@ describe('a token', () => {
     server.redirect = undefined;
     server.names = other.origin;
     authorization.expire();
-    await expect(call(discovery)).rejects.toThrow('Expected a login at the MCP server tickets');
+    await expect(call(discovery)).rejects.toThrow('refused the login');
     expect(
       other.seen.filter(({ authorization: sent, method }) => sent !== null || method !== 'GET'),
     ).toEqual([]);
@@ -446,13 +443,13 @@ describe('a token', () => {
     const path = join(logins, readdirSync(logins)[0]!);
     chmodSync(path, 0o644);
     await expect(call(discoveryOf(server.url, { logins }))).rejects.toThrow(
-      'Expected a file of a login that only its owner can read and write, got one that others can',
+      'is accessible to other users',
     );
     chmodSync(path, 0o600);
     renameSync(path, join(logins, 'elsewhere'));
     symlinkSync('elsewhere', path);
     await expect(call(discoveryOf(server.url, { logins }))).rejects.toThrow(
-      'Expected the file of a login to be read, got ELOOP',
+      'Could not read the login file (ELOOP)',
     );
   });
 
@@ -462,7 +459,7 @@ describe('a token', () => {
     const discovery = discoveryOf(server.url, { logins });
     await discovery.login('tickets', { open: approve });
     writeFileSync(join(logins, readdirSync(logins)[0]!), '{"tokens":');
-    await expect(call(discoveryOf(server.url, { logins }))).rejects.toThrow('Expected a login');
+    await expect(call(discoveryOf(server.url, { logins }))).rejects.toThrow('needs a login');
     await discovery.login('tickets', { open: approve });
     await discovery.logout('tickets');
     expect(readdirSync(logins)).toEqual([]);
@@ -557,7 +554,7 @@ describe('a token', () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { token_endpoint: 'http://login.example/token' };
     await expect(discoveryOf(server.url).login('tickets', { open: approve })).rejects.toThrow(
-      'got InsecureTokenEndpointError',
+      'refused the login: InsecureTokenEndpointError',
     );
     authorization.lies.metadata = { authorization_endpoint: 'file:///etc/passwd' };
     const opened: string[] = [];

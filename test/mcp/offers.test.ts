@@ -177,7 +177,7 @@ describe('a gateway', () => {
     await expect(client.readResource({ uri: 'docs://none' })).rejects.toThrow('docs://none');
     await expect(client.getPrompt({ name: 'one__none' })).rejects.toThrow('Prompt none not found');
     await expect(client.getPrompt({ name: 'talk' })).rejects.toThrow(
-      'Expected the name of a prompt of this server, got "talk"',
+      'This server has no prompt named "talk"',
     );
   });
 
@@ -190,7 +190,7 @@ describe('a gateway', () => {
       await gateway({ docs: OPEN }, { filter: { name: 'mcp.docs.list_prompts' } }),
     );
     expect((await filtered.listPrompts()).prompts).toHaveLength(2);
-    await expect(filtered.getPrompt({ name: 'docs__talk' })).rejects.toThrow('Expected the name');
+    await expect(filtered.getPrompt({ name: 'docs__talk' })).rejects.toThrow('no prompt named');
     expect(filtered.getServerCapabilities()).not.toHaveProperty('resources');
     const ofPersona = { ...OPEN, persona_allowlist: ['writer'] };
     const other = await open(await gateway({ docs: ofPersona }, { persona: 'reader' }));
@@ -292,7 +292,7 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
     const to = await client();
     await expect(to.readResource({ uri: 'docs://none' })).rejects.toThrow('docs://none');
     await expect(to.getPrompt({ name: 'review' })).rejects.toThrow(
-      'Expected the argument "code" of the prompt review, got none.',
+      'The prompt review needs the argument "code"',
     );
     await expect(to.readResource({ uri: 'docs://broken' })).rejects.toThrow(
       expect.not.stringContaining('/home/ada') as never,

@@ -61,7 +61,7 @@ describe('headers that a function returns', () => {
     await discovery.refresh();
     isBroken = true;
     const before = server.seen.length;
-    await expect(read()).rejects.toThrow(/headers for the MCP server tickets, got an error/);
+    await expect(read()).rejects.toThrow(/headers failed for MCP server tickets/);
     expect(server.seen.slice(before).filter(({ body }) => body.includes('tools/call'))).toEqual([]);
   });
 });

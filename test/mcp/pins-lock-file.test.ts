@@ -59,7 +59,7 @@ describe('a lock file', () => {
 
   it('is refused when it is missing, and approval says so', async () => {
     await expect(DefinitionPins.load(file)).rejects.toThrow(
-      /Expected a lock file .*tooldex-pins\.json, got none\. Run tooldex mcp pins approve --all/,
+      /lock file .*tooldex-pins\.json doesn't exist\. Run tooldex mcp pins approve --all/,
     );
   });
 

@@ -15,7 +15,7 @@ describe('DefinitionPins', () => {
     expect(pins.check('files', evil)).toEqual({
       ok: false,
       kind: 'changed',
-      reason: expect.stringContaining('Expected the definition that was pinned, got another'),
+      reason: expect.stringContaining('The definition has changed since it was pinned'),
     });
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
   });
@@ -90,7 +90,7 @@ describe('DefinitionPins', () => {
       expect(pins.check('files', tool)).toMatchObject({
         ok: false,
         kind: 'new',
-        reason: expect.stringMatching(/^Expected .*, got .*\.$/),
+        reason: expect.stringMatching(/definition/),
       });
       expect(() => pins.approve('files', tool)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT' }),

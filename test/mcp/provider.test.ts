@@ -196,7 +196,7 @@ describe('a manifest entry whose provider is mcp', () => {
     );
     expect(await run('denied')).toMatchObject({
       code: 'TOOL_UNAVAILABLE',
-      message: expect.stringContaining('that the settings allow') as string,
+      message: expect.stringContaining('The settings don') as string,
     });
     expect(await run('changed')).toMatchObject({
       code: 'TOOL_UNAVAILABLE',
@@ -204,7 +204,7 @@ describe('a manifest entry whose provider is mcp', () => {
     });
     expect(await run('unlisted')).toMatchObject({
       code: 'TOOL_UNAVAILABLE',
-      message: expect.stringContaining('lists') as string,
+      message: expect.stringContaining('has no tool') as string,
     });
     expect(demo.log('call')).toEqual([]);
   });

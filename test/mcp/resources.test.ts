@@ -186,7 +186,7 @@ describe('resources and prompts of a server', () => {
       {
         kind: 'settings',
         message:
-          '"resources": true has no effect: the settings leave out "list_resources" and "read_resource". Name them in "allow_tools".',
+          '"resources": true has no effect: the settings exclude "list_resources" and "read_resource". Add them to "allow_tools".',
       },
     ]);
   });

@@ -68,7 +68,7 @@ describe.each(WAYS)('names on the wire, asked by $way', ({ open }) => {
       (await client.tools()).map(({ name, _meta }) => [name, _meta?.['tooldex/name']]),
     ).toEqual([['a.b', undefined]]);
     expect(textOf(await client.call('a.b'))).toBe('a.b');
-    await expect(client.call('a__b')).rejects.toThrow(/name of a tool/);
+    await expect(client.call('a__b')).rejects.toThrow(/no tool named/);
   });
 
   it('are used by find_tools and call_tool, too', async () => {
@@ -106,11 +106,11 @@ describe.each(WAYS)('the tools of personas, asked by $way', ({ open }) => {
     expect(await namesOf(ada)).toEqual(['of__ada', 'shared']);
     expect(textOf(await ada.call('hers'))).toBe('of.ada');
     for (const name of ['of__bob', 'of.bob'])
-      await expect(ada.call(name)).rejects.toThrow(/name of a tool/);
+      await expect(ada.call(name)).rejects.toThrow(/no tool named/);
     const nobody = await open(serverOf(registry()));
     expect(await namesOf(nobody)).toEqual(['shared']);
     for (const name of ['of__ada', 'hers'])
-      await expect(nobody.call(name)).rejects.toThrow(/name of a tool/);
+      await expect(nobody.call(name)).rejects.toThrow(/no tool named/);
   });
 
   it('follow the persona that the context of a request names', async () => {
@@ -138,6 +138,6 @@ describe.each(WAYS)('the tools of personas, asked by $way', ({ open }) => {
       ['of__ada'],
       ['of__bob'],
     ]);
-    expect(textOf(await client.call('call_tool', { name: 'of__bob' }))).toMatch(/name of a tool/);
+    expect(textOf(await client.call('call_tool', { name: 'of__bob' }))).toMatch(/no tool named/);
   });
 });

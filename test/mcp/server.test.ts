@@ -119,7 +119,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(result).toMatchObject({ isError: true });
       expect(result.structuredContent).toBeUndefined();
       expect(textOf(result)).toBe(
-        'lies ran, but its answer is not what its output schema promises, and is not shown. Go on without it, or ask the user.',
+        "lies ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.",
       );
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
@@ -152,7 +152,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         'call_tool',
         '',
       ])
-        await expect(client.call(name)).rejects.toThrow(/name of a tool/);
+        await expect(client.call(name)).rejects.toThrow(/no tool named/);
     });
 
     it('passes on progress that rises, to those who asked for it', async () => {
@@ -272,7 +272,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
       expect(textOf(result)).toMatch(
-        /files\.write was not run yet: this call needs approval\. .*write/,
+        /files\.write hasn't run yet: this call needs approval\. .*write/,
       );
     });
 
@@ -450,7 +450,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         isError: true,
         content: [
           {
-            text: 'form ran, but its answer is not what its output schema promises: Expected an object, got "blue". It answered:',
+            text: 'form ran, but its answer must be an object, by its output schema, and is "blue". It answered:',
           },
           { text: 'blue' },
         ],
@@ -533,7 +533,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       );
       expect((await client.tools()).map(({ name }) => name)).not.toContain('files__write');
       for (const name of ['files__write', 'files.write', 'write'])
-        await expect(client.call(name, { path: 'a' })).rejects.toThrow(/name of a tool/);
+        await expect(client.call(name, { path: 'a' })).rejects.toThrow(/no tool named/);
     });
   });
 
@@ -568,7 +568,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         x: 2,
       });
       expect(textOf(await client.call('call_tool', { name: 'constructor' }))).toMatch(
-        /name of a tool/,
+        /no tool named/,
       );
       expect(
         await client.call('call_tool', { name: 'call_tool', input: { name: 'main' } }),
@@ -617,10 +617,10 @@ describe('options', () => {
     expect(message).not.toContain('short');
     expect(() =>
       createMcpServer(registry, { executor: wrong.executor, policy: wrong.policy }),
-    ).toThrow(/no policy beside an executor/);
+    ).toThrow(/no policy together with an executor/);
     expect(() =>
       createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) }),
-    ).toThrow(/runs the tools of another registry/);
+    ).toThrow(/uses a different registry/);
     expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
     expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
   });

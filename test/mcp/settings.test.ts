@@ -212,11 +212,11 @@ describe('settings that are wrong', () => {
     });
     expect(settings.servers.map(({ name }) => name)).toEqual(['a-b']);
     expect(settings.warnings.map(({ path, message }) => `${path.join('/')}: ${message}`)).toEqual([
-      'servers/a.b: A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This one is called a-b.',
+      'servers/a.b: A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This server is called a-b.',
       'servers/c/transport: Expected one of "stdio", "http", "sse", "websocket", got "carrier-pigeon".',
       'servers/d: Expected a known option, got "arg". Did you mean "args"?',
       'servers/e: Expected an object of settings, got a number.',
-      expect.stringMatching(/^servers\/f\/command: Expected a text .*, got a number\.$/),
+      expect.stringMatching(/^servers\/f\/command: Expected non-blank text .*, got a number\.$/),
       'servers/g: Expected an object of settings, got null.',
     ]);
   });

@@ -113,7 +113,7 @@ describe('settings of single tools', () => {
       files,
     );
     expect(findings).toEqual([
-      'Expected a name or pattern in "tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?',
+      '"raed_file" in "tools" matches no tool of the server. Did you mean "read_file"?',
     ]);
   });
 
@@ -121,7 +121,7 @@ describe('settings of single tools', () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
     expect(findings).toEqual([
-      'Expected a name or pattern in "deny_tools" that matches a tool of the server, got "raed_file". Did you mean "read_file"?',
+      '"raed_file" in "deny_tools" matches no tool of the server. Did you mean "read_file"?',
     ]);
   });
 });
@@ -141,7 +141,7 @@ describe('approvals in the settings of other programs', () => {
         await Promise.all(tools.map((_, index) => statusOf(registry, [...registry][index]!.name))),
       ).toEqual(['approval_required', 'approval_required', 'approval_required']);
       expect(findings).toEqual([
-        expect.stringContaining('any repository may bring such a file') as string,
+        expect.stringContaining('any repository may contain such a file') as string,
       ]);
     },
   );
@@ -184,7 +184,7 @@ describe('the limit of tools', () => {
     ]);
     expect(discovery.status()[2]).toMatchObject({
       reason: expect.stringContaining(
-        'Expected at most 1000 tools, got more. The server lists too many: name those that you need in "allow_tools", or raise "max_tools".',
+        'The server lists more than 1000 tools. Name the tools you need in "allow_tools", or raise "max_tools".',
       ) as string,
     });
   });
@@ -203,7 +203,7 @@ describe('what a server writes to stderr', () => {
     );
     expect(JSON.stringify(discovery.findings())).not.toContain('was refused');
     await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow(
-      /^Expected the MCP server bad to list its tools, got a failure: it ended before it answered \(CONNECTION_CLOSED\)\.$/,
+      /^MCP server bad could not list its tools: it exited before it answered \(CONNECTION_CLOSED\)\.$/,
     );
     expect(JSON.stringify([status, discovery.findings()])).not.toMatch(
       /geheim|abcdef123456|\/home\/me/,
@@ -284,7 +284,7 @@ describe('variables of a file', () => {
       value: { FROM_FILE: 'a b', BOTH: 'own' },
     });
     expect(discovery.status()[1]).toMatchObject({
-      reason: 'Expected the file of variables "all.env" to be read, got ENOENT.',
+      reason: 'Could not read the env_file "all.env" (ENOENT).',
     });
   });
 });
@@ -445,7 +445,7 @@ describe('a settings file of another program', () => {
     });
     expect(servers).toMatchObject([{ name: 'a-b', transport: { command: 'x' } }]);
     expect(warnings.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('Another server is called a-b already'),
+      expect.stringContaining('Another server is already called a-b'),
     );
   });
 });

@@ -4,7 +4,7 @@ import { selectTools, ToolExecutor, ToolMetadataRegistry } from '../../src/index
 import { Demo, discover, hostile } from './servers/start.js';
 
 const REASON =
-  'Expected a tool that answers its calls, got one that runs only as a task, which this program does not start. Use another tool of the server.';
+  "This tool runs only as a task, which isn't supported. Use another tool of the server.";
 
 describe('a tool that runs only as a task', () => {
   async function setup() {

@@ -182,7 +182,7 @@ describe('an approval', () => {
       [{ input: {} }, 'input'],
     ] as const) {
       expect(refusal(() => approvals.verify(approval, { ...CALL, ...change })).message).toContain(
-        `another ${word}.`,
+        `another call: ${word} differs`,
       );
     }
   });
@@ -458,7 +458,7 @@ describe('a store that restarted', () => {
     for (const each of [here, there, others(await approvalsOfAnotherProcess())])
       expect(await code(() => each.redeem(approval))).toBe('INVALID_APPROVAL');
     await expect(there.redeem(approval)).rejects.toThrow(
-      'Expected the state store that was asked, got one that restarted since, or another server. Ask again.',
+      'The state store has restarted or been replaced since the question. Ask again.',
     );
   });
 

@@ -143,7 +143,7 @@ describe.each<
     expect(lost).toHaveLength(1);
     expect(lost[0]?.reason).toMatchObject({ code: 'ALREADY_RESOLVED' });
     await expect(bob.approve(id, 'bob')).rejects.toThrow(
-      /answered already \((?:approve|deny), by (?:ada|bob)\)/,
+      /already been answered \((?:approve|deny), by (?:ada|bob)\)/,
     );
   });
 

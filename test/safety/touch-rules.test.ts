@@ -138,7 +138,7 @@ describe('a rule that denies writing *.lock', () => {
     ).toEqual(['confirm', 'confirm', 'allow', 'confirm']);
     expect(policy.decide({ id: '1', name: 'silent' })).toMatchObject({
       rule: 'rule 1',
-      reason: 'lock files are written by their tools, and silent does not say what it touches',
+      reason: "lock files are written by their tools, and silent doesn't say what it touches",
     });
   });
 
@@ -321,7 +321,7 @@ describe('a pattern of what is touched', () => {
     ['package.loc[jk]', 'only "*" is special'],
     ['sub\\\\package.lock', '"/" between folders'],
     ['sub\\package.lock', '"/" between folders'],
-    [' package.lock', 'begins with no blank'],
+    [' package.lock', 'without a leading space'],
     ['*/../package.lock', 'without ".." after a "*"'],
     ['./', '"*" for everything'],
   ])('is refused as %j, which no key is, when the policy is made', (pattern, expected) => {

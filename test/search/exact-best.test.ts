@@ -6,7 +6,6 @@ import { DocumentScorer } from '../../src/search/document-scorer.js';
 import { InvertedIndex } from '../../src/search/inverted-index.js';
 import { parseQuery, planQuery } from '../../src/search/query.js';
 import { readRelatedWords } from '../../src/search/related-words.js';
-import { SearchIndex } from '../../src/search/search-index.js';
 import { registryOf } from '../tool/sample-tools.js';
 import { propertyRuns } from '../property-runs.js';
 
@@ -53,13 +52,13 @@ const registryWith = (tools: readonly (readonly [readonly string[], object])[]) 
 const brief = (results: readonly { toolName: string; score: number }[]) =>
   results.map(({ toolName, score }) => [toolName, score]);
 
-/** The reference: every tool scored from its words, none passed over, whatever the postings say. */
+/** The reference: scores every tool by its words, without the postings. */
 function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   const index = new InvertedIndex();
   for (const entry of registry) index.add(entry);
   index.update();
   const plan = planQuery(parseQuery(text), index, readRelatedWords({}));
-  const { relatedRarities } = new CandidateFinder().find(plan, index); // Counts how rare a word and its stand-ins are together.
+  const { relatedRarities } = new CandidateFinder().find(plan, index); // This also computes how rare a word and its stand-ins are together.
   const scorer = new DocumentScorer(plan, relatedRarities, index);
   return [...registry]
     .map((entry, document) => ({ entry, score: scorer.score(document) }))
@@ -74,28 +73,7 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
 }
 
 describe('search', () => {
-  it('names as tools that have a word of the text exactly those that a search without limit finds', () => {
-    fc.assert(
-      fc.property(catalogue, phrase(8), (tools, text) => {
-        const index = new SearchIndex();
-        for (const entry of registryWith(tools)) index.add(entry);
-        const { having } = index.find(text, 0, () => true);
-        expect(
-          having()
-            .map(({ name }) => name)
-            .sort(),
-        ).toEqual(
-          index
-            .search(text, tools.length)
-            .map(({ toolName }) => toolName)
-            .sort(),
-        );
-      }),
-      { numRuns: propertyRuns(60) },
-    );
-  });
-
-  it('equals a full scan', () => {
+  it('search returns the same as a full scan', () => {
     const spoken = fc
       .array(
         fc.oneof(
@@ -116,41 +94,13 @@ describe('search', () => {
     );
   });
 
-  it('passes over tools that cannot be among the best, and no others: the best k are the first k of all', () => {
+  it("search skips only tools that can't be among the best results", () => {
     fc.assert(
       fc.property(catalogue, phrase(8), fc.integer({ min: 1, max: 40 }), (tools, text, k) => {
         const registry = registryWith(tools);
         const all = brief(registry.search(text, { limit: tools.length }));
         expect(brief(registry.search(text, { limit: k }))).toEqual(all.slice(0, k));
       }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
-
-  it('gives the same scores to the same tools, in whatever steps they came and whoever else came and went', () => {
-    fc.assert(
-      fc.property(
-        catalogue,
-        catalogue,
-        phrase(6),
-        fc.array(fc.nat(1_000), { maxLength: 6 }),
-        (tools, gone, text, asked) => {
-          const registry = registryWith(tools);
-          const [once] = [brief(registry.search(text, { limit: 500 }))];
-          const stepwise = registryWith([]);
-          const passing = [...registryWith(gone)]
-            .map(({ definition }) => definition)
-            .filter(({ name }) => !registry.has(name));
-          for (const [place, entry] of [...registry].entries()) {
-            if (place < passing.length) stepwise.register(passing[place]!);
-            stepwise.register(entry.definition);
-            if (asked.includes(place)) stepwise.search(text);
-          }
-          stepwise.search(text);
-          for (const { name } of passing) stepwise.unregister(name);
-          expect(brief(stepwise.search(text, { limit: 500 }))).toEqual(once);
-        },
-      ),
       { numRuns: propertyRuns(100) },
     );
   });

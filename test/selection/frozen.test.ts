@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { registryOf } from '../tool/sample-tools.js';
-import { bytes, costs, long, select } from './selection-cases.js';
+import { costs, long, select } from './selection-cases.js';
 
-/** The paths of everything in a value that could be changed. */
+/** Returns the paths of everything in a value that could be changed. */
 function changeable(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null || value instanceof Error) return [];
   return [
@@ -16,7 +16,7 @@ function changeable(value: unknown, path = ''): string[] {
 describe('a selection', () => {
   const registry = registryOf(long('a'), long('b', { compact: true }), long('c', { priority: 0 }));
 
-  it('is frozen to the leaves at every level, its error details too', () => {
+  it('a selection is deeply frozen, including its error details', () => {
     const { compact, stub } = costs(registry, 'a');
     for (const tokenBudget of [10_000, compact + 2 * stub, 3 * stub, 1]) {
       const selection = select(registry, {
@@ -27,31 +27,5 @@ describe('a selection', () => {
       expect([tokenBudget, changeable(selection)]).toEqual([tokenBudget, []]);
       if (selection.error !== undefined) expect(changeable(selection.error.details)).toEqual([]);
     }
-  });
-
-  it('cannot be used to change what the next one shows', () => {
-    const request = { text: 'weather forecast', tokenBudget: 120 };
-    const before = select(registry, request);
-    const text = bytes(before);
-    for (const { rendered } of before.tools) {
-      expect(() => Object.assign(rendered.inputSchema, { injected: 'text' })).toThrow(TypeError);
-      expect(() =>
-        Object.assign((rendered.inputSchema as { properties: object }).properties, {
-          injected: {},
-        }),
-      ).toThrow(TypeError);
-    }
-    expect(bytes(select(registry, request))).toEqual(text);
-  });
-
-  it('leaves the request as it was', () => {
-    const request = Object.freeze({
-      text: 'weather',
-      include: Object.freeze(['a']),
-      exclude: Object.freeze(['x']),
-      rank: () => Object.freeze([Object.freeze({ toolName: 'a', score: 1 })]),
-      filter: Object.freeze({}),
-    });
-    expect(() => select(registry, request)).not.toThrow();
   });
 });

@@ -33,7 +33,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     ['cost', { costTier: 'medium' }, { maxCostTier: 'low' }],
     ['filter', { category: 'git' }, { filter: { category: 'web' } }],
   ];
-  it.each(cases)('%s: %o with %o', (reason, options, limits) => {
+  it.each(cases)('the limit wins over %s: %o with %o', (reason, options, limits) => {
     const registry = registryOf({ ...HARMLESS, ...WANTED, ...options, name: 'wanted' });
     const selection = select(registry, { ...request, ...limits });
     expect([chosen(selection), droppedBecause(selection), selection.error]).toEqual([
@@ -42,32 +42,12 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
       undefined,
     ]);
     expect(selection.dropped[0]!.explanation).not.toBe('');
-    // Without the limit it is there.
+    // Without the limit, the tool is selected.
     if (Object.keys(limits).length > 0)
       expect(chosen(select(registry, request))).toEqual(['wanted']);
   });
 
-  it('at the limit itself a tool may be offered', () => {
-    const registry = registryOf({
-      ...HARMLESS,
-      ...WANTED,
-      name: 'wanted',
-      dangerLevel: 'medium',
-      costTier: 'low',
-    });
-    expect(
-      chosen(
-        select(registry, {
-          ...request,
-          maxDanger: 'medium',
-          maxCostTier: 'low',
-          accessModes: ['readonly'],
-        }),
-      ),
-    ).toEqual(['wanted']);
-  });
-
-  it('the strongest of several reasons is given: exclusion, availability, danger, access, cost, filter', () => {
+  it('the strongest reason is given: exclusion, availability, danger, access, cost, filter', () => {
     const registry = registryOf({
       ...WANTED,
       name: 'wanted',
@@ -99,27 +79,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     expect(reason(open, { filter: limits.filter })).toBe('filter');
   });
 
-  it('limits win over stage and relevance as a reason, too', () => {
-    const registry = registryOf(
-      { ...HARMLESS, name: 'remove', description: 'Deletes files', stages: ['execution'] },
-      { ...HARMLESS, name: 'other', description: 'Deletes files' },
-    );
-    expect(
-      droppedBecause(
-        select(registry, { text: 'deletes files', stage: 'reading', exclude: ['remove'] }),
-      ),
-    ).toEqual({ remove: 'excluded' });
-    const ranking = [
-      { toolName: 'other', score: 10 },
-      { toolName: 'remove', score: 1 },
-    ];
-    expect(droppedBecause(select(registry, { ranking }))).toEqual({ remove: 'relevance' });
-    expect(droppedBecause(select(registry, { ranking, exclude: ['remove'] }))).toEqual({
-      remove: 'excluded',
-    });
-  });
-
-  it('a danger that nobody declared counts as the stricter one, and the reason says so', () => {
+  it("an inferred danger counts, and the reason says that it's inferred", () => {
     const selection = select(registryOf({ name: 'wanted', ...WANTED }), {
       ...request,
       maxDanger: 'low',
@@ -129,7 +89,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     ]);
   });
 
-  it('an availability check is asked once in a selection, so that one answer holds', () => {
+  it('availability is checked once per tool and selection', () => {
     let asked = 0;
     const registry = registryOf({
       name: 'moody',
@@ -151,7 +111,7 @@ describe('include and exclude', () => {
     { name: 'ls', aliases: ['dir'], description: 'Lists' },
   );
 
-  it('take aliases for their tool', () => {
+  it('include and exclude accept aliases', () => {
     expect(chosen(select(registry, { include: ['dir', 'delete_file'] }))).toEqual(['ls', 'rm']);
     for (const [include, exclude] of [
       ['rm', 'delete_file'],
@@ -163,22 +123,7 @@ describe('include and exclude', () => {
     }
   });
 
-  it('an alias that a tool has as its own name means that tool', () => {
-    const taken = registryOf({ name: 'rm', aliases: ['delete_file'] });
-    taken.register(registry.require('ls').definition);
-    taken.registerAll([registryOf({ name: 'delete_file' }).require('delete_file').definition], {
-      replace: true,
-    });
-    expect(
-      chosen(select(taken, { include: ['rm', 'delete_file'], exclude: ['delete_file'] })),
-    ).toEqual(['rm']);
-  });
-
-  it('the same tool twice is one tool', () => {
-    expect(chosen(select(registry, { include: ['ls', 'dir', 'ls'], maxTools: 1 }))).toEqual(['ls']);
-  });
-
-  it('report unknown names, hostile ones too, and throw nothing', () => {
+  it('unknown names in include and exclude are reported', () => {
     const unknown = [
       'lss',
       '__proto__',
@@ -195,45 +140,5 @@ describe('include and exclude', () => {
       );
       expect(selection.dropped.every(({ explanation }) => explanation !== '')).toBe(true);
     }
-  });
-});
-
-describe('nothing at all', () => {
-  it('is a selection: no tools, no limits reached, no error', () => {
-    for (const registry of [
-      registryOf(),
-      registryOf({ name: 'far', description: 'Paints' }),
-      registryOf({ name: 'low', priority: 3, stages: ['reading'] }),
-    ]) {
-      for (const text of [
-        '',
-        '   ',
-        'qqq',
-        '🔥🔥',
-        '\ud800',
-        'constructor __proto__',
-        `${'a'.repeat(50_000)}!`,
-      ]) {
-        const { tools, tokens, error } = select(registry, { text, stage: 'reading', maxTools: 0 });
-        expect([tools, tokens, error]).toEqual([[], 0, undefined]);
-        expect(select(registry, { text, stage: 'reading', tokenBudget: 0 }).tools).toEqual([]);
-      }
-    }
-  });
-
-  it('but the guaranteed, when the text hits nothing', () => {
-    expect(
-      chosen(
-        select(registryOf({ name: 'must', priority: 0 }, { name: 'far', description: 'Paints' })),
-      ),
-    ).toEqual(['must']);
-  });
-
-  it('of a huge text: it is read up to its bound', () => {
-    const registry = registryOf({ name: 'deploy', description: 'Deploys it' });
-    expect(chosen(select(registry, { text: `deploy ${'(a+)+$ '.repeat(150_000)}` }))).toEqual([
-      'deploy',
-    ]);
-    expect(select(registry, { text: `${'(a+)+$ '.repeat(150_000)} deploy` }).tools).toEqual([]);
   });
 });

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  createToolSearchTool,
-  selectTools,
-  type Selection,
-  type SelectionRequest,
-} from '../../src/index.js';
+import { createToolSearchTool, selectTools, type SelectionRequest } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 
 const registry = registryOf({ name: 'a', description: 'Formats text' });
@@ -34,14 +29,17 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 describe('a request with a wrong part', () => {
-  it.each(Object.keys(WRONG))('is refused, naming it: %s', (part) => {
-    for (const value of WRONG[part]!) {
-      const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
-      expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
-      if (part !== 'filter') expect(error.message).toContain(part);
-      expect(Array.isArray(error.details['issues'])).toBe(true);
-    }
-  });
+  it.each(Object.keys(WRONG))(
+    'a selection request with a wrong part is refused by name: %s',
+    (part) => {
+      for (const value of WRONG[part]!) {
+        const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
+        expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
+        if (part !== 'filter') expect(error.message).toContain(part);
+        expect(Array.isArray(error.details['issues'])).toBe(true);
+      }
+    },
+  );
 
   it.each([
     7,
@@ -50,7 +48,7 @@ describe('a request with a wrong part', () => {
     [{ toolName: 7, score: 1 }],
     [{ toolName: 'a', score: NaN }],
     [{ toolName: 'a', score: Infinity }],
-  ])('is refused when its rank returns %j', (ranking) => {
+  ])('a selection is refused if its rank returns %j', (ranking) => {
     const error = refusal(() => selectTools(registry, { text: 'x', rank: () => ranking as never }));
     expect([error.code, error.message]).toEqual([
       'INVALID_ARGUMENT',
@@ -58,7 +56,7 @@ describe('a request with a wrong part', () => {
     ]);
   });
 
-  it('is refused for parts that nobody knows, and for what is no request', () => {
+  it('unknown options and non-requests are refused', () => {
     for (const request of [
       { text: 'x', max: 3 },
       { text: 'x', tokenbudget: 5 },
@@ -74,7 +72,7 @@ describe('a request with a wrong part', () => {
     }
   });
 
-  it('names every wrong part at once', () => {
+  it('all wrong parts of a request are named at once', () => {
     const { message } = refusal(() =>
       selectTools(registry, {
         maxTools: -1,
@@ -84,22 +82,10 @@ describe('a request with a wrong part', () => {
     );
     for (const part of ['text', 'maxTools', 'maxDanger', 'bogus']) expect(message).toContain(part);
   });
-
-  it('takes of an earlier selection what is needed: names and levels', () => {
-    const previous = { tools: [{ toolName: 'a', level: 'stub' }] } as unknown as Selection;
-    expect(selectTools(registry, { text: 'x', previous }).tools).toMatchObject([
-      { toolName: 'a', level: 'stub', reason: 'carried_over' },
-    ]);
-  });
-
-  it('takes parts that are undefined as missing', () => {
-    const parts = Object.fromEntries(Object.keys(WRONG).map((part) => [part, undefined]));
-    expect(selectTools(registry, { ...parts, text: 'format text' }).tools).toHaveLength(1);
-  });
 });
 
 describe('options of the tool search', () => {
-  it('are checked the same way', () => {
+  it('options of the tool search are checked the same way', () => {
     const wrong = [
       { maxResults: 0 },
       { maxResults: 1.5 },

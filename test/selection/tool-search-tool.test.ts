@@ -5,7 +5,7 @@ import {
   type ToolMetadataRegistry,
   type ToolSearchOptions,
 } from '../../src/index.js';
-import { refusal, registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
+import { registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
 import { HARMLESS, LONG_SCHEMA, long } from './selection-cases.js';
 
 const throwing = (): boolean => {
@@ -34,10 +34,9 @@ function askOf(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}) 
 }
 
 const found = ({ found }: Answer) => found.map(({ name }) => name);
-const shown = ({ tools }: Answer) => tools.map(({ name }) => name);
 
 describe('the tool that finds tools', () => {
-  it('finds tools for a request, each as a line with why', () => {
+  it('the search tool finds tools for a request, one line each with the reason', () => {
     const ask = askOf(registryOf(long('weather'), { name: 'paint', description: 'Paints' }));
     const answer = ask({ query: 'weather forecast' });
     expect(answer).toEqual({
@@ -53,7 +52,7 @@ describe('the tool that finds tools', () => {
     });
   });
 
-  it('shows the whole of tools by name or alias, each once, and which names are unknown', () => {
+  it('the search tool shows whole tools by name or alias, and lists unknown names', () => {
     const registry = registryOf(long('weather', { aliases: ['forecast'], compact: true }));
     const { tools, unknown } = askOf(registry)({
       names: ['forecast', 'weather', 'wether', 'wether'],
@@ -78,38 +77,33 @@ describe('the tool that finds tools', () => {
     ['availability', {}, { available: () => false }],
     ['an availability check that throws', {}, { available: throwing }],
   ];
-  it.each(cases)('neither finds nor explains what limits forbid: %s', (_, limits, options) => {
-    const registry = registryOf({
-      ...HARMLESS,
-      name: 'secret',
-      aliases: ['hush'],
-      description: 'Forecasts the weather',
-      priority: 0,
-      mandatoryKeywords: ['weather'],
-      ...options,
-    });
-    const answer = askOf(
-      registry,
-      limits,
-    )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
-    expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
-    // A selection with the same limits decides the same.
-    expect(
-      selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
-        ({ toolName }) => toolName,
-      ),
-    ).not.toContain('secret');
-  });
+  it.each(cases)(
+    'the search tool neither finds nor explains what limits forbid: %s',
+    (_, limits, options) => {
+      const registry = registryOf({
+        ...HARMLESS,
+        name: 'secret',
+        aliases: ['hush'],
+        description: 'Forecasts the weather',
+        priority: 0,
+        mandatoryKeywords: ['weather'],
+        ...options,
+      });
+      const answer = askOf(
+        registry,
+        limits,
+      )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
+      expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
+      // A selection with the same limits decides the same.
+      expect(
+        selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
+          ({ toolName }) => toolName,
+        ),
+      ).not.toContain('secret');
+    },
+  );
 
-  it('gives a hidden tool the same answer as one that is not there', () => {
-    const hidden = askOf(registryOf({ name: 'secret' }), { exclude: ['secret'] })({
-      query: 'secret',
-      names: ['secret'],
-    });
-    expect(hidden).toEqual(askOf(registryOf())({ query: 'secret', names: ['secret'] }));
-  });
-
-  it('asks the registry when it is called: later registrations count, and so do exclusions by a later alias', () => {
+  it('the search tool sees later registrations, and exclusions by a later alias', () => {
     const registry = registryOf();
     const ask = askOf(registry, { exclude: ['rm'] });
     expect(found(ask({ query: 'weather' }))).toEqual([]);
@@ -130,15 +124,7 @@ describe('the tool that finds tools', () => {
     });
   });
 
-  it('asks availability when it is called', () => {
-    let up = false;
-    const ask = askOf(registryOf(long('weather', { available: () => up })));
-    expect(found(ask({ query: 'weather' }))).toEqual([]);
-    up = true;
-    expect(found(ask({ query: 'weather' }))).toEqual(['weather']);
-  });
-
-  it('never shows itself', () => {
+  it('the search tool never shows itself', () => {
     for (const options of [{}, { name: 'look' }]) {
       const name = options.name ?? 'find_tools';
       expect(
@@ -147,7 +133,7 @@ describe('the tool that finds tools', () => {
     }
   });
 
-  it('answers at most maxResults', () => {
+  it('the search tool returns at most maxResults tools', () => {
     const registry = registryOf(
       ...Array.from({ length: 30 }, (_, index) => long(`weather_${index}`)),
     );
@@ -157,31 +143,7 @@ describe('the tool that finds tools', () => {
     ).toHaveLength(3);
   });
 
-  it('takes hostile names and queries for what they are', () => {
-    const names = [
-      '__proto__',
-      'constructor',
-      'toString',
-      'hasOwnProperty',
-      '',
-      '\ud800',
-      '../../etc/passwd',
-      '🔥',
-    ];
-    const ask = askOf(registryOf(long('weather')));
-    expect(ask({ names })).toEqual({ found: [], tools: [], unknown: names });
-    for (const query of [...names, 'a'.repeat(1 << 20), '(a+)+$'])
-      expect(found(ask({ query }))).toEqual([]);
-    expect(
-      shown(
-        askOf(registryOf({ name: '__proto__' }, { name: 'constructor' }))({
-          names: ['__proto__', 'constructor', 'toString'],
-        }),
-      ),
-    ).toEqual(['__proto__', 'constructor']);
-  });
-
-  it('bounds what a model may ask of it at once', async () => {
+  it('the search tool limits what a model can ask at once', async () => {
     const schema = createToolSearchTool(registryOf()).inputSchema;
     const accepts = async (input: unknown) =>
       (await schema['~standard'].validate(input)).issues === undefined;
@@ -191,7 +153,7 @@ describe('the tool that finds tools', () => {
     expect(await accepts({ names: ['a'.repeat(10_000)] })).toBe(false);
   });
 
-  it('is harmless by every axis, and guaranteed in every selection', () => {
+  it('the search tool is harmless on every axis, and guaranteed in every selection', () => {
     const registry = registryOf();
     askOf(registry);
     expect(registry.requiresApproval('find_tools')).toBe(false);
@@ -203,22 +165,5 @@ describe('the tool that finds tools', () => {
         accessModes: ['readonly'],
       }).tools,
     ).toMatchObject([{ toolName: 'find_tools', reason: 'critical' }]);
-  });
-
-  it('answers with equal bytes in any order of registration', () => {
-    const tools = Array.from({ length: 8 }, (_, index) => sample(long(`weather_${index}`)));
-    const answers = [tools, tools.toReversed()].map((order) => {
-      const registry = registryOf();
-      registry.registerAll(order);
-      return JSON.stringify(askOf(registry)({ query: 'weather', names: ['weather_3'] }));
-    });
-    expect(answers[1]).toBe(answers[0]);
-  });
-
-  it('says what is wrong with a name that is taken when it is registered', () => {
-    const registry = registryOf({ name: 'find_tools' });
-    expect(refusal(() => registry.register(createToolSearchTool(registry))).code).toBe(
-      'DUPLICATE_TOOL',
-    );
   });
 });

@@ -25,7 +25,7 @@ const make = {
 };
 
 describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
-  it('gives all bytes back under their SHA-256', async () => {
+  it('a blob store returns bytes by their SHA-256', async () => {
     const store: BlobStore = storeWith();
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (data) => {
@@ -37,7 +37,7 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
     );
   });
 
-  it('knows nothing of bytes that were not put, and forgets those that are deleted', async () => {
+  it('a blob store returns nothing for unknown or deleted digests', async () => {
     const store = storeWith();
     const digest = sha256(bytes('a'));
     expect([await store.get(digest), await store.delete(digest)]).toEqual([undefined, false]);
@@ -45,7 +45,7 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
     expect([await store.delete(digest), await store.get(digest)]).toEqual([true, undefined]);
   });
 
-  it('keeps bytes for their life since they were last put or read', async () => {
+  it('bytes live for ttlMs after they were last put or read', async () => {
     const clock = new ManualClock();
     const store = storeWith({ ttlMs: 1_000, clock });
     const [read, unread] = [await store.put(bytes('read')), await store.put(bytes('unread'))];
@@ -55,19 +55,8 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
     expect([await store.get(read), await store.get(unread)]).toEqual([bytes('read'), undefined]);
   });
 
-  it('is not changed by what callers do with bytes that they gave or got', async () => {
-    const store = storeWith();
-    const given = bytes('abc');
-    const put = store.put(given);
-    given.fill(0); // Also before they are written.
-    const digest = await put;
-    expect(digest).toBe(sha256(bytes('abc')));
-    (await store.get(digest))!.fill(0);
-    expect(await store.get(digest)).toEqual(bytes('abc'));
-  });
-
   it.each([['../../etc/passwd'], ['A'.repeat(64)], [`${'a'.repeat(64)}/..`], [''], [7]])(
-    'refuses %j as a digest, and what is no bytes',
+    'a blob store refuses %j as a digest, and anything but bytes',
     async (digest) => {
       const store = storeWith();
       await expect(store.get(digest as string)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -77,19 +66,10 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
       await expect(store.put('text' as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     },
   );
-
-  it('refuses options that it does not have', () => {
-    expect(() => storeWith({ ttl: 5 })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    );
-    expect(() => storeWith({ ttlMs: 0 })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    );
-  });
 });
 
 describe('MemoryBlobStore', () => {
-  it('drops what was used least recently when it is full, and refuses what never fits', async () => {
+  it('MemoryBlobStore drops the least recently used blobs when full, and refuses what never fits', async () => {
     const store = new MemoryBlobStore({ maxBytes: 6 });
     const [first, second] = [await store.put(bytes('aaa')), await store.put(bytes('bbb'))];
     await store.get(first);
@@ -104,7 +84,7 @@ describe('MemoryBlobStore', () => {
 });
 
 describe('DirectoryBlobStore', () => {
-  it('makes a directory and files that only their owner reads, named by digest and nothing else', async () => {
+  it('DirectoryBlobStore makes files that only their owner can read, named by digest', async () => {
     const path = folder();
     const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
     expect([
@@ -115,33 +95,20 @@ describe('DirectoryBlobStore', () => {
     expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));
   });
 
-  it('keeps files of their owner alone, whatever the mask of the process', async () => {
-    const path = folder();
-    mkdirSync(path);
-    const before = process.umask(0o777);
-    try {
-      const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
-      expect(statSync(join(path, digest)).mode & 0o777).toBe(0o600);
-      expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));
-    } finally {
-      process.umask(before);
-    }
-  });
-
-  it('puts nothing into a directory that every user can write', async () => {
+  it('DirectoryBlobStore refuses a directory that every user can write', async () => {
     const path = folder();
     mkdirSync(path);
     chmodSync(path, 0o777);
     await expect(new DirectoryBlobStore(path).put(bytes('a'))).rejects.toMatchObject({
       code: 'STATE_UNAVAILABLE',
       message: expect.stringContaining(
-        'got one that every user can write. Check the directory and its permissions.',
+        'got a directory that every user can write. Check the directory and its permissions.',
       ) as string,
     });
     expect(readdirSync(path)).toEqual([]);
   });
 
-  it('takes a file whose bytes are not those of its name for missing, and removes it', async () => {
+  it("a file whose bytes don't match its digest counts as missing and is removed", async () => {
     const path = folder();
     const store = new DirectoryBlobStore(path);
     const digest = await store.put(bytes('honest'));
@@ -151,7 +118,7 @@ describe('DirectoryBlobStore', () => {
     expect(await store.get(digest)).toBeUndefined();
   });
 
-  it('clears away what is over, also what another process left half written, and no file of others', async () => {
+  it('DirectoryBlobStore removes expired and half-written files, and no others', async () => {
     const path = folder();
     const clock = new ManualClock(Date.now());
     await new DirectoryBlobStore(path, { clock }).put(bytes('old'));
@@ -165,7 +132,7 @@ describe('DirectoryBlobStore', () => {
     expect(readdirSync(path).sort()).toEqual([digest, 'mine.txt'].sort());
   });
 
-  it('says that it is unavailable when the directory cannot be written or read, without its path', async () => {
+  it('an inaccessible directory is STATE_UNAVAILABLE, without its path', async () => {
     const path = folder();
     writeFileSync(path, 'a file');
     const store = new DirectoryBlobStore(path);

@@ -44,24 +44,15 @@ describe('a refusal', () => {
       'property "a", got "strng".',
     ],
     [{ description: 'A', inputSchema: {} }, 'name: Expected a value (it is required)'],
-  ])('of the options %# says what to do', (options, help) => {
+  ])('wrong options (case %#) are refused with advice', (options, help) => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
-  });
-
-  it('of a second registration of the same tool says that its name is taken', () => {
-    const registry = new ToolMetadataRegistry();
-    const tool = definitionOf(least);
-    registry.register(tool);
-    expect(messageOf(() => registry.register(tool))).toContain(
-      'got "a", which is taken. Register each tool once',
-    );
   });
 
   it.each([
     [
       'registerAll without a list',
       (registry: ToolMetadataRegistry) => registry.registerAll(definitionOf(least) as never),
-      'register takes a single one',
+      'Use register for a single tool',
     ],
     [
       'an unknown option of keyword matching',
@@ -95,7 +86,7 @@ describe('a refusal', () => {
       () => lintTools([definitionOf(least)] as never),
       'Register the tools in one first',
     ],
-  ])('of %s says what was expected', (_, act, help) => {
+  ])('passing %s is refused with what was expected', (_, act, help) => {
     expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
   });
 });

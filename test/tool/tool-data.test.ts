@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { issuesOf } from '../../src/core/errors.js';
@@ -8,28 +7,19 @@ import {
   defineTool,
   ToolExecutor,
   ToolMetadataRegistry,
-  type StandardSchema,
   type ToolDefinition,
-  type ToolOptions,
 } from '../../src/index.js';
 import { foreignSchema, uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
-import {
-  entryToJson,
-  toolsFromJson,
-  toolToJson,
-  type ToolHandler,
-} from '../../src/tool/tool-data.js';
-import { toolOptions } from '../registry/arbitrary-tools.js';
-import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
+import { entryToJson, toolsFromJson, toolToJson } from '../../src/tool/tool-data.js';
+import { entryOf } from '../../src/tool/tool-definition.js';
 import { registryOf, refusal, sample } from './sample-tools.js';
-import { propertyRuns } from '../property-runs.js';
 
 const work = () => 'done';
 const digestOf = (tool: ToolDefinition) => new ToolMetadataRegistry().register(tool)[0]!.digest;
-/** Through text, as a file or another process has it. */
+/** Goes through JSON text, as in a file or another process. */
 const stored = (...tools: readonly ToolDefinition[]) =>
   JSON.parse(JSON.stringify(tools.map(toolToJson))) as Record<string, unknown>[];
-/** A stored tool as somebody edited it. */
+/** Returns a stored tool that somebody has edited. */
 const edited = (change: Readonly<Record<string, unknown>>, tool = sample({ execute: work })) => [
   { ...stored(tool)[0]!, ...change },
 ];
@@ -38,18 +28,8 @@ const issuesIn = (json: unknown) =>
     issuesOf(error).map(({ path, message }) => `${path.join('.')}: ${message}`),
   );
 
-const QUERY = { type: 'object', properties: { q: { type: 'string' } } };
-const standard: StandardSchema = Object.assign({
-  '~standard': {
-    version: 1,
-    vendor: 'other',
-    validate: (value: unknown) => ({ value }),
-    jsonSchema: { input: () => QUERY, output: () => QUERY },
-  },
-} as const);
-
 describe('a tool as data', () => {
-  it('is plain JSON with exactly what was declared', () => {
+  it('a stored tool is plain JSON with exactly what was declared', () => {
     const json = toolToJson(sample({ keywords: ['Words'], manual: true }));
     expect(json).toEqual(JSON.parse(JSON.stringify(json)));
     expect(json).toMatchObject({
@@ -63,7 +43,7 @@ describe('a tool as data', () => {
     expect(Object.isFrozen(json)).toBe(true);
   });
 
-  it('is the same of a definition and of its entry, and nothing else has one', () => {
+  it('a stored tool is the same for a definition and its entry, and nothing else can be stored', () => {
     const registry = registryOf({});
     expect(toolToJson(registry.require('sample'))).toEqual(
       toolToJson(registry.require('sample').definition),
@@ -72,7 +52,7 @@ describe('a tool as data', () => {
       expect(refusal(() => toolToJson(wrong as never)).code).toBe('NOT_A_TOOL');
   });
 
-  it('names the code that it cannot hold, and holds schemas as JSON Schema', () => {
+  it('a stored tool names its code and holds schemas as JSON Schema', () => {
     const tool = defineTool({
       name: 'pay',
       description: 'Pays',
@@ -87,77 +67,10 @@ describe('a tool as data', () => {
     expect(json.inputSchema).toMatchObject({ type: 'object', required: ['cents'] });
     expect(json.outputSchema).toEqual({ type: 'string' });
   });
-
-  it('comes back as it was, whatever was declared, for zod, Standard Schema and JSON Schema', () => {
-    const schemas = fc.constantFrom(
-      z.object({
-        path: z.string().min(1),
-        lines: z.array(z.number()).default([]),
-        kind: z.enum(['a', 'b']).optional(),
-      }),
-      z.object({ __proto__: z.string(), constructor: z.number() }),
-      standard,
-      { type: 'object', properties: { ['__proto__']: { type: 'string' } } },
-      {
-        type: 'object',
-        properties: { a: { $ref: '#/$defs/a' } },
-        $defs: { a: { type: 'integer' } },
-        additionalProperties: false,
-      },
-    );
-    const more = fc.record(
-      {
-        version: fc.constantFrom('1.0.0', '2'),
-        handlerRef: fc.constantFrom('sample', 'elsewhere'),
-        timeoutMs: fc.integer({ min: 1, max: 9_999 }),
-        costPerCall: fc.double({ min: 0, max: 1, noNaN: true }),
-        providers: fc.constantFrom(
-          [],
-          [{ name: 'one' }, { name: 'two', priority: 3, config: { key: 'K' } }],
-        ),
-        personaAllowlist: fc.constantFrom(['kim'], []),
-        manual: fc.boolean(),
-        compact: fc.boolean(),
-        summary: fc.constant('short'),
-        auth: fc.constantFrom({ required: true, env: { KEY: 'required' } }, { required: false }),
-        metadata: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
-        outputSchema: schemas,
-        dangerFor: fc.constant(() => DangerLevel.LOW),
-        conflictKeys: fc.constant(() => ['k']),
-        execute: fc.constant(work),
-      },
-      { requiredKeys: [] },
-    );
-    fc.assert(
-      fc.property(toolOptions, more, schemas, (options, others, inputSchema) => {
-        const tool = definitionOf({ ...options, ...others, inputSchema } as unknown as ToolOptions);
-        const code = Object.fromEntries(
-          ['dangerFor', 'conflictKeys', 'available'].flatMap((part) =>
-            tool[part as 'available'] === undefined ? [] : [[part, tool[part as 'available']]],
-          ),
-        );
-        const report = toolsFromJson(
-          stored(tool),
-          new Map<string, ToolHandler>([[tool.name, { ...code, execute: work }]]),
-        );
-        expect(report).toMatchObject({ missing: [], changed: [], refused: [], unused: [] });
-        const [again] = report.tools;
-        expect(digestOf(again!)).toBe(digestOf(tool));
-        expect(JSON.stringify({ ...toolToJson(again!), code: [] })).toBe(
-          JSON.stringify({ ...toolToJson(tool), code: [] }),
-        );
-        // With the definition of the code: the very same tool.
-        const own = toolsFromJson(stored(tool), { [tool.name]: tool });
-        if (tool.execute !== undefined && tool.name !== '__proto__')
-          expect(own.tools[0]).toBe(tool);
-      }),
-      { numRuns: propertyRuns(300) },
-    );
-  });
 });
 
 describe('stored tools and their code', () => {
-  it('find their work by name or by handlerRef, in an object or a Map, and run it', async () => {
+  it('stored tools find their work by name or handlerRef, in an object or a Map', async () => {
     const tools = [
       sample({ name: 'one', accessMode: AccessMode.READONLY, execute: work }),
       sample({
@@ -185,7 +98,7 @@ describe('stored tools and their code', () => {
     }
   });
 
-  it('prefer the handler of their handlerRef to one of their name', () => {
+  it('a handler for the handlerRef wins over a handler for the name', () => {
     const { tools, unused } = toolsFromJson(stored(sample({ handlerRef: 'b', execute: work })), {
       sample: () => 'by name',
       b: () => 'by ref',
@@ -193,7 +106,7 @@ describe('stored tools and their code', () => {
     expect([tools[0]!.execute!({}, {}), unused]).toEqual(['by ref', ['sample']]);
   });
 
-  it('are reported when their work is missing, and when a handler is for none of them', () => {
+  it('tools without their work and handlers without a tool are reported', () => {
     expect(toolsFromJson(stored(sample({ execute: work })), { smaple: work })).toEqual({
       tools: [],
       missing: [{ name: 'sample', parts: ['execute'] }],
@@ -207,7 +120,7 @@ describe('stored tools and their code', () => {
     ]);
   });
 
-  it('need no work where a user or a provider answers', () => {
+  it('stored tools need no work if a user or provider answers', () => {
     expect(
       toolsFromJson(
         stored(
@@ -219,7 +132,7 @@ describe('stored tools and their code', () => {
     ).toEqual(['sample', 'other', 'third']);
   });
 
-  it('do not come back less careful: without dangerFor, canonicalInput, conflictKeys or available they are missing', () => {
+  it('tools without dangerFor, canonicalInput, conflictKeys or available are missing', () => {
     for (const [part, value] of Object.entries<() => unknown>({
       dangerFor: () => DangerLevel.CRITICAL,
       canonicalInput: () => ({}),
@@ -236,7 +149,7 @@ describe('stored tools and their code', () => {
         toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0],
       ).toHaveProperty(part, value);
     }
-    // Also when the list of code was cut out of the file: the digest knows.
+    // The digest reveals it even if the list of code was cut out of the file.
     const [json] = stored(sample({ dangerFor: () => DangerLevel.CRITICAL, execute: work }));
     expect(toolsFromJson([{ ...json, code: ['execute'] }], { sample: work })).toMatchObject({
       tools: [],
@@ -244,7 +157,7 @@ describe('stored tools and their code', () => {
     });
   });
 
-  it('say when only the JSON Schema is left of a schema that was code, and take the schema back', () => {
+  it('tools whose schema was code are listed as jsonSchemaOnly, unless the schema is passed again', () => {
     const inputSchema = z.object({ path: z.string().refine((path) => !path.includes('..')) });
     const tool = defineTool({ name: 'sample', description: 'Reads', inputSchema, execute: work });
     expect(toolsFromJson(stored(tool), { sample: work })).toMatchObject({
@@ -257,7 +170,7 @@ describe('stored tools and their code', () => {
     }
   });
 
-  it('are reported as changed when the file or the code is another, with what they are now', () => {
+  it('tools whose file or code changed are reported with their current form', () => {
     const before = sample({ accessMode: AccessMode.WRITE, execute: work });
     const [json] = stored(before);
     const tampered = toolsFromJson([{ ...json, accessMode: 'readonly' }], { sample: work });
@@ -276,7 +189,7 @@ describe('stored tools and their code', () => {
     ).toHaveLength(1);
   });
 
-  it('take manual only as true or false', () => {
+  it("a stored tool's manual must be true or false", () => {
     for (const manual of [null, 0, 1, 'yes', 'true', []]) {
       expect(issuesIn(edited({ manual }))).toEqual([
         expect.stringMatching(/^manual: Expected true or false, got /),
@@ -287,7 +200,7 @@ describe('stored tools and their code', () => {
     expect(registryOf({}).require('sample').manual).toBe(false);
   });
 
-  it('are refused with everything that is wrong, and by another format without guessing', () => {
+  it('stored tools are refused with everything wrong, and another format without guessing', () => {
     expect(
       issuesIn(
         edited({
@@ -302,13 +215,13 @@ describe('stored tools and their code', () => {
     ).toEqual([
       expect.stringMatching(/^code: /),
       expect.stringMatching(/^digest: /),
-      expect.stringMatching(/^execute: Expected no function/),
+      expect.stringMatching(/^execute: Expected data instead of a function/),
       expect.stringMatching(/^bogus: /),
       expect.stringMatching(/^name: /),
       expect.stringMatching(/^inputSchema: /),
     ]);
     expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual([
-      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". It was stored by another version of tooldex.',
+      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". Another version of tooldex stored it.',
     ]);
     for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest'])
       expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([
@@ -325,7 +238,7 @@ describe('stored tools and their code', () => {
       expect(refusal(() => toolsFromJson(wrong)).code).toBe('INVALID_ARGUMENT');
   });
 
-  it('keep what is foreign about a schema, and are changed when the file says otherwise', () => {
+  it('a stored foreign schema stays foreign, and editing that counts as a change', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     const foreign = sample({ inputSchema: foreignSchema(inputSchema), execute: work });
     const own = sample({ inputSchema, execute: work });
@@ -340,7 +253,8 @@ describe('stored tools and their code', () => {
         entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema,
       ),
     ).toEqual([]);
-    // Of each schema on its own: a tool's own input is enforced beside the output of a server.
+    // Each schema has its own origin: a tool's own input is enforced even if its output comes from
+    // a server.
     const mixed = sample({ inputSchema, outputSchema: foreignSchema(inputSchema), execute: work });
     const { outputSchema, inputSchema: ownInput } = toolsFromJson(stored(mixed), { sample: work })
       .tools[0]!;
@@ -348,7 +262,7 @@ describe('stored tools and their code', () => {
     expect(
       toolsFromJson([{ ...stored(mixed)[0]!, foreignSchemas: undefined }], { sample: work }),
     ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
-    // Patterns cannot be switched off by an edit.
+    // An edit can't switch patterns off.
     expect(
       toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: ['inputSchema'] }], { sample: work }),
     ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
@@ -360,26 +274,7 @@ describe('stored tools and their code', () => {
     ]);
   });
 
-  it('refuse a schema that cannot be enforced, as every definition does', () => {
-    const inputSchema = {
-      type: 'object',
-      properties: { a: { $ref: 'https://example.com/a' }, b: { pattern: '(' } },
-    };
-    expect(issuesIn(edited({ inputSchema }))).toEqual([
-      expect.stringMatching(
-        /^inputSchema\.properties\.a\.\$ref: Expected a reference to a schema in the same document/,
-      ),
-      'inputSchema.properties.b.pattern: Expected a regular expression, got "(".',
-    ]);
-    expect(refusal(() => sample({ inputSchema })).code).toBe('INVALID_METADATA');
-    expect(
-      refusal(() =>
-        sample({ outputSchema: { $schema: 'https://example.com/vocabulary', type: 'object' } }),
-      ).message,
-    ).toMatch(/outputSchema\.\$schema: Expected a known draft/);
-  });
-
-  it('give bad handlers back to the programmer, all at once', () => {
+  it('all bad handlers are reported at once', () => {
     const error = refusal(() =>
       toolsFromJson([], { a: 1, b: { execut: work }, c: { dangerFor: 'high' } } as never),
     );
@@ -390,28 +285,5 @@ describe('stored tools and their code', () => {
     ]);
     for (const wrong of [null, [], new Date()])
       expect(refusal(() => toolsFromJson([], wrong as never)).code).toBe('INVALID_ARGUMENT');
-  });
-
-  it('are not mistaken by names that every object has', () => {
-    for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
-      const json = stored(sample({ name, execute: work }));
-      expect(toolsFromJson(json, {}).missing).toEqual([{ name, parts: ['execute'] }]);
-      expect(toolsFromJson(json, new Map([[name, work]])).tools.map((tool) => tool.name)).toEqual([
-        name,
-      ]);
-      expect(
-        toolsFromJson(stored(sample({ handlerRef: name, execute: work })), {}).missing,
-      ).toHaveLength(1);
-    }
-    const json = JSON.parse(
-      `[${JSON.stringify(stored(sample({ execute: work }))[0]).replace('{', '{"__proto__":{"manual":true},')}]`,
-    ) as unknown;
-    expect(issuesIn(json)).toEqual([expect.stringMatching(/^__proto__: /)]);
-    expect(
-      toolsFromJson(
-        stored(sample({ metadata: JSON.parse('{"__proto__":{"x":1}}') as object, execute: work })),
-        { sample: work },
-      ).tools[0]!.metadata,
-    ).toEqual(JSON.parse('{"__proto__":{"x":1}}'));
   });
 });

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, Priority, tool, toolkit, ToolMetadataRegistry } from '../../src/index.js';
+import { defineTool, tool, toolkit, ToolMetadataRegistry } from '../../src/index.js';
 import { LEAST, refusal } from './sample-tools.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const Text = z.object({ text: z.string() });
 const register = (source: object) => new ToolMetadataRegistry().register(source);
 const messageOf = (act: () => unknown) => refusal(act).message;
 
 describe('tool called as a function', () => {
-  it('returns the very class, with its own type, and declares it', () => {
+  it('tool called as a function declares the class and returns it with its type', () => {
     class Words {
       execute({ text }: z.infer<typeof Text>) {
         return text.split(' ').length;
@@ -21,17 +20,6 @@ describe('tool called as a function', () => {
     const count: number = new WordCount().execute({ text: 'one two' });
     expect([WordCount, count]).toEqual([Words, 2]);
     expect(register(WordCount)[0]).toMatchObject({ name: 'word_count' });
-  });
-
-  it('takes a class without a name', () => {
-    const Greet = tool({ name: 'greet', description: 'Greets', inputSchema: Text })(
-      class {
-        execute({ text }: { text: string }) {
-          return `Hello ${text}`;
-        }
-      },
-    );
-    expect(register(Greet)[0]!.definition.execute!({ text: 'Ada' }, {})).toBe('Hello Ada');
   });
 });
 
@@ -55,7 +43,7 @@ describe('toolkit called as a function', () => {
       },
     );
 
-  it('returns the class, whose named methods are tools with the defaults', () => {
+  it('toolkit called as a function returns the class with its named methods as tools', () => {
     const Notes = make();
     expect(new Notes().find({ text: 'x' })).toBe('found x');
     const tools = register(Notes);
@@ -66,9 +54,9 @@ describe('toolkit called as a function', () => {
     expect(tools[0]!.definition.execute!({ text: 'x' }, {})).toBe('found x');
   });
 
-  it('refuses a method that the class does not have', () => {
+  it('toolkit called as a function refuses an unknown method', () => {
     expect(messageOf(() => toolkit({}, { find: { ...LEAST } })(class {} as never))).toBe(
-      '@toolkit: expected a method "find" of the class, got undefined. Name the methods as the class does.',
+      `@toolkit: expected a method "find" of the class, got undefined. Use the names of the class's methods.`,
     );
   });
 });
@@ -85,20 +73,20 @@ describe('a class as a tool without execute', () => {
           return 1;
         }
       },
-      'Tool "sample": expected a class with a method execute, got Counter without. Did you mean to call its method "run" execute?',
+      'Tool "sample": expected a class with a method execute, got Counter without execute. Did you mean to call its method "run" execute?',
     ],
     [
       'with none',
       class Counter {},
-      'Add execute(input, context), declare manual: true, or register an instance that has it.',
+      'Add execute(input, context), declare manual: true, or register an instance that has execute.',
     ],
-  ])('%s is refused when it is registered', (_, target, help) => {
+  ])("a class %s is refused when it's registered", (_, target, help) => {
     asTool(target);
     expect(messageOf(() => register(target))).toContain(help);
     expect(messageOf(() => register(new target()))).toContain(help);
   });
 
-  it('is accepted where execute is a field of the instance, comes from a class that extends it, or is answered elsewhere', () => {
+  it('a class without execute is accepted if an instance or subclass has it, or others answer', () => {
     const Field = asTool(
       class {
         execute = () => 1;
@@ -114,7 +102,7 @@ describe('a class as a tool without execute', () => {
     expect(
       [new Field(), Derived, new Derived(), Manual].map((source) => register(source).length),
     ).toEqual([1, 1, 1, 1]);
-    expect(() => register(Field)).toThrow(/register an instance that has it/);
+    expect(() => register(Field)).toThrow(/register an instance that has execute/);
   });
 });
 
@@ -146,18 +134,7 @@ describe('a mistake in the options of a tool', () => {
     ],
     ['a name with blanks', { name: 'word count' }, 'got "word count". Did you mean "word_count"?'],
     ['work that is no function', { execute: 'run' }, 'execute: Expected a function, got "run".'],
-  ])('%s: says what was meant', (_, options, help) => {
+  ])("a mistake in a tool's options (%s) gets the likely fix", (_, options, help) => {
     expect(messageOf(() => defineTool({ ...LEAST, ...options } as never))).toContain(help);
-  });
-
-  it('that gives the schema another name is one issue', () => {
-    const { inputSchema: parameters, ...others } = LEAST;
-    expect(messageOf(() => defineTool({ ...others, parameters } as never))).toBe(
-      'Tool "sample" is refused:\n  parameters: Expected a known option, got "parameters". Did you mean "inputSchema"?',
-    );
-  });
-
-  it('names priorities that there are', () => {
-    expect(definitionOf({ ...LEAST, priority: Priority.HIGH }).priority).toBe(1);
   });
 });

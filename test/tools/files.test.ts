@@ -342,7 +342,7 @@ describe('read_file', () => {
     expect(await read('missing')).toEqual(failed('got nothing'));
     expect(await read('src')).toEqual(failed('a folder'));
     expect(await read('image')).toEqual(failed('UTF-8'));
-    expect(await read('src/a.ts', 4)).toEqual(failed('up to 3'));
+    expect(await read('src/a.ts', 4)).toEqual(failed('has 3 lines'));
   });
 });
 
@@ -393,7 +393,7 @@ describe('edit_file', () => {
 
   it.each([
     ['o', 'on line 1, 2'],
-    ['zero', 'got a text without it'],
+    ['zero', 'does not contain the text'],
     ['one', 'the same text', 'one'],
     ['two ', 'Without the spaces'],
   ])('changes nothing for %j', async (find, message, replace = 'x') => {
@@ -403,7 +403,7 @@ describe('edit_file', () => {
 
   it('takes overlapping places for several', async () => {
     put('src/a.ts', 'aaa');
-    expect(await edit('aa', 'b')).toEqual(failed('more often'));
+    expect(await edit('aa', 'b')).toEqual(failed('more than once'));
   });
 
   it('names lines quickly when the passage is everywhere on one line', async () => {
@@ -437,7 +437,7 @@ describe('file_info', () => {
   });
 
   it('fails when nothing is there', async () => {
-    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(failed('got nothing'));
+    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(failed('There is nothing at'));
   });
 });
 

@@ -386,7 +386,7 @@ describe('git_push', () => {
   it('refuses remotes that are not configured, unknown branches and a detached head', async () => {
     expect(await push()).toMatchObject({
       status: 'error',
-      message: expect.stringContaining('it has none'),
+      message: expect.stringContaining('Its remotes: none'),
     });
     await withRemote();
     expect(await push({ remote: 'elsewhere' })).toMatchObject({

@@ -45,7 +45,7 @@ describe('the bundled tools that can change something', () => {
       reversible: false,
     });
     expect(await shownOf('edit_file', { path: 'a.txt', find: 'four', replace: 'three' })).toEqual({
-      summary: 'Changes nothing: a.txt does not have the text',
+      summary: "Changes nothing: a.txt doesn't contain the text",
     });
     expect(await shownOf('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({
       summary: 'Creates b.txt (4 bytes)',

@@ -62,7 +62,7 @@ describe('fetch_url', () => {
     const said = {
       status: 'error',
       message: expect.stringContaining(
-        'Expected text, HTML, JSON, or an image or PDF of at most 5 MiB',
+        'Only text, HTML, JSON, and images or PDFs of at most 5 MiB can be read',
       ) as string,
     };
     expect(

@@ -14,7 +14,7 @@ export const CODE_TOOL = {
   conflictKeys: readsBelow,
 } as const;
 
-/** A tool behind the wall of its folder. */
+/** A tool confined to one folder. */
 export class CodeTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

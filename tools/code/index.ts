@@ -5,7 +5,7 @@ import { SearchText } from './search-text.js';
 
 export { CountLines, OutlineFile, SearchText };
 
-/** All tools for searching code, behind one wall. */
+/** Creates all tools for searching code, confined to one folder. */
 export function createCodeTools(wall: FileWall) {
   return [new SearchText(wall), new OutlineFile(wall), new CountLines(wall)] as const;
 }

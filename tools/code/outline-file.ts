@@ -8,7 +8,7 @@ import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outli
 import { linesOf } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
 
-/** Declarations of one answer: more is a generated file. */
+/** Maximum declarations in one answer. A file with more is generated. */
 const MAX_ENTRIES = 500;
 
 const Input = z.object({

@@ -1,10 +1,10 @@
-/** One declaration of a file: where it is, what it is, and how it is called. */
+/** One declaration in a file: its line, kind and name. */
 export interface OutlineEntry {
   readonly line: number;
   readonly kind: string;
   readonly name: string;
   readonly exported: boolean;
-  /** Spaces before it: what is further in belongs to what is further out. */
+  /** Spaces before the declaration. A deeper indent means that it belongs to the one above. */
   readonly indent: number;
 }
 
@@ -16,9 +16,12 @@ export const LANGUAGE_OF_EXTENSION: ReadonlyMap<string, Language> = new Map<stri
   ...['.py', '.pyi'].map((extension) => [extension, 'python'] as const),
 ]);
 
-/** Characters of a line that are looked at: declarations begin early, and minified lines are long. */
+/**
+ * Maximum characters of a line that are examined. Declarations begin early, and minified lines are
+ * long.
+ */
 const LINE_LENGTH = 300;
-/** Characters of an export list that are shown. */
+/** Maximum characters of an export list that are shown. */
 const EXPORT_LENGTH = 120;
 
 const WORD = /[\w$#]/;
@@ -48,9 +51,9 @@ const SCRIPT_KINDS: ReadonlySet<string> = new Set([
   'let',
   'var',
 ]);
-/** Values: only those at the left margin are declarations of the file. */
+/** Kinds of values. Only values at the left margin are declarations of the file. */
 const VALUE_KINDS: ReadonlySet<string> = new Set(['const', 'let', 'var']);
-/** Words that stand before a parenthesis and a brace without being methods. */
+/** Words that can precede a parenthesis and a brace without being methods. */
 const STATEMENTS: ReadonlySet<string> = new Set([
   'if',
   'for',
@@ -68,7 +71,10 @@ const STATEMENTS: ReadonlySet<string> = new Set([
   'throw',
 ]);
 
-/** The declaration in one line, or nothing. One line is read at a time, so text that spans lines may look like code. */
+/**
+ * Returns the declaration in a line, or undefined. It reads one line at a time, so text that spans
+ * lines may look like code.
+ */
 export function declarationIn(
   text: string,
   line: number,
@@ -143,7 +149,9 @@ function keywordDeclaration(
   return name === '' ? undefined : { kind: keyword, name, exported: modifiers.has('export') };
 }
 
-/** `(…) … {` or `<…>(…) … {` at the end of the line: the head of a method with its body. */
+/**
+ * Returns true if a line ends like the head of a method with its body: `(…) … {` or `<…>(…) … {`.
+ */
 function isMethodHead(after: string): boolean {
   return (
     (after.startsWith('(') || (after.startsWith('<') && after.includes('('))) &&

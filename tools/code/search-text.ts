@@ -6,13 +6,13 @@ import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
 
-/** Characters of a query: one line is searched at a time. */
+/** Maximum length of a query in characters. One line is searched at a time. */
 const MAX_QUERY_LENGTH = 500;
-/** Matches of one answer, and lines shown on each side of one: what a model can take in. */
+/** Maximum matches in one answer, limited to what a model can take in. */
 const MAX_RESULTS = 500;
 const USUAL_RESULTS = 100;
 const MAX_CONTEXT_LINES = 5;
-/** Characters of a line in the answer: minified files have lines of megabytes. */
+/** Maximum characters of a line in the answer, because minified files have huge lines. */
 const SHOWN_LENGTH = 300;
 
 const Input = z.object({

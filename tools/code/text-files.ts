@@ -2,15 +2,15 @@ import { isToolError, type ToolContext } from '../../src/index.js';
 import type { FileWall } from '../walls/file-wall.js';
 import { globMatcher } from '../walls/glob-matcher.js';
 
-/** Bytes read by one call: 64 MiB of text, a few seconds. */
+/** Maximum bytes read by one call: 64 MiB of text, a few seconds. */
 const MAX_TOTAL_BYTES = 67_108_864;
 
-/** The record of a pass over many files, filled while it runs. */
+/** Statistics of one pass over many files, filled in while it runs. */
 interface Pass {
   filesRead: number;
-  /** Files that are not text, too large, or not readable. */
+  /** Files that are skipped because they aren't text, are too large, or aren't readable. */
   filesSkipped: number;
-  /** Marks a pass that reached a bound before the end. */
+  /** True if the pass stopped early because it reached a limit. */
   truncated: boolean;
 }
 
@@ -18,7 +18,7 @@ export function newPass(): Pass {
   return { filesRead: 0, filesSkipped: 0, truncated: false };
 }
 
-/** The text files at or below a path one after another, and in `pass` what became of the others. */
+/** Yields the text files at or below a path, and records the others in `pass`. */
 export async function* textFiles(
   wall: FileWall,
   path: string,
@@ -61,7 +61,9 @@ async function readOrNothing(wall: FileWall, path: string): Promise<string | und
   }
 }
 
-/** The lines of a text without their ends; what follows the last line end is not a line. */
+/**
+ * Returns the lines of a text without their line ends. A final line end doesn't start another line.
+ */
 export function linesOf(text: string): string[] {
   const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
   if (lines.at(-1) === '') lines.pop();

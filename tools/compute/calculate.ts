@@ -3,7 +3,7 @@ import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js
 import { evaluate, ExpressionProblem } from './expression.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Characters: longer calculations are better done in parts. */
+/** Maximum characters. Longer calculations are better done in parts. */
 const MAX_LENGTH = 1_000;
 
 const Input = z.object({
@@ -14,7 +14,7 @@ const Input = z.object({
     .describe('Arithmetic such as (3 + 4.5) * 2^10 / sqrt(2)'),
 });
 
-/** Computes arithmetic; it understands arithmetic only and runs no code. */
+/** Computes arithmetic. Runs no code. */
 @tool({
   ...COMPUTE_TOOL,
   name: 'calculate',

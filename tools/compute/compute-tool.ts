@@ -1,7 +1,7 @@
 import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
-/** The defaults of all tools that compute. */
+/** Defaults of all tools that compute. */
 export const COMPUTE_TOOL = {
   ...COMPUTING,
   priority: Priority.LOW,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Characters: 5 million are worked through in well under a second. */
+/** Maximum characters. 5 million take well under a second. */
 const MAX_TEXT = 5_000_000;
 
 const Input = z.object({
@@ -14,7 +14,7 @@ const Input = z.object({
   direction: z.enum(['encode', 'decode']).describe('encode: from text; decode: to text'),
 });
 
-/** Encodes text and decodes it again without loss; what cannot come back whole is refused. */
+/** Encodes and decodes text without loss. Refuses text that can't be restored exactly. */
 @tool({
   ...COMPUTE_TOOL,
   name: 'encode_text',
@@ -52,7 +52,7 @@ export class EncodeText {
       // Half a surrogate pair has no UTF-8 form and would silently become another character.
       if (Buffer.from(text).toString() !== text)
         return fail(
-          'Expected text of whole Unicode characters, got half of a surrogate pair. Remove it.',
+          'The text contains half of a surrogate pair, which cannot be encoded. Remove it.',
         );
       return {
         text: format === 'url' ? encodeURIComponent(text) : Buffer.from(text).toString(format),
@@ -67,7 +67,7 @@ function decodeUrl(text: string): { readonly text: string } | ToolResult<never> 
     return { text: decodeURIComponent(text) };
   } catch {
     return fail(
-      'Expected percent-encoded UTF-8 text, got a "%" that does not begin a valid code. A plain percent sign is written %25.',
+      'The text contains a "%" that does not begin a valid code. Write a plain percent sign as %25.',
     );
   }
 }
@@ -79,21 +79,22 @@ function decodeBytes(
   // Encoded text is often wrapped into lines.
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, format);
-  // The decoder skips what it does not know, so only a text that comes out again as it went in was valid.
+  // The decoder skips unknown characters, so the text is valid only if encoding it again gives the
+  // same text.
   if (canonical(bytes.toString(format), format) !== canonical(compact, format))
     return fail(
-      `Expected text in ${format}, got characters or a length that do not belong to it. Check that it is complete.`,
+      `The text is not valid ${format}: it has characters or a length that don't belong to it. Check that it is complete.`,
     );
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
     return fail(
-      `Expected ${format} of UTF-8 text, got ${bytes.length} bytes that are none. It may be a picture or another file.`,
+      `This ${format} contains ${bytes.length} bytes that are not UTF-8 text. It may be an image or another file.`,
     );
   }
 }
 
-/** Padding and the case of hexadecimal digits are free. */
+/** Ignores padding and the case of hexadecimal digits. */
 function canonical(encoded: string, format: 'base64' | 'base64url' | 'hex'): string {
   if (format === 'hex') return encoded.toLowerCase();
   return encoded.endsWith('==')

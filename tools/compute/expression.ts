@@ -1,7 +1,7 @@
-/** A problem of an expression, with its place counted from 1. */
+/** A problem in an expression, with its position counted from 1. */
 export class ExpressionProblem extends Error {}
 
-/** Levels of parentheses, signs and powers: deeper nesting is an attack on the stack rather than arithmetic. */
+/** Maximum nesting of parentheses, signs and powers. Deeper nesting would exhaust the stack. */
 const MAX_DEPTH = 100;
 const NUMBER = /(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/y;
 const NAME = /[A-Za-z][A-Za-z0-9]*/y;
@@ -50,24 +50,25 @@ const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
   ['avg', many((...values) => values.reduce((total, value) => total + value, 0) / values.length)],
 ]);
 
-/** The names an expression may use. */
+/** The names that an expression may use. */
 const KNOWN_NAMES: readonly string[] = [...CONSTANTS.keys(), ...FUNCTIONS.keys()];
 
 /**
  * Computes an arithmetic expression.
  *
- * From weak to strong: `+ -`, then `* / %`, then signs, then `^`, which groups to the right; so `-2^2` is -4.
+ * Precedence from low to high: `+ -`, then `* / %`, then signs, then `^`, which groups to the
+ * right. So `-2^2` is -4.
  *
- * @throws ExpressionProblem when the text is no expression, or its value is no finite number.
+ * @throws ExpressionProblem if the text isn't an expression or its value isn't a finite number.
  */
 export function evaluate(text: string): number {
   const parser = new Parser(text);
   const value = parser.whole();
   if (!Number.isFinite(value))
     throw new ExpressionProblem(
-      'Expected a finite result, got one that is undefined or too large. Check divisions by zero, roots and powers.',
+      'The result is undefined or too large. Check divisions by zero, roots and powers.',
     );
-  return value === 0 ? 0 : value; // No negative zero: JSON has none.
+  return value === 0 ? 0 : value; // JSON has no negative zero.
 }
 
 class Parser {
@@ -148,7 +149,7 @@ class Parser {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH)
       throw new ExpressionProblem(
-        `Expected at most ${MAX_DEPTH} levels, got more. Compute it in parts.`,
+        `The expression has more than ${MAX_DEPTH} levels. Compute it in parts.`,
       );
     const value = work();
     this.#depth -= 1;

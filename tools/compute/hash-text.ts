@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Stage, tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Characters: hashed in well under a second. */
+/** Maximum characters. Hashing them takes well under a second. */
 const MAX_TEXT = 5_000_000;
 
 const Input = z.object({

@@ -5,7 +5,7 @@ import { RandomId } from './random-id.js';
 
 export { Calculate, EncodeText, HashText, RandomId };
 
-/** The tools that compute something from their input alone. */
+/** Creates the tools that compute a result from their input alone. */
 export function createComputeTools() {
   return [new Calculate(), new HashText(), new EncodeText(), new RandomId()] as const;
 }

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { Stage, tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Identifiers of one call: more are made by a program. */
+/** Maximum identifiers per call. */
 const MAX_IDS = 100;
 
 const Input = z.object({
   count: z.number().int().min(1).max(MAX_IDS).default(1).describe('How many identifiers'),
 });
 
-/** Makes identifiers that nobody can guess and that are never given twice. */
+/** Generates identifiers that nobody can guess and that never repeat. */
 @tool({
   ...COMPUTE_TOOL,
   name: 'random_id',
@@ -27,7 +27,7 @@ const Input = z.object({
     'I need a random id for this record',
   ],
   progressParams: ['count'],
-  // It reads nothing that changes, yet a reused answer would be wrong: no two calls are the same call.
+  // The tool reads nothing that changes, but a cached answer would repeat an identifier.
   cacheTtlMs: 0,
   idempotencyKey: false,
 })

@@ -24,12 +24,12 @@ const Input = z.object({
 interface CsvRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** The number of matching rows in all. */
+  /** Total number of matching rows. */
   readonly found: number;
   readonly truncated: boolean;
 }
 
-/** Picks columns and rows out of CSV. */
+/** Selects columns and rows of a CSV text. */
 @tool({
   ...DATA_TOOL,
   name: 'csv_query',

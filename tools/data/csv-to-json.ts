@@ -4,7 +4,7 @@ import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 
-/** Numbers as JSON writes them; a leading zero marks a code such as a postal code, which is no number. */
+/** Numbers as JSON writes them. A leading zero marks a code, such as a postal code. */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 const Input = z.object({
@@ -21,7 +21,7 @@ type Value = string | number | boolean | null;
 
 interface CsvRecords {
   readonly records: readonly Readonly<Record<string, Value>>[];
-  /** The number of rows in all. */
+  /** Total number of rows. */
   readonly found: number;
   readonly truncated: boolean;
 }
@@ -55,7 +55,7 @@ export class CsvToJson {
     const table = readTable(csv, delimiter);
     if (typeof table === 'string') return fail(table);
     const { columns, rows } = table;
-    // fromEntries makes own fields even of a column called __proto__.
+    // fromEntries creates own fields even for a column called __proto__.
     const records = rows
       .slice(0, limit)
       .map((row) =>
@@ -72,6 +72,6 @@ function valueOf(field: string, convert: boolean): Value {
   if (field === '') return null;
   if (field === 'true' || field === 'false') return field === 'true';
   const number = NUMBER.test(field) ? Number(field) : NaN;
-  // A number that does not come out as it was written, such as a long identifier, would be damaged.
+  // Converting a long identifier to a number would change its digits, so it stays text.
   return String(number) === field ? number : field;
 }

@@ -1,7 +1,7 @@
 import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
-/** The defaults of all tools for data. */
+/** Defaults of all tools for data. */
 export const DATA_TOOL = {
   ...COMPUTING,
   priority: Priority.MEDIUM,

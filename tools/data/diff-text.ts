@@ -3,11 +3,14 @@ import { z } from 'zod';
 import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
 import { DATA_TOOL } from './data-tool.js';
 
-/** Characters of each text. */
+/** Maximum characters of each text. */
 const MAX_SIDE = 1_000_000;
-/** Characters of the diff: longer ones are of no use to a reader. */
+/** Maximum characters of the diff. Longer diffs are of no use to a reader. */
 const MAX_DIFF = 200_000;
-/** Lines that the shortest diff removes and adds: the search for it takes about their square. */
+/**
+ * Maximum number of removed and added lines in the shortest diff. The search takes about the square
+ * of that.
+ */
 const MAX_EDITS = 2_000;
 
 const Input = z.object({
@@ -24,11 +27,11 @@ const Input = z.object({
 
 interface TextDiff {
   readonly equal: boolean;
-  /** Unified diff; empty when the texts are equal. */
+  /** A unified diff. Empty if the texts are equal. */
   readonly diff: string;
   readonly added: number;
   readonly removed: number;
-  /** Says that no shorter diff exists; not known for very different long texts. */
+  /** True if no shorter diff exists. Unknown for very different long texts. */
   readonly minimal: boolean;
 }
 
@@ -68,7 +71,7 @@ export class DiffText {
     const diff = patch.hunks.length === 0 ? '' : formatPatch(patch, FILE_HEADERS_ONLY);
     if (diff.length > MAX_DIFF)
       return fail(
-        `Expected a diff of at most ${MAX_DIFF} characters, got ${diff.length}. Compare smaller parts.`,
+        `The diff has ${diff.length} characters, and at most ${MAX_DIFF} are allowed. Compare smaller parts.`,
       );
     const count = (mark: string) =>
       patch.hunks.reduce(
@@ -85,7 +88,7 @@ export class DiffText {
   }
 }
 
-/** Returns a patch that replaces everything between the first and the last difference as a whole. */
+/** Returns a patch that replaces everything between the first and the last difference. */
 function replacement(before: string, after: string, context: number): StructuredPatch {
   const [old, fresh] = [linesOf(before), linesOf(after)];
   let start = 0;
@@ -122,7 +125,10 @@ function replacement(before: string, after: string, context: number): Structured
   };
 }
 
-/** Returns the lines of a text with their ends, so that a missing end of the last line is a difference, too. */
+/**
+ * Returns the lines of a text with their line ends, so that a missing final line end counts as a
+ * difference.
+ */
 function linesOf(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

@@ -7,7 +7,7 @@ import { TextStats } from './text-stats.js';
 
 export { CsvQuery, CsvToJson, DiffText, JsonFormat, JsonQuery, TextStats };
 
-/** The tools for data that is already at hand; all of them only compute. */
+/** Creates the tools for data that the caller already has. They only compute. */
 export function createDataTools() {
   return [
     new JsonQuery(),

@@ -4,7 +4,7 @@ import { readJson, writeJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 
-/** Characters: indenting makes a deeply nested text many times longer. */
+/** Maximum characters. Indenting makes a deeply nested text many times longer. */
 const MAX_OUTPUT = 4 * MAX_TEXT;
 
 const Input = z.object({
@@ -23,7 +23,7 @@ const Input = z.object({
   sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
 });
 
-/** Checks JSON and lays it out again; numbers keep their spelling and no entry is lost. */
+/** Checks and reformats JSON. Numbers keep their spelling, and no entry is lost. */
 @tool({
   ...DATA_TOOL,
   name: 'json_format',
@@ -63,14 +63,14 @@ export class JsonFormat {
     if ('problem' in read) {
       const { line, column, message } = read.problem;
       return fail(
-        `Expected JSON, got ${message} at line ${line}, column ${column}. Correct it there.`,
+        `This is not valid JSON: ${message} at line ${line}, column ${column}. Correct it there.`,
         { line, column },
       );
     }
     const text = writeJson(read.node, { indent: style === 'pretty' ? indent : 0, sortKeys });
     if (text.length > MAX_OUTPUT)
       return fail(
-        `Expected an indented text of at most ${MAX_OUTPUT} characters, got ${text.length}. Use the style "minify".`,
+        `The indented text has ${text.length} characters, and at most ${MAX_OUTPUT} are allowed. Use the style "minify".`,
       );
     return { text };
   }

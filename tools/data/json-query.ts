@@ -4,9 +4,9 @@ import { readJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 
-/** Characters of a path. */
+/** Maximum characters of a path. */
 const MAX_PATH = 500;
-/** Keys that a message names before it says that there are more. */
+/** Maximum number of keys named in a message. */
 const SHOWN_KEYS = 20;
 
 const Input = z.object({
@@ -26,12 +26,12 @@ const Input = z.object({
 
 interface QueryResult {
   readonly values: readonly unknown[];
-  /** The number of values in all. */
+  /** Total number of values. */
   readonly found: number;
   readonly truncated: boolean;
 }
 
-/** Picks values out of JSON by a simple path. */
+/** Selects values of a JSON text by a simple path. */
 @tool({
   ...DATA_TOOL,
   name: 'json_query',
@@ -68,7 +68,7 @@ export class JsonQuery {
     const read = readJson(json);
     if ('problem' in read)
       return fail(
-        `Expected JSON, got ${read.problem.message} at line ${read.problem.line}, column ${read.problem.column}. Correct it there.`,
+        `This is not valid JSON: ${read.problem.message} at line ${read.problem.line}, column ${read.problem.column}. Correct it there.`,
       );
     const steps = parsePath(path);
     if (typeof steps === 'string') return fail(steps);
@@ -86,7 +86,7 @@ export class JsonQuery {
   }
 }
 
-/** Own members only: `constructor` and the like are no data. */
+/** Returns own members only, so that `constructor` and the like aren't found. */
 function membersOf(value: unknown, step: Step): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   if (step.kind === 'all') return Object.values(value);
@@ -134,10 +134,13 @@ const NAME = /[^.[\]"\s][^.[\]"]*/y;
 const DOT = /\./y;
 const INDEX = /\[(-?[0-9]{1,9})\]/y;
 const ALL = /\[\*\]/y;
-/** A quoted key, written as a JSON string. Each character can be read in one way only, so nothing is tried twice. */
+/**
+ * A quoted key, written as a JSON string. Each character can be read in only one way, so there is
+ * no backtracking.
+ */
 const QUOTED = /\[("(?:[^"\\]|\\["\\/bfnrt])*")\]/y;
 
-/** Reads a path such as `a.b[0]["c d"][*]`; what is no path comes back as the reason. */
+/** Reads a path such as `a.b[0]["c d"][*]`. If the text isn't a path, returns the reason. */
 function parsePath(path: string): readonly Step[] | string {
   const steps: Step[] = [];
   let at = 0;
@@ -159,7 +162,7 @@ function parsePath(path: string): readonly Step[] | string {
       const needsDot = steps.length > 0 || afterRoot;
       const name = !needsDot || take(DOT) !== null ? take(NAME)?.[0] : undefined;
       if (name === undefined)
-        return `Expected a path such as a.b[0], items[*].name or ["a key"], got something else at character ${at + 1}. Correct it there.`;
+        return `The path is wrong at character ${at + 1}. Write a path such as a.b[0], items[*].name or ["a key"].`;
       steps.push(name === '*' ? { kind: 'all' } : { kind: 'key', key: name });
     }
   }

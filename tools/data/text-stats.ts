@@ -3,7 +3,7 @@ import { Priority, Stage, tool } from '../../src/index.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 
-/** Letters and digits, joined by an apostrophe or a hyphen between them. */
+/** Letters and digits, with apostrophes or hyphens between them. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
 
 const Input = z.object({
@@ -28,7 +28,7 @@ interface TextCounts {
   /** Unicode characters, not bytes. */
   readonly characters: number;
   readonly charactersWithoutSpaces: number;
-  /** Bytes in UTF-8. */
+  /** Size in bytes as UTF-8. */
   readonly bytes: number;
   readonly words: number;
   readonly uniqueWords: number;
@@ -93,7 +93,9 @@ export class TextStats {
   }
 }
 
-/** Equal counts are in alphabetical order, so that the answer does not depend on the order of the text. */
+/**
+ * Orders equal counts alphabetically, so that the answer doesn't depend on the order of the text.
+ */
 function mostFrequent(
   counts: ReadonlyMap<string, number>,
   wanted: number,

@@ -10,7 +10,7 @@ const Input = z.object({
   path: pathInput().describe('File to delete, relative to the root'),
 });
 
-/** Deletes one file for good; never a folder, and of a link only the link. */
+/** Deletes one file permanently. Never deletes a folder; deletes a link but not its target. */
 @tool({
   ...FILE_TOOL,
   ...WRITING,

@@ -7,9 +7,9 @@ import { textChange } from '../walls/text-change.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
-/** Characters of a passage: 100 KiB; whoever replaces more rewrites the file. */
+/** Maximum characters of a passage: 100 KiB. For more, rewrite the file. */
 const MAX_PASSAGE_LENGTH = 102_400;
-/** Line numbers that a refusal of an ambiguous edit names: enough to see where to look. */
+/** Maximum number of lines named if an edit is ambiguous. */
 const MAX_LINES_NAMED = 5;
 
 const Input = z.object({
@@ -26,7 +26,7 @@ const Input = z.object({
   replaceAll: z.boolean().default(false).describe('Whether every occurrence is replaced'),
 });
 
-/** Returns the text after the edit; the same where it does not have the passage. */
+/** Returns the edited text, or the same text if it doesn't contain the passage. */
 function edited(
   text: string,
   {
@@ -42,7 +42,10 @@ function edited(
     : text.slice(0, first) + replace + text.slice(first + find.length);
 }
 
-/** Replaces an exact passage of a text file; changes nothing when it is missing or could mean several places. */
+/**
+ * Replaces an exact passage of a text file. Changes nothing if the passage is missing or occurs
+ * more than once.
+ */
 @tool({
   ...FILE_TOOL,
   ...WRITING,
@@ -68,7 +71,7 @@ function edited(
     const before = await this.files.readText(input.path);
     const after = edited(before, input);
     return after === before
-      ? `Changes nothing: ${input.path} does not have the text`
+      ? `Changes nothing: ${input.path} doesn't contain the text`
       : textChange(input.path, before, after);
   },
   invalidates: ['files', 'search'],
@@ -83,23 +86,24 @@ export class EditFile extends FileTool {
       const first = text.indexOf(find);
       if (first < 0)
         return fail(
-          `Expected "find" to occur in ${JSON.stringify(path)}, got a text without it${missHint(text, find)}.`,
+          `${JSON.stringify(path)} does not contain the text in "find"${missHint(text, find)}.`,
         );
       if (find === replace)
-        return fail('Expected "replace" to differ from "find", got the same text.');
+        return fail('"replace" is the same text as "find". Nothing was changed.');
       // The next place may overlap the first: "aa" fits "aaa" in two ways.
       if (!replaceAll && text.indexOf(find, first + 1) >= 0) {
         return fail(
-          `Expected "find" to occur once in ${JSON.stringify(path)}, got it more often, on line ${linesOf(text, find).join(', ')}. Add lines around it, or ask for replaceAll.`,
+          `The text in "find" occurs more than once in ${JSON.stringify(path)}, on line ${linesOf(text, find).join(', ')}. Add lines around it, or set replaceAll.`,
         );
       }
       const replacements = replaceAll ? text.split(find).length - 1 : 1;
-      // Worked out before the text is made: many short places and a long replacement would fill the memory.
+      // Computed before the text is built: many short places and a long replacement would fill the
+      // memory.
       const length = text.length + replacements * (replace.length - find.length);
       if (length > this.files.maxWriteBytes)
         throw new ToolError(
           'LIMIT_EXCEEDED',
-          `Expected a file of at most ${this.files.maxWriteBytes} bytes after the edit, got ${length} characters.`,
+          `After the edit the file would have ${length} characters, and at most ${this.files.maxWriteBytes} bytes are allowed.`,
           { details: { path } },
         );
 
@@ -123,7 +127,10 @@ function missHint(text: string, find: string): string {
   return '. Read the file again and copy the passage exactly';
 }
 
-/** The first lines on which the passage begins; each is looked at once, however often it occurs there. */
+/**
+ * Returns the first lines on which the passage begins. Looks at each line once, however often the
+ * passage occurs there.
+ */
 function linesOf(text: string, find: string): number[] {
   const lines: number[] = [];
   for (let at = text.indexOf(find); at >= 0 && lines.length < MAX_LINES_NAMED;) {

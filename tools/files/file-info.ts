@@ -9,7 +9,7 @@ const Input = z.object({
   path: pathInput().describe('File or folder, relative to the root'),
 });
 
-/** Tells what a path is, how large, and when it was last changed. */
+/** Returns a path's kind, size and last change. */
 @tool({
   ...FILE_TOOL,
   name: 'file_info',
@@ -35,7 +35,7 @@ export class FileInfo extends FileTool {
     return orFail(
       async () =>
         (await this.files.stat(path)) ??
-        fail(`Expected a file or folder at ${JSON.stringify(path)}, got nothing.`, {
+        fail(`There is nothing at ${JSON.stringify(path)}.`, {
           path,
           reason: 'missing',
         }),

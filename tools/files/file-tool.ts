@@ -2,7 +2,7 @@ import { Priority, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
-/** The defaults of all tools for files. */
+/** Defaults of all tools for files. */
 export const FILE_TOOL = {
   ...READING,
   priority: Priority.HIGH,
@@ -15,7 +15,7 @@ export const FILE_TOOL = {
   conflictKeys: readsBelow,
 } as const;
 
-/** A tool behind the wall of its folder. */
+/** A tool confined to one folder. */
 export class FileTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

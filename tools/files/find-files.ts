@@ -5,7 +5,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 
-/** Paths of one answer: more is better asked with a narrower pattern. */
+/** Maximum paths in one answer. For more, use a narrower pattern. */
 const MAX_RESULTS = 1_000;
 const USUAL_RESULTS = 200;
 
@@ -29,7 +29,7 @@ const Input = z.object({
     .describe('Most paths to return'),
 });
 
-/** Finds files by a pattern of their paths. */
+/** Finds files by a pattern for their paths. */
 @tool({
   ...FILE_TOOL,
   name: 'find_files',

@@ -10,7 +10,7 @@ import { WriteFile } from './write-file.js';
 
 export { DeleteFile, EditFile, FileInfo, FindFiles, ListDirectory, MoveFile, ReadFile, WriteFile };
 
-/** All tools for files, behind one wall. */
+/** Creates all tools for files, confined to one folder. */
 export function createFileTools(wall: FileWall) {
   return [
     new ListDirectory(wall),

@@ -10,7 +10,7 @@ const Input = z.object({
     .describe('Folder to list, relative to the root; the root itself when missing'),
 });
 
-/** Lists one folder: names, kinds and sizes, in the order of names. */
+/** Lists one folder: names, kinds and sizes, sorted by name. */
 @tool({
   ...FILE_TOOL,
   name: 'list_directory',

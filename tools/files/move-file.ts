@@ -12,7 +12,9 @@ const Input = z.object({
   overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
 });
 
-/** Moves or renames a file or folder; replaces a file only when that is asked for, a folder never. */
+/**
+ * Moves or renames a file or folder. Replaces a file only if you ask for it, and never a folder.
+ */
 @tool({
   ...FILE_TOOL,
   ...WRITING,
@@ -31,7 +33,7 @@ const Input = z.object({
   ],
   progressParams: ['from', 'to'],
   allowParallel: false,
-  // Replacing loses the old file; moving alone can be undone.
+  // Replacing loses the old file; a plain move can be undone.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
   conflictKeys(this: BehindFileWall, { from, to }) {
     return {

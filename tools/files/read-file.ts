@@ -6,9 +6,9 @@ import { type BehindFileWall } from '../walls/file-wall.js';
 import { mediaContent } from '../walls/media-content.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 
-/** Lines of one answer: what a model can take in; more is read with `offset`. */
+/** Maximum lines in one answer, limited to what a model can take in. Read more with `offset`. */
 const MAX_LINES = 2_000;
-/** Characters of one answer: about 25 000 tokens. */
+/** Maximum characters in one answer: about 25 000 tokens. */
 const MAX_CHARACTERS = 100_000;
 
 const Input = z.object({
@@ -17,7 +17,7 @@ const Input = z.object({
   limit: z.number().int().min(1).max(MAX_LINES).default(MAX_LINES).describe('Most lines to return'),
 });
 
-/** Reads a text file, whole or some of its lines, or an image or PDF. */
+/** Reads a text file or part of it, or an image or PDF. */
 @tool({
   ...FILE_TOOL,
   name: 'read_file',
@@ -51,10 +51,10 @@ export class ReadFile extends FileTool {
           { content: [media.part] },
         );
       const lines = this.files.textOf(path, bytes).split('\n');
-      if (lines.at(-1) === '') lines.pop(); // What follows the last line end is not a line.
+      if (lines.at(-1) === '') lines.pop(); // A final line end doesn't start another line.
       if (offset > Math.max(lines.length, 1))
         return fail(
-          `Expected "offset" up to ${lines.length}, the number of lines of ${JSON.stringify(path)}, got ${offset}.`,
+          `${JSON.stringify(path)} has ${lines.length} lines, so "offset" can't be ${offset}. Use at most ${lines.length}.`,
         );
 
       const { text, count } = takeLines(lines.slice(offset - 1, offset - 1 + limit));
@@ -72,7 +72,9 @@ export class ReadFile extends FileTool {
   }
 }
 
-/** Returns as many whole lines as fit; of a first line that alone is too long, its beginning. */
+/**
+ * Returns as many whole lines as fit. If even the first line is too long, returns its beginning.
+ */
 function takeLines(lines: readonly string[]): { text: string; count: number } {
   let characters = 0;
   const end = lines.findIndex((line) => (characters += line.length + 1) > MAX_CHARACTERS);

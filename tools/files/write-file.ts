@@ -7,7 +7,7 @@ import { textChange } from '../walls/text-change.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
-/** Characters: 1 MiB of plain letters, what the wall lets through at most. */
+/** Maximum characters: 1 MiB of plain letters, the same as the file limit. */
 const MAX_CONTENT_LENGTH = 1_048_576;
 
 const Input = z.object({
@@ -16,7 +16,7 @@ const Input = z.object({
   overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
 });
 
-/** Makes a text file; replaces one only when that is asked for. */
+/** Creates a text file. Replaces an existing file only if you ask for it. */
 @tool({
   ...FILE_TOOL,
   ...WRITING,
@@ -34,7 +34,7 @@ const Input = z.object({
     'Overwrite config.json with these settings',
   ],
   progressParams: ['path', 'content'],
-  // Replacing loses the old text; making a file loses nothing.
+  // Replacing loses the old text; creating a file loses nothing.
   dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };

@@ -12,7 +12,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
-/** Lines of one answer: a long function. */
+/** Maximum lines in one answer: a long function. */
 const MAX_LINES = 500;
 const USUAL_LINES = 100;
 
@@ -38,7 +38,7 @@ interface BlamedLine {
   readonly text: string;
 }
 
-/** Tells for each line of a committed file which commit wrote it. */
+/** Returns the commit that last changed each line of a committed file. */
 @tool({
   ...GIT_TOOL,
   name: 'git_blame',
@@ -78,10 +78,10 @@ export class GitBlame extends GitTool {
     { signal }: ToolContext,
   ): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
     const paths = relativePaths([path]);
-    // Blame knows no --end-of-options, so it gets a hash.
+    // git blame doesn't know --end-of-options, so pass a hash.
     const commit = await this.repository.commitOf(revision(asked), signal);
     if (commit === undefined)
-      return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
+      return fail(`There is no commit named ${asked}. List commits with git_log.`);
     const range = `${startLine},${startLine + lineCount - 1}`;
     const result = await this.repository.read(
       [

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
-/** Branches of one answer. */
+/** Maximum branches in one answer. */
 const MAX_BRANCHES = 500;
 
 const Input = z.object({

@@ -8,10 +8,10 @@ import { type OnRepository, repositoryInput } from './git-repository.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
-/** Characters of a commit message: several pages. */
+/** Maximum characters of a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;
 
-/** Paths of one call, given or found: they become arguments of git. */
+/** Maximum paths in one call, because they become arguments of git. */
 const MAX_PATHS = 500;
 
 const Input = z.object({
@@ -30,11 +30,11 @@ const Input = z.object({
 interface GitCommitAnswer {
   readonly commit: string;
   readonly subject: string;
-  /** Changed files with secrets, which are not committed. */
+  /** Changed files with secrets, which aren't committed. */
   readonly leftOut: readonly string[];
 }
 
-/** Records changed files as a new commit. */
+/** Commits changed files. */
 @tool({
   ...GIT_TOOL,
   ...WRITING,
@@ -82,28 +82,27 @@ export class GitCommit extends GitTool {
   ): Promise<GitCommitAnswer | ToolResult<never>> {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0'))
-      return fail('Expected a commit message with text and without NUL characters');
-    // Asked first: a commit that fails for want of a name would leave the files staged.
+      return fail('The commit message must have text and no NUL characters.');
+    // Checked first, because a commit without an identity fails after staging the files.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
     if (identity.exitCode !== 0)
-      return fail('Expected a configured git identity, got none. Set user.name and user.email.');
+      return fail('No git identity is configured. Set user.name and user.email.');
     const found = await changesIn(this.repository, chosen, signal);
     if (!Array.isArray(found)) return found;
     const changes = found.filter(({ secret }) => !secret);
     const leftOut = found.filter(({ secret }) => secret);
     if (changes.length === 0)
-      return fail(
-        'Expected changes beside files with secrets, got none. Those are committed by the user.',
-      );
-    // Without paths the whole index is committed.
+      return fail('Only files with secrets have changed. The user must commit those.');
+    // Without paths, git commits the whole index.
     const staged = chosen.length === 0 ? leftOut.find(({ inIndex }) => inIndex) : undefined;
     if (staged !== undefined)
       return fail(
-        `Expected no file with secrets to be staged, got ${staged.path}. Unstage it, or name the paths to commit.`,
+        `A file with secrets is staged: ${staged.path}. Unstage it, or name the paths to commit.`,
       );
-    // Exactly the files that changed: for a folder git would look into submodules, under their own configuration.
+    // Name exactly the changed files. For a folder, git would look into submodules, under their own
+    // configuration.
     const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
-    // Given no path at all, git would add everything.
+    // Without any path, git would add everything.
     if (unstaged.length > 0) {
       const added = await this.repository.write(
         ['add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'],
@@ -134,7 +133,7 @@ export class GitCommit extends GitTool {
   }
 }
 
-/** Returns the changed files at the chosen paths, or why they cannot be committed. */
+/** Returns the changed files at the chosen paths, or the reason why they can't be committed. */
 async function changesIn(
   repository: GitRepository,
   chosen: readonly string[],
@@ -164,32 +163,34 @@ async function changesIn(
   const changes = records.map((record) => changeIn(record, untracked));
   const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
   if (conflict !== undefined)
-    return fail(`Expected no conflicts, got one in ${conflict.slice(3)}. Resolve it and stage it.`);
+    return fail(`${conflict.slice(3)} has an unresolved conflict. Resolve it and stage it.`);
   if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS))
     return fail(
-      `Expected at most ${MAX_PATHS} changed files at the paths, got more. Commit fewer at a time.`,
+      `More than ${MAX_PATHS} files have changed at these paths. Commit fewer at a time.`,
     );
   const unchanged = chosen.find(
     (path) => !changes.some((change) => isAtOrBelow(change.path, path)),
   );
-  if (unchanged !== undefined)
-    return fail(`Expected changes in ${unchanged}, got none. See git_status.`);
-  return changes.length > 0 ? changes : fail('Expected changes to commit, got none.');
+  if (unchanged !== undefined) return fail(`${unchanged} has no changes. See git_status.`);
+  return changes.length > 0 ? changes : fail('There are no changes to commit.');
 }
 
 interface Change {
   readonly path: string;
-  /** The letter of git: added, modified, deleted. */
+  /** Git's letter for the change: added, modified, deleted. */
   readonly change: string;
-  /** Marks a file whose content in the index differs from the last commit. */
+  /** True if the file's content in the index differs from the last commit. */
   readonly inIndex: boolean;
-  /** Marks a file that differs from the index. */
+  /** True if the file differs from the index. */
   readonly inTree: boolean;
-  /** Marks a file of which a commit would hold a secret; taking one out of the repository is welcome. */
+  /** True if a commit would store a secret. Removing a secret from the repository is fine. */
   readonly secret: boolean;
 }
 
-/** One record of git's short status; a file that was taken out of the index only is there a second time, as untracked. */
+/**
+ * Reads one record of git's short status. A file that was only removed from the index appears again
+ * as untracked.
+ */
 function changeIn(record: string, untracked: ReadonlySet<string>): Change {
   const [index = '', tree = ''] = record;
   const path = record.slice(3);
@@ -203,7 +204,7 @@ function changeIn(record: string, untracked: ReadonlySet<string>): Change {
   };
 }
 
-/** The marks of files that a merge left open. */
+/** Status codes of unresolved merge conflicts. */
 const CONFLICTS = new Set(['DD', 'AU', 'UD', 'UA', 'DU', 'AA', 'UU']);
 
 function isAtOrBelow(path: string, folder: string): boolean {

@@ -28,7 +28,7 @@ interface GitDiffAnswer {
   readonly truncated: boolean;
 }
 
-/** Shows how files differ, as a unified diff. */
+/** Shows the differences between files as a unified diff. */
 @tool({
   ...GIT_TOOL,
   name: 'git_diff',
@@ -79,7 +79,7 @@ export class GitDiff extends GitTool {
   }
 }
 
-/** Commits only: a blob or a folder has no path by which a secret would be known. */
+/** Allows only commits: a blob or folder has no path by which to recognize a secret. */
 function commitsOf(range: string): string {
   return range
     .split('..')
@@ -87,7 +87,10 @@ function commitsOf(range: string): string {
     .join('..');
 }
 
-/** Drops the headers of files that differ from the index in their time only, of which git has nothing more to say. */
+/**
+ * Drops the headers of files that differ from the index only in their time. Git prints nothing else
+ * for them.
+ */
 function withoutEmptyHeaders(diff: string): string {
   const lines = diff.split('\n');
   const isHeader = (line: string | undefined) => line?.startsWith('diff --git ') === true;

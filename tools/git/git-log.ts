@@ -5,7 +5,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
-/** Commits of one answer: more say little to a model. */
+/** Maximum commits in one answer. */
 const MAX_COMMITS = 200;
 const USUAL_COMMITS = 20;
 
@@ -81,7 +81,7 @@ export class GitLog extends GitTool {
     }: z.input<typeof Input>,
     { signal }: ToolContext,
   ): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
-    // One more than asked for tells whether there are more.
+    // Ask for one more, to find out if there are more.
     const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
     const argv = [
       'log',

@@ -1,13 +1,15 @@
 import { ToolError } from '../../src/index.js';
 import { refuseNames, SECRET_PATTERNS, segmentsOf } from '../walls/path-rules.js';
 
-/** Characters of a revision or a branch name: far above real ones. */
+/** Maximum characters of a revision or branch name, far longer than real ones. */
 const MAX_NAME_LENGTH = 200;
 
 /**
- * A revision as a model may write it: a name or hash with `^`, `~` and `@{…}`, and with `range` also `a..b`.
+ * Checks a revision as a model may write it: a name or hash with `^`, `~` and `@{…}`. With `range`,
+ * `a..b` is allowed too.
  *
- * No leading hyphen (it would be an option) and no colon (it would name a file, or search all messages).
+ * Leading hyphens are refused, because git would read them as options. So are colons, which name a
+ * file or search all messages.
  */
 export function revision(text: string, { range = false } = {}): string {
   const dots = text.split('..').length - 1;
@@ -26,7 +28,7 @@ export function revision(text: string, { range = false } = {}): string {
   return text;
 }
 
-/** A branch or remote name without anything that git could read as an option or an expression. */
+/** Checks a branch or remote name for anything that git could read as an option or expression. */
 export function plainName(text: string): string {
   const safe =
     text.length <= MAX_NAME_LENGTH &&
@@ -39,7 +41,9 @@ export function plainName(text: string): string {
   return text;
 }
 
-/** Paths relative to the root, none of which leads out of it, into `.git`, or to a file with secrets. */
+/**
+ * Checks paths relative to the root. None may lead outside, into `.git`, or to a file with secrets.
+ */
 export function relativePaths(paths: readonly string[]): readonly string[] {
   return paths.map((path) => {
     const segments = segmentsOf(path, []);
@@ -48,12 +52,18 @@ export function relativePaths(paths: readonly string[]): readonly string[] {
   });
 }
 
-/** Returns the pathspecs that a command which shows contents may look at: these paths, or everything, but in either case no file with secrets. */
+/**
+ * Returns the pathspecs for a command that shows contents: these paths, or everything, but never a
+ * file with secrets.
+ */
 export function readablePathspecs(paths: readonly string[]): readonly string[] {
   return [...relativePaths(paths).map((path) => `:(literal)${path}`), ...WITHOUT_SECRETS];
 }
 
-/** The same list as for files; to git a pattern names no more than itself, so what is in a folder is named too. */
+/**
+ * The same list as for files. To git a pattern names only itself, so folder contents need their own
+ * pattern.
+ */
 const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map(
   (pattern) => `:(exclude,icase,glob)**/${pattern}`,
 );

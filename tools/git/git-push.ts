@@ -15,9 +15,9 @@ import { type OnRepository, redacted } from './git-repository.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
-/** Milliseconds for a push over a slow line. */
+/** Milliseconds for a push over a slow connection. */
 const PUSH_TIMEOUT_MS = 120_000;
-/** The protocols that reach remotes; `ext`, which starts any program, is not among them. */
+/** The protocols for reaching remotes. Excludes `ext`, which starts any program. */
 const PROTOCOLS = ['https', 'ssh', 'git', 'file'];
 
 const Input = z.object({
@@ -43,7 +43,7 @@ interface GitPushAnswer {
   readonly forced: boolean;
 }
 
-/** Sends a branch to a configured remote. */
+/** Pushes a branch to a configured remote. */
 @tool({
   ...GIT_TOOL,
   ...WRITING,
@@ -89,15 +89,16 @@ interface GitPushAnswer {
       { signal },
     );
     const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
-    // A name says nothing: the repository's configuration, which may change, says where it is.
+    // Show the address, because the repository's configuration can change what a remote's name
+    // means.
     const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], {
       signal,
     });
     const where = places.exitCode === 0 ? places.stdout.trim().split('\n').map(redacted) : [];
     const commits =
       known.exitCode === 0
-        ? `${known.stdout.trim()} commits that it did not have when it was last asked`
-        : 'a branch that it did not have when it was last asked';
+        ? `${known.stdout.trim()} commits that were not there at the last fetch`
+        : 'a branch that was not there at the last fetch';
     return {
       summary: `Pushes ${name} (${(head ?? 'missing').slice(0, 12)}) to ${target}: ${commits}${force ? '; commits there that are missing here are lost' : ''}`,
       recipients: where.length === 0 ? [target] : where.map((place) => `${target} (${place})`),
@@ -118,14 +119,15 @@ export class GitPush extends GitTool {
       .filter((each) => each !== '');
     if (!remotes.includes(target))
       return fail(
-        `Expected a remote of the repository (${remotes.join(', ') || 'it has none'}), got ${target}.`,
+        `The repository has no remote ${target}. Its remotes: ${remotes.join(', ') || 'none'}.`,
       );
     const name =
       asked ??
       (
         await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })
       ).stdout.trim();
-    if (name === '') return fail('Expected a branch to push, got a detached HEAD. Name a branch.');
+    if (name === '')
+      return fail('HEAD is detached, so there is no current branch to push. Name a branch.');
     const flags = [...(force ? ['--force'] : []), ...(setUpstream ? ['--set-upstream'] : [])];
     const argv = [
       'push',

@@ -7,9 +7,11 @@ import { isInside } from '../walls/path-rules.js';
 import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/program-wall.js';
 
 /**
- * Settings that outrank those of the repository, so that a hostile `.git/config` starts nothing and hides nothing.
+ * Settings that override the repository's own, so that a hostile `.git/config` can't start programs
+ * or hide changes.
  *
- * Handed over by environment: unlike `-c` it takes any name, and it reaches the programs that git itself starts.
+ * Passed through the environment: unlike `-c`, it allows any name and reaches the programs that git
+ * starts.
  */
 const HARDENING: readonly (readonly [string, string])[] = [
   ['core.hooksPath', '/dev/null'],
@@ -21,7 +23,7 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['color.ui', 'false'],
   ['log.showSignature', 'false'],
   ['diff.submodule', 'short'],
-  // `git diff` would write a refreshed index even when told to take no locks.
+  // `git diff` would write a refreshed index even if told to take no locks.
   ['diff.autoRefreshIndex', 'false'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
@@ -29,18 +31,21 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['commit.gpgSign', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // An identity is configured or missing; git must not make one up from the names of user and machine.
+  // Without a configured identity, git must not invent one from the user's and machine's names.
   ['user.useConfigOnly', 'true'],
 ];
 
-/** No waiting for a person, messages in English. */
+/** No prompts, and messages in English. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_NO_REPLACE_OBJECTS: '1',
   LC_ALL: 'C',
 };
 
-/** Options of every command that shows differences: no program from the configuration converts or compares files. */
+/**
+ * Options for every command that shows differences, so that no configured program converts or
+ * compares files.
+ */
 export const PLAIN_DIFF: readonly string[] = Object.freeze([
   '--no-ext-diff',
   '--no-textconv',
@@ -49,20 +54,23 @@ export const PLAIN_DIFF: readonly string[] = Object.freeze([
   '--ignore-submodules=all',
 ]);
 
-/** The options of one call of git. */
+/** Options of one git call. */
 interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeoutMs'> {
-  /** Ways git may reach other repositories, such as `ssh`. @default none */
+  /** Protocols for reaching other repositories, such as `ssh`. @default none */
   readonly protocols?: readonly string[];
-  /** Marks paths that are pathspecs with their magic, as `readablePathspecs` makes them. @default false */
+  /**
+   * True if the paths are pathspecs with magic, as `readablePathspecs` returns them.
+   * @default false
+   */
   readonly pathspecs?: boolean;
 }
 
-/** A tool on a repository: what its `conflictKeys` and `canonicalInput` are called on. */
+/** The object on which a git tool's `conflictKeys` and `canonicalInput` are called. */
 export interface OnRepository {
   readonly repository: GitRepository;
 }
 
-/** Returns an input with its paths as policy and tool read them: relative to the root, in one form. */
+/** Returns an input with canonical paths relative to the root, for both policy and tool. */
 export function repositoryInput<In extends object>(this: OnRepository, input: In): In {
   return this.repository.keys.inputBelow(input);
 }
@@ -70,7 +78,10 @@ export function repositoryInput<In extends object>(this: OnRepository, input: In
 /** The git repository at the root of a `ProgramWall`, and only that one. */
 export class GitRepository {
   readonly #git: ProgramWall;
-  /** The keys that calls touch: files of commits as `git:src/a.ts`, of the work tree as `file:src/a.ts`. */
+  /**
+   * The keys that calls touch: `git:src/a.ts` for files in commits, `file:src/a.ts` for the work
+   * tree.
+   */
   readonly keys: FileKeys;
 
   constructor(programs: ProgramWall = new ProgramWall()) {
@@ -78,12 +89,12 @@ export class GitRepository {
     this.keys = this.#git.keys;
   }
 
-  /** The keys of all below some paths; of everything when there are none. */
+  /** Returns the keys of everything below some paths, or of everything if there are none. */
   keysBelow(paths: readonly string[], kind: 'git' | 'file'): readonly string[] {
     return paths.length === 0 ? [`${kind}:`] : paths.flatMap((path) => this.keys.below(path, kind));
   }
 
-  /** Runs a command that only reads; not even the index is refreshed, and no filter of the configuration runs. */
+  /** Runs a readonly command. Doesn't refresh the index and runs no configured filter. */
   async read(argv: readonly string[], options: GitOptions = {}): Promise<ProgramResult> {
     const keys = await this.#checkedConfiguration(options.signal);
     const filters = keys
@@ -96,9 +107,10 @@ export class GitRepository {
   }
 
   /**
-   * Runs a command that changes the repository. Hooks do not run.
+   * Runs a command that changes the repository, without hooks.
    *
-   * @throws ToolError `FORBIDDEN_PROGRAM` when the repository itself, and not its user, configures a program that git would start.
+   * @throws ToolError `FORBIDDEN_PROGRAM` if the repository's own configuration, and not its
+   * user's, names a program that git would start.
    */
   async write(argv: readonly string[], options: GitOptions = {}): Promise<ProgramResult> {
     const keys = await this.#checkedConfiguration(options.signal);
@@ -108,13 +120,15 @@ export class GitRepository {
     if (own !== undefined) {
       throw new ToolError(
         'FORBIDDEN_PROGRAM',
-        `Expected a repository whose own configuration starts no programs, got ${own.key.slice(0, 100)}. Remove it or put it into your user configuration.`,
+        `The repository's own configuration starts a program (${own.key.slice(0, 100)}). Remove that setting, or put it into your user configuration.`,
       );
     }
     return this.#run(argv, HARDENING, options);
   }
 
-  /** The hash of the commit that a checked revision names, or `undefined` when there is none. */
+  /**
+   * Returns the hash of the commit that a checked revision names, or `undefined` if there is none.
+   */
   async commitOf(revision: string, signal?: AbortSignal): Promise<string | undefined> {
     const { exitCode, stdout } = await this.read(
       ['rev-parse', '--quiet', '--verify', '--end-of-options', `${revision}^{commit}`],
@@ -123,7 +137,10 @@ export class GitRepository {
     return exitCode === 0 ? stdout.trim() : undefined;
   }
 
-  /** Returns a digest that changes whenever files change, in the work tree or in the index; what is in them is not read. */
+  /**
+   * Returns a digest that changes whenever files change in the work tree or index. Doesn't read
+   * their content.
+   */
   async stateOf(paths: readonly string[], signal?: AbortSignal): Promise<string> {
     const staged = await this.read(
       ['ls-files', '--stage', '-z', '--', ...(paths.length > MAX_LISTED ? [] : paths)],
@@ -142,17 +159,19 @@ export class GitRepository {
       .digest('hex');
   }
 
-  /** Returns the answer when git refused: its own first words, without places of this machine and without passwords. */
+  /**
+   * Returns a failure with the first lines of git's own message, without local paths and passwords.
+   */
   failed(what: string, { stderr, stdout }: ProgramResult): ToolResult<never> {
     const lines = (stderr || stdout)
       .split('\n')
       .filter((line) => line.trim() !== '' && !line.startsWith('hint:'));
     return fail(
-      `Expected git to ${what}; it said: ${redacted(lines.slice(0, 3).join('; ')) || 'nothing'}`,
+      `Git could not ${what}. It said: ${redacted(lines.slice(0, 3).join('; ')) || 'nothing'}`,
     );
   }
 
-  /** Refuses repositories that reach beyond the root, and lists what is configured. */
+  /** Refuses repositories that reach beyond the root, and returns their configuration. */
   async #checkedConfiguration(
     signal: AbortSignal | undefined,
   ): Promise<readonly { readonly scope: string; readonly key: string }[]> {
@@ -166,12 +185,13 @@ export class GitRepository {
     if (where.exitCode !== 0 || top === undefined)
       throw new ToolError(
         'EXECUTION_FAILED',
-        'Expected a git repository with a work tree at the root, got none that git trusts.',
+        'There is no git repository at the root that git trusts and that has a work tree.',
       );
     const real = await Promise.all(
       [top, ...folders].map((folder) => realpath(folder).catch(() => '')),
     );
-    // `core.worktree`, a `.git` file or a link could make another folder of the machine the repository.
+    // `core.worktree`, a `.git` file or a link could make another folder of the machine the
+    // repository.
     if (
       real[0] !== root ||
       real.length !== 3 ||
@@ -179,7 +199,7 @@ export class GitRepository {
     ) {
       throw new ToolError(
         'FORBIDDEN_PATH',
-        'Expected a repository whose work tree is the root and whose data lie below it; linked work trees are not supported',
+        "The repository's work tree must be the root, and its data must be below the root. Linked work trees are not supported.",
       );
     }
     const listed = await this.#run(
@@ -189,10 +209,7 @@ export class GitRepository {
     );
     const parts = listed.stdout.split('\0');
     if (listed.exitCode !== 0 || listed.truncated)
-      throw new ToolError(
-        'EXECUTION_FAILED',
-        'Expected a readable git configuration of moderate size',
-      );
+      throw new ToolError('EXECUTION_FAILED', 'The git configuration is unreadable or too large.');
     return Array.from({ length: Math.floor(parts.length / 2) }, (_, i) => ({
       scope: parts[2 * i] as string,
       key: parts[2 * i + 1] as string,
@@ -209,7 +226,8 @@ export class GitRepository {
       env: {
         ...ENVIRONMENT,
         GIT_LITERAL_PATHSPECS: pathspecs ? '0' : '1',
-        // Without it a missing object of a partial clone is fetched, by a program that the configuration names.
+        // Otherwise git fetches a missing object of a partial clone, with a program that the
+        // configuration names.
         GIT_ALLOW_PROTOCOL: protocols.join(':') || 'none',
         ...Object.fromEntries(
           settings.flatMap(([key, value], i) => [
@@ -224,19 +242,19 @@ export class GitRepository {
     if (result.timedOut)
       throw new ToolError(
         'TIMEOUT',
-        `Expected git ${argv[0] ?? ''} to end in time, and stopped it; ask for less`,
+        `git ${argv[0] ?? ''} took too long and was stopped. Ask for less.`,
       );
     return result;
   }
 }
 
-/** Paths that are named to git; of more it lists all files. */
+/** Maximum paths passed to git. For more, it lists all files. */
 const MAX_LISTED = 500;
-/** Characters of git's own words that are looked through, and those that are passed on. */
+/** Maximum characters of git's output that are examined and passed on. */
 const MAX_SAID = 4_000;
 const MAX_PASSED_ON = 500;
 
-/** A text without `user:password@` and without absolute paths. */
+/** Removes `user:password@` and absolute paths from a text. */
 export function redacted(text: string): string {
   return text
     .slice(0, MAX_SAID)
@@ -249,7 +267,10 @@ function isFilterKey(key: string): boolean {
   return key.startsWith('filter.');
 }
 
-/** Names of settings, by their first and last part, whose value git starts as a program in writing commands. */
+/**
+ * Settings, by first and last part of their name, whose value git starts as a program in writing
+ * commands.
+ */
 const PROGRAM_SETTINGS: ReadonlySet<string> = new Set([
   'core.sshcommand',
   'core.gitproxy',

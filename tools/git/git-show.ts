@@ -27,7 +27,7 @@ interface GitShowAnswer {
   readonly truncated: boolean;
 }
 
-/** Shows one commit: who, when, why, and what it changed. */
+/** Shows one commit: author, date, message and changes. */
 @tool({
   ...GIT_TOOL,
   name: 'git_show',
@@ -61,7 +61,7 @@ export class GitShow extends GitTool {
     const pathspecs = readablePathspecs(paths);
     const commit = await this.repository.commitOf(revision(asked), signal);
     if (commit === undefined)
-      return fail(`Expected a commit, got none named ${asked}. List commits with git_log.`);
+      return fail(`There is no commit named ${asked}. List commits with git_log.`);
     const head = await this.repository.read(
       [
         'show',

@@ -6,12 +6,12 @@ const Input = z.object({
   untracked: z.boolean().default(true).describe('Whether files that git does not know are listed'),
 });
 
-/** One changed file; `staged` and `unstaged` are `null` where there is no change. */
+/** One changed file. `staged` and `unstaged` are `null` if there is no change. */
 interface ChangedFile {
   readonly path: string;
   readonly staged: string | null;
   readonly unstaged: string | null;
-  /** The former path of a renamed or copied file. */
+  /** The previous path of a renamed or copied file. */
   readonly from?: string;
 }
 
@@ -26,7 +26,7 @@ interface GitStatusAnswer {
   readonly truncated: boolean;
 }
 
-/** Tells which files of the repository changed, and where its branch stands. */
+/** Lists the changed files, and compares the branch with its upstream. */
 @tool({
   ...GIT_TOOL,
   name: 'git_status',
@@ -73,7 +73,7 @@ export class GitStatus extends GitTool {
     );
     if (result.exitCode !== 0) return this.repository.failed('show the status', result);
     const records = result.stdout.split('\0');
-    // The last record ends with NUL too; what stands after it is empty, or was cut.
+    // The last record ends with NUL too, so the rest is empty or truncated.
     records.pop();
     const header = headerOf(records);
     const files = filesOf(records);

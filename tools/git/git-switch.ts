@@ -17,7 +17,7 @@ const Input = z.object({
     .describe('The commit a new branch starts at; the current one when left out'),
 });
 
-/** Changes to another branch, which may be a new one. */
+/** Switches to another branch, creating it if asked. */
 @tool({
   ...GIT_TOOL,
   ...WRITING,
@@ -58,7 +58,7 @@ export class GitSwitch extends GitTool {
     const start = startPoint === undefined ? [] : [revision(startPoint)];
     if (!create && start.length > 0)
       return fail(
-        'Expected startPoint only together with create: true; leave it out to switch to a branch that exists',
+        'startPoint only works with create: true. Leave it out to switch to an existing branch.',
       );
     const target = create
       ? ['--no-track', '--create', name, '--end-of-options', ...start]

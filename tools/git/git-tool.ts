@@ -2,7 +2,7 @@ import { Priority, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { GitRepository } from './git-repository.js';
 
-/** The defaults of all tools for git. */
+/** Defaults of all git tools. */
 export const GIT_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
@@ -13,7 +13,7 @@ export const GIT_TOOL = {
   timeoutMs: 30_000,
 } as const;
 
-/** A tool behind the wall of its folder. */
+/** A tool confined to one folder. */
 export class GitTool {
   constructor(protected readonly repository: GitRepository = new GitRepository()) {}
 }

@@ -23,7 +23,7 @@ export {
   GitSwitch,
 };
 
-/** The git tools for the repository at the root of a wall, reading ones first. */
+/** Creates the git tools for the repository at the root of a wall, readonly tools first. */
 export function createGitTools(programs: ProgramWall = new ProgramWall()): readonly object[] {
   const repository = new GitRepository(programs);
   return [

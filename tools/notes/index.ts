@@ -7,7 +7,7 @@ import { NoteStore } from './note-store.js';
 
 export { NoteAdd, NoteDelete, NoteList, NoteSearch, NoteStore };
 
-/** All tools for notes, on one file behind one wall; `now` gives the time in milliseconds since 1970. */
+/** Creates all tools for notes, on one file. `now` returns the time in milliseconds since 1970. */
 export function createNoteTools(wall: FileWall, options: { readonly now?: () => number } = {}) {
   const store = new NoteStore(wall, options);
   return [

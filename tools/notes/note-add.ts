@@ -5,7 +5,7 @@ import { type OnNotes } from './note-store.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
-/** Characters of a note and of a tag, and tags of a note: a note is a paragraph, not a document. */
+/** Maximum sizes of a note and its tags. A note is a paragraph, not a document. */
 const MAX_TEXT_LENGTH = 4_000;
 const MAX_TAG_LENGTH = 50;
 const MAX_TAGS = 10;
@@ -23,7 +23,7 @@ const Input = z.object({
     .describe('Words to find it by'),
 });
 
-/** Keeps a note with the project. */
+/** Stores a note with the project. */
 @tool({
   ...NOTE_TOOL,
   ...WRITING,

@@ -5,14 +5,14 @@ import { type OnNotes } from './note-store.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { WRITING } from '../options/shared-options.js';
 
-/** Characters of an id: "note-" and a number. */
+/** Maximum characters of an id: "note-" and a number. */
 const MAX_ID_LENGTH = 30;
 
 const Input = z.object({
   id: z.string().min(1).max(MAX_ID_LENGTH).describe('The id of the note, such as "note-3"'),
 });
 
-/** Deletes one of the project's notes for good. */
+/** Deletes one of the project's notes permanently. */
 @tool({
   ...NOTE_TOOL,
   ...WRITING,
@@ -46,9 +46,7 @@ export class NoteDelete extends NoteTool {
       const deleted = await this.notes.remove(id);
       return deleted
         ? { deleted }
-        : fail(
-            `Expected the id of a note, got ${JSON.stringify(id)}. List the notes for their ids.`,
-          );
+        : fail(`There is no note ${JSON.stringify(id)}. List the notes to see their ids.`);
     });
   }
 }

@@ -3,7 +3,7 @@ import { Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 
-/** Notes of one answer: what a model can take in. */
+/** Maximum notes in one answer. */
 const MAX_RESULTS = 200;
 const USUAL_RESULTS = 50;
 
@@ -18,7 +18,7 @@ const Input = z.object({
     .describe('Most notes to return'),
 });
 
-/** Lists the project's notes, the newest first. */
+/** Lists the project's notes, newest first. */
 @tool({
   ...NOTE_TOOL,
   name: 'note_list',

@@ -3,9 +3,9 @@ import { Stage, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 
-/** Characters of a query. */
+/** Maximum characters of a query. */
 const MAX_QUERY_LENGTH = 200;
-/** Notes of one answer: what a model can take in. */
+/** Maximum notes in one answer. */
 const MAX_RESULTS = 100;
 const USUAL_RESULTS = 20;
 
@@ -24,7 +24,7 @@ const Input = z.object({
     .describe('Most notes to return'),
 });
 
-/** Finds the project's notes that contain all of some words, the newest first. */
+/** Finds the project's notes that contain all of the words, newest first. */
 @tool({
   ...NOTE_TOOL,
   name: 'note_search',

@@ -2,7 +2,7 @@ import { Priority } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
-/** The defaults of all tools for notes. */
+/** Defaults of all note tools. */
 export const NOTE_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
@@ -14,7 +14,7 @@ export const NOTE_TOOL = {
   },
 } as const;
 
-/** A tool behind the wall of its folder. */
+/** A tool confined to one folder. */
 export class NoteTool {
   constructor(protected readonly notes: NoteStore = new NoteStore()) {}
 }

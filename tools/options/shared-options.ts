@@ -7,7 +7,7 @@ import {
   Stage,
 } from '../../src/index.js';
 
-/** The options of a tool that only reads on this machine. */
+/** Options of a tool that only reads on this machine. */
 export const READING = {
   version: '1.0.0',
   accessMode: AccessMode.READONLY,
@@ -19,7 +19,7 @@ export const READING = {
   allowParallel: true,
 } as const;
 
-/** The options of a tool that works with its input alone. */
+/** Options of a tool that only uses its input. */
 export const COMPUTING = {
   ...READING,
   executionCategory: ExecutionCategory.COMPUTE,
@@ -27,7 +27,7 @@ export const COMPUTING = {
   conflictKeys: () => ({ reads: [] }),
 } as const;
 
-/** The options in which a tool that changes files differs from `READING`. */
+/** Options of a tool that changes files, in addition to `READING`. */
 export const WRITING = {
   accessMode: AccessMode.WRITE,
   dangerLevel: DangerLevel.MEDIUM,

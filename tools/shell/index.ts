@@ -4,7 +4,7 @@ import { RunShell } from './run-shell.js';
 
 export { RunProgram, RunShell };
 
-/** The tools that run programs within a wall. */
+/** Creates the tools that run programs within a wall. */
 export function createShellTools(programs: ProgramWall = new ProgramWall()): readonly object[] {
   return [new RunProgram(programs), new RunShell(programs)];
 }

@@ -21,7 +21,7 @@ const Input = z.object({
   ...RUN_INPUT,
 });
 
-/** Runs one allowed program with exactly the given arguments; no shell reads them. */
+/** Runs one allowed program with exactly the given arguments, without a shell. */
 @tool({
   ...SHELL_TOOL,
   name: 'run_program',

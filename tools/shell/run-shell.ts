@@ -10,7 +10,7 @@ import {
 import { ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 import { SHELL_TOOL, RUN_INPUT, ShellTool } from './shell-tool.js';
 
-/** Characters of a command line that a person can still read before saying yes. */
+/** Maximum characters of a command line, short enough for a person to read before approving it. */
 const MAX_COMMAND_LENGTH = 8_192;
 
 const Input = z.object({
@@ -22,7 +22,9 @@ const Input = z.object({
   ...RUN_INPUT,
 });
 
-/** Runs a shell command line, which can do everything the user can; so a person is asked every time. */
+/**
+ * Runs a shell command line, which can do anything the user can, so it needs approval every time.
+ */
 @tool({
   ...SHELL_TOOL,
   name: 'run_shell',
@@ -53,7 +55,7 @@ export class RunShell extends ShellTool {
     { command, cwd = '.', timeoutMs }: z.input<typeof Input>,
     { signal }: ToolContext,
   ): Promise<ProgramResult> {
-    // `--` keeps a command that starts with a hyphen from being read as an option of the shell.
+    // `--` keeps the shell from reading a command that starts with a hyphen as an option.
     return this.programs.run('sh', ['-c', '--', command], { cwd, timeoutMs, signal });
   }
 }

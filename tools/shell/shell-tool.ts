@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { AccessMode, CostTier, ExecutionCategory } from '../../src/index.js';
 import { programInput, ProgramWall } from '../walls/program-wall.js';
 
-/** Milliseconds a caller may ask for: a long build. */
+/** Maximum milliseconds a caller may ask for, enough for a long build. */
 const MAX_TIMEOUT_MS = 600_000;
 
-/** The inputs of all tools that run programs. */
+/** Inputs of all tools that run programs. */
 export const RUN_INPUT = {
   cwd: z.string().max(4_096).default('.').describe('The folder to run it in, relative to the root'),
   timeoutMs: z
@@ -17,7 +17,7 @@ export const RUN_INPUT = {
     .describe('Milliseconds after which it is stopped'),
 };
 
-/** The defaults of all tools that run programs. */
+/** Defaults of all tools that run programs. */
 export const SHELL_TOOL = {
   version: '1.0.0',
   accessMode: AccessMode.EXECUTE,
@@ -33,7 +33,7 @@ export const SHELL_TOOL = {
   invalidates: ['files', 'git'],
 } as const;
 
-/** A tool behind the wall of its folder. */
+/** A tool confined to one folder. */
 export class ShellTool {
   constructor(protected readonly programs: ProgramWall = new ProgramWall()) {}
 }

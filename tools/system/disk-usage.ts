@@ -8,12 +8,12 @@ const Input = z.object({});
 interface DiskUsageAnswer {
   readonly totalBytes: number;
   readonly usedBytes: number;
-  /** The bytes that a program without special rights can still write. */
+  /** Bytes that a program without special rights can still write. */
   readonly availableBytes: number;
   readonly usedPercent: number;
 }
 
-/** Tells how full the file system of the root is. */
+/** Returns the disk usage of the root's file system. */
 @tool({
   ...SYSTEM_TOOL,
   name: 'disk_usage',
@@ -30,8 +30,7 @@ export class DiskUsage {
 
   async execute(): Promise<DiskUsageAnswer | ToolResult<never>> {
     const disk = await statfs(this.root).catch(() => undefined);
-    if (disk === undefined)
-      return fail('Expected the root to be a folder on a readable file system, got none.');
+    if (disk === undefined) return fail('The file system of the root is not readable.');
     const [totalBytes, usedBytes] = [
       disk.blocks * disk.bsize,
       (disk.blocks - disk.bfree) * disk.bsize,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DangerLevel, tool } from '../../src/index.js';
 import { SYSTEM_TOOL } from './system-tool.js';
 
-/** Names of one answer: far more than processes have. */
+/** Maximum names in one answer, far more than processes have. */
 const MAX_NAMES = 1_000;
 
 const Input = z.object({
@@ -13,7 +13,7 @@ const Input = z.object({
     .describe('Only names that contain this text, in any case'),
 });
 
-/** Tells which environment variables are set; their values are never shown. */
+/** Lists which environment variables are set. Never shows their values. */
 @tool({
   ...SYSTEM_TOOL,
   name: 'environment_variables',

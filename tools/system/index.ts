@@ -4,7 +4,7 @@ import { SystemInfo } from './system-info.js';
 
 export { DiskUsage, EnvironmentVariables, SystemInfo };
 
-/** The tools that look at the machine; `root` says whose disk is meant. */
+/** Creates the tools that inspect the machine. `root` selects the disk. */
 export function createSystemTools({ root }: { readonly root?: string } = {}): readonly object[] {
   return [new SystemInfo(), new DiskUsage(root), new EnvironmentVariables()];
 }

@@ -1,7 +1,7 @@
 import { Priority, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 
-/** The defaults of all tools for the machine. */
+/** Defaults of all system tools. */
 export const SYSTEM_TOOL = {
   ...READING,
   priority: Priority.LOW,

@@ -5,7 +5,7 @@ import { RunTests } from './run-tests.js';
 
 export { ListTests, RunTests };
 
-/** The tools for the tests of the project at the root of two walls, for programs and for files. */
+/** Creates the tools for a project's tests. They need one wall for programs and one for files. */
 export function createTestingTools(
   programs: ProgramWall = new ProgramWall(),
   files: FileWall = new FileWall(programs.root),

@@ -5,7 +5,7 @@ import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { READING } from '../options/shared-options.js';
 
-/** Paths of one answer. */
+/** Maximum paths in one answer. */
 const MAX_TESTS = 2_000;
 const USUAL_TESTS = 500;
 

@@ -15,9 +15,9 @@ import { isMissing } from '../walls/file-errors.js';
 import { FileWall } from '../walls/file-wall.js';
 import { ProgramWall } from '../walls/program-wall.js';
 
-/** Milliseconds: five minutes, enough for the tests of most projects. */
+/** Five minutes in milliseconds, enough for the tests of most projects. */
 const TIMEOUT_MS = 300_000;
-/** Lines of output returned: where runners put failures and the summary. */
+/** Number of output lines returned. Runners put failures and the summary last. */
 const MAX_LINES = 200;
 const USUAL_LINES = 60;
 
@@ -48,7 +48,7 @@ interface TestRun {
   readonly timedOut: boolean;
 }
 
-/** Runs the project's tests and tells whether they passed. */
+/** Runs the project's tests and returns whether they passed. */
 @tool({
   name: 'run_tests',
   description: `Runs the project's tests: the test script of package.json, or node --test where there is none. Returns whether they passed and the last lines of output (at most ${MAX_LINES}). Runs the project's code.`,
@@ -130,17 +130,20 @@ export class RunTests {
       const manifest = JSON.parse(text) as { scripts?: { test?: unknown } } | null;
       return typeof manifest?.scripts?.test === 'string';
     } catch {
-      throw new ToolError('EXECUTION_FAILED', 'Expected package.json to be readable JSON');
+      throw new ToolError('EXECUTION_FAILED', 'package.json is not readable JSON.');
     }
   }
 }
 
-/** A filter can name tests, but never be an option (`--config=…` loads code) or reach the shell that npm starts. */
+/**
+ * Checks a filter. It may name tests, but never be an option (`--config=…` loads code) or reach the
+ * shell that npm starts.
+ */
 function checkedFilter(filter: string): string {
   if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..'))
     return filter;
   throw new ToolError(
     'INVALID_INPUT',
-    `Expected a filter of letters, digits, spaces and . _ / @ - that starts with none of the last four, got ${JSON.stringify(filter).slice(0, 100)}.`,
+    `A filter may only have letters, digits, spaces and . _ / @ -, and may not start with one of these marks. Got ${JSON.stringify(filter).slice(0, 100)}.`,
   );
 }

@@ -11,7 +11,10 @@ import {
 } from './iso-date.js';
 import { TIME_TOOL } from './time-tool.js';
 
-/** The maximum amount of any unit: more seconds than from the year 1 to 9999, so whatever is out of range is caught by the range of dates. */
+/**
+ * The maximum amount of any unit: more seconds than from the year 1 to 9999. The range of dates
+ * catches everything else.
+ */
 const MAX_AMOUNT = 400_000_000_000;
 const amount = (what: string) =>
   z
@@ -33,7 +36,7 @@ const Input = z.object({
   seconds: amount('Seconds; not for a date without time'),
 });
 
-/** Adds to a date, or goes back from it. */
+/** Adds a duration to a date, or subtracts it. */
 @tool({
   ...TIME_TOOL,
   name: 'add_duration',
@@ -75,7 +78,7 @@ export class AddDuration {
     if (start === undefined) return fail(`Expected ${ISO_RULE}, got "${date.slice(0, 64)}".`);
     if (start.offsetMinutes === undefined && (hours !== 0 || minutes !== 0 || seconds !== 0))
       return fail(
-        'Expected a date with a time to add hours, minutes or seconds to, got a date without. Write it as 2024-02-29T00:00:00Z.',
+        'Hours, minutes and seconds can only be added to a date with a time. Write it as 2024-02-29T00:00:00Z.',
       );
     const monthsLater = addMonths(start.wallMs, years * 12 + months);
     const wallMs =
@@ -83,8 +86,7 @@ export class AddDuration {
       (weeks * 7 + days) * DAY_MS +
       (hours * 60 + minutes) * MINUTE_MS +
       seconds * 1_000;
-    if (!isWritable(wallMs))
-      return fail('Expected a result between the years 1 and 9999, got one outside. Add less.');
+    if (!isWritable(wallMs)) return fail('The result is outside the years 1 to 9999. Add less.');
     return {
       date: formatIso({ ...start, wallMs }),
       weekday: WEEKDAYS[new Date(wallMs).getUTCDay()] ?? '',

@@ -20,16 +20,16 @@ const Input = z.object({
 });
 
 interface CurrentMoment {
-  /** The moment in UTC. */
+  /** The current time in UTC. */
   readonly utc: string;
-  /** The same moment with the offset of the time zone. */
+  /** The same time in the time zone, with its offset. */
   readonly local: string;
   readonly timeZone: string;
   readonly weekday: string;
   readonly unixSeconds: number;
 }
 
-/** Tells what time it is. */
+/** Returns the current time. */
 @tool({
   ...TIME_TOOL,
   name: 'current_time',
@@ -59,7 +59,7 @@ interface CurrentMoment {
     'What is the current Unix time?',
   ],
   progressParams: ['timeZone'],
-  // An answer is out of date as soon as it is given.
+  // The answer is out of date at once.
   cacheTtlMs: 0,
 })
 export class CurrentTime {

@@ -8,14 +8,17 @@ const Input = z.object({
   to: z.string().max(64).describe('The other one, of the same kind'),
 });
 
-/** The time between two dates; the totals are negative when `to` is earlier, the calendar parts never. */
+/**
+ * The time between two dates. The totals are negative if `to` is earlier; the calendar parts never
+ * are.
+ */
 interface TimeBetween {
   readonly totalDays: number;
   readonly totalHours: number;
   readonly totalSeconds: number;
-  /** Says that `to` is earlier than `from`. */
+  /** True if `to` is earlier than `from`. */
   readonly backwards: boolean;
-  /** The same time in calendar units, counted on from the earlier date. */
+  /** The same time in calendar units, counted from the earlier date. */
   readonly calendar: {
     readonly years: number;
     readonly months: number;
@@ -26,7 +29,7 @@ interface TimeBetween {
   };
 }
 
-/** Tells how much time lies between two dates. */
+/** Returns the time between two dates. */
 @tool({
   ...TIME_TOOL,
   name: 'date_difference',
@@ -59,7 +62,7 @@ export class DateDifference {
       return fail(`Expected ${ISO_RULE}, got "${(first === undefined ? from : to).slice(0, 64)}".`);
     if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined))
       return fail(
-        'Expected two dates, or two moments with time and offset, got one of each. Write both in the same way.',
+        'One value is a date and the other a moment with time and offset. Write both in the same way.',
       );
     const milliseconds = instantOf(second) - instantOf(first);
     const backwards = milliseconds < 0;
@@ -91,7 +94,7 @@ function calendarParts(start: number, end: number): TimeBetween['calendar'] {
   };
 }
 
-/** Six places are below a tenth of a second even of days. */
+/** Rounds to six places, which is below a tenth of a second even for days. */
 function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }

@@ -9,7 +9,7 @@ interface TimeToolsOptions {
   readonly now?: () => number;
 }
 
-/** The tools for dates and times. */
+/** Creates the tools for dates and times. */
 export function createTimeTools({ now }: TimeToolsOptions = {}) {
   return [new CurrentTime(now), new AddDuration(), new DateDifference()] as const;
 }

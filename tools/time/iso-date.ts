@@ -1,8 +1,8 @@
-/** A date, or a moment with the offset from UTC it is written in. */
+/** A date, or a moment with the UTC offset it is written in. */
 interface IsoDate {
-  /** The date and time as written, in milliseconds as if it were UTC. */
+  /** The date and time as written, in milliseconds, as if it were UTC. */
   readonly wallMs: number;
-  /** Minutes east of UTC; missing for a date without time. */
+  /** Minutes east of UTC. Missing for a date without time. */
   readonly offsetMinutes?: number;
 }
 
@@ -13,18 +13,20 @@ const PATTERN =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,3}))?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$/;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Minutes: no time zone is further from UTC. */
+/** Maximum offset in minutes. No time zone is further from UTC. */
 const MAX_OFFSET = 18 * 60;
 
-/** Midnight of a day as if it were UTC; months count from 0 and may overflow into the years. */
+/**
+ * Returns midnight of a day as if it were UTC. Months count from 0 and may overflow into the years.
+ */
 export function dayMs(year: number, month: number, day: number): number {
-  // Date.UTC would take the years 0 to 99 for those of the last century.
+  // Date.UTC would read the years 0 to 99 as those of the last century.
   const date = new Date(0);
   date.setUTCFullYear(year, month, day);
   return date.getTime();
 }
 
-/** The moments that four-digit years can write. */
+/** The range of moments that four-digit years can express. */
 const FIRST_MS = dayMs(1, 0, 1);
 const LAST_MS = dayMs(9999, 11, 31) + DAY_MS - 1;
 
@@ -32,7 +34,10 @@ export function isWritable(wallMs: number): boolean {
   return wallMs >= FIRST_MS && wallMs <= LAST_MS;
 }
 
-/** Reads a date strictly: the 30th of February is none, and a time without offset could mean any moment. */
+/**
+ * Reads a date strictly. Refuses the 30th of February, and a time without an offset, which could be
+ * any moment.
+ */
 export function parseIso(text: string): IsoDate | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
@@ -61,7 +66,7 @@ export function parseIso(text: string): IsoDate | undefined {
   };
 }
 
-/** Writes a date as it would be read again; milliseconds only when there are any. */
+/** Writes a date in the form in which it is read. Includes milliseconds only if there are any. */
 export function formatIso({ wallMs, offsetMinutes }: IsoDate): string {
   const text = new Date(wallMs).toISOString();
   if (offsetMinutes === undefined) return text.slice(0, 10);
@@ -71,12 +76,12 @@ export function formatIso({ wallMs, offsetMinutes }: IsoDate): string {
   return `${seconds}${offsetMinutes < 0 ? '-' : '+'}${twoDigits(Math.floor(absolute / 60))}:${twoDigits(absolute % 60)}`;
 }
 
-/** The moment a date names, in milliseconds; a date without time counts as its midnight in UTC. */
+/** Returns the moment of a date in milliseconds. A date without time counts as midnight in UTC. */
 export function instantOf({ wallMs, offsetMinutes = 0 }: IsoDate): number {
   return wallMs - offsetMinutes * MINUTE_MS;
 }
 
-/** Moves by calendar months; a day that the month does not have becomes its last one. */
+/** Adds calendar months. If the month doesn't have the day, uses its last day. */
 export function addMonths(wallMs: number, months: number): number {
   const date = new Date(wallMs);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];

@@ -1,7 +1,7 @@
 import { Priority, Stage } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
-/** The defaults of all tools for dates. */
+/** Defaults of all tools for dates. */
 export const TIME_TOOL = {
   ...COMPUTING,
   priority: Priority.MEDIUM,

@@ -1,10 +1,10 @@
 import { fail, isToolError, ToolError, type ToolResult } from '../../src/index.js';
 import { forbiddenPath, showPath } from './path-rules.js';
 
-/** The reason why a path that was fine is refused after all. */
+/** The reason for refusing a path that was fine at first. */
 export const CHANGED = 'it changed while it was opened';
 
-/** The meaning of a system's error for the reader, without the machine's paths that its own message has. */
+/** The meaning of a system error, without the local paths in its own message. */
 const FOUND: Readonly<Record<string, string>> = {
   ENOENT: 'nothing there',
   ENOTDIR: 'a file where a folder is needed',
@@ -15,7 +15,7 @@ const FOUND: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'a name that is too long',
 };
 
-/** Returns the error of something in the way that the caller can act on; `reason` is for programs. */
+/** Returns the error for an obstacle that the caller can act on. `reason` is for programs. */
 export function obstacle(
   path: unknown,
   reason: string,
@@ -39,7 +39,10 @@ export function limitExceeded(path: unknown, expected: string, found: number | s
   );
 }
 
-/** Errors of the system in the wall's words; others stay as they are. The original is not kept: it names absolute paths. */
+/**
+ * Turns system errors into the wall's own errors and returns others unchanged. Drops the original,
+ * because it names absolute paths.
+ */
 export function explainSystemError(path: unknown, error: unknown): unknown {
   const code =
     error instanceof ToolError ? undefined : (error as NodeJS.ErrnoException | undefined)?.code;
@@ -54,12 +57,15 @@ export function explainSystemError(path: unknown, error: unknown): unknown {
   );
 }
 
-/** Returns true if an error says that nothing is there. */
+/** Returns true if an error means that nothing is there. */
 export function isMissing(error: unknown): boolean {
   return isToolError(error, 'EXECUTION_FAILED') && error.details['reason'] === 'missing';
 }
 
-/** Turns what a model can act on (nothing there, a folder, not text) into a failed result; refusals stay errors. */
+/**
+ * Turns an obstacle that a model can act on (missing, a folder, not text) into a failed result.
+ * Refusals stay errors.
+ */
 export async function orFail<T>(work: () => Promise<T>): Promise<T | ToolResult<never>> {
   try {
     return await work();

@@ -5,11 +5,14 @@ import { dirname, join } from 'node:path';
 import { CHANGED, limitExceeded, obstacle } from './file-errors.js';
 import { forbiddenPath } from './path-rules.js';
 
-/** Missing on Windows, where the bitwise or below takes it for 0. */
+/** Missing on Windows, where the bitwise or below treats it as 0. */
 const NO_FOLLOW = constants.O_NOFOLLOW;
 /** Bytes of one read call. */
 const CHUNK_BYTES = 65_536;
-/** New files: read by all, written by the owner; nothing here is secret, secrets are refused. */
+/**
+ * Mode of new files: everyone can read, the owner can write. They hold no secrets, because secrets
+ * are refused.
+ */
 const NEW_FILE_MODE = 0o644;
 
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
@@ -17,7 +20,7 @@ export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 export interface Entry {
   readonly name: string;
   readonly kind: EntryKind;
-  /** The size, of files only. */
+  /** The size. Files only. */
   readonly bytes?: number;
 }
 
@@ -27,7 +30,7 @@ export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolic
   return entry.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-/** Refuses everything but regular files; `path` is what the caller asked for. */
+/** Refuses everything except regular files. `path` is what the caller asked for. */
 export function requireFile(path: string, stats: Stats): void {
   if (stats.isFile()) return;
   if (stats.isDirectory()) throw obstacle(path, 'directory', 'a file', 'a folder');
@@ -45,10 +48,10 @@ export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
 }
 
 /**
- * Refuses a real path that leads elsewhere by now, as a folder on its way was swapped for a link; with `opened`, also
- * when another file was opened than is there.
+ * Refuses a real path that has come to lead elsewhere, because a folder on the way was replaced by
+ * a link. With `opened`, also refuses if a different file was opened.
  *
- * Synchronous, so that as little as possible can happen between the check and what it is for.
+ * Synchronous, so that as little as possible can happen between the check and the use.
  */
 export function requireUnchanged(path: string, real: string, opened?: Stats): void {
   const there = realpathSync.native(real) === real && lstatSync(real);
@@ -56,10 +59,13 @@ export function requireUnchanged(path: string, real: string, opened?: Stats): vo
     throw forbiddenPath(path, CHANGED);
 }
 
-/** The content of the regular file at a real path; `path` is what the caller asked for, here and below. */
+/**
+ * Returns the content of the regular file at a real path. `path` is what the caller asked for, here
+ * and below.
+ */
 export async function readFileBytes(path: string, real: string, maxBytes: number): Promise<Buffer> {
   requireFile(path, await lstat(real));
-  // Without O_NONBLOCK a FIFO that was swapped in would wait for a writer forever.
+  // Without O_NONBLOCK, a FIFO swapped in would wait for a writer forever.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW);
   try {
     const opened = await file.stat();
@@ -71,7 +77,7 @@ export async function readFileBytes(path: string, real: string, maxBytes: number
   }
 }
 
-/** Counts while reading: the size a file states may be wrong or grow. */
+/** Counts while reading, because a file's stated size may be wrong or grow. */
 async function readBounded(path: string, file: FileHandle, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for (let total = 0; ;) {
@@ -88,7 +94,7 @@ async function readBounded(path: string, file: FileHandle, maxBytes: number): Pr
   }
 }
 
-/** Replaces the file at a real path by a finished new one, or makes it; says whether it was made. */
+/** Atomically replaces or creates the file at a real path. Returns true if it was created. */
 export async function replaceFile(
   path: string,
   real: string,
@@ -120,7 +126,9 @@ export async function replaceFile(
   return before === undefined;
 }
 
-/** Returns what is at a real path, which is nothing, or a file that may be overwritten. */
+/**
+ * Returns the existing file at a real path if it may be overwritten, or undefined if there is none.
+ */
 export async function requireReplaceable(
   path: string,
   real: string,
@@ -134,7 +142,7 @@ export async function requireReplaceable(
   throw obstacle(path, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
 }
 
-/** The entries of the folder at a real path in the order of their names. */
+/** Returns the entries of the folder at a real path, sorted by name. */
 export async function entriesOf(path: string, real: string, maxEntries: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   requireUnchanged(path, real);

@@ -3,43 +3,53 @@ import { join, posix, resolve } from 'node:path';
 import { z } from 'zod';
 import { MAX_PATH_LENGTH, segmentsOf, withoutEnding } from './path-rules.js';
 
-/** The schema of a path among a tool's inputs; only the tool knows the root that it is below. */
+/** Returns the schema of an input path. Only the tool knows the root. */
 export function pathInput(): z.ZodString {
   return z.string().min(1).max(MAX_PATH_LENGTH);
 }
 
-/** The fields of inputs that hold a path or a list of paths. */
+/** Input fields that hold a path or a list of paths. */
 const PATH_FIELDS = ['path', 'paths', 'from', 'to', 'cwd'] as const;
 
 /**
- * Names the files below one root by keys, for plans and the policy's rules: `file:src/a.ts`, `file:src/` with all below.
+ * Names the files below a root by keys, for plans and policy rules: `file:src/a.ts`, or `file:src/`
+ * for everything below.
  *
- * A key is worked out from the path as text, so one that leads through a link is not known for the file at its end. Where
- * the root's file system ignores case, keys are in lower case. A name that some systems take for another (accents written
- * otherwise, dots or spaces at its end) also has the other's key.
+ * A key is derived from the path as text, so a path through a link doesn't get its target's key. If
+ * the root's file system ignores case, keys are lower case. A name that some systems treat as
+ * another (different accents, trailing dots or spaces) also gets the other's key.
  */
 export class FileKeys {
   readonly #root: string;
   readonly #given: boolean | undefined;
   #known: { readonly roots: readonly string[]; readonly ignoresCase: boolean } | undefined;
 
-  /** @param ignoresCase whether the file system does; looked up once when not given. */
+  /** @param ignoresCase True if the file system ignores case. Looked up once if missing. */
   constructor(root: string, ignoresCase?: boolean) {
     this.#root = resolve(root);
     this.#given = ignoresCase;
   }
 
-  /** The keys of one file. @throws ToolError `FORBIDDEN_PATH` for what no key can name. */
+  /**
+   * Returns the keys of one file.
+   * @throws ToolError `FORBIDDEN_PATH` if no key can name the path.
+   */
   of(path: string, kind = 'file'): readonly string[] {
     return this.#texts(path).map((text) => `${kind}:${text}`);
   }
 
-  /** The keys of a file or folder and everything below it. @throws ToolError `FORBIDDEN_PATH` for what no key can name. */
+  /**
+   * Returns the keys of a file or folder and everything below it.
+   * @throws ToolError `FORBIDDEN_PATH` if no key can name the path.
+   */
   below(path: string, kind = 'file'): readonly string[] {
     return this.#texts(path).map((text) => (text === '' ? `${kind}:` : `${kind}:${text}/`));
   }
 
-  /** An input whose paths are relative to the root, without `.`, `..`, doubled and trailing slashes; others stay, for the wall to refuse. */
+  /**
+   * Returns an input with its paths relative to the root, without `.`, `..`, and double or trailing
+   * slashes. Other paths stay unchanged, for the wall to refuse.
+   */
   inputBelow<In extends object>(input: In): In {
     const { roots } = this.#look();
     const below = (path: unknown) => {
@@ -87,12 +97,15 @@ export class FileKeys {
         ignoresCase: this.#given ?? ignoresCaseAt(real) ?? usual,
       });
     } catch {
-      return { roots: [this.#root], ignoresCase: this.#given ?? usual }; // There is no root yet.
+      return { roots: [this.#root], ignoresCase: this.#given ?? usual }; // The root doesn't exist yet.
     }
   }
 }
 
-/** The segments of a path as text; also of one that every wall refuses, as rules may name it. */
+/**
+ * Returns the segments of a path as text, even for a path that every wall refuses, because rules
+ * may name it.
+ */
 function textSegments(path: string, roots: readonly string[]): readonly string[] {
   try {
     return segmentsOf(path, roots);
@@ -105,7 +118,10 @@ function textSegments(path: string, roots: readonly string[]): readonly string[]
   }
 }
 
-/** Returns true if a folder answers to one of its entries in the other case too; nothing when it has none with letters. */
+/**
+ * Returns true if a folder finds one of its entries in the other case too. Undefined if no entry
+ * has letters.
+ */
 function ignoresCaseAt(folder: string): boolean | undefined {
   const name = readdirSync(folder).find((each) => /^[\x20-\x7e]*[a-z][\x20-\x7e]*$/i.test(each));
   if (name === undefined) return undefined;

@@ -25,40 +25,43 @@ import {
   segmentsOf,
 } from './path-rules.js';
 
-/** Bytes: 1 MiB, far above source files and far below what fills a process. */
+/** Maximum file size: 1 MiB, far above source files and far below what fills a process. */
 const MAX_FILE_BYTES = 1_048_576;
-/** Entries of one listing: more is not read by anyone. */
+/** Maximum entries in one listing. */
 const MAX_ENTRIES = 1_000;
-/** Entries looked at by one walk, or in one folder: a large repository, a few seconds. */
+/** Maximum entries examined by one walk or in one folder: a large repository, a few seconds. */
 const MAX_WALK_ENTRIES = 50_000;
-/** Folders below the starting one: deeper is a mistake or an attack. */
+/** Maximum depth of a walk. Deeper folders are a mistake or an attack. */
 const MAX_WALK_DEPTH = 64;
-/** Folders that a walk leaves out: not the project's own text. */
+/** Folders that a walk skips, because they aren't the project's own text. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-/** The options of a file wall. */
+/** Options of a file wall. */
 interface FileWallOptions {
-  /** The bytes of the largest file that is read. @default 1,048,576 */ readonly maxReadBytes?: number;
-  /** The bytes of the largest text that is written. @default 1,048,576 */ readonly maxWriteBytes?: number;
-  /** The entries of a folder that are listed. @default 1,000 */ readonly maxEntries?: number;
-  /** The entries that a search goes through. @default 50,000 */ readonly maxWalkEntries?: number;
-  /** Lets `.env` files, private keys and the like through; the folder of git never. @default false */
+  /** Maximum size of a file to read, in bytes. @default 1,048,576 */ readonly maxReadBytes?: number;
+  /** Maximum size of a text to write, in bytes. @default 1,048,576 */ readonly maxWriteBytes?: number;
+  /** Maximum number of entries listed in a folder. @default 1,000 */ readonly maxEntries?: number;
+  /** Maximum number of entries that a search examines. @default 50,000 */ readonly maxWalkEntries?: number;
+  /** Allows `.env` files, private keys and the like, but never git's folder. @default false */
   readonly allowSecrets?: boolean;
-  /** Says that the file system takes `A.txt` and `a.txt` for one file. @default looked up when a key is first asked for */
+  /**
+   * True if the file system treats `A.txt` and `a.txt` as one file.
+   * @default looked up when a key is first needed
+   */
   readonly ignoresCase?: boolean;
 }
 
-/** A tool behind a wall: what its `conflictKeys` and `canonicalInput` are called on. */
+/** The object on which a file tool's `conflictKeys` and `canonicalInput` are called. */
 export interface BehindFileWall {
   readonly files: FileWall;
 }
 
-/** Returns an input with its paths as policy and tool read them: relative to the root, in one form. */
+/** Returns an input with canonical paths relative to the root, for both policy and tool. */
 export function fileInput<In extends object>(this: BehindFileWall, input: In): In {
   return this.files.keys.inputBelow(input);
 }
 
-/** The keys of a tool that reads a path and everything below it. */
+/** Returns the keys of a tool that reads a path and everything below it. */
 export function readsBelow(this: BehindFileWall, { path }: { readonly path: string }) {
   return { reads: this.files.keys.below(path) };
 }
@@ -72,7 +75,7 @@ export interface FileStat {
   readonly modified: string;
 }
 
-/** The place to which a path really leads. */
+/** The location to which a path really leads. */
 interface Place {
   readonly root: string;
   readonly segments: readonly string[];
@@ -82,30 +85,35 @@ interface Place {
   readonly shown: string;
 }
 
-/** The reading of a path: `write` refuses the root itself, `keepLink` takes a link at its end for what it is. */
+/**
+ * The way to read a path. `write` refuses the root itself; `keepLink` keeps a link at the end instead
+ * of following it.
+ */
 interface Way {
   readonly write?: boolean;
   readonly keepLink?: boolean;
 }
 
 /**
- * Lets file operations through only below one root folder, judged by real paths.
+ * Confines file operations to one root folder, judged by real paths.
  *
- * Symlinks are followed while they stay inside. The real path is checked before an entry is opened and again after, or
- * right before it is renamed or removed, so a link that is swapped in between ends in a refusal. Someone who can swap
- * folders below the root, and hits the right instant twice, can still lead a call elsewhere. A hard link to a file
- * outside is that file, under this root, and not told apart.
+ * Symlinks are followed if they stay inside. The real path is checked before an entry is opened,
+ * and again afterwards or right before it's renamed or removed. So a link swapped in between ends
+ * in a refusal. An attacker who can swap folders below the root, and hits the right instant twice,
+ * can still redirect a call. A hard link to a file outside can't be told apart from a file under
+ * this root.
  *
- * Every method throws `FORBIDDEN_PATH` for a path it refuses, `LIMIT_EXCEEDED` beyond a bound, and
- * `EXECUTION_FAILED` with `details.reason` when the file system does not allow it; `orFail` makes that last one a result.
+ * Every method throws `FORBIDDEN_PATH` if it refuses a path, `LIMIT_EXCEEDED` beyond a limit, and
+ * `EXECUTION_FAILED` with `details.reason` if the file system refuses. `orFail` turns that last
+ * error into a result.
  */
 export class FileWall {
   readonly #root: string;
   readonly #limits: Required<Omit<FileWallOptions, 'ignoresCase'>>;
-  /** The keys of what calls touch below the root. */
+  /** Names what calls touch below the root. */
   readonly keys: FileKeys;
 
-  /** Touches nothing: the root is looked at by the first call. */
+  /** Does no I/O. The first call examines the root. */
   constructor(
     root: string,
     {
@@ -126,17 +134,17 @@ export class FileWall {
     return this.#limits.maxWriteBytes;
   }
 
-  /** The path relative to the root, worked out as text; `.` for the root. */
+  /** Returns the path relative to the root, computed as text. `.` is the root. */
   relative(path: string): string {
     return segmentsOf(path, [this.#root]).join('/') || '.';
   }
 
-  /** The real absolute path, which need not exist. */
+  /** Returns the real absolute path, which needn't exist. */
   async resolve(path: string): Promise<string> {
     return (await this.#locate(path)).real;
   }
 
-  /** Returns what is there, following links; nothing when there is nothing. */
+  /** Returns what is at the path, following links, or undefined if nothing is there. */
   async stat(path: string): Promise<FileStat | undefined> {
     try {
       return await this.#use(path, {}, async ({ real, shown }) => {
@@ -159,12 +167,15 @@ export class FileWall {
     return this.#use(path, {}, ({ real }) => readFileBytes(path, real, this.#limits.maxReadBytes));
   }
 
-  /** The file's text as it is, byte order mark and line ends included; refuses what is not UTF-8. */
+  /**
+   * Returns the file's exact text, including byte order mark and line ends. Refuses text that isn't
+   * UTF-8.
+   */
   async readText(path: string): Promise<string> {
     return this.textOf(path, await this.readBytes(path));
   }
 
-  /** The text of bytes that were read from a file. */
+  /** Returns the text of bytes read from a file. */
   textOf(path: string, bytes: Uint8Array): string {
     try {
       if (bytes.includes(0)) throw new TypeError('binary');
@@ -174,7 +185,10 @@ export class FileWall {
     }
   }
 
-  /** Replaces a file in one step, or makes it and its folders: readers see the old text or the new one. */
+  /**
+   * Atomically replaces or creates a file, and creates its folders. Readers see either the old text
+   * or the new one.
+   */
   async writeText(
     path: string,
     text: string,
@@ -190,7 +204,7 @@ export class FileWall {
     });
   }
 
-  /** The entries of a folder by name, with the sizes of files. */
+  /** Returns the entries of a folder, sorted by name, with the sizes of files. */
   async list(
     path: string,
   ): Promise<{ readonly entries: readonly Entry[]; readonly truncated: boolean }> {
@@ -207,10 +221,10 @@ export class FileWall {
   }
 
   /**
-   * The paths of all regular files below a folder, folder by folder in the order of names.
+   * Returns the paths of all regular files below a folder, sorted by folder and name.
    *
-   * Links are not followed; `.git`, `node_modules` and files with secrets are left out. `truncated` says that a bound
-   * was reached or a folder could not be read.
+   * Doesn't follow links, and skips `.git`, `node_modules` and files with secrets. `truncated` is
+   * true if a limit was reached or a folder couldn't be read.
    */
   async walk(
     path: string,
@@ -237,7 +251,7 @@ export class FileWall {
         else
           await visit(below, depth + 1).catch((error: unknown) => {
             if (!(error instanceof ToolError)) throw error;
-            truncated = true; // Removed or locked meanwhile; the rest is still worth having.
+            truncated = true; // Removed or locked in between. The rest is still useful.
           });
       }
     };
@@ -245,7 +259,7 @@ export class FileWall {
     return { files, truncated };
   }
 
-  /** Removes one file or one link; never what a link leads to, never a folder. */
+  /** Removes one file or link. Never removes a link's target or a folder. */
   async remove(path: string): Promise<{ readonly path: string; readonly bytes: number }> {
     return this.#use(path, { write: true, keepLink: true }, async ({ real, shown }) => {
       const stats = await lstat(real);
@@ -256,7 +270,7 @@ export class FileWall {
     });
   }
 
-  /** Moves a file, link or folder; replaces only files, and only with `overwrite`. */
+  /** Moves a file, link or folder. Replaces only files, and only with `overwrite`. */
   async move(
     from: string,
     to: string,
@@ -266,7 +280,7 @@ export class FileWall {
     return this.#use(from, keep, (source) =>
       this.#use(to, keep, async (target) => {
         if (isTellingFolder(source.segments) && !this.#limits.allowSecrets)
-          throw forbiddenPath(from, 'under another name its secrets would not be known');
+          throw forbiddenPath(from, 'under another name its secrets would not be recognized');
         if (source.segments.every((segment, index) => segment === target.segments[index]))
           throw obstacle(
             to,
@@ -285,7 +299,7 @@ export class FileWall {
     );
   }
 
-  /** Returns the place to which a path really leads, checked as text, by real path and by name. */
+  /** Returns where a path really leads, after checking it as text, by real path and by name. */
   async #locate(path: unknown, { write = false, keepLink = false }: Way = {}): Promise<Place> {
     const { allowSecrets } = this.#limits;
     return explained(path, async () => {
@@ -313,7 +327,7 @@ export class FileWall {
   }
 }
 
-/** Does work on a path; errors of the system come in the wall's words. */
+/** Does work on a path, and turns system errors into the wall's own. */
 async function explained<T>(path: unknown, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -322,7 +336,7 @@ async function explained<T>(path: unknown, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Makes the folders above a place that are missing. */
+/** Creates the missing folders above a place. */
 function makeFolders(path: string, { root, segments }: Place): void {
   let folder = root;
   for (const segment of segments.slice(0, -1)) {
@@ -333,7 +347,7 @@ function makeFolders(path: string, { root, segments }: Place): void {
   requireUnchanged(path, folder);
 }
 
-/** The real path of the deepest part that exists, and the rest as it is. */
+/** Returns the real path of the deepest existing part, with the rest appended. */
 async function realPathOf(path: unknown, absolute: string): Promise<string> {
   const missing: string[] = [];
   for (let existing = absolute; ; existing = dirname(existing)) {
@@ -342,7 +356,7 @@ async function realPathOf(path: unknown, absolute: string): Promise<string> {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
-      // A link to something that does not exist yet would let it be made anywhere.
+      // A link to a missing target would allow creating it anywhere.
       const there = await lstat(existing).catch(() => undefined);
       if (there?.isSymbolicLink()) throw forbiddenPath(path, 'a symlink leads nowhere');
       missing.unshift(basename(existing));

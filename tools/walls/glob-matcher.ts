@@ -1,17 +1,20 @@
 import { ToolError } from '../../src/index.js';
 
-/** Characters of a pattern: longer ones are not written by hand. */
+/** Maximum characters of a pattern. */
 export const MAX_GLOB_LENGTH = 500;
-/** Patterns that braces may stand for together: they multiply. */
+/** Maximum patterns that braces may expand to, because they multiply. */
 const MAX_ALTERNATIVES = 64;
 
 /**
- * A test of relative paths against a pattern: `*` any part of a name, `?` one character, `**` any folders, `{a,b}` either.
+ * Returns a test of relative paths against a pattern: `*` any part of a name, `?` one character,
+ * `**` any folders, `{a,b}` either.
  *
- * A pattern without `/` is tested against the name alone. All else is literal, and case counts. Time grows with the
- * product of the lengths at most: on a mismatch only the last star is tried again, never those before it.
+ * A pattern without `/` is tested against the name alone. Everything else is literal and
+ * case-sensitive. The time grows at most with the product of the lengths: on a mismatch only the
+ * last star is tried again.
  *
- * @throws ToolError `INVALID_ARGUMENT` for braces inside braces, unclosed braces and patterns beyond the bounds.
+ * @throws ToolError `INVALID_ARGUMENT` for nested or unclosed braces, and patterns beyond the
+ * limits.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
   if (pattern === '' || pattern.length > MAX_GLOB_LENGTH)
@@ -38,7 +41,7 @@ function matchName(pattern: string, name: string): boolean {
   );
 }
 
-/** Matches items one to one, where a star stands for any number of them. */
+/** Matches items one by one; a star stands for any number of them. */
 function matchList(
   pattern: ArrayLike<string>,
   items: ArrayLike<string>,

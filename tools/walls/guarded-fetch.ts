@@ -16,9 +16,9 @@ interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Bytes of the body that are kept, counted after decompression. @default 5 MiB */
+  /** Maximum bytes of the body that are kept, counted after decompression. @default 5 MiB */
   readonly maxBytes?: number;
-  /** Milliseconds for everything together: names, redirects and body. @default 15 000 */
+  /** Milliseconds for the whole request: name look-up, redirects and body. @default 15 000 */
   readonly timeoutMs?: number;
   /** @default 5 */
   readonly maxRedirects?: number;
@@ -30,21 +30,27 @@ export interface FetchAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Marks a body that was longer than what was kept. */
+  /** True if the body was longer than the part kept. */
   readonly truncated: boolean;
-  /** The addresses to which redirects led. */
+  /** The addresses of the redirects. */
   readonly redirects: readonly string[];
 }
 
-/** Bytes: 5 MiB hold any page that is meant to be read, and a few of them at once do not hurt a process. */
+/**
+ * Maximum body size: 5 MiB, enough for any readable page and harmless for a process even several
+ * times.
+ */
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Milliseconds: slower servers are of no use to a waiting model. */
+/** Default timeout in milliseconds. A slower server is of no use to a waiting model. */
 const TIMEOUT_MS = 15_000;
-/** Honest chains are shorter; more is a loop or a maze. */
+/** Maximum redirects. Real chains are shorter. */
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Headers that decide where a request goes or how it is framed: with them a request could be smuggled past the wall. */
+/**
+ * Headers that decide where a request goes or how it's framed. With them a request could be
+ * smuggled past the wall.
+ */
 const OWN_HEADERS = new Set([
   'host',
   'connection',
@@ -66,13 +72,14 @@ interface Sent {
 }
 
 /**
- * Sends a request through the wall, to the very addresses the wall checked.
+ * Sends a request through the wall, to exactly the addresses that the wall checked.
  *
- * Redirects of GET and HEAD are followed and each is checked again; the caller's headers stay behind when the origin
- * changes. Redirects of other methods are returned as they are: what was meant for one server is not sent to another.
+ * Redirects of GET and HEAD are followed, and each one is checked again. If the origin changes, the
+ * caller's headers aren't sent. Redirects of other methods are returned, because a request meant
+ * for one server isn't sent to another.
  *
- * @throws ToolError `FORBIDDEN_URL`, `INVALID_INPUT`, `TIMEOUT`, `ABORTED`, `LIMIT_EXCEEDED` for too many redirects, and
- *   `EXECUTION_FAILED` when the server cannot be reached or understood.
+ * @throws ToolError `FORBIDDEN_URL`, `INVALID_INPUT`, `TIMEOUT`, `ABORTED`, `LIMIT_EXCEEDED` for
+ * too many redirects, and `EXECUTION_FAILED` if the server can't be reached or understood.
  */
 export async function guardedFetch(url: string, options: FetchOptions = {}): Promise<FetchAnswer> {
   const { signal, timeoutMs = TIMEOUT_MS } = options;
@@ -92,13 +99,13 @@ export async function guardedFetch(url: string, options: FetchOptions = {}): Pro
     if (timedOut)
       throw new ToolError(
         'TIMEOUT',
-        `Expected an answer within ${timeoutMs} ms, got none. Try later or another address.`,
+        `The server didn't answer within ${timeoutMs} ms. Try later or use another address.`,
       );
     if (signal?.aborted) throw aborted();
     if (isToolError(error)) throw error;
     throw new ToolError(
       'EXECUTION_FAILED',
-      `Expected an answer from the server, got ${reasonOf(error)}. Check the address or try later.`,
+      `The server could not be reached: ${reasonOf(error)}. Check the address or try later.`,
       { cause: error },
     );
   } finally {
@@ -126,7 +133,7 @@ async function follow(
   let origin: string | undefined;
   for (;;) {
     const checked: CheckedUrl = await untilStopped(() => wall.check(target), stop);
-    // Tokens and cookies were meant for the first origin; once left behind they are not picked up again.
+    // Tokens and cookies were meant for the first origin. Once dropped, they aren't sent again.
     if (origin !== undefined && checked.url.origin !== origin) headers = {};
     origin = checked.url.origin;
     const response = await send(checked, { method, headers, body }, stop);
@@ -140,12 +147,12 @@ async function follow(
       if (redirects.length >= maxRedirects)
         throw new ToolError(
           'LIMIT_EXCEEDED',
-          `Expected at most ${maxRedirects} redirects, got more. Call the final address itself.`,
+          `There were more than ${maxRedirects} redirects. Call the final address directly.`,
         );
       if (!URL.canParse(location, checked.url.href))
         throw new ToolError(
           'EXECUTION_FAILED',
-          'Expected the redirect to name a URL, got text that is none. Call the final address itself.',
+          'The redirect does not name a valid URL. Call the final address directly.',
         );
       target = new URL(location, checked.url);
       redirects.push(target.href);
@@ -173,7 +180,7 @@ function send(
       'accept-encoding': 'gzip, br',
       ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
     },
-    // The name is not asked for again: a second answer could be another one than the answer that was checked.
+    // Don't look up the name again: a second answer could differ from the checked one.
     lookup: pinnedTo(addresses),
     agent: false,
     signal: stop,
@@ -186,7 +193,7 @@ function send(
       reject(
         new ToolError(
           'EXECUTION_FAILED',
-          'Expected an HTTP answer, got a switch to another protocol. Call another address.',
+          'The server switched to a protocol other than HTTP. Call another address.',
         ),
       );
     });
@@ -203,7 +210,7 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Reads up to `maxBytes` and then lets go: a bomb is never unpacked further than that. */
+/** Reads up to `maxBytes` and then stops, so a compression bomb is never unpacked further. */
 async function readBody(
   response: IncomingMessage,
   method: string,
@@ -228,11 +235,11 @@ function decoded(response: IncomingMessage): Readable {
   if (encoding === 'br') return pipeline(response, createBrotliDecompress(), ignore);
   throw new ToolError(
     'EXECUTION_FAILED',
-    `Expected a body in gzip, br or none, got ${encoding.slice(0, 40)}. Call another address.`,
+    `The body is encoded as ${encoding.slice(0, 40)}, which isn't supported. Call another address.`,
   );
 }
 
-/** The reader of the stream sees its errors; the pipeline only needs to be told that someone does. */
+/** Does nothing. The reader handles the stream's errors, but the pipeline needs a listener. */
 function ignore(): void {}
 
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
@@ -241,7 +248,7 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
     if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-'))
       throw new ToolError(
         'INVALID_INPUT',
-        `Expected headers that leave the way of the request alone, got ${lower}. Leave it out.`,
+        `The header ${lower} would change where the request goes, so it isn't allowed. Leave it out.`,
       );
     try {
       http.validateHeaderName(name);
@@ -249,7 +256,7 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
     } catch {
       throw new ToolError(
         'INVALID_INPUT',
-        'Expected header names and values without line breaks and other control characters, got one with them. Leave it out.',
+        'Header names and values must not have line breaks or other control characters. Remove them.',
       );
     }
   }
@@ -261,7 +268,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   );
 }
 
-/** Waits for work that cannot be stopped itself, but no longer than until the signal. */
+/** Waits for work that can't be stopped, but only until the signal fires. */
 async function untilStopped<T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> {
   stop.throwIfAborted();
   let onAbort = ignore;
@@ -277,13 +284,10 @@ async function untilStopped<T>(work: () => Promise<T>, stop: AbortSignal): Promi
 }
 
 function aborted(): ToolError {
-  return new ToolError(
-    'ABORTED',
-    'Expected to finish, got a caller that no longer wants the answer.',
-  );
+  return new ToolError('ABORTED', 'The caller no longer wants the answer.');
 }
 
-/** The system's short code only: its sentences name addresses. */
+/** Returns only the system's short error code, because its messages name addresses. */
 function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : 'an error';

@@ -1,11 +1,14 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** The owner of an address: anyone, the user's own network, or nobody that a tool should ever talk to. */
+/**
+ * The owner of an address: the public, the user's own network, or something that no tool should talk
+ * to.
+ */
 type AddressClass = 'public' | 'private' | 'forbidden';
 
 type Range = readonly [address: string, prefix: number];
 
-/** One's own machine and network: reachable only for those who ask for it. */
+/** The user's machine and network. Reachable only if the caller allows it. */
 const PRIVATE_V4 = ranges('ipv4', [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10], // carrier-grade NAT
@@ -18,7 +21,10 @@ const PRIVATE_V6 = ranges('ipv6', [
   ['fc00::', 7], // unique-local
 ]);
 
-/** The ranges in which no web server is that a user means: special purposes, and the services that hand out a machine's credentials. */
+/**
+ * Ranges without ordinary web servers: special purposes, and services that hand out a machine's
+ * credentials.
+ */
 const FORBIDDEN_V4 = ranges('ipv4', [
   ['0.0.0.0', 8], // "this host": connects to loopback on most systems
   ['100.100.100.200', 32], // instance metadata of a cloud, inside the carrier-grade range
@@ -42,10 +48,15 @@ const FORBIDDEN_V6 = ranges('ipv6', [
   ['fd20:ce::', 32], // instance metadata of a cloud, inside the unique-local range
 ]);
 
-/** The one block of IPv6 that is handed out to the public. Mapped, compatible and NAT64 forms all lie outside it. */
+/**
+ * The IPv6 block assigned to the public. Mapped, compatible and NAT64 addresses are all outside it.
+ */
 const GLOBAL_V6 = ranges('ipv6', [['2000::', 3]]);
 
-/** Classes an address; whatever is not an address, or not known to be harmless, is forbidden. */
+/**
+ * Classifies an address. Anything that isn't an address, or isn't known to be harmless, is
+ * forbidden.
+ */
 export function classifyAddress(address: string): AddressClass {
   if (isIPv4(address)) {
     if (FORBIDDEN_V4.check(address, 'ipv4')) return 'forbidden';

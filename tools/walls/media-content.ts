@@ -1,6 +1,6 @@
 import { file, image, type ContentPart } from '../../src/index.js';
 
-/** The beginnings of files that models can look at. */
+/** The first bytes of files that models can look at. */
 const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -9,7 +9,10 @@ const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
   ['application/pdf', /^%PDF-/],
 ];
 
-/** Returns the media type and the content of an image or a PDF, told by its bytes and not by what it is called; `undefined` for anything else. */
+/**
+ * Returns the media type and content of an image or PDF, recognized by its bytes and not its name.
+ * `undefined` for anything else.
+ */
 export function mediaContent(
   bytes: Uint8Array,
   name: string,

@@ -6,20 +6,25 @@ import { ToolError } from '../../src/index.js';
 import { FileKeys } from './file-keys.js';
 import { isInside } from './path-rules.js';
 
-/** Bytes kept of each output stream: some thousands of lines, more than a model can use of one answer. */
+/** Maximum bytes kept of each output stream: thousands of lines, more than a model can use. */
 const MAX_OUTPUT_BYTES = 256 * 1024;
-/** Milliseconds before a program is killed: far above a quick command, short enough for an agent to wait. */
+/** Milliseconds before a program is killed. */
 const TIMEOUT_MS = 30_000;
-/** Arguments of one call: above any honest command line. */
+/** Maximum arguments of one call. */
 const MAX_ARGUMENTS = 1_000;
-/** Bytes of all arguments together: what Linux accepts for a single one. */
+/** Maximum bytes of all arguments together: what Linux accepts for a single one. */
 const MAX_ARGUMENT_BYTES = 128 * 1024;
-/** Bytes written to a program's standard input: a long document. */
+/** Maximum bytes written to a program's standard input: a long document. */
 const MAX_INPUT_BYTES = 1024 * 1024;
-/** Milliseconds that the output of a program that has ended is waited for: what it wrote is in the pipes already. */
+/**
+ * Milliseconds to wait for the output of a program that has ended. What it wrote is already in the
+ * pipes.
+ */
 const PIPE_GRACE_MS = 100;
 
-/** The variables a program sees: where things are and which language to speak; no keys, and none that load code. */
+/**
+ * The variables that a program sees: paths and language, but no keys and nothing that loads code.
+ */
 export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze([
   'PATH',
   'HOME',
@@ -30,35 +35,38 @@ export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze([
   'TZ',
   'TMPDIR',
 ]);
-/** The programs that may be run when nothing else is said: this project's own runtime and its scripts. */
+/** The programs allowed by default: this project's own runtime and its scripts. */
 export const DEFAULT_PROGRAMS: readonly string[] = Object.freeze(['node', 'npm']);
 
 interface ProgramWallOptions {
-  /** The folder programs run in. @default the process's working directory */
+  /** The folder in which programs run. @default the process's working directory */
   readonly root?: string;
-  /** Bare names of the programs that may be run. @default node and npm */
+  /** Names of the allowed programs, without a path. @default node and npm */
   readonly allowedPrograms?: readonly string[];
-  /** Names of the environment variables that programs see. @default a short list of harmless ones */
+  /**
+   * Names of the environment variables that programs see.
+   * @default a short list of harmless variables
+   */
   readonly env?: readonly string[];
-  /** The bytes of each output that are kept. @default 262,144 */ readonly maxOutputBytes?: number;
-  /** The milliseconds after which a program is stopped. @default 30,000 */ readonly timeoutMs?: number;
+  /** Maximum bytes of each output that are kept. @default 262,144 */ readonly maxOutputBytes?: number;
+  /** Milliseconds after which a program is stopped. @default 30,000 */ readonly timeoutMs?: number;
 }
 
 export interface RunOptions {
   /** Stops the program when it aborts. @default none */ readonly signal?: AbortSignal | undefined;
   /** The working directory: the root or a folder below it. @default the root */
   readonly cwd?: string | undefined;
-  /** Text for standard input, which is closed after it; without it there is none. */
+  /** Text for standard input, which is then closed. Without it there is no standard input. */
   readonly input?: string | undefined;
-  /** Variables that a tool itself sets; never taken from a model's input. @default none */
+  /** Variables that the tool itself sets, never taken from a model's input. @default none */
   readonly env?: Readonly<Record<string, string>>;
-  /** The milliseconds after which the program is stopped. @default the wall's */ readonly timeoutMs?:
+  /** Milliseconds after which the program is stopped. @default the wall's */ readonly timeoutMs?:
     number | undefined;
-  /** The part of too long an output that is kept. @default 'head' */
+  /** The part of the output that is kept if it's too long. @default 'head' */
   readonly keep?: 'head' | 'tail';
 }
 
-/** Returns an input with its folder as the policy and the wall read it: relative to the root, in one form. */
+/** Returns an input with a canonical folder relative to the root, for both policy and wall. */
 export function programInput<In extends object>(
   this: { readonly programs: ProgramWall },
   input: In,
@@ -67,7 +75,7 @@ export function programInput<In extends object>(
 }
 
 export interface ProgramResult {
-  /** `null` when a signal ended the program. */
+  /** The exit code. `null` if a signal ended the program. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -76,23 +84,26 @@ export interface ProgramResult {
 }
 
 /**
- * Runs programs from an allow-list, without a shell, inside one folder, and never longer than their time.
+ * Runs programs from an allow-list, without a shell, inside one folder and with a time limit.
  *
- * It decides which programs start, with which environment, where, and for how long. What an allowed program then does
- * with its arguments is beyond it: allowing an interpreter allows everything the interpreter can do.
+ * It decides which programs start, with which environment, where, and for how long. It can't
+ * control what an allowed program does with its arguments: allowing an interpreter allows
+ * everything the interpreter can do.
  *
- * The environment of programs is chosen, but this process keeps its own, and the system lets programs of the same user read it:
- * on Linux an allowed program that reads files sees it in `/proc/<pid>/environ`. Secrets that programs must not have do not
- * belong into the environment of the agent; or run programs as another user or in a container.
+ * It chooses the environment of programs, but this process keeps its own, which the system lets
+ * programs of the same user read. On Linux an allowed program that reads files finds it in
+ * `/proc/<pid>/environ`. So keep secrets that programs mustn't see out of the agent's environment,
+ * or run programs as another user or in a container.
  *
- * A program and all of its process group are killed when the call ends. A descendant that left the group (`setsid`, or
- * `detached` in Node) is not found and lives on: Node has no means to hold it. The call does not wait for it, and what
- * it writes is no longer read. Where that matters, run the whole agent in a container.
+ * A program and its whole process group are killed when the call ends. A descendant that left the
+ * group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call doesn't
+ * wait for it, and its output is no longer read. If that matters, run the whole agent in a
+ * container.
  */
 export class ProgramWall {
   readonly root: string;
   readonly allowedPrograms: readonly string[];
-  /** The keys of what lies below the root. */
+  /** Names what is below the root. */
   readonly keys: FileKeys;
   readonly #options: ProgramWallOptions;
 
@@ -103,18 +114,19 @@ export class ProgramWall {
     this.allowedPrograms = options.allowedPrograms ?? DEFAULT_PROGRAMS;
   }
 
-  /** The same wall with another allow-list, for tools that always run one known program. */
+  /** Returns the same wall with another allow-list, for tools that always run one known program. */
   withPrograms(allowedPrograms: readonly string[]): ProgramWall {
     return new ProgramWall({ ...this.#options, root: this.root, allowedPrograms });
   }
 
   /**
-   * Runs a program to its end and returns what it wrote.
+   * Runs a program to its end and returns its output.
    *
-   * A program that takes too long is killed and its output so far returned with `timedOut`. Whatever else runs in its
-   * process group is killed with it, also when it ends by itself.
+   * A program that takes too long is killed, and its output so far is returned with `timedOut`.
+   * Everything else in its process group is killed too, even if the program ends by itself.
    *
-   * @throws ToolError `FORBIDDEN_PROGRAM`, `FORBIDDEN_PATH`, `INVALID_INPUT`, `LIMIT_EXCEEDED`, `ABORTED`, `EXECUTION_FAILED`
+   * @throws ToolError `FORBIDDEN_PROGRAM`, `FORBIDDEN_PATH`, `INVALID_INPUT`, `LIMIT_EXCEEDED`,
+   * `ABORTED`, `EXECUTION_FAILED`
    */
   async run(
     program: string,
@@ -130,10 +142,7 @@ export class ProgramWall {
       );
     }
     const root = await realpath(this.root).catch(() => {
-      throw new ToolError(
-        'EXECUTION_FAILED',
-        'Expected the root of the programs to be a folder that exists',
-      );
+      throw new ToolError('EXECUTION_FAILED', 'The root folder for programs does not exist.');
     });
     const cwd = await folderInside(root, options.cwd ?? '.');
     const searchPath = await trustedPath(root);
@@ -157,7 +166,8 @@ export class ProgramWall {
   }
 
   #checkProgram(program: string): void {
-    // A path could name a file that the model has just written; a leading hyphen could be read as an option.
+    // A path could name a file that the model has just written, and a leading hyphen could be read
+    // as an option.
     const bare =
       program !== '' &&
       !program.startsWith('-') &&
@@ -205,12 +215,12 @@ async function folderInside(root: string, folder: string): Promise<string> {
   const wanted = resolve(root, folder);
   if (!isInside(root, wanted)) throw outside();
   const real = await realpath(wanted).catch(() => undefined);
-  // Checked again after links are followed: a link below the root may lead out of it.
+  // Checked again after links are followed, because a link below the root may lead outside.
   if (real !== undefined && !isInside(root, real)) throw outside();
   if (real === undefined || !(await stat(real)).isDirectory())
     throw new ToolError(
       'INVALID_INPUT',
-      'Expected the working directory to be a folder that exists below the root',
+      'The working directory does not exist below the root, or is not a folder.',
     );
   return real;
 }
@@ -218,14 +228,14 @@ async function folderInside(root: string, folder: string): Promise<string> {
 function outside(): ToolError {
   return new ToolError(
     'FORBIDDEN_PATH',
-    'Expected the working directory to be the root or below it, got one outside.',
+    'The working directory is outside the root. Use the root or a folder below it.',
   );
 }
 
 /**
- * The folders in which programs are looked for: absolute ones outside the root.
+ * Returns the folders in which programs are looked up: absolute ones outside the root.
  *
- * `.` or `node_modules/.bin` on the path would let a repository bring its own `git`.
+ * With `.` or `node_modules/.bin` on the path, a repository could bring its own `git`.
  */
 async function trustedPath(root: string): Promise<string[]> {
   const trusted: string[] = [];
@@ -247,7 +257,7 @@ async function findProgram(program: string, searchPath: readonly string[]): Prom
   }
   throw new ToolError(
     'EXECUTION_FAILED',
-    `Expected the program "${program}" to be installed, got none on the path.`,
+    `The program "${program}" is not installed, or not on the path.`,
   );
 }
 
@@ -275,7 +285,8 @@ function launch({
   timeoutMs,
 }: Launch): Promise<ProgramResult> {
   return new Promise((settle, reject) => {
-    // `detached` makes the program the leader of its own process group, so that the whole group can be killed.
+    // `detached` makes the program the leader of its own process group, so that the whole group can
+    // be killed.
     const child = spawn(file, argv, {
       cwd,
       env,
@@ -288,7 +299,7 @@ function launch({
     const stderr = new OutputBuffer(maxOutputBytes, keep);
     let timedOut = false;
 
-    // A descendant that left the group may still hold the pipes; nothing waits for it.
+    // A descendant that left the group may still hold the pipes. Nothing waits for it.
     const closePipes = () => {
       child.stdout?.destroy();
       child.stderr?.destroy();
@@ -316,16 +327,14 @@ function launch({
     child.once('exit', () => {
       clearTimeout(timer); // It ended in time, whoever else holds its pipes.
       killGroup(child);
-      // The immediate comes after one more look at the pipes, so that a busy process loses nothing either.
+      // The immediate runs after one more look at the pipes, so that a busy process loses nothing
+      // either.
       grace = setTimeout(() => setImmediate(closePipes), PIPE_GRACE_MS);
     });
     child.once('error', () => {
       release();
       reject(
-        new ToolError(
-          'EXECUTION_FAILED',
-          `Expected the program "${program}" to start, but the system refused`,
-        ),
+        new ToolError('EXECUTION_FAILED', `The system refused to start the program "${program}".`),
       );
     });
     child.once('close', (exitCode) => {
@@ -356,7 +365,7 @@ function aborted(program: string): ToolError {
   return new ToolError('ABORTED', `The call of "${program}" was aborted`);
 }
 
-/** One output stream, of which only the first or the last bytes are kept. */
+/** One output stream. Keeps only its first or last bytes. */
 class OutputBuffer {
   readonly #chunks: Buffer[] = [];
   #kept = 0;

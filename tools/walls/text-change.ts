@@ -2,10 +2,13 @@ import { createHash } from 'node:crypto';
 import { createTwoFilesPatch } from 'diff';
 import type { Preview } from '../../src/index.js';
 
-/** Lines that may be added and removed before a diff says less than the sizes do. */
+/** Maximum changed lines in a preview. Beyond that, sizes say more than a diff. */
 const MAX_CHANGED_LINES = 2_000;
 
-/** Returns the preview of a file that gets another text. Long changes are told apart by a digest of the old text. */
+/**
+ * Returns the preview of a change to a file. A long change is identified by a digest of the old
+ * text.
+ */
 export function textChange(path: string, before: string | undefined, after: string): Preview {
   const bytes = Buffer.byteLength(after);
   if (before === undefined)

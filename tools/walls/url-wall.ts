@@ -7,15 +7,21 @@ import { classifyAddress } from './ip-ranges.js';
 type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 export interface UrlWallOptions {
-  /** Lets through one's own machine and network, on any port. Metadata services stay refused. @default false */
+  /**
+   * Allows the user's own machine and network, on any port. Metadata services stay refused.
+   * @default false
+   */
   readonly allowPrivate?: boolean;
-  /** The ports that may be called, unless `allowPrivate` opens all. @default 80, 443, 8080, 8443 */
+  /** The allowed ports, unless `allowPrivate` opens all. @default 80, 443, 8080, 8443 */
   readonly ports?: readonly number[];
-  /** The resolver, asked once per URL; its answer is checked, and only that is connected to. @default the system's */
+  /**
+   * The resolver, asked once per URL. Its answer is checked, and only that is connected to.
+   * @default the system's
+   */
   readonly resolve?: Resolve;
 }
 
-/** A URL that passed, and the addresses it passed with: connect to these and to no others. */
+/** A URL that passed the check, with its addresses. Connect only to these. */
 export interface CheckedUrl {
   readonly url: URL;
   /** The host without brackets. */
@@ -23,10 +29,10 @@ export interface CheckedUrl {
   readonly addresses: readonly string[];
 }
 
-/** The usual ports of web servers. Others are where databases, mail servers and administration listen. */
+/** The usual ports of web servers. On others, databases, mail servers and administration listen. */
 const WEB_PORTS = [80, 443, 8080, 8443];
 
-/** Names that mean one's own network by definition. */
+/** Names that by definition belong to the user's own network. */
 const PRIVATE_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'];
 
 /** Names of services that hand out a machine's credentials. */
@@ -39,7 +45,10 @@ const METADATA_NAMES = new Set([
   'metadata.azure.internal',
 ]);
 
-/** Decides which URLs a tool may call, so that a model cannot be talked into reaching what only this machine can reach. */
+/**
+ * Decides which URLs a tool may call, so that a model can't be talked into reaching what only this
+ * machine can reach.
+ */
 export class UrlWall {
   readonly #allowPrivate: boolean;
   readonly #ports: ReadonlySet<number>;
@@ -58,7 +67,8 @@ export class UrlWall {
   /**
    * Checks the URL as Node parses it, then every address of its host.
    *
-   * @throws ToolError `FORBIDDEN_URL` when any part is refused, `EXECUTION_FAILED` when the host has no address.
+   * @throws ToolError `FORBIDDEN_URL` if any part is refused, `EXECUTION_FAILED` if the host has no
+   * address.
    */
   async check(text: string | URL): Promise<CheckedUrl> {
     const { url, hostname } = this.#checkText(text);
@@ -67,7 +77,7 @@ export class UrlWall {
       return { url, hostname, addresses: [hostname] };
     }
     const addresses = await this.#addressesOf(hostname);
-    // All of them: one private address among public ones is how a name is bent inwards.
+    // Check all of them: an attacker mixes one private address among public ones.
     for (const address of addresses) this.#checkAddress(url, address);
     return { url, hostname, addresses };
   }
@@ -76,41 +86,39 @@ export class UrlWall {
     if (!URL.canParse(String(text)))
       throw new ToolError(
         'FORBIDDEN_URL',
-        'Expected an absolute http or https URL, got text that is no URL. Write it as https://host/path.',
+        'This is not an absolute http or https URL. Write it as https://host/path.',
       );
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
       throw refused(url, `Expected http or https, got ${url.protocol.slice(0, -1)}.`);
-    // Credentials before the host make it look like another one, and would be sent along.
+    // Credentials before the host make it look like another host, and would be sent along.
     if (url.username !== '' || url.password !== '')
-      throw refused(url, 'Expected a URL without user name and password, got one with them.');
+      throw refused(url, 'The URL has a user name or password. Remove them.');
     url.hostname = withoutTrailingDots(url.hostname);
     const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
     if (isIP(hostname) === 0) this.#checkName(url, hostname);
     const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
     if (!this.#allowPrivate && !this.#ports.has(port))
-      throw refused(url, `Expected port ${[...this.#ports].join(', ')}, got ${port}.`);
+      throw refused(url, `Port ${port} is not allowed, only ${[...this.#ports].join(', ')}.`);
     return { url, hostname };
   }
 
   #checkName(url: URL, name: string): void {
-    if (name.split('.').includes(''))
-      throw refused(url, 'Expected a host name, got one with an empty part.');
-    if (METADATA_NAMES.has(name))
-      throw refused(url, 'Expected a public host, got a metadata service.');
+    if (name.split('.').includes('')) throw refused(url, 'The host name has an empty part.');
+    if (METADATA_NAMES.has(name)) throw refused(url, 'The host is a metadata service.');
     if (this.#allowPrivate) return;
     const isPrivate = PRIVATE_SUFFIXES.some(
       (suffix) => name === suffix || name.endsWith(`.${suffix}`),
     );
-    // A name without a dot is completed with the search domains of the own network.
+    // The system completes a name without a dot with the search domains of the user's network.
     if (isPrivate || !name.includes('.'))
-      throw refused(url, 'Expected a public host, got a name of the own network.');
+      throw refused(url, 'The host name belongs to a private network.');
   }
 
   #checkAddress(url: URL, address: string): void {
     const found = classifyAddress(address);
     if (found === 'public' || (found === 'private' && this.#allowPrivate)) return;
-    throw refused(url, `Expected a host with public addresses only, got a ${found} one.`);
+    throw refused(url, `The host has a ${found} address, and only public addresses are allowed.`);
   }
 
   async #addressesOf(hostname: string): Promise<readonly string[]> {
@@ -120,14 +128,14 @@ export class UrlWall {
     } catch (cause) {
       throw new ToolError(
         'EXECUTION_FAILED',
-        `Expected the name ${hostname} to have an address, got none. Check its spelling.`,
+        `The name ${hostname} has no address. Check its spelling.`,
         { cause },
       );
     }
     if (addresses.length === 0)
       throw new ToolError(
         'EXECUTION_FAILED',
-        `Expected the name ${hostname} to have an address, got none. Check its spelling.`,
+        `The name ${hostname} has no address. Check its spelling.`,
       );
     return addresses;
   }
@@ -138,17 +146,22 @@ async function resolveAll(hostname: string): Promise<readonly string[]> {
   return answers.map(({ address }) => address);
 }
 
-/** `localhost.` is `localhost`, and a certificate is never written for the form with the dot. */
+/**
+ * Removes trailing dots: `localhost.` is `localhost`, and certificates never use the form with the
+ * dot.
+ */
 function withoutTrailingDots(hostname: string): string {
   let end = hostname.length;
   while (end > 1 && hostname[end - 1] === '.') end -= 1;
   return hostname.slice(0, end);
 }
 
-/** Names the origin only: paths and queries may carry secrets. */
+/**
+ * Returns the refusal of a URL. Names only its origin, because paths and queries may carry secrets.
+ */
 function refused(url: URL, why: string): ToolError {
   const origin = url.origin === 'null' ? url.protocol : url.origin;
-  return new ToolError('FORBIDDEN_URL', `${why}; this URL cannot be called: ${origin}`, {
+  return new ToolError('FORBIDDEN_URL', `${why} This URL can't be called: ${origin}`, {
     details: { url: origin },
   });
 }

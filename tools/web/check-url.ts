@@ -12,16 +12,16 @@ interface UrlState {
   /** The URL that answered, after redirects. */
   readonly url: string;
   readonly status: number;
-  /** Marks a status of success. */
+  /** True if the status means success. */
   readonly ok: boolean;
   readonly contentType: string | null;
-  /** Bytes, as the server states them; unknown when it does not. */
+  /** The size in bytes that the server states, or null if it doesn't. */
   readonly size: number | null;
   readonly lastModified: string | null;
   readonly redirects: readonly string[];
 }
 
-/** Tells whether an address answers, and with what, without reading it. */
+/** Checks if an address answers, and with what, without reading the content. */
 @tool({
   ...WEB_TOOL,
   name: 'check_url',

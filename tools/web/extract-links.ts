@@ -5,7 +5,7 @@ import { linksOf, type PageLink } from './html-text.js';
 import { isHtml, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 
-/** Links that are returned unless asked otherwise, and at most. */
+/** The default and maximum numbers of links returned. */
 const USUAL_LINKS = 100;
 const MAX_LINKS = 1_000;
 
@@ -25,12 +25,12 @@ interface PageLinks {
   readonly url: string;
   readonly status: number;
   readonly links: readonly PageLink[];
-  /** The number of links in all. */
+  /** Total number of links. */
   readonly found: number;
   readonly truncated: boolean;
 }
 
-/** Lists where a page leads. */
+/** Lists the links of a page. */
 @tool({
   ...WEB_TOOL,
   name: 'extract_links',

@@ -6,9 +6,9 @@ import { readablePage } from './html-text.js';
 import { isHtml, isJson, pieceOf, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 
-/** Characters: about 5 000 tokens, enough for an article and small beside a model's window. */
+/** Default characters: about 5 000 tokens, enough for an article and small for a model. */
 const USUAL_CHARS = 20_000;
-/** Characters: more than this in one answer is better read in pieces. */
+/** Maximum characters in one answer. Read longer pages in pieces. */
 const MAX_CHARS = 200_000;
 
 const Input = z.object({
@@ -28,7 +28,7 @@ const Input = z.object({
     .describe('Most characters of text to return'),
 });
 
-/** The page that was read. `json` takes the place of `text` when the answer is JSON and fits in one piece. */
+/** The page that was read. `json` replaces `text` if the answer is JSON and fits in one piece. */
 interface FetchedPage {
   readonly url: string;
   readonly status: number;
@@ -36,13 +36,13 @@ interface FetchedPage {
   readonly title?: string;
   readonly text?: string;
   readonly json?: unknown;
-  /** The size of an image or a PDF, which is in the content of the result. */
+  /** The size of an image or PDF, which is in the result's content. */
   readonly bytes?: number;
   readonly truncated: boolean;
   readonly nextOffset: number | null;
 }
 
-/** Reads a web page and changes nothing there. */
+/** Reads a web page. Changes nothing there. */
 @tool({
   ...WEB_TOOL,
   name: 'fetch_url',
@@ -103,7 +103,7 @@ export class FetchUrl extends WebTool {
       );
     if (found === undefined)
       return fail(
-        `Expected text, HTML, JSON, or an image or PDF of at most 5 MiB, got ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. check_url describes it without reading it.`,
+        `The page is ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. Only text, HTML, JSON, and images or PDFs of at most 5 MiB can be read. check_url describes it without reading it.`,
       );
     const page = { url: answer.url, status: answer.status, contentType: found.contentType };
     if (
@@ -129,7 +129,7 @@ export class FetchUrl extends WebTool {
   }
 }
 
-/** Servers that call something JSON which is none get it back as text. */
+/** Parses JSON, or returns the text if a server mislabels it as JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

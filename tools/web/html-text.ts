@@ -6,13 +6,13 @@ interface ReadablePage {
   readonly text: string;
 }
 
-/** A link of a page: its target, and its text. */
+/** A link on a page: its target and text. */
 export interface PageLink {
   readonly url: string;
   readonly text: string;
 }
 
-/** Elements that begin a new line. */
+/** Elements that start a new line. */
 const BLOCKS = new Set([
   'address',
   'article',
@@ -47,9 +47,9 @@ const BLOCKS = new Set([
   'tr',
   'ul',
 ]);
-/** Elements that stand apart within a line. */
+/** Elements that are separated within a line. */
 const CELLS = new Set(['td', 'th']);
-/** Elements whose content is code or not shown. */
+/** Elements whose content is code or isn't shown. */
 const UNREAD = new Set([
   'script',
   'style',
@@ -73,7 +73,7 @@ export function readablePage(html: string): ReadablePage {
     },
     tag: (name, attributes) => {
       const opens = attributes !== undefined;
-      // Only the first title counts: drawings inside a page have titles too.
+      // Only the first title counts, because drawings inside a page have titles too.
       if (name === 'title') inTitle = opens && title === null;
       else if (BLOCKS.has(name)) parts.push(opens && name === 'li' ? '\n- ' : '\n');
       else if (CELLS.has(name) && opens) parts.push(' | ');
@@ -87,7 +87,7 @@ export function readablePage(html: string): ReadablePage {
   return { title: title === null ? null : tidyLine(title), text: lines.join('\n') };
 }
 
-/** Lists the web links of a page, each target once, in the order of the page. */
+/** Lists the web links of a page, each target once, in page order. */
 export function linksOf(html: string, pageUrl: string): readonly PageLink[] {
   const links = new Map<string, string>();
   let base = pageUrl;
@@ -116,22 +116,22 @@ export function linksOf(html: string, pageUrl: string): readonly PageLink[] {
 
 interface PageReader {
   readonly text: (text: string) => void;
-  /** Receives a tag; one that closes has no attributes. */
+  /** Receives a tag. A closing tag has no attributes. */
   readonly tag: (name: string, attributes?: ReadonlyMap<string, string>) => void;
 }
 
 /**
- * Reads the text and the tags of a page in one pass, without what is never shown.
+ * Reads the text and tags of a page in one pass, skipping what is never shown.
  *
- * It uses the tokenizer and not the parser of the library, which keeps a list of the open elements: 80,000 that are
- * never closed take it 18 seconds.
+ * It uses the library's tokenizer and not its parser, which keeps a list of open elements: 80,000
+ * unclosed elements take it 18 seconds.
  */
 function readPage(html: string, { text, tag }: PageReader): void {
   let name = '';
   let attribute = '';
   let value = '';
   let attributes = new Map<string, string>();
-  /** The element whose content is passed over. */
+  /** The element whose content is skipped. */
   let unread: string | undefined;
   const nameAt = (start: number, end: number) => html.slice(start, end).toLowerCase();
   const show = (part: string) => {
@@ -178,7 +178,10 @@ function readPage(html: string, { text, tag }: PageReader): void {
   tokenizer.end();
 }
 
-/** Returns the address without its fragment, which names a place on the same page; nothing for mail, scripts and the like. */
+/**
+ * Returns the address without its fragment, which names a place on the same page. Undefined for
+ * mail, scripts and the like.
+ */
 function webUrl(href: string | undefined, base: string): string | undefined {
   if (href === undefined || !URL.canParse(href, base)) return undefined;
   const url = new URL(href, base);

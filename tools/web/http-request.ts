@@ -14,12 +14,12 @@ import { guardedFetch } from '../walls/guarded-fetch.js';
 import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 
-/** Characters: a model does not write more into one call. */
+/** Maximum characters of a request body. */
 const MAX_BODY_CHARS = 1_000_000;
-/** Characters of one header value: what servers usually take. */
+/** Maximum characters of one header value: what servers usually accept. */
 const MAX_HEADER_CHARS = 8_192;
 const MAX_HEADERS = 50;
-/** Characters of the answer: about 12 000 tokens. */
+/** Maximum characters of the answer: about 12 000 tokens. */
 const MAX_ANSWER_CHARS = 50_000;
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -47,12 +47,15 @@ interface HttpAnswer {
   readonly url: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body; null when the answer is not text. */
+  /** The body. Null if the answer isn't text. */
   readonly body: string | null;
   readonly truncated: boolean;
 }
 
-/** Sends any request to a web service. What it does there is the service's affair, so it counts as able to change things. */
+/**
+ * Sends any request to a web service. Only the service knows what the request does, so it counts as
+ * a write.
+ */
 @tool({
   ...WEB_TOOL,
   name: 'http_request',
@@ -104,7 +107,7 @@ export class HttpRequest extends WebTool {
     { signal }: ToolContext,
   ): Promise<HttpAnswer | ToolResult<never>> {
     if (body !== undefined && READING.has(method))
-      return fail(`Expected ${method} without a body, got one. Leave the body out or use POST.`);
+      return fail(`${method} can't have a body. Leave the body out or use POST.`);
     const answer = await reached(
       guardedFetch(url, { wall: this.wall, method, headers, body, signal }),
     );
@@ -121,7 +124,7 @@ export class HttpRequest extends WebTool {
   }
 }
 
-/** Session cookies are secrets of the connection and have no place in a transcript. */
+/** Hides session cookies, which are secrets of the connection and don't belong in a transcript. */
 function shownHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>

@@ -6,7 +6,7 @@ import { HttpRequest } from './http-request.js';
 
 export { CheckUrl, ExtractLinks, FetchUrl, HttpRequest };
 
-/** The web tools, all behind one wall. */
+/** Creates the web tools, all behind one wall. */
 export function createWebTools(options: UrlWallOptions = {}) {
   const wall = new UrlWall(options);
   return [

@@ -3,18 +3,19 @@ import { z } from 'zod';
 import { fail, isToolError, type ToolResult } from '../../src/index.js';
 import type { FetchAnswer } from '../walls/guarded-fetch.js';
 
-/** Characters: the longest URL that servers usually take. */
+/** Maximum characters of a URL: what servers usually accept. */
 const MAX_URL_LENGTH = 8_192;
 
-/** The schema of a URL among a tool's inputs: what the policy and the tool read is canonical. */
+/** Returns the schema of an input URL. Policy and tool both read its canonical form. */
 export function urlInput(): z.ZodString {
   return z.string().max(MAX_URL_LENGTH).overwrite(canonicalUrl);
 }
 
 /**
- * A URL in one form: host in lower case without trailing dots, no usual port, letters not escaped.
+ * Returns a URL in canonical form: lower-case host without trailing dots, no default port, letters
+ * unescaped.
  *
- * Text that is no URL stays as it is, for the wall to refuse.
+ * Text that isn't a URL stays unchanged, for the wall to refuse.
  */
 function canonicalUrl(text: string): string {
   if (!URL.canParse(text)) return text;
@@ -30,7 +31,7 @@ function canonicalUrl(text: string): string {
   return url.href;
 }
 
-/** Returns the key of what a request to a URL touches; where redirects lead is not known before. */
+/** Returns the key of what a request to a URL touches. Redirects can't be known in advance. */
 export function urlKey(text: string): string {
   const url = new URL(canonicalUrl(text));
   url.hash = '';
@@ -38,13 +39,16 @@ export function urlKey(text: string): string {
   return url.href;
 }
 
-/** A page that a tool can read: its media type, and its text in the page's own encoding. */
+/** A readable page: its media type, and its text decoded from the page's own encoding. */
 interface TextAnswer {
   readonly contentType: string;
   readonly text: string;
 }
 
-/** Turns "the server cannot be reached" into an answer for the model; a refusal of the wall stays an error. */
+/**
+ * Turns an unreachable server into a failed result for the model. A refusal of the wall stays an
+ * error.
+ */
 export async function reached<T>(work: Promise<T>): Promise<T | ToolResult<never>> {
   try {
     return await work;
@@ -54,7 +58,7 @@ export async function reached<T>(work: Promise<T>): Promise<T | ToolResult<never
   }
 }
 
-/** The text of an answer; nothing when it is not text. */
+/** Returns the text of an answer, or undefined if it isn't text. */
 export function textOf({ headers, body }: FetchAnswer): TextAnswer | undefined {
   const [type = '', ...parameters] = (headers['content-type'] ?? 'text/plain').split(';');
   const contentType = type.trim().toLowerCase();
@@ -76,7 +80,7 @@ export function isJson(contentType: string): boolean {
   return contentType === 'application/json' || contentType.endsWith('+json');
 }
 
-/** A piece of a text; never half of a character that takes two units. */
+/** Returns a piece of a text. Never splits a character that takes two units. */
 export function pieceOf(
   text: string,
   offset: number,
@@ -109,7 +113,7 @@ function isText(contentType: string): boolean {
   );
 }
 
-/** Unknown encodings are read as UTF-8: most pages are. */
+/** Reads unknown encodings as UTF-8, because most pages are. */
 function decoderOf(charset: string | undefined): TextDecoder {
   try {
     return new TextDecoder(charset ?? 'utf-8');

@@ -10,7 +10,7 @@ import { READING } from '../options/shared-options.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { urlKey } from './web-answer.js';
 
-/** The defaults of all tools for the web. */
+/** Defaults of all web tools. */
 export const WEB_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
@@ -27,7 +27,7 @@ export const WEB_TOOL = {
   conflictKeys: ({ url }: { readonly url: string }) => ({ reads: [urlKey(url)] }),
 } as const;
 
-/** A tool behind the wall of its folder. */
+/** A tool with the web tools' wall. */
 export class WebTool {
   constructor(protected readonly wall: UrlWall = new UrlWall()) {}
 }

@@ -11,7 +11,7 @@ import { requiredWords } from './manifest-issue.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns all problems inside an entry: wrong values, unsafe schemas, unknown keys. */
+/** Returns all problems within an entry: wrong values, unsafe schemas, unknown keys. */
 export function checkEntry(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   return [
     ...wrongValues(fields),
@@ -36,7 +36,10 @@ function wrongValues(fields: Fields): readonly EntryFinding[] {
   );
 }
 
-/** Returns the issues of a choice. If one branch fits except for something further inside, returns only its issues. */
+/**
+ * Returns the issues of a choice. If one branch fits except deeper inside, returns only that
+ * branch's issues.
+ */
 function branchesOf(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const fitting = issue.errors.filter(
@@ -56,12 +59,12 @@ function missingParameters({ parameters, providers }: Fields): readonly EntryFin
   return [
     error(
       ['parameters'],
-      'Expected a JSON Schema of the input, got nothing (it is required). Use {"type": "object", "properties": {}} for a tool without input.',
+      'parameters is missing. It must be a JSON Schema of the input; use {"type": "object", "properties": {}} for a tool without input.',
     ),
   ];
 }
 
-/** Refuses a value that isn't a JSON Schema, or a schema that can't be enforced, with its place in the file. */
+/** Reports a value that isn't a JSON Schema or can't be enforced, with its place in the file. */
 function schemaFaults(fields: Fields, key: string): readonly EntryFinding[] {
   const schema = fields[key];
   if (!isPlainObject(schema)) return [];
@@ -74,7 +77,7 @@ function schemaFaults(fields: Fields, key: string): readonly EntryFinding[] {
   }
 }
 
-/** Refuses two values for the same thing, because one of them would silently win. */
+/** Reports contradicting danger and safety levels, because the lower one would silently win. */
 function lowDanger({
   danger_level: danger,
   safety_level: safety,
@@ -84,12 +87,12 @@ function lowDanger({
   return [
     error(
       ['danger_level'],
-      `Expected a danger level not below the safety level ${describeValue(safety)}, got ${describeValue(danger)}. Raise it, or leave it out.`,
+      `danger_level ${describeValue(danger)} is below the safety level ${describeValue(safety)}. Raise it, or leave it out.`,
     ),
   ];
 }
 
-/** Returns warnings about meaningless keys in an entry, its `auth` and its providers. */
+/** Returns warnings about unknown keys in an entry, its `auth` and its providers. */
 function unknownKeys(fields: Fields, suggest: Suggester): readonly EntryFinding[] {
   const { auth, providers } = fields;
   return [
@@ -112,22 +115,25 @@ function unknownIn(
     : [];
   return unknown.slice(0, MOST_UNKNOWN).map((key) => {
     const hint = suggest(key, known);
-    const advice = hint === undefined ? 'It is only carried along.' : `Did you mean ${hint}?`;
-    const message = `Expected a known key, got ${describeValue(key)}. ${advice}`;
+    const advice = hint === undefined ? 'It is kept but has no effect.' : `Did you mean ${hint}?`;
+    const message = `Unknown key ${describeValue(key)}. ${advice}`;
     return { path: [...path, key], message, severity: 'warning' };
   });
 }
 
-/** The maximum number of unknown keys of an object that are reported. */
+/** Maximum unknown keys that are named per object. */
 const MOST_UNKNOWN = 20;
 
 /** Returns the known key that an unknown one probably means. */
 type Suggester = (key: string, known: readonly string[]) => string | undefined;
 
-/** The maximum number of keys that are looked up in a file. More can't all be typos, and each lookup takes time. */
+/**
+ * Maximum look-ups per file, because each takes a fraction of a millisecond. More unknown keys
+ * aren't typos.
+ */
 const MOST_LOOKED_UP = 100;
 
-/** The names that other formats use for a key. */
+/** Other common names of keys. */
 const KNOWN_AS: Readonly<Record<string, string>> = {
   input_schema: 'parameters',
   schema: 'parameters',
@@ -140,7 +146,7 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
   authentication: 'auth',
 };
 
-/** Creates a lookup for one file, with a cache and a limit. */
+/** Creates a look-up for one file, with a cache and a limit. */
 export function createSuggester(): Suggester {
   const answers = new Map<string, string | undefined>();
   return (key, known) => {

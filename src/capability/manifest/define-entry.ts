@@ -7,12 +7,16 @@ import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-option
 import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { type ManifestEntry } from './manifest-entry.js';
 
-/** Reads a manifest's value if it differs from the option's. Its kind has been checked. */
+/**
+ * The way a value is read if manifests and options write it differently. Its kind has already been
+ * checked.
+ */
 interface ManifestForm<Written> {
   /** Returns the option for a written value. */
   readonly read: (value: Written) => unknown;
   /**
-   * Returns true if the option says everything that the written value says. Otherwise the rest is kept in `metadata`.
+   * Returns true if the option keeps everything of the written value. Otherwise the rest goes into
+   * `metadata`.
    */
   readonly isWhole?: (value: Written) => boolean;
 }
@@ -25,8 +29,8 @@ const PROVIDER_KEYS: readonly string[] = ['name', 'priority', 'health_check_inte
 const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
 
 /**
- * The forms by kind. Seconds become milliseconds, `default_timeout: 0` means no limit, and `auth.envs` becomes a map of
- * variables.
+ * The forms by kind. Seconds become milliseconds, `default_timeout: 0` means no limit, and
+ * `auth.envs` becomes a map of variables and whether each is required.
  */
 const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown> } = {
   priority: form({
@@ -69,7 +73,7 @@ function isRequest(example: unknown): example is string {
   return typeof example === 'string' && example.trim() !== '';
 }
 
-/** Returns trimmed capabilities in order, each once regardless of case, without blanks. */
+/** Returns capabilities trimmed, in order, without blanks and case-insensitive duplicates. */
 function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
   const byKey = new Map<string, string>();
   for (const each of capabilities) {
@@ -113,17 +117,20 @@ export function authOptions(auth: ManifestAuth): ToolAuth {
   };
 }
 
-/** Returns the trimmed scopes in order, each once. A text is a list with spaces between its items. */
+/**
+ * Returns the scopes trimmed, in order and without duplicates. A string is split at spaces;
+ * iterating over it would split it into characters.
+ */
 function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
   const each = typeof scopes === 'string' ? scopes.split(/\s+/) : scopes;
   return [...new Set(each.map((scope) => scope.trim()).filter((scope) => scope !== ''))];
 }
 
 /**
- * Returns the variables, and whether the tool works without them.
+ * Returns the variables, and says if the tool works without each.
  *
- * If the entry just names variables, a single one is as required as `auth.required` says. Several are each optional,
- * because any of them may be enough.
+ * If the entry only names variables, a single variable is required if `auth.required` says so. Of
+ * several, each is optional, because any of them may be enough.
  */
 function environmentOf({
   required,
@@ -159,10 +166,10 @@ function needOf(value: {
   return required === undefined ? undefined : required ? 'required' : 'optional';
 }
 
-/** The schema for tools without a described input. */
+/** The schema of tools that don't describe their input. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
-/** The entry keys that are options of a tool, with their forms. All other keys are kept as metadata. */
+/** The entry keys that are tool options, each with its form. All other keys are carried along. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata'
     ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] }]
@@ -170,12 +177,12 @@ const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from
 );
 const OPTION_OF_KEY = new Map(OPTION_KEYS.map((each) => [each.key, each]));
 
-/** Returns the manifest key of an option. */
+/** An option's key in manifests. */
 export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(
   OPTION_KEYS.map(({ key, option }) => [option, key]),
 );
 
-/** Returns a message with manifest keys instead of option names, except in quotes. */
+/** Replaces option names in a message by manifest keys, except in quotes. */
 export function inManifestKeys(message: string): string {
   return message.replace(
     /"(?:[^"\\]|\\.)*"|\b[a-z]+[A-Z][A-Za-z]*\b/g,
@@ -184,13 +191,14 @@ export function inManifestKeys(message: string): string {
 }
 
 /**
- * Returns the tool of a manifest entry, as if it was declared in code.
+ * Returns the tool that a manifest entry describes, just like a tool declared in code.
  *
- * The axes are inferred from `side_effects` as usual. `safety_level` can raise the danger but not lower it. Keys
- * without an option (`cost_unit`, `requires_flags` …) and values that options can't express are kept in `metadata`.
+ * The axes are inferred from `side_effects` as usual; `safety_level` can raise the danger, but
+ * never lower it. Keys without an option (`cost_unit`, `requires_flags` …), and anything options
+ * can't express, are kept under `metadata`.
  *
- * @param entry a checked entry.
- * @param execute the tool's function, if it's known.
+ * @param entry A checked entry.
+ * @param execute The tool's function, if it's known.
  * @throws ToolError `INVALID_METADATA` for contradictions, with every reason.
  */
 export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): ToolDefinition {
@@ -209,7 +217,10 @@ export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): Too
   } as unknown as ToolDefinition);
 }
 
-/** Raises the inferred danger to the safety level. An explicit `danger_level` wins, and was checked not to be lower. */
+/**
+ * Raises the inferred danger to the safety level. An explicit `danger_level` wins, because it was
+ * checked not to be lower.
+ */
 function raisedDanger(
   { danger_level: declared, safety_level: safety, side_effects: effects }: ManifestEntry,
   options: Readonly<Record<string, unknown>>,

@@ -4,7 +4,7 @@ import { type ExecuteOf, readManifest, type ReadTool } from './read-manifest.js'
 import { readEntries } from './read-entries.js';
 import type { RawWork } from './read-work.js';
 
-/** The content of a manifest file: of tools, or of skills, jobs or tasks. */
+/** The content of a manifest file: tools, skills, jobs or tasks. */
 export interface FileContent {
   readonly owner: string | null;
   readonly file: string;
@@ -18,7 +18,7 @@ export interface FileContent {
 
 const KINDS = { skills: 'skill', jobs: 'job', tasks: 'task' } as const;
 
-/** Returns the content of a file from its text. */
+/** Parses the content that was read from a file. */
 export function parseFile(
   { file, owner, kind }: Pick<ManifestFile, 'file' | 'owner' | 'kind'>,
   read: Awaited<ReturnType<typeof readTextFile>>,

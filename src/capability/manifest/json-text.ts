@@ -16,7 +16,7 @@ export interface Position {
 
 export type Path = readonly (string | number)[];
 
-/** A problem in a text. An error makes its entry unusable. */
+/** A problem for the author of a text. An error makes its entry unusable. */
 export interface EntryFinding {
   readonly path: Path;
   readonly message: string;
@@ -29,22 +29,25 @@ interface EntryList {
   readonly list: readonly unknown[];
   /** The path of the list. */
   readonly base: Path;
-  /** The problems that parsed values don't show, with paths from the top of the text. */
+  /** Problems that parsed values no longer show, with paths from the top of the text. */
   readonly findings: readonly EntryFinding[];
-  /** The indexes of entries with values that can't be stored or sent: half characters and infinite numbers. */
+  /**
+   * The indexes of entries with values that can't be stored or sent: half characters, infinite
+   * numbers.
+   */
   readonly spoiled: ReadonlySet<unknown>;
-  /** Returns the place of a value, or of the nearest thing around a missing one. */
+  /** Returns the position of a value, or of the nearest thing around a missing value. */
   readonly positionAt: (path: Path) => Position;
 }
 
-/** The maximum length of a text, number of entries, and depth of lists and objects: all far above real manifests. */
+/** Maximum characters, entries and nesting of one text, all far above real manifests. */
 const MAX_TEXT_LENGTH = 1_048_576;
 const MAX_ENTRIES = 1_000;
 const MAX_DEPTH = 64;
 
 /**
- * Reads a JSON list, or an object with a list under a key, or says why it can't be used. Comments and trailing commas
- * are errors. Never throws.
+ * Reads a JSON list, or an object with a list under a key, or says why the text is unusable.
+ * Comments and trailing commas are errors. Never throws.
  */
 export function readList(
   source: string,
@@ -57,14 +60,11 @@ export function readList(
     fault: { ...positionOf(offset), path: [], message, severity: 'error' as const },
   });
   if (text.length > MAX_TEXT_LENGTH)
-    return refused('Expected a file of at most 1 MiB, got more. Split it into several files.');
-  // The parser recurses, and its stack would overflow.
+    return refused('The file is larger than 1 MiB. Split it into several files.');
+  // The parser is recursive and would overflow the stack.
   const tooDeep = depthFault(text);
   if (tooDeep !== undefined)
-    return refused(
-      `Expected JSON nested at most ${MAX_DEPTH} levels deep, got more. Flatten it.`,
-      tooDeep,
-    );
+    return refused(`The JSON has more than ${MAX_DEPTH} levels. Flatten it.`, tooDeep);
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true });
   const [first] = errors.sort((a, b) => a.offset - b.offset);
@@ -72,14 +72,14 @@ export function readList(
   const comma = /,\s*$/.exec(text.slice(0, first?.offset ?? 0));
   if (first !== undefined && comma !== null && /[\]}]/.test(text.charAt(first.offset)))
     return refused(
-      'Expected JSON, got a comma after the last value. Leave it out: nothing of the file is used.',
+      'There is a comma after the last value. Remove it: nothing of the file is used.',
       comma.index,
     );
   if (first !== undefined || root === undefined)
     return refused(
       text.trim() === ''
-        ? 'Expected JSON, got an empty file.'
-        : `Expected JSON, got a mistake here: ${wordsOf(first)}. Nothing of the file is used.`,
+        ? 'The file is empty. It must be JSON.'
+        : `This is not valid JSON: ${wordsOf(first)}. Nothing of the file is used.`,
       first?.offset,
     );
   const value: unknown = getNodeValue(root);
@@ -88,11 +88,11 @@ export function readList(
   const list: unknown = base.length === 0 ? value : inside;
   if (!Array.isArray(list))
     return refused(
-      `Expected a list of ${key}, or an object with one under "${key}", got ${describeValue(inside ?? value)}.`,
+      `Expected a list of ${key}, or an object with a list under "${key}", got ${describeValue(inside ?? value)}.`,
     );
   if (list.length > MAX_ENTRIES)
     return refused(
-      `Expected at most ${MAX_ENTRIES} ${key} in one file, got ${list.length}. Split it into several files.`,
+      `The file has ${list.length} ${key}, and at most ${MAX_ENTRIES} are allowed. Split it into several files.`,
     );
   const findings = [...faultsOf(root, [])];
   return {
@@ -107,14 +107,16 @@ export function readList(
   };
 }
 
-/** Returns the parser's error code in words: `ValueExpected` becomes "value expected". */
+/** Turns the parser's error code into words: `ValueExpected` becomes "value expected". */
 function wordsOf(error: ParseError | undefined): string {
   return (error === undefined ? 'ValueExpected' : printParseErrorCode(error.error))
     .replace(/\B[A-Z]/g, (letter) => ` ${letter}`)
     .toLowerCase();
 }
 
-/** Returns the place where the text nests too deeply. Strings end with their line, as in the parser. */
+/**
+ * Returns where the text nests too deeply. Strings end at the end of their line, as in the parser.
+ */
 function depthFault(text: string): number | undefined {
   let depth = 0;
   for (const { 0: token, index } of text.matchAll(/"(?:\\.|[^"\\\n\r])*"?|[[\]{}]/g)) {
@@ -125,21 +127,23 @@ function depthFault(text: string): number | undefined {
   return undefined;
 }
 
-/** Returns the problems that parsed values don't show: repeated keys, half characters, and infinite numbers. */
+/**
+ * Yields the problems that parsed values no longer show: duplicate keys, halves of characters,
+ * infinite numbers.
+ */
 function* faultsOf(node: Node, path: Path): Generator<EntryFinding> {
   const { type, children = [] } = node;
   const value: unknown = node.value;
   if (type === 'number' && !Number.isFinite(value))
     yield {
       path,
-      message: 'Expected a number of usual size, got one beyond all bounds.',
+      message: 'The number is out of range.',
       severity: 'error',
     };
   if (typeof value === 'string' && LONE_SURROGATE.test(value))
     yield {
       path,
-      message:
-        'Expected text of whole characters, got half of a surrogate pair. Write the character itself.',
+      message: 'The text contains half of a surrogate pair. Write the whole character.',
       severity: 'error',
     };
   const seen = new Set<unknown>();
@@ -150,7 +154,7 @@ function* faultsOf(node: Node, path: Path): Generator<EntryFinding> {
       if (seen.has(key.value))
         yield {
           path: place,
-          message: 'Expected every key once, got it again. Only the last value counts.',
+          message: 'The key occurs twice. Only the last value counts.',
           severity: 'warning',
         };
       seen.add(key.value);
@@ -163,7 +167,8 @@ function* faultsOf(node: Node, path: Path): Generator<EntryFinding> {
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Returns the node at a path, or the nearest one around it. For a repeated key, the last one, because its value counts.
+ * Returns the node at a path, or the nearest node around it. For a duplicate key, returns the last,
+ * because its value counts.
  */
 function nodeAt(root: Node, path: Path): Node {
   let node = root;

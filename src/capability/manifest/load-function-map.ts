@@ -10,32 +10,36 @@ import { handlerMap, loadManifest, loadShape, workOf, type Handlers } from './lo
 
 /** A tool of a function map. */
 export interface MappedFunction {
-  /** Runs the tool directly, without checks, approval or limits. */
+  /** Runs the tool directly, without any check, approval or limit. */
   readonly callable: (input?: unknown, context?: ToolContext) => unknown;
-  /** The manifest entry with the manifest's keys, deeply frozen. */
+  /** The manifest's text, under its own keys, deeply frozen. */
   readonly metadata: ManifestEntry & {
-    /** The persona that owns the manifest. Shared tools have none. */
+    /** The persona whose manifest it is. Missing for shared tools. */
     readonly persona?: string;
     readonly source: 'manifest';
   };
 }
 
-/** The options of `loadFunctionMap`. */
+/** Options of `loadFunctionMap`. */
 export interface LoadFunctionMapOptions {
-  /** A folder with manifests, instead of `files`. @default none */
+  /** A folder with manifests. Use either this or `files`. @default none */
   readonly root?: string | URL;
-  /** Manifest files, instead of `root`. @default none */
+  /** Manifest files. Use either these or `root`. @default none */
   readonly files?: string | URL | readonly (string | URL)[];
-  /** The persona that uses the map. Without it, the map has only shared tools that every persona may use. */
+  /**
+   * The persona that uses the map. Without it, the map has only shared tools that every persona may
+   * use.
+   */
   readonly persona?: string;
-  /** The functions of the tools, by name or `handler_ref`. @default none */
+  /** The tools' functions, by name or `handler_ref`. @default none */
   readonly handlers?: Handlers;
   /**
-   * The imported modules. Their exported functions and tools run the tools of the same name, unless `handlers` do. @default
-   * none
+   * The imported modules. Their exported functions and tools run the tools of the same name. Handlers
+   * take precedence.
+   * @default none
    */
   readonly modules?: object | readonly object[];
-  /** The treatment of wrong manifests. @default 'throw' */
+  /** The treatment of invalid manifests. @default 'throw' */
   readonly onInvalid?: 'throw' | 'quarantine';
 }
 
@@ -48,13 +52,16 @@ const schema = z.strictObject({
 } satisfies FieldsOf<LoadFunctionMapOptions>);
 
 /**
- * Loads the tools of manifests with the functions that run them: `{name: {callable, metadata}}`, frozen.
+ * Loads the tools of manifests with the functions that run them: `{name: {callable, metadata}}`,
+ * frozen.
  *
- * A persona's own entry replaces the shared one of the same name, and allow-lists hold regardless of case. The callable
- * runs the tool directly, without schema, policy and approval. For a model's calls, register the definitions and use an
- * executor. A tool without a known function is listed, and its callable throws `NOT_EXECUTABLE`.
+ * A persona's own entry replaces the shared entry of the same name. Allow-lists apply,
+ * case-insensitively. The callable runs the tool directly, bypassing schema, policy and approval.
+ * For a model's calls, register the definitions and use an executor. A tool without a known
+ * function is listed, and its callable throws `NOT_EXECUTABLE`.
  *
- * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`.
+ * @throws ToolManifestValidationError, which lists every error of every file, unless `onInvalid` is
+ * `quarantine`.
  * @throws ToolError `INVALID_ARGUMENT` for wrong options.
  */
 export async function loadFunctionMap(
@@ -79,7 +86,7 @@ export async function loadFunctionMap(
     ...(asked !== undefined && { persona: asked }),
   });
 
-  // Without a prototype, names like `constructor` exist only if a tool has them.
+  // No prototype, so that names like `constructor` exist only if a tool has them.
   const map = Object.create(null) as Record<string, MappedFunction>;
   for (const { entry, definition, persona } of entries) {
     const isForAll = persona === undefined && definition.personaAllowlist === undefined;
@@ -106,7 +113,7 @@ function mapped(
     const key = JSON.stringify(reference);
     throw new ToolError(
       'NOT_EXECUTABLE',
-      `Expected a function that runs the tool ${JSON.stringify(name)}, got none. Give one in handlers[${key}], or a module that exports ${key}.`,
+      `The tool ${JSON.stringify(name)} has no function. Pass one in handlers[${key}], or a module that exports ${key}.`,
       { details: { name } },
     );
   };
@@ -119,7 +126,7 @@ function mapped(
   });
 }
 
-/** Returns the functions and tools that modules export. Other exports are ignored. */
+/** Returns the functions and tools that modules export. Ignores other exports. */
 function moduleWorks(modules: unknown = []): readonly (readonly [string, Execute<never>])[] {
   const list: readonly unknown[] = Array.isArray(modules) ? modules : [modules];
   return list.flatMap((module) => {

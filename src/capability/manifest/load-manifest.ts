@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { expectedGot, invalidArgument, suggestNames } from '../../core/issues.js';
+import { invalidArgument, suggestNames } from '../../core/issues.js';
 import { checkOptions, type FieldsOf, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
@@ -27,15 +27,15 @@ import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
 
 type Found<At extends Place> = CapabilityFinding & Pick<At, 'line' | 'column'>;
 
-/** The source of manifests: files, or a folder. */
+/** The source of manifests: files, or a folder that contains them. */
 export type ManifestSource =
   string | URL | readonly (string | URL)[] | { readonly root: string | URL };
 
-/** Functions by tool name or `handler_ref`. */
+/** Functions by their tool's name or `handler_ref`. */
 export type Handlers =
   ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
 
-/** The fields that both loaders have. `handlerMap` checks the handlers. */
+/** The option fields of both loaders. `handlerMap` checks each handler. */
 export const loadShape = {
   persona: text().optional(),
   handlers: z.custom<Handlers>().optional(),
@@ -43,7 +43,7 @@ export const loadShape = {
 };
 const rootSchema = z.strictObject({ root: z.unknown() });
 
-/** Returns the paths of the files, or of the folder to search. */
+/** Returns the files, or the folder to search, as paths. */
 function pathsOf(
   source: unknown,
 ): { readonly root: string } | { readonly paths: readonly string[] } {
@@ -63,7 +63,10 @@ function pathOf(value: unknown): string {
   throw invalidArgument('the path of a manifest file, or {root: the path of a folder}', value);
 }
 
-/** Returns handlers as a map. @throws ToolError `INVALID_ARGUMENT` unless they are functions by name. */
+/**
+ * Returns handlers as a map.
+ * @throws ToolError `INVALID_ARGUMENT` for anything except functions by name.
+ */
 export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never>> {
   if (handlers !== undefined && !(handlers instanceof Map) && !isPlainObject(handlers))
     throw invalidArgument('handlers as an object or Map of functions', handlers);
@@ -76,12 +79,12 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
   return works as ReadonlyMap<string, Execute<never>>;
 }
 
-/** Returns the functions of tools by `handler_ref`, or else by name. */
+/** Returns a function that finds a tool's function by `handler_ref`, or else by name. */
 export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
 
-/** Returns a warning for each handler that no tool uses. */
+/** Returns a warning for each handler that no tool names, because nothing would ever call it. */
 export function unusedHandlers<At extends Place>(
   handlers: Iterable<string>,
   tools: readonly DeclaredTool[],
@@ -94,51 +97,54 @@ export function unusedHandlers<At extends Place>(
     .filter((handler) => !names.has(handler))
     .map((handler) => {
       const [close] = suggestNames(handler, [...names]);
-      const message = expectedGot(
-        'handlers by the name or handler_ref of a tool in the manifests',
-        describeValue(handler),
-        close === undefined ? 'Nothing calls it.' : `Did you mean ${JSON.stringify(close)}?`,
-      );
+      const message = `No tool in the manifests has the name or handler_ref ${describeValue(handler)}, so this handler is never called.${close === undefined ? '' : ` Did you mean ${JSON.stringify(close)}?`}`;
       return findingAt(place, 'dangling', 'warning', message);
     });
 }
 
-/** The options of `loadManifest`. */
+/** Options of `loadManifest`. */
 export interface LoadManifestOptions {
   /**
-   * The treatment of wrong entries: `throw` refuses everything, and `quarantine` leaves only them out. @default 'throw'
+   * The treatment of entries with errors: `throw` refuses everything, `quarantine` leaves those
+   * entries out.
+   * @default 'throw'
    */
   readonly onInvalid?: 'throw' | 'quarantine';
   /**
-   * The persona to load tools for: shared ones and its own, which replace shared ones of the same name. @default all
+   * The persona whose tools are loaded: the shared tools, and its own, which replace shared tools
+   * of the same name.
+   * @default all
    */
   readonly persona?: string;
-  /** The functions of the tools, by name or `handler_ref`. @default none */
+  /** The tools' functions, by name or `handler_ref`. Other tools have none. @default none */
   readonly handlers?: Handlers;
 }
 
 const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
-/** A usable tool of a manifest file, with its place. */
+/** A usable tool of a manifest file, and where it comes from. */
 export interface LoadedEntry {
   /** The position in the list, from 0. */
   readonly index: number;
   /** The line where it starts, from 1. */
   readonly line: number;
-  /** The entry in the file, frozen, without its function-calling wrapper. */
+  /** The entry's text in the file, frozen, without its function-calling wrapper. */
   readonly entry: ManifestEntry;
   readonly definition: ToolDefinition;
   /** The file, relative to the working directory if possible. */
   readonly file: string;
-  /** The persona that owns the file, spelled as its folder. Shared tools have none. */
+  /** The persona whose file it is, spelled as its folder. Missing for shared tools. */
   readonly persona?: string;
 }
 
-/** The tools of manifest files, with everything that's wrong in them. */
+/** The tools of manifest files, and the problems in them. */
 export interface LoadedManifest {
-  /** The tools in the order of files and entries. Several personas may have the same name, unless one was requested. */
+  /**
+   * The tools in the order of files and entries. Several personas may have tools of the same name,
+   * unless you requested one persona.
+   */
   readonly definitions: readonly ToolDefinition[];
-  /** The same tools with their entries. */
+  /** The same tools, each with its text in the file. */
   readonly entries: readonly LoadedEntry[];
   /** The errors and warnings of all files. */
   readonly issues: readonly ManifestIssue[];
@@ -149,11 +155,13 @@ export interface LoadedManifest {
 /**
  * Loads tools from manifest files.
  *
- * A source is a path, several paths, or `{root}` for all files of a folder (see `findManifestFiles`). A file may have 1
- * MiB and 1,000 tools. Warnings, such as unknown keys, are in the issues and refuse nothing.
+ * A source is a path, several paths, or `{root}` for everything in a folder (see
+ * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings (unknown keys, unchecked
+ * patterns, unused handlers) appear among the issues, but don't refuse anything.
  *
- * @throws ToolManifestValidationError with every error of every file, unless `onInvalid` is `quarantine`. A file that
- * can't be read is an error, too.
+ * @throws ToolManifestValidationError, which lists every error of every file. With `onInvalid:
+ * 'quarantine'` the errors are in the result's `issues` instead. An unreadable file counts as an
+ * error.
  * @throws ToolError `INVALID_ARGUMENT` for wrong arguments.
  */
 export async function loadManifest(
@@ -173,7 +181,7 @@ export async function loadManifest(
     contents.flatMap((content) => content.tools),
     issues,
   );
-  // Only a folder has all tools. Handlers for single files may belong to other files.
+  // Only a whole folder has all tools; the handlers may belong to other files.
   if (root !== undefined && !hasErrors(issues))
     issues.push(
       ...unusedHandlers(works.keys(), tools, {
@@ -205,7 +213,7 @@ export async function loadManifest(
   });
 }
 
-/** Returns the files of a source with names for messages, and the root of a folder. */
+/** Returns the files of a source, named for messages, and the root if it's a folder. */
 async function manifestFilesOf(source: unknown): Promise<{
   readonly root?: string;
   readonly files: readonly ManifestFile[];
@@ -228,13 +236,13 @@ async function manifestFilesOf(source: unknown): Promise<{
   const files = found.files.filter(({ kind }) => kind === 'tools').map(named);
   const issues = found.issues.map(named);
   if (files.length === 0 && !hasErrors(issues)) {
-    const message = 'Expected a folder with functions.json or tools.json, got none.';
+    const message = 'The folder has no functions.json or tools.json.';
     issues.push(wholeFinding(null, shownPath(root, root), { message }));
   }
   return { root, files, issues };
 }
 
-/** Returns the first tool of each owner and name. Others are reported. */
+/** Returns the first tool of each owner and name. Reports the others. */
 export function withoutDuplicates<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   findings: Found<Tool['place']>[],
@@ -255,7 +263,10 @@ export function withoutDuplicates<Tool extends DeclaredTool>(
   return [...firsts.values()];
 }
 
-/** Returns shared tools and a persona's own, which replace shared ones of the same name. Allow-lists exclude tools. */
+/**
+ * Returns the shared tools and a persona's own, which replace shared tools of the same name.
+ * Applies allow-lists.
+ */
 function toolsFor<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   persona: string,

@@ -17,7 +17,7 @@ import type { JsonSchema } from '../../tool/tool-schema.js';
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
 const labels = list(text());
-/** A map that is checked but not rebuilt, because zod would drop a key called `__proto__`. */
+/** A map that is only checked, never rebuilt, because zod would drop a key called `__proto__`. */
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
 const plainObject = () => mapOf(z.unknown());
 
@@ -142,9 +142,9 @@ const shape = Object.fromEntries(
 ) as Shape;
 
 /**
- * The schema of a tool in a manifest, with snake_case keys and times in seconds.
+ * The schema of one manifest tool, in the manifest's own terms: snake_case keys, times in seconds.
  *
- * Unknown keys are allowed, and reported as warnings.
+ * Unknown keys are accepted, with a warning.
  */
 export const manifestEntrySchema = z.looseObject({
   ...shape,
@@ -155,10 +155,12 @@ export const manifestEntrySchema = z.looseObject({
 });
 
 type Plain = Readonly<Record<string, unknown>>;
-/** A checked tool of a manifest. Documented keys have their documented form, and others have any. */
+/**
+ * A checked manifest tool. The documented keys have their documented form; other keys may have any.
+ */
 export type ManifestEntry = Readonly<z.input<typeof manifestEntrySchema>> & Plain;
 
-/** The meaningful keys of each object in an entry. Others are reported. */
+/** The known keys of each object in an entry. Others are reported. */
 export const KNOWN_KEYS = Object.freeze({
   entry: Object.keys(manifestEntrySchema.shape),
   auth: Object.keys(auth.shape),
@@ -171,8 +173,9 @@ const TARGET = 'draft-7';
 /**
  * The JSON Schema (draft 7) of a manifest file, for editors and other validators.
  *
- * It's made from the schema that reads manifests, and describes every field. It allows unknown keys. Only reading finds
- * problems that span several fields or files, such as contradictions and duplicate names.
+ * It's generated from the schema that reads manifests, with a description of every field. It
+ * accepts unknown keys. Only reading a manifest finds problems that span several fields or files
+ * (contradictions, duplicate names).
  */
 export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
 

@@ -6,16 +6,19 @@ import { ownerKey, personaKey } from './persona.js';
 
 /** A manifest file in a folder. */
 export interface ManifestFile {
-  /** The absolute path, to open the file. It's never shown. */
+  /** The absolute path, for opening. Never shown. */
   readonly path: string;
-  /** The path relative to the folder, with `/`. For a single file, relative to the working directory. */
+  /**
+   * The path relative to the folder, with `/`. For a single file, relative to the working
+   * directory.
+   */
   readonly file: string;
   readonly kind: 'tools' | 'skills' | 'jobs' | 'tasks';
-  /** The persona that owns it, spelled as its folder. `null` for shared manifests. */
+  /** The persona that owns it, spelled as its folder. `null` for shared files. */
   readonly owner: string | null;
 }
 
-/** The manifests of a folder: shared ones first, then by persona. */
+/** The manifests in a folder: shared ones first, then by persona. */
 interface FolderFiles {
   readonly files: readonly ManifestFile[];
   readonly issues: readonly ManifestIssue[];
@@ -23,7 +26,10 @@ interface FolderFiles {
 
 type Places = Readonly<Record<ManifestFile['kind'], readonly string[]>>;
 
-/** The places of shared manifests, below the root. The last ones are from the format's first design. */
+/**
+ * Locations of shared manifests below the root. The last ones come from the first design of this
+ * format.
+ */
 const SHARED: Places = {
   tools: ['functions.json', 'tools.json', 'modules/Tools/tool_maps/functions.json'],
   skills: ['skills.json', 'shared/skills.json', 'modules/Skills/skills.json'],
@@ -32,7 +38,7 @@ const SHARED: Places = {
 };
 /** The folders of personas, below the root. */
 const PERSONA_FOLDERS = ['personas', 'modules/Personas'];
-/** The places of a persona's manifests, below its folder. */
+/** Locations of a persona's manifests, below its folder. */
 const OWN: Places = {
   tools: ['Toolbox/functions.json', 'functions.json'],
   skills: ['Skills/skills.json', 'skills.json'],
@@ -43,12 +49,13 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
 const MOST_PERSONAS = 1_000;
 
 /**
- * Finds the manifests below a folder: `functions.json` or `tools.json`, `skills.json`, `jobs.json` and `tasks.json`,
- * the last three also in `shared/`. Those of a persona are in `personas/<Persona>/`, or in its folders `Toolbox/`,
- * `Skills/`, `Jobs/` and `Tasks/`. The folders `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work, too.
+ * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`,
+ * `jobs.json` and `tasks.json`, the last three also in `shared/`. For each persona, finds those in
+ * `personas/<Persona>/`, also in its `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The folders
+ * `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
  *
- * It doesn't read symbolic links that lead out of the folder. Personas are compared case-insensitively: a second folder
- * of a persona is an issue, and isn't read. Never throws.
+ * Doesn't follow symbolic links that lead out of the folder. Persona names are case-insensitive: a
+ * second folder for one persona is reported and not read. Never throws.
  */
 export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const root = resolve(folder);
@@ -59,7 +66,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const below = (path: string) => relative(root, path).split(sep).join('/');
   const realRoot = await realpath(root).catch(() => undefined);
   if (realRoot === undefined) {
-    say(root, 'Expected a folder with manifests, got nothing.');
+    say(root, 'The folder does not exist.');
     return { files, issues };
   }
 
@@ -69,11 +76,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
     const real = await realpath(path).catch(() => undefined);
     if (real === undefined || real.startsWith(realRoot + (realRoot.endsWith(sep) ? '' : sep)))
       return true;
-    say(
-      path,
-      'Expected a place inside of the folder, got a link that leads out of it. It is not read.',
-      'warning',
-    );
+    say(path, 'This link leads out of the folder, so it is not read.', 'warning');
     return false;
   };
   const add = async (folder: string, places: Places, owner: string | null) => {
@@ -90,14 +93,10 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   for (const personas of PERSONA_FOLDERS.map((place) => join(root, place))) {
     if (!(await isInside(personas))) continue;
     const listed = await readdir(personas).catch(() => undefined);
-    if (listed === undefined)
-      say(personas, 'Expected a folder of personas that can be read, got none.');
+    if (listed === undefined) say(personas, 'The folder of personas is not readable.');
     const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
     if (names.length > MOST_PERSONAS)
-      say(
-        personas,
-        `Expected at most ${MOST_PERSONAS} personas, got ${names.length}. The rest is not read.`,
-      );
+      say(personas, `There are ${names.length} personas, and at most ${MOST_PERSONAS} are read.`);
     for (const persona of names.slice(0, MOST_PERSONAS)) {
       const own = join(personas, persona);
       // Links count as their targets, which are inside.
@@ -107,12 +106,12 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
       if (ownerKey(persona) === '')
         say(
           own,
-          `Expected the name of a persona, got ${JSON.stringify(persona)}, which stands for the shared tools. Rename the folder.`,
+          `The folder name ${JSON.stringify(persona)} is reserved for the shared tools. Rename the folder.`,
         );
       else if (known !== undefined)
         say(
           own,
-          `Expected one folder for each persona, got a second one beside ${JSON.stringify(below(known))} (upper and lower case are the same). It is not read.`,
+          `This persona already has the folder ${JSON.stringify(below(known))} (case doesn't matter), so this folder is not read.`,
         );
       else {
         folderOf.set(personaKey(persona), own);
@@ -123,43 +122,42 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   return { files, issues };
 }
 
-/** Returns the persona that a path belongs to, by its folders. */
+/** Returns the persona whose own manifest a path is, judged by its folders. */
 export function personaOfPath(path: string): string | undefined {
   return OF_PERSONA.exec(path)?.[1];
 }
 
-/** The maximum size of a file: 1 MiB, far above real manifests. */
+/** Maximum file size: 1 MiB, far above real manifests. */
 const MAX_BYTES = 1_048_576;
 
-/** Reads a small UTF-8 file, or says in a sentence why it can't. Never throws. */
+/** Reads a small UTF-8 file, or returns a sentence that says why it can't. Never throws. */
 export async function readTextFile(
   path: string,
 ): Promise<{ readonly text: string } | { readonly fault: string }> {
   try {
     const stats = await stat(path);
-    // Reading a named pipe would wait for a writer.
-    if (!stats.isFile()) return { fault: 'Expected a file, got a folder or a device.' };
+    // A named pipe would wait for a writer.
+    if (!stats.isFile()) return { fault: 'This is a folder or a device, not a file.' };
     if (stats.size > MAX_BYTES)
-      return { fault: 'Expected at most 1 MiB, got more. Split it into several files.' };
+      return { fault: 'The file is larger than 1 MiB. Split it into several files.' };
     const bytes = await readFile(path);
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch (error) {
     const { code = 'an error' } = error as NodeJS.ErrnoException;
-    return { fault: READ_FAULTS[code] ?? `Expected a file that can be read, got ${code}.` };
+    return { fault: READ_FAULTS[code] ?? `The file cannot be read (${code}).` };
   }
 }
 
 const READ_FAULTS: Readonly<Record<string, string>> = {
-  ERR_ENCODING_INVALID_ENCODED_DATA:
-    'Expected UTF-8 text, got other bytes. Save the file as UTF-8.',
-  ENOENT: 'Expected a file, got none.',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'The file is not UTF-8 text. Save it as UTF-8.',
+  ENOENT: 'File not found.',
 };
 
 /**
  * Returns a file's name for messages: relative to the working directory, with `/`.
  *
- * If the two share only the root of the file system, that would reveal an absolute path. Then the name is relative to a
- * folder above the file.
+ * If the two share only the root of the file system, a relative path would reveal the absolute one.
+ * Then the name is relative to a parent folder, which is named.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);

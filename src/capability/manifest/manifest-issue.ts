@@ -5,43 +5,56 @@ import type { Position } from './json-text.js';
 /**
  * A problem of a tool, skill, job or task.
  *
- * An error leaves the entry out, or keeps the last good content of a file or source. A warning changes nothing.
+ * An error leaves out its entry, or keeps the last good content of a file or source. A warning
+ * changes nothing.
  */
 export interface CapabilityFinding {
   /**
-   * The kind of the problem.
+   * The kind of problem.
    *
-   * - invalid: an entry, or a part of it, is wrong
-   * - unreadable: a whole file or source could not be read
-   * - duplicate: another item has the name already
+   * - invalid: an entry, or part of it, is wrong
+   * - unreadable: a whole file or source couldn't be read
+   * - duplicate: another item already has the name
    * - dangling: a reference leads nowhere
    */
   readonly kind: 'invalid' | 'unreadable' | 'duplicate' | 'dangling';
-  /** The severity. An error makes the entry or file unusable, and a warning doesn't. */
+  /**
+   * The severity. An error makes the entry (or the whole file, if there is no entry) unusable; a
+   * warning doesn't.
+   */
   readonly severity: 'error' | 'warning';
-  /** The owner; `null` for shared items. */
+  /** The owner. `null` for shared items. */
   readonly owner: string | null;
-  /** The file, relative to the root. For tools without a file, `code` or the name of their source. */
+  /**
+   * The file, relative to the root. For tools that aren't from a file, the name of their source, or
+   * `code`.
+   */
   readonly file: string;
-  /** The line, from 1; `null` if there's no file. */
+  /** The line, from 1. `null` if it isn't in a file. */
   readonly line: number | null;
-  /** The column, from 1, in UTF-16 units, as editors count; `null` if there's no file. */
+  /** The column, from 1, in UTF-16 units, as editors count. `null` if it isn't in a file. */
   readonly column: number | null;
-  /** The place in the file as a JSON pointer (RFC 6901), such as `/51/side_effects`. Empty for the whole file. */
+  /**
+   * The place in the file, as a JSON pointer (RFC 6901): `/51/side_effects`. Empty for the whole
+   * file.
+   */
   readonly path: string;
   /** The name of the entry, if it has one. */
   readonly entryName?: string;
-  /** A sentence that says what was expected, what came, and what to do. */
+  /** A sentence for users: what was expected, what was found, and what to do. */
   readonly message: string;
 }
 
-/** A finding in a manifest file. `loadManifest` names the file relative to the working directory if possible. */
+/**
+ * A finding in a manifest file. `loadManifest` names the file relative to the working directory if
+ * possible.
+ */
 export interface ManifestIssue extends CapabilityFinding, Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** The place of a declaration, as in findings about it. */
+/** The place of a declaration, as findings give it. */
 export type Place = Pick<CapabilityFinding, 'owner' | 'file' | 'line' | 'column' | 'path'>;
 
 /** Returns a finding about a declaration. */
@@ -66,27 +79,27 @@ export function wholeFinding(
   return findingAt({ owner, file, line, column, path: '' }, 'unreadable', severity, message);
 }
 
-/** Returns the place of something without a file. */
+/** Returns the place of something that isn't in a file. */
 export function placeless(owner: string | null, file: string): Place {
   return { owner, file, line: null, column: null, path: '' };
 }
 
-/** Returns the message for a name that another item of the same owner has. */
+/** Returns the message about a name that another item of the same owner already has. */
 export function duplicateName(kind: string, name: string, first: string): string {
-  return `Expected a name that no other ${kind} of the same owner has, got ${describeValue(name)} again (first in ${first}). Rename or remove one.`;
+  return `The owner already has a ${kind} named ${describeValue(name)} (first in ${first}). Rename or remove one.`;
 }
 
-/** Returns a message about a value in a file, where a missing value is "nothing". */
+/** Rewords a schema message for files, which say "nothing" if a value is missing. */
 export function requiredWords(message: string): string {
   return message
     .replace(' (it is required)', '')
     .replace(/got undefined\.$/, 'got nothing (it is required).');
 }
 
-/** The maximum number of issues in a message. */
+/** Maximum issues listed in a message. */
 const MOST_LISTED = 10;
 
-/** The error for wrong manifests, with all their errors. Its code is `INVALID_MANIFEST`. */
+/** Thrown if manifests are refused, with all their errors. Its code is `INVALID_MANIFEST`. */
 export class ToolManifestValidationError extends ToolError {
   override readonly name = 'ToolManifestValidationError';
   /** Every error of every file, in the order of the files. */
@@ -97,7 +110,7 @@ export class ToolManifestValidationError extends ToolError {
     if (errors.length > MOST_LISTED) listed.push(`\n  … and ${errors.length - MOST_LISTED} more`);
     super(
       'INVALID_MANIFEST',
-      `Expected valid tool manifests, got ${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:${listed.join('')}`,
+      `The tool manifests have ${errors.length} ${errors.length === 1 ? 'error' : 'errors'}:${listed.join('')}`,
       { details: { errors } },
     );
     this.errors = Object.freeze([...errors]);

@@ -1,13 +1,13 @@
 import { invalidArgument } from '../../core/issues.js';
 
-/** Returns a persona's name, ready to compare: trimmed, composed, in lower case. */
+/** Returns the form in which personas are compared: trimmed, composed, lower case. */
 export function personaKey(persona: string): string {
   return persona.normalize('NFC').trim().toLowerCase();
 }
 
 /**
- * Returns true if an allow-list admits a persona. Without a list, everyone is admitted. An empty list admits nobody,
- * and no list admits a missing persona.
+ * Returns true if an allow-list admits a persona. A missing list admits everyone, and an empty list
+ * nobody. No list admits a missing persona.
  */
 export function allowsPersona(
   allowlist: readonly string[] | undefined,
@@ -19,9 +19,9 @@ export function allowsPersona(
   );
 }
 
-/** The word that stands for shared tools in place of a persona. */
+/** The name that stands for the shared tools. */
 const SHARED = 'shared';
-/** The spellings that exclude shared tools. */
+/** The spellings that exclude the shared tools. */
 const WITHOUT_SHARED: ReadonlySet<string> = new Set([
   '-shared',
   '!shared',
@@ -36,25 +36,26 @@ const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true'])
 /** A filter of personas by their `personaKey`. */
 export interface PersonaFilter {
   readonly shared: boolean;
-  /** The personas, of whom one must fit. Empty for all. */
+  /** The wanted personas. All if it's empty. */
   readonly wanted: ReadonlySet<string>;
   readonly excluded: ReadonlySet<string>;
 }
 
-/** Returns the key of an owner. It's empty for shared items and for a folder called `shared`. */
+/** Returns an owner's key. Empty for shared items, including those in a folder called `shared`. */
 export function ownerKey(owner: string | null): string {
   const key = owner === null ? '' : personaKey(owner);
   return key === SHARED ? '' : key;
 }
 
 /**
- * Reads a filter of personas: names as a list, or separated by commas.
+ * Reads a filter of personas: names in a list, or separated by commas.
  *
- * Shared items are included, unless the filter contains `-shared`, `!shared`, `no-shared`, `without-shared`,
- * `shared=false` or `shared:false`. With several names, one must fit. The name `shared` means shared items only.
- * `-name` and `!name` exclude a persona. An unknown persona gets the shared items. Blank names are ignored.
+ * Shared items are included unless you add one of `-shared`, `!shared`, `no-shared`,
+ * `without-shared`, `shared=false` or `shared:false`. Several names match any of them. The name
+ * `shared` matches only the shared items. `-name` and `!name` exclude a persona. An unknown persona
+ * matches the shared items. Blank names are ignored.
  *
- * @throws ToolError `INVALID_ARGUMENT` for `shared=` with a value other than true or false.
+ * @throws ToolError `INVALID_ARGUMENT` if `shared=` has a value other than true or false.
  */
 export function parsePersonas(personas: string | readonly string[] | undefined): PersonaFilter {
   const wanted = new Set<string>();

@@ -11,11 +11,14 @@ export interface RawEntry {
   /** The position in the list, from 0. */
   readonly index: number;
   readonly fields: Fields;
-  /** Returns the place of a value in the entry, or of the nearest thing around a missing one. */
+  /** Returns the place of a value in the entry, or of the nearest thing around a missing value. */
   readonly placeOf: (path: Path) => Place & Position;
 }
 
-/** The usable entries of a text. A text that is broken as a whole has none, and the one finding `unreadable`. */
+/**
+ * The usable entries of a text. If the whole text is broken, there are none, and one `unreadable`
+ * issue.
+ */
 export interface ReadEntries<Item> {
   readonly entries: readonly Item[];
   /** The errors and warnings, in the order of the text. */
@@ -24,13 +27,14 @@ export interface ReadEntries<Item> {
   readonly total: number;
 }
 
-/** The maximum number of issues that are reported for a file. A broken generator can make one per character. */
+/** Maximum issues reported per file, because a broken generator can cause one per character. */
 const MAX_ISSUES = 1_000;
 
 /**
- * Reads the entries of a text one by one. A wrong one is left out, with all its errors in the issues. Never throws.
+ * Reads the entries of a text one by one. Leaves out entries with an error and reports all their
+ * errors. Never throws.
  *
- * @param read returns an entry's item, and reports its problems.
+ * @param read Returns an entry's item and reports its problems.
  */
 export function readEntries<Item>(
   text: string,
@@ -71,7 +75,7 @@ export function readEntries<Item>(
   return { entries, issues: bounded(issues, owner, file), total: list.length };
 }
 
-/** Limits the number of issues. Warnings go first. */
+/** Limits the issues, but never drops errors in favour of warnings. */
 function bounded(
   issues: readonly ManifestIssue[],
   owner: string | null,
@@ -83,14 +87,14 @@ function bounded(
     (a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'),
   );
   const place = { owner, file, line: 1, column: 1, path: '' };
-  const message = `Expected fewer issues in one file, got ${more} more.`;
+  const message = `There are ${more} more issues in this file.`;
   return [
     ...ranked.slice(0, MAX_ISSUES),
     findingAt(place, 'invalid', ranked[MAX_ISSUES]!.severity, message),
   ];
 }
 
-/** Returns the name of an entry, even if the rest is wrong. */
+/** Returns an entry's name, whatever else is wrong with it. */
 export function nameOf(entry: unknown): string | undefined {
   if (!isPlainObject(entry)) return undefined;
   const { name } = { ...entry, ...(isPlainObject(entry['function']) && entry['function']) };

@@ -8,11 +8,14 @@ import type { ManifestEntry } from './manifest-entry.js';
 import type { Place } from './manifest-issue.js';
 import { type Fields, readEntries, type ReadEntries } from './read-entries.js';
 
-/** A tool with its origin: a file, code, or a source. */
+/** A tool and where it comes from: a file, the program itself, or a source. */
 export interface DeclaredTool {
   readonly owner: string | null;
   readonly entry: ToolEntry;
-  /** The entry in the file, frozen, without its function-calling wrapper. `null` without a file. */
+  /**
+   * The tool's text in its file, frozen, without its function-calling wrapper. `null` if it isn't
+   * from a file.
+   */
   readonly manifest: ManifestEntry | null;
   /** The file, `code`, or the name of the source. */
   readonly source: string;
@@ -29,10 +32,13 @@ export interface ReadTool extends DeclaredTool {
   readonly place: Place & Position;
 }
 
-/** Returns the function of a tool, if it's known. */
+/** Returns a tool's function, if it's known. */
 export type ExecuteOf = (entry: ManifestEntry) => Execute<never> | undefined;
 
-/** Reads the text of a manifest: a JSON list of tools, or an object with such a list under `tools`. Never throws. */
+/**
+ * Reads a manifest's text: a JSON list of tools, or an object with such a list under `tools`. Never
+ * throws.
+ */
 export function readManifest(
   text: string,
   {
@@ -67,9 +73,10 @@ export function readManifest(
 }
 
 /**
- * Unwraps formats of other programs: `{type: "function", function: {name, description, parameters}}`, with metadata
- * beside or inside `function`, and `authentication` for `auth`. `pathOf` returns the path of a field in the text.
- * `twice` contains the keys that have different values beside and inside `function`.
+ * Unwraps other formats: `{type: "function", function: {name, description, parameters}}`, with
+ * metadata next to `function` or inside it, and `authentication` for `auth`. `pathOf` returns a
+ * field's path in the text. `twice` lists keys that are both next to and inside `function`, with
+ * different values.
  */
 function plainForm(raw: Fields): {
   readonly fields: Fields;
@@ -100,14 +107,14 @@ function plainForm(raw: Fields): {
       .map((key) => ({
         path: [key],
         message:
-          'Expected a key beside "function" or inside of it, got two different values. Leave one out.',
+          'The key is both next to "function" and inside it, with different values. Remove one.',
         severity: 'error',
       })),
   };
 }
 
 /**
- * Defines the tool. If some keys are wrong, it tries the rest, so that contradictions are reported at the same time.
+ * Defines the tool. If keys are wrong, tries the rest, to report contradictions at the same time.
  */
 function define(
   fields: Fields,
@@ -131,7 +138,7 @@ function define(
     return { faults: [] };
   } catch (error) {
     return {
-      // Infinite numbers aren't plain data, and were reported before.
+      // Infinite numbers aren't plain data, and have already been reported.
       faults: (isToolError(error, 'INVALID_METADATA') ? issuesOf(error) : []).map(
         ({ path: [option, ...rest], message }) => ({
           path: option === undefined ? [] : [KEY_OF_OPTION.get(String(option)) ?? option, ...rest],

@@ -11,13 +11,16 @@ import {
 import { ownerKey } from '../manifest/persona.js';
 import { type Fields, nameOf, type RawEntry } from '../manifest/read-entries.js';
 
-/** The kinds of work that a persona has besides tools. */
+/** The kinds of work other than tools. */
 export type WorkKind = 'skill' | 'job' | 'task';
 
 const text = () => z.string().regex(/\S/, { error: 'text that is not blank' });
 const texts = () => z.array(text());
 
-/** The fields that all kinds have. Names are as long as those of tools, because pages of lists depend on it. */
+/**
+ * The fields of every kind. Names are as long as those of tools, because the pages of lists depend
+ * on it.
+ */
 const common = { name: text().max(128), required_tools: texts() };
 
 const skillSchema = z.looseObject({
@@ -51,11 +54,17 @@ const taskSchema = z.looseObject({
   tags: texts().optional(),
 });
 
-/** A skill in snake_case, with defaults. Other fields of the file are kept. */
+/** A skill as its file has it, in snake_case, with defaults. Other fields of the file are kept. */
 export type SkillManifest = Readonly<z.output<typeof skillSchema>>;
-/** A job in snake_case, with `extends` merged and defaults. Other fields of the file are kept. */
+/**
+ * A job as its file has it, in snake_case, with `extends` merged and defaults. Other fields of the
+ * file are kept.
+ */
 export type JobManifest = Readonly<z.output<typeof jobSchema>>;
-/** A task in snake_case, with `extends` merged. Other fields of the file are kept. */
+/**
+ * A task as its file has it, in snake_case, with `extends` merged. Other fields of the file are
+ * kept.
+ */
 export type TaskManifest = Readonly<z.output<typeof taskSchema>>;
 
 export type WorkManifests = {
@@ -70,7 +79,7 @@ const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = {
   task: taskSchema,
 };
 
-/** An entry for a skill, job or task as it was written: neither merged nor checked. */
+/** An entry of a file of skills, jobs or tasks as written, not yet merged or checked. */
 export interface RawWork extends RawEntry {
   readonly kind: WorkKind;
 }
@@ -83,13 +92,14 @@ export interface CheckedWork<Kind extends WorkKind = WorkKind> {
 }
 
 /**
- * Merges entries with their bases, checks them, and leaves the wrong ones out, with all their errors.
+ * Merges entries with their bases, checks them, and leaves out wrong entries with all their errors.
  *
- * An entry has a base if it names one in `extends`, or if it's a persona's job or task with the name of a shared one.
- * It inherits every key that it doesn't have itself. Values aren't merged. A base may have a base, too. It's looked up
- * among the owner's entries, then among shared ones. An entry is never its own base.
+ * A job or task inherits from the base it `extends`. A persona's entry also inherits from the
+ * shared entry of its name. It takes every key that it doesn't set itself, as a whole. Bases may
+ * extend others. A base is looked up among the owner's entries, then among the shared ones; an
+ * entry is never its own base.
  *
- * @param findings receives the problems.
+ * @param findings Receives the problems.
  */
 export function checkWork<Kind extends WorkKind>(
   kind: Kind,
@@ -123,7 +133,10 @@ export function checkWork<Kind extends WorkKind>(
   return [...checked.values()];
 }
 
-/** Returns a function that returns an entry with everything it inherits, or the reason why it can't. */
+/**
+ * Returns a function that returns an entry with everything it inherits, or the reason why that's
+ * impossible.
+ */
 function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | string {
   const byName = new Map<string, RawWork>();
   for (const raw of [...entries].reverse())
@@ -135,18 +148,15 @@ function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | st
     const { kind, owner, fields } = raw;
     const { extends: extended = '', ...own } = fields;
     if (typeof extended !== 'string')
-      return `Expected the name of a ${kind} to extend, got ${describeValue(extended)}.`;
-    merged.set(
-      raw,
-      `Expected ${kind}s that extend others, got a circle: one of its bases extends it.`,
-    );
+      return `extends must be the name of a ${kind}, and is ${describeValue(extended)}.`;
+    merged.set(raw, `Circular extends: one of this ${kind}'s bases extends it.`);
     const explicit = extended.trim();
     const name = explicit === '' ? nameOf(raw.fields) : explicit;
     const base =
       (explicit !== '' && explicit !== nameOf(raw.fields)
         ? byName.get(`${ownerKey(owner)}/${explicit}`)
         : undefined) ??
-      // Only a persona's entry inherits from the shared one of the same name.
+      // Only a persona's entry inherits from the shared entry of its own name.
       (ownerKey(owner) === '' || name === undefined ? undefined : byName.get(`/${name}`));
     const inherited =
       base !== undefined
@@ -164,7 +174,7 @@ function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | st
   return merge;
 }
 
-/** Returns advice for an unknown name. Empty if no known name is similar. */
+/** Returns a suggestion for a name that doesn't exist. Empty if no known name is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const names = suggestNames(name, [...new Set(known)]);
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;

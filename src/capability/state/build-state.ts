@@ -26,7 +26,7 @@ import { resolveWork, type ResolvedWork } from './resolve-work.js';
 /** One item of the registry. */
 type CapabilityRef = CapabilityChange['added'][number];
 
-/** The changes of a refresh. */
+/** The changes made by a refresh. */
 export interface CapabilityChange extends Readonly<
   Record<
     'added' | 'edited' | 'removed',
@@ -38,7 +38,7 @@ export interface CapabilityChange extends Readonly<
   >
 > {
   readonly revision: number;
-  /** True if the answer to some query, or a finding, is different. */
+  /** True if the answer to any query, or a finding, is different. */
   readonly changed: boolean;
 }
 
@@ -46,15 +46,18 @@ export interface CapabilityChange extends Readonly<
 export interface Inputs {
   readonly files: readonly FileContent[];
   readonly sources: readonly SourceContent[];
-  /** The program's own tools, which all personas share. */
+  /** The program's own tools, which are shared. */
   readonly code: readonly ToolDefinition[];
-  /** The names of the functions that the program has for tools of files. */
+  /** The names under which the program provides functions for tools from files. */
   readonly handlers: readonly string[];
-  /** The problems of the folder itself. */
+  /** Problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];
 }
 
-/** Returns true if a new state would have the same content. That's the usual case when files are watched. */
+/**
+ * Returns true if the new state would have the same content, which is the usual case when files are
+ * watched.
+ */
 export function isSame(before: Inputs, after: Inputs): boolean {
   const [parts, known] = [after, before].map(({ files, sources, findings }) => [
     ...[...files, canonicalJson(findings)],
@@ -67,11 +70,11 @@ export function isSame(before: Inputs, after: Inputs): boolean {
   return parts!.length === known!.length && parts!.every((part, index) => part === known![index]);
 }
 
-/** The state that queries read. It never changes: a new one replaces it. */
+/** The state that answers queries. It never changes; a new state replaces it. */
 export interface CapabilityState extends ResolvedWork {
   readonly revision: number;
   readonly tools: OwnedNames<CapabilityTool>;
-  /** The names of personas by their comparable form: owners, and those in allow-lists. */
+  /** The names of all personas that own or may use something, by the key for comparing them. */
   readonly personas: ReadonlyMap<string, string>;
   /** The owners of each entry. An entry may have several. */
   readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
@@ -85,10 +88,11 @@ type Contents = ReadonlyMap<
 >;
 
 /**
- * Makes the next state. Tools with the same content stay the same objects.
+ * Builds the next state. A tool whose content is unchanged stays the same object.
  *
- * If several tools have the same owner and name, the program's win over files, and files over sources. The others are
- * reported. A tool without a function that stands for one of a source is joined with it.
+ * Among tools with the same owner and name, the program's win over files, and files over sources;
+ * the others are reported. A tool without a function that stands for a source's tool is joined with
+ * it.
  */
 export function build(inputs: Inputs, live: LiveFacts, before?: CapabilityState): CapabilityState {
   const { files, sources, code, handlers } = inputs;
@@ -97,7 +101,7 @@ export function build(inputs: Inputs, live: LiveFacts, before?: CapabilityState)
   const declared = [...code.map((each) => placed(each, null, CODE)), ...ofFiles];
   const join = createJoin(sources, findings);
   const joined = declared.map((tool) => join(tool));
-  // Tools that a declared tool stands for aren't tools of their own.
+  // A tool that a declared tool stands for isn't a tool of its own.
   const rest = sources.flatMap(({ owner, name, definitions }) =>
     definitions
       .map((each) => placed(each, owner, name))
@@ -145,8 +149,8 @@ function placed(definition: ToolDefinition, owner: string | null, source: string
 }
 
 /**
- * Returns the previous tool if nothing about it changed. Digests don't cover functions, so only a file's own tool may
- * be a different object.
+ * Returns the previous tool if it's unchanged. Digests don't cover functions, so only a file's own
+ * tool may be a different object.
  */
 function sameAs(
   before: CapabilityTool | undefined,
@@ -163,8 +167,9 @@ function sameAs(
 }
 
 /**
- * Returns a function that joins a tool without a function with the source's tool that it stands for. `taken` receives
- * the entries of sources that such tools replace. A shared tool is never joined with a persona's of the same name.
+ * Returns a function that joins a tool without a function with the source's tool that it stands
+ * for. `taken` has the sources' entries that such tools replace. A shared tool is never joined with
+ * a persona's tool of the same name.
  */
 function createJoin(contents: readonly SourceContent[], findings: CapabilityFinding[]) {
   const taken = new Set<ToolEntry>();
@@ -182,7 +187,7 @@ function createJoin(contents: readonly SourceContent[], findings: CapabilityFind
         if (same !== undefined && isOwn) taken.add(entryOf(same));
         return { ...tool, entry: entryOf(definition), isJoined: true };
       } catch (error) {
-        const message = `Expected a tool that can be joined with the one for which it stands, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.`;
+        const message = `The tool could not be joined with the one it stands for: ${publicMessage(error).replace(/[.]$/, '')}.`;
         findings.push(findingAt(place, 'invalid', 'error', message, entry.name));
       }
     }

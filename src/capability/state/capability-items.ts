@@ -10,55 +10,64 @@ import type { HealthLedger, ToolHealth } from './health-ledger.js';
 import type { WorkKind, WorkManifests } from '../manifest/read-work.js';
 import type { DeclaredTool } from '../manifest/read-manifest.js';
 
-/** A tool with its owner and its current state: `authStatus`, `health` and `available` are read on demand. */
+/**
+ * A tool with its owner and state. `authStatus`, `health` and `available` are evaluated when you
+ * read them.
+ */
 export interface CapabilityTool {
   /** The persona that owns it, as spelled. `null` for shared items. */
   readonly owner: string | null;
   readonly name: string;
   readonly entry: ToolEntry;
-  /** The entry in the file, in snake_case. `null` for tools from code. */
+  /** The tool's text in its file, in snake_case. `null` for tools from code. */
   readonly manifest: ManifestEntry | null;
-  /** The file, relative to the root. For tools without one, `code` or the name of the source. */
+  /** The file, relative to the root, or `code`, or the name of the source. */
   readonly source: string;
-  /** The capabilities in order, trimmed, in lower case and each once. */
+  /** The capabilities: trimmed, lower case, in order, without duplicates. */
   readonly capabilityTags: readonly string[];
-  /** The declared authentication scopes, each once. */
+  /** The declared authentication scopes, without duplicates. */
   readonly authScopes: readonly string[];
-  /** The declared safety level, or else the one of the danger level. */
+  /** The declared safety level, or else one derived from the danger level. */
   readonly safetyLevel: (typeof SAFETY_LEVELS)[number];
-  /** The state of the credentials. It never contains a variable's value. */
+  /** The state of the credentials. Never contains a variable's value. */
   readonly authStatus: {
     readonly required: boolean;
-    /** True if a call can succeed, as far as the environment shows. The service judges scopes. */
+    /**
+     * True if a call can succeed, as far as the environment shows. Only the service can check
+     * scopes.
+     */
     readonly ready: boolean;
-    /** The required variables that are not set. */
+    /** The required variables that aren't set. */
     readonly missing: readonly string[];
   };
   readonly health: ToolHealth;
-  /** The calls behind `health`, the oldest first. Providers have the same names as in `health`. */
+  /**
+   * The calls behind `health`, oldest first. Those of providers are under the names used in
+   * `health`.
+   */
   readonly samples: {
     readonly tool: readonly Sample[];
     readonly providers: Readonly<Record<string, readonly Sample[]>>;
   };
-  /** True if it can be used now: it has its credentials, and its own check passes. */
+  /** True if the tool can be used now: it has its credentials, and its own check passes. */
   readonly available: boolean;
 }
 
 interface WorkItem<Kind extends WorkKind> {
   readonly owner: string | null;
   readonly name: string;
-  /** The entry in the file, in snake_case, with its bases merged in. */
+  /** The item's text in its file, in snake_case, merged with what it extends. */
   readonly manifest: WorkManifests[Kind];
   /** The file, relative to the root. */
   readonly source: string;
   readonly requiredTools: readonly string[];
-  /** The existing tools that it needs itself or through its skills. */
+  /** The existing tools that it needs, including those of its skills. */
   readonly tools: readonly CapabilityTool[];
   /** The references to things that don't exist. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
-/** A skill of a manifest, with resolved references. */
+/** A skill from a manifest, with its references resolved. */
 export interface CapabilitySkill extends WorkItem<'skill'> {
   readonly version: string;
   readonly capabilityTags: readonly string[];
@@ -67,7 +76,7 @@ export interface CapabilitySkill extends WorkItem<'skill'> {
   readonly available: boolean;
 }
 
-/** A task of a manifest, with resolved references. */
+/** A task from a manifest, with its references resolved. */
 export interface CapabilityTask extends WorkItem<'task'> {
   readonly requiredSkills: readonly string[];
   readonly tags: readonly string[];
@@ -75,12 +84,15 @@ export interface CapabilityTask extends WorkItem<'task'> {
   readonly available: boolean;
 }
 
-/** A job of a manifest, with resolved references. */
+/** A job from a manifest, with its references resolved. */
 export interface CapabilityJob extends WorkItem<'job'> {
   /** The personas that may schedule it. */
   readonly personas: readonly string[];
   readonly requiredSkills: readonly string[];
-  /** The capabilities that its skills require and have, and those of its tools, in this order, each once. */
+  /**
+   * The capabilities that its skills require and have, then those of its tools, without
+   * case-insensitive duplicates.
+   */
   readonly requiredCapabilities: readonly string[];
   readonly health: HealthSummary;
   /** The last run. */
@@ -89,7 +101,7 @@ export interface CapabilityJob extends WorkItem<'job'> {
   readonly available: boolean;
 }
 
-/** The state that is read when an item is read. */
+/** State that is evaluated when an item is read. */
 export interface LiveFacts {
   readonly ledger: HealthLedger;
   readonly env: Environment;
@@ -131,12 +143,12 @@ export function createTool(
   });
 }
 
-/** Returns trimmed texts, each once, without blanks. */
+/** Returns strings trimmed, without duplicates and blanks. */
 function textsOf(texts: readonly string[] = []): readonly string[] {
   return Object.freeze([...new Set(texts.map((text) => text.trim()).filter(Boolean))]);
 }
 
-/** Returns tags, ready to compare: trimmed, in lower case, each once, without blanks. */
+/** Returns tags normalized for comparison: trimmed, lower case, without duplicates and blanks. */
 export function tagsOf(tags: readonly string[] = []): readonly string[] {
   return textsOf(tags.map((tag) => tag.toLowerCase()));
 }
@@ -159,10 +171,10 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 });
 
 /**
- * Checks that a tool's variables are set.
+ * Checks that the variables declared by a tool are set.
  *
- * If all are optional, any one is enough. That's also true for a tool with several providers, because the router knows
- * which of them it suits.
+ * If all variables are optional, any one is enough. The same goes for a tool with several
+ * providers, because only the router knows which of them it can use.
  */
 function authStatusOf(
   { auth, providers }: ToolEntry,
@@ -189,7 +201,7 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
   /** The items: shared ones first, then by persona and name, case-insensitively. */
   readonly all: readonly Item[];
 
-  /** @param items without two of the same owner and name. */
+  /** @param items No two of them may have the same owner and name. */
   constructor(items: readonly Item[]) {
     for (const item of items) {
       const key = ownerKey(item.owner);
@@ -209,7 +221,7 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
     return this.own(persona, name) ?? this.own(null, name);
   }
 
-  /** Returns all items that a persona sees. Its own replace shared ones of the same name. */
+  /** Returns all items that a persona sees: its own in place of shared items of the same name. */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));
     const shared = this.#byOwner.get('');

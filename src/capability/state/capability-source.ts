@@ -7,33 +7,34 @@ import { ownerKey } from '../manifest/persona.js';
 /** The answer of a source. */
 export interface SourceTools {
   readonly definitions: readonly ToolDefinition[];
-  /** The owner of the tools. @default they are shared */
+  /** The owner of the tools. Without an owner they're shared. */
   readonly persona?: string | null;
-  /** The problems that still let the source find the rest. */
+  /** Problems that didn't keep the source from finding the rest. */
   readonly issues?: readonly string[];
   /**
-   * Joins a tool that is declared elsewhere and has no function with the source's tool that it stands for. `undefined`
-   * if there is none. A joined tool replaces the source's own of the same name.
+   * Joins a tool that is declared elsewhere and has no function with the source's tool that it
+   * stands for. Returns `undefined` if there is none. A tool of the same name then replaces the
+   * source's own.
    */
   readonly join?: (declared: ToolDefinition) => ToolDefinition | undefined;
 }
 
-/** A source that provides tools while the program runs, such as an MCP server. */
+/** A source of tools at run time, such as an MCP server. */
 export interface CapabilitySource {
   /** The source's name in findings and tools. */
   readonly name: string;
   /**
    * Reads the current tools.
    *
-   * @param options `force` asks to look again, even if the source just has.
-   * @throws anything. Then the last tools stay in use, and the failure is reported.
+   * @param options With `force`, the source looks again even if it just did.
+   * @throws anything. The last tools stay in use, and the failure is reported.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
-  /** Calls the listener with the tools when they change, until the returned function is called. */
+  /** Calls `listener` with the tools whenever they change. Returns a function that unsubscribes. */
   onChange?(listener: (tools: SourceTools) => void): () => void;
 }
 
-/** The content of a source, or its last content if it failed. */
+/** A source's content. If the source failed, its last content. */
 export interface SourceContent {
   readonly name: string;
   readonly owner: string | null;
@@ -42,7 +43,7 @@ export interface SourceContent {
   readonly join?: SourceTools['join'];
 }
 
-/** The milliseconds after which a source counts as failed, so that it doesn't hold up everything else. */
+/** A source that takes longer counts as failed, because it would hold up everything else. */
 const LOAD_TIMEOUT_MS = 30_000;
 
 /** Reads a source. Never rejects. */
@@ -68,8 +69,8 @@ export async function loadSource(
 }
 
 /**
- * Returns the content that a source announced. If it fails or announces nonsense, returns the last content. Never
- * throws.
+ * Returns a source's content, or the last content if the source fails or returns invalid data.
+ * Never throws.
  */
 export function sourceContent(
   name: string,
@@ -83,13 +84,13 @@ export function sourceContent(
     const last = before ?? { name, owner: null, definitions: [] };
     const count = last.definitions.length;
     const kept = count === 0 ? '' : ` The last ${count} tools stay in use.`;
-    const message = `Expected tools of ${name}, got a failure: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`;
+    const message = `The source ${name} failed: ${publicMessage(error).replace(/[.]$/, '')}.${kept}`;
     const finding = findingAt(placeless(last.owner, name), 'unreadable', 'error', message);
     return { ...last, findings: [finding] };
   }
 }
 
-/** @throws anything that a source returns instead of tools. */
+/** @throws whatever a source returns in place of tools. */
 function contentOf(
   name: string,
   { definitions, persona = null, issues = [], join }: SourceTools,

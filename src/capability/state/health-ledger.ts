@@ -5,10 +5,10 @@ import { identityOf, providerHealthName } from '../../providers/provider-slot.js
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { ownerKey } from '../manifest/persona.js';
 
-/** The health of a tool over its last calls. Dates are in milliseconds since 1970. */
+/** A tool's health over its recent calls. Dates are in milliseconds since 1970. */
 export interface ToolHealth {
   readonly tool: HealthSummary;
-  /** The providers by name. If two share a name, part of their configuration's digest follows it. */
+  /** The providers by name. If two share a name, part of the configuration's digest is appended. */
   readonly providers: Readonly<
     Record<
       string,
@@ -21,7 +21,7 @@ export interface ToolHealth {
         readonly lastSuccess: number | null;
         readonly lastFailure: number | null;
         readonly lastCheck: number | null;
-        /** The end of its backoff, or `null`. */
+        /** End of its backoff. `null` if there is none. */
         readonly backoffUntil: number | null;
       }
     >
@@ -39,7 +39,7 @@ export interface ToolHealth {
 
 export type ProviderHealth = ToolHealth['providers'][string];
 
-/** A finished call of a tool, or run of a job, as programs report it. */
+/** One finished call of a job or tool, as programs report it. */
 export interface ExecutionRecord {
   readonly success: boolean;
   readonly latencyMs: number;
@@ -47,10 +47,12 @@ export interface ExecutionRecord {
   readonly provider?: string;
 }
 
-/** The reported events of a provider, besides its calls in the log. Dates are in milliseconds since 1970. */
+/**
+ * A provider's events, in addition to its calls in the log. Dates are in milliseconds since 1970.
+ */
 interface RouterFacts {
   failures: number;
-  /** The time of its last success or recovery. Earlier failures no longer count as in a row. */
+  /** Time of its last success or recovery. Earlier failures no longer count as being in a row. */
   inOrderAt: number | null;
   lastSuccess: number | null;
   lastFailure: number | null;
@@ -58,15 +60,15 @@ interface RouterFacts {
   backoffUntil: number | null;
 }
 
-/** The reported events of a tool. */
+/** A tool's events. */
 interface ToolFacts {
-  /** A number that rises with every change of the other fields. */
+  /** Increases with every change of the other fields. */
   version: number;
   lastInvocation: ToolHealth['lastInvocation'];
   readonly routers: Map<string, RouterFacts>;
 }
 
-/** The names of a tool and its providers in the log, with its health as it was last read. */
+/** The names under which a tool and its providers are recorded, with its health as last read. */
 interface LedgerNames {
   readonly owner: string | null;
   readonly tool: string;
@@ -76,30 +78,31 @@ interface LedgerNames {
     readonly name: string;
     readonly router: string;
   }[];
-  /** The health. It's valid while the stamp is the same, until the end of a backoff. */
+  /** The cached health. Valid while the stamp is the same, until a backoff ends. */
   last?: { readonly stamp: number; readonly until: number; readonly health: ToolHealth };
 }
 
 /**
- * The number of names whose last call is remembered. The least recently called go first, because programs may call any
- * name.
+ * Maximum names whose last call is remembered. The least recently called are dropped, because
+ * programs may call any name.
  */
 const MOST_TOOLS = 10_000;
 
 /**
- * Keeps the health of each owner's tools and jobs.
+ * Records the health of each owner's tools and jobs.
  *
- * The numbers are in a health log, with shared things by name and a persona's by `name@persona`. So a persona's own
- * tool doesn't spoil the record of the shared one. Tool names contain no `@`. The log's knowledge of other processes is
- * combined with reports from this process's executors.
+ * A health log keeps the numbers. Shared items are recorded under their name, and a persona's under
+ * `name@persona`, so a persona's tool doesn't spoil the shared tool's record. Tool names contain no
+ * `@`. The ledger combines what the log knows of other processes with the events of this process's
+ * executors.
  */
 export class HealthLedger {
-  /** The number of reports so far. Health in this process changes with it. */
+  /** The number of reports received. Everything known about this process changes with it. */
   reports = 0;
   readonly #log: HealthLog;
   readonly #clock: Clock;
   readonly #facts = new Map<string, ToolFacts>();
-  /** The names by entry, because digests take time and entries never change. */
+  /** Names by entry. Cached because digests take time, and entries never change. */
   readonly #names = new WeakMap<ToolEntry, LedgerNames>();
 
   constructor(log: HealthLog, clock: Clock) {
@@ -107,12 +110,15 @@ export class HealthLedger {
     this.#clock = clock;
   }
 
-  /** Reads the records of other processes, if the log has them. If that fails, this process's own stay. */
+  /**
+   * Reads what other processes recorded, if the log supports that. If it fails, this process's own
+   * numbers remain.
+   */
   async load(): Promise<void> {
     try {
       await this.#log.load?.();
     } catch {
-      // The catalogue matters more than the numbers.
+      // The catalogue matters more than its numbers.
     }
   }
 
@@ -140,9 +146,10 @@ export class HealthLedger {
   }
 
   /**
-   * Takes over an executor's reports about a tool's calls and providers.
+   * Applies an executor's reports about a tool's calls and providers.
    *
-   * @param counted true if the executor has counted the call itself, by the tool's bare name in this ledger's log.
+   * @param counted True if the executor has already counted the call in this ledger's log, under
+   * the tool's bare name.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
     this.reports += 1;
@@ -174,7 +181,7 @@ export class HealthLedger {
       else if (success) Object.assign(router, IN_ORDER, { lastSuccess: at, inOrderAt: at });
       else Object.assign(router, { lastFailure: at, failures: router.failures + 1 });
       const known = this.#namesOf(owner, entry).providers.find(({ label }) => label === provider);
-      // A probe tests a provider. Its result would spoil the rate of real calls.
+      // A probe only tests a provider, so its outcome would spoil the call statistics.
       if (!isCounted && known !== undefined && kind === 'call')
         this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
     } else if (event.type === 'provider-ejected') {
@@ -209,7 +216,7 @@ export class HealthLedger {
     return health;
   }
 
-  /** Returns a number that changes with every call and every change of a router. */
+  /** Returns a number that changes with every call and every router event. */
   #stampOf({ tool, providers }: LedgerNames, facts: ToolFacts | undefined): number {
     let stamp = (facts?.version ?? 0) + this.#log.lifetime('tool', tool).total;
     for (const { name, router } of providers) {
@@ -222,7 +229,7 @@ export class HealthLedger {
     return stamp;
   }
 
-  /** Returns the last call of any process. Logs don't say which provider failed in other processes. */
+  /** Returns the last call in any process. No log says which provider failed in other processes. */
   #lastInvocation(tool: string, own: ToolHealth['lastInvocation']): ToolHealth['lastInvocation'] {
     const call = this.#log.lastCall('tool', tool);
     if (call === null || (own !== null && own.at >= call.at)) return own;
@@ -259,7 +266,7 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the last calls of a tool and of each of its providers, the oldest first. */
+  /** Returns the recent calls of a tool and of each of its providers, oldest first. */
   samples(owner: string | null, entry: ToolEntry) {
     const { tool, providers } = this.#namesOf(owner, entry);
     return Object.freeze({
@@ -272,7 +279,7 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the share of a tool's last calls that succeeded, or `null` without calls. */
+  /** Returns the share of a tool's recent calls that succeeded, or `null` without calls. */
   toolRate(owner: string | null, name: string): number | null {
     return this.#log.summary('tool', ledgerName(owner, name)).successRate;
   }
@@ -289,7 +296,7 @@ export class HealthLedger {
     const before = this.#names.get(entry);
     if (before?.owner === owner) return before;
     const tool = ledgerName(owner, entry.name);
-    // Routers don't know owners, so shared items use the bare name.
+    // Routers don't know owners, so shared items are recorded under the bare name.
     const providers = providerLabels(entry).map(([label, identity]) => ({
       label,
       name: providerHealthName(tool, identity),
@@ -307,7 +314,7 @@ export class HealthLedger {
     return router;
   }
 
-  /** Returns a tool's facts, which the caller may change. */
+  /** Returns a tool's mutable facts. */
   #factsOf(owner: string | null, name: string): ToolFacts {
     const key = ledgerName(owner, name);
     const facts = this.#facts.get(key) ?? { version: 0, lastInvocation: null, routers: new Map() };
@@ -334,7 +341,9 @@ function latest(one: number | null, other: number | null | undefined): number | 
   return other === null || other === undefined ? one : Math.max(one ?? other, other);
 }
 
-/** Returns the names that routers use for a tool's providers, with their identities. Equal ones count once. */
+/**
+ * Returns the names and identities that routers use for a tool's providers. Equal ones are merged.
+ */
 function providerLabels({
   providers,
 }: ToolEntry): readonly (readonly [label: string, identity: string])[] {

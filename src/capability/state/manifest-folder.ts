@@ -7,23 +7,26 @@ import type { ExecuteOf } from '../manifest/read-manifest.js';
 
 interface KnownFile {
   readonly digest: string;
-  /** The current content of the file. If it's broken, its last good content with the current problems. */
+  /**
+   * The file's current content, or for a broken file its last good content with the current
+   * problems.
+   */
   readonly content: FileContent;
-  /** The last good content of the file, if it had any. */
+  /** The file's last good content, if there ever was any. */
   readonly good: FileContent | undefined;
 }
 
 /** The current content of a folder. */
 interface FolderContent {
   readonly files: readonly FileContent[];
-  /** The problems of the folder itself. */
+  /** Problems of the folder itself. */
   readonly findings: readonly ManifestIssue[];
   readonly exists: boolean;
 }
 
 /**
- * A folder of manifests that is read repeatedly. Only files with changed content are parsed again. Dates and sizes
- * aren't trusted, because two edits can happen in the same tick.
+ * A manifest folder that is read repeatedly. Parses only files whose content has changed. Doesn't
+ * trust a file's date or size, because two edits can happen in the same tick.
  */
 export class ManifestFolder {
   readonly #root: string;
@@ -36,8 +39,8 @@ export class ManifestFolder {
   }
 
   /**
-   * Reads changed files. Never rejects: a file or folder that can't be read stays as it was, and is reported. Unchanged
-   * files keep the same content object.
+   * Reads what is new. Never rejects: an unreadable file or folder keeps its content, and the
+   * problem is reported. Unchanged files keep the same content object.
    */
   async read(force: boolean): Promise<FolderContent> {
     const { files, issues } = await findManifestFiles(this.#root);
@@ -63,7 +66,7 @@ export class ManifestFolder {
     const digest = digestOf(read);
     if (before?.digest === digest && !force) return before;
     const content = parseFile(file, read, this.#executeOf);
-    // A file that is being written can't be parsed.
+    // A file that is being written can't be parsed either.
     const broken = content.findings.find(({ kind }) => kind === 'unreadable');
     if (broken === undefined) return { digest, content, good: content };
     const good = before?.good;

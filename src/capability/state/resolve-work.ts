@@ -27,8 +27,8 @@ export interface ResolvedWork {
 type Known = OwnedNames<{ readonly owner: string | null; readonly name: string }>;
 
 /**
- * Makes skills, tasks and jobs from entries: merged, checked, and with resolved references. A broken reference is a
- * warning.
+ * Turns entries into skills, tasks and jobs: merged, checked, and with resolved references. A
+ * dangling reference is a warning.
  */
 export function resolveWork(
   entries: readonly RawWork[],
@@ -36,7 +36,7 @@ export function resolveWork(
   live: LiveFacts,
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  /** Resolves the things that work needs. A job works without descriptions of its tasks. */
+  /** Resolves what an item needs. A job works without descriptions of its tasks. */
   const resolve = (work: CheckedWork, skills: OwnedNames<CapabilitySkill>, tasks: Known) => {
     const { raw, manifest } = work;
     const { owner, file: source } = raw;
@@ -143,7 +143,7 @@ function namesIn(names: unknown): readonly string[] {
   return Object.freeze((names as readonly string[]).map((name) => name.trim()));
 }
 
-/** The fields that refer to other items, with the kind of item. */
+/** The fields that refer to other items, and the kind of item. */
 const WHAT = { required_skills: 'a skill', required_tools: 'a tool', task_graph: 'a task' };
 
 function danglingReference(
@@ -165,7 +165,7 @@ function danglingReference(
     raw.placeOf([key, missing.index]),
     'dangling',
     'warning',
-    `Expected ${WHAT[key]} that is ${whose}, got ${describeValue(missing.name)}${hint}`,
+    `${describeValue(missing.name)} is not ${WHAT[key]} that is ${whose}${hint}`,
     name,
   );
 }

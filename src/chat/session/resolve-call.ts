@@ -25,7 +25,7 @@ import { deniedOutput, encodeResult, errorOutput } from '../encode-output.js';
 import { cloneMessage, type ToolOutput } from '../thread.js';
 import { revised, type SessionData } from './session-data.js';
 
-/** A decision of a user or a program about a pending call. */
+/** A user's or program's decision about a pending call. */
 export type CallDecision =
   | { readonly kind: 'result'; readonly result: unknown }
   | { readonly kind: 'answer'; readonly answer: string | readonly string[]; readonly now: number }
@@ -51,11 +51,14 @@ interface Effect {
 }
 
 /**
- * Records a decision about one call. If it settles the last call of a turn, the turn joins the thread.
+ * Records a decision about one call. If it settles the last call of a turn, the turn joins the
+ * thread.
  *
- * @throws ToolError `UNKNOWN_CALL` for a call that was never pending, `ALREADY_RESOLVED` for another decision than the one on
- * record, `INVALID_APPROVAL` for an approval of something else than what is pending, `INVALID_INPUT` for a decision that
- * doesn't fit. Nothing changes then.
+ * If it throws, nothing has changed.
+ *
+ * @throws ToolError `UNKNOWN_CALL` if the call was never pending, `ALREADY_RESOLVED` if another
+ * decision is on record. `INVALID_APPROVAL` if the approval is for something that isn't pending,
+ * `INVALID_INPUT` if the decision doesn't fit the call.
  */
 export function resolveCall(data: SessionData, callId: string, decision: CallDecision): Resolved {
   if (typeof callId !== 'string') throw invalidArgument('the id of a call as text', callId);
@@ -74,7 +77,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
     if (before === undefined) throw unknownCall(data, callId);
     throw new ToolError(
       'ALREADY_RESOLVED',
-      `There is another decision about the call ${describeValue(callId)} already, and the first one counts.`,
+      `There is already another decision about the call ${describeValue(callId)}, and the first one counts.`,
       { details: { callId } },
     );
   }
@@ -82,7 +85,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   return resolved(data, [{ callId, progress: progressAfter(call, pending), digest }]);
 }
 
-/** Settles the questions whose time is over. The model reads that the user did not answer. */
+/** Settles the questions whose time is over. The model is told that the user didn't answer. */
 export function expireQuestions(data: SessionData, now: number): Resolved {
   const changes = (data.openTurn?.calls ?? []).flatMap((call): Change[] => {
     const { callId, toolName, progress } = call;
@@ -110,7 +113,7 @@ function resolved(data: SessionData, changes: readonly Change[]): Resolved {
   return { data: revised(closeTurn(next)), applied: true };
 }
 
-/** Lets a call run again of which nobody knows whether it ran. @throws ToolError `UNKNOWN_CALL`. */
+/** Lets a call run again if nobody knows whether it ran. @throws ToolError `UNKNOWN_CALL`. */
 export function rerunCall(data: SessionData, callId: string): Resolved {
   const { progress } = callOf(data, callId) ?? {};
   if (progress?.state === 'not_started') return { data, applied: false };
@@ -128,7 +131,9 @@ function unknownCall(data: SessionData, callId: string): ToolError {
   const ids = pendingOf(data).map((each) => each.callId);
   const more = ids.length > 10 ? ` and ${ids.length - 10} more` : '';
   const known =
-    ids.length === 0 ? 'No call is pending.' : `Pending are ${ids.slice(0, 10).join(', ')}${more}.`;
+    ids.length === 0
+      ? 'No call is pending.'
+      : `Pending calls: ${ids.slice(0, 10).join(', ')}${more}.`;
   return new ToolError(
     'UNKNOWN_CALL',
     `Expected the id of a pending call, got ${describeValue(callId)}. ${known}`,
@@ -163,7 +168,7 @@ function effectOf(decision: CallDecision): Effect {
         facts: { output: denied },
         progressAfter: ({ progress }) => ({
           state: 'settled',
-          // The model must not read that nothing was done.
+          // The model must not be told that nothing happened.
           output: progress.state === 'started' ? unknown : denied,
         }),
       };
@@ -183,7 +188,7 @@ function answerEffect(decision: Extract<CallDecision, { kind: 'answer' }>): Effe
     if (expiresAt <= now)
       throw new ToolError(
         'TIMEOUT',
-        'The time for an answer to this question is over. continue(engine) continues without it.',
+        'The time for answering this question is over. Call continue(engine) to go on without an answer.',
         { details: { callId } },
       );
     const read = readAnswer(pending, answer);
@@ -202,10 +207,11 @@ function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): E
     if (pendingId !== undefined && pendingId !== pending.id)
       throw new ToolError(
         'INVALID_APPROVAL',
-        'This approval is of something that was pending before. Show the user what is pending now, and ask again.',
+        'This approval is for something that was pending before. Show the user what is pending now, and ask again.',
         { details: { callId: call.callId, pendingId: pending.id } },
       );
-    // The approval is of what the user saw, or changed. These need not be the model's arguments any more.
+    // The approval is for what the user saw or changed, which may differ from the model's
+    // arguments.
     const input = own === undefined ? pending.input : own;
     const isEdited = canonicalJson(input) !== canonicalJson(call.input);
     return { state: 'approved', pending, ...(isEdited && { input }), ...grant };
@@ -231,7 +237,7 @@ function outputOf(given: unknown): ToolOutput {
   }
 }
 
-/** The decisions that each kind of pending call takes. */
+/** The decisions that each kind of pending call accepts. */
 const TAKES = {
   approval: 'an approval or a denial (approve, deny)',
   question: 'an answer (answer)',
@@ -241,10 +247,13 @@ const TAKES = {
 
 function unfit(pending: Pending | undefined, { kind }: CallDecision): ToolError {
   const waitsFor = pending?.kind ?? 'uncertain';
-  return invalidInput(`This call waits for ${TAKES[waitsFor]}, got a decision of kind ${kind}.`, {
-    ...(pending && { callId: pending.callId }),
-    waitsFor,
-  });
+  return invalidInput(
+    `This call waits for ${TAKES[waitsFor]}, not for a decision of kind ${kind}.`,
+    {
+      ...(pending && { callId: pending.callId }),
+      waitsFor,
+    },
+  );
 }
 
 /** Throws `INVALID_INPUT` for a result that doesn't fit the tool's output schema. */

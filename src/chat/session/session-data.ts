@@ -31,7 +31,7 @@ export const sessionFields = {
   id: sessionId,
   /** Random, and the same in every copy of the session. */
   origin: z.string().min(1).max(128),
-  /** Rises with every change. */
+  /** Increases with every change. */
   rev: z.number().int().min(0),
   /** The identity of the executor's store in the last run. After a restart of this store, decisions are asked for again. */
   storeIdentity: z.string().max(512).exactOptional(),
@@ -50,7 +50,10 @@ export type SessionData = Readonly<z.output<z.ZodObject<typeof sessionFields>>>;
 export type SessionStatus =
   'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
 
-/** Returns the status, which follows from the data. A pending question counts before manual calls, and manual calls before approvals. */
+/**
+ * Returns the status, which follows from the data. A pending question takes precedence over manual
+ * calls, and manual calls over approvals.
+ */
 export function statusOf(data: SessionData): SessionStatus {
   const kinds = new Set(pendingOf(data).map(({ kind }) => kind));
   if (kinds.has('question')) return 'awaiting_user';
@@ -103,8 +106,9 @@ export function revised(data: SessionData): SessionData {
 }
 
 /**
- * Returns the data as they count after a restart of their store, which may have brought back an older state. Approved calls
- * need approval again. Calls that were not started are uncertain, because they may have been started since.
+ * Returns the data with decisions to be made again after a restart of their store, which may have
+ * brought back an older state. Approved calls need approval again. Calls that weren't started are
+ * uncertain, because they may have been started since.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
   const calls = data.openTurn?.calls ?? [];
@@ -147,13 +151,13 @@ export async function enterRun(
     const isSame = known === undefined || known === storeIdentity;
     return freezePlain({ ...(isSame ? data : withDecisionsAskedAgain(data, now)), storeIdentity });
   } catch (error) {
-    // Nothing was decided or started that the store would have to know of.
+    // Nothing was decided or started that the store would have to know about.
     if (isToolError(error, 'STATE_UNAVAILABLE') && data.openTurn === undefined) return data;
     throw error;
   }
 }
 
-/** A tool whose definition is not the one that the model or the user knew. */
+/** A tool whose definition isn't the one that the model or the user knew. */
 export type ChangedTool = {
   readonly toolName: string;
   readonly change: 'changed' | 'missing';
@@ -166,9 +170,9 @@ export function changedTools(
 ): readonly ChangedTool[] {
   const changes = new Map<string, ChangedTool>();
   for (const { toolName, digest, progress } of openTurn?.calls ?? []) {
-    // A user may have been asked later than the model, about the tool as it was then.
+    // The user may have been asked later than the model, about the tool as it was at that time.
     const asked = 'pending' in progress ? progress.pending.definitionDigest || digest : digest;
-    // Without a digest there was no such tool: that's the model's mistake, and the model is told.
+    // Without a digest the tool didn't exist. That's the model's mistake, and the model is told.
     if (progress.state === 'settled' || asked === undefined) continue;
     const entry = registry.get(toolName);
     const name = entry?.name ?? toolName;

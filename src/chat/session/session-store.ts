@@ -122,7 +122,7 @@ export class SessionStore {
     }
   }
 
-  /** Returns what keeps the next state of a session. */
+  /** Returns a function that keeps the next state of a session. */
   #keepAfter(before: Kept | undefined): Keep {
     return async (data) => {
       const { id, rev } = data;
@@ -250,7 +250,10 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
   return parts;
 }
 
-/** Returns the data as they count after a restart of the store. Later decisions count in the store as it is now. */
+/**
+ * Returns the data as they are after a restart of the store. Later decisions count in the current
+ * store.
+ */
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);
   return data.storeIdentity === kept ? { ...asked, storeIdentity: identity } : asked;
@@ -281,7 +284,7 @@ function tooLarge(cause: unknown): never {
   if (!isToolError(cause, 'LIMIT_EXCEEDED')) throw cause;
   throw new ToolError(
     'LIMIT_EXCEEDED',
-    'A message or result is larger than 1 MiB, which the store does not take. Keep files and images apart: give the engine a BlobStore as blobs. Shorten large results with maxResultBytes.',
+    "A message or result is larger than 1 MiB, which the store doesn't accept. Keep files and images apart: give the engine a BlobStore as blobs. Shorten large results with maxResultBytes.",
     { cause },
   );
 }

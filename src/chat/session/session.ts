@@ -59,11 +59,15 @@ export interface RunSessionOptions {
   readonly signal?: AbortSignal;
   /** Gives the text piece by piece as events. @default false */
   readonly stream?: boolean;
-  /** Runs calls of tools that changed since the model made the calls. They need approval again. @default false */
+  /**
+   * Runs calls of tools that changed since the model made the calls. They need approval again.
+   * @default false
+   */
   readonly acceptChangedTools?: boolean;
   /**
-   * Gets the session at every step, for programs that keep sessions themselves. The run waits for it: no call starts before
-   * the session that says so was passed. If it throws, the run ends. A `SessionStore` needs none. @default none
+   * Receives the session at every step, for programs that keep sessions themselves. The run waits
+   * for it: no call starts before you got the session that says so. If it throws, the run ends.
+   * With a `SessionStore` you don't need it. @default none
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }
@@ -80,7 +84,10 @@ const approvalOptions = z.strictObject({
   pendingId: z.string().optional(),
 });
 
-/** Keeps a session where other processes find it. Resolves to what keeps the next state. @throws ToolError `STALE_SESSION` if another process kept it since. */
+/**
+ * Keeps a session where other processes find it. Resolves to a function that keeps the next state.
+ * @throws ToolError `STALE_SESSION` if another process has kept it since.
+ */
 export type Keep = (data: SessionData) => Promise<Keep>;
 
 /** Makes a session that is kept as it runs. Only stores of sessions use it. */
@@ -125,7 +132,7 @@ export class Session {
     Object.freeze(this);
   }
 
-  /** Returns a new session. @throws ToolError `INVALID_ARGUMENT` for wrong ids and messages, and for a context that is no plain data. */
+  /** Returns a new session. @throws ToolError `INVALID_ARGUMENT` for wrong ids and messages, and for a context that isn't plain data. */
   static create(options: NewSession = {}): Session {
     return new Session(newSessionData(options));
   }
@@ -173,7 +180,10 @@ export class Session {
     return pendingOf(this.#data);
   }
 
-  /** The reason why the last run stopped; `undefined` before the first run, and if the session only needs `continue`. */
+  /**
+   * The reason why the last run stopped. `undefined` before the first run, and if the session only needs
+   * `continue`.
+   */
   get haltedReason(): string | undefined {
     const isStopped = this.pending.length > 0 || this.#data.end !== undefined;
     return isStopped ? haltedReason(this.#data) : undefined;
@@ -198,7 +208,10 @@ export class Session {
     return this.snapshot();
   }
 
-  /** Gives the result of a manual call, or of a call whose outcome nobody knows: a value, `ok(value)` or `fail(message)`. */
+  /**
+   * Gives the result of a manual call, or of a call whose outcome nobody knows: a value,
+   * `ok(value)`, or `fail(message)`.
+   */
   submitToolResult(callId: string, result: unknown): DecisionResult {
     return this.submitToolResults([{ callId, result }]);
   }
@@ -219,11 +232,13 @@ export class Session {
   }
 
   /**
-   * Answers the question of a call. The answer is the call's result. If the question offers choices, the answer is the value
-   * or the label of one of them; if it takes several, a list, or a text with commas. An answer that wasn't offered is
-   * refused, unless the question allows others. So is one after the question's time (`TIMEOUT`).
+   * Answers the question of a call. The answer is the call's result. If the question offers
+   * choices, pass the value or the label of one of them, or a list or comma-separated text if it
+   * allows several. Other answers are refused unless the question allows them. After the question's
+   * time, the answer is refused with `TIMEOUT`.
    *
-   * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system's time
+   * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system's
+   * time
    */
   answer(
     callId: string,
@@ -241,9 +256,10 @@ export class Session {
   /**
    * Approves a call. It runs when the session continues, if it's still what the user saw.
    *
-   * @param options `input`: other arguments, if the user changed them. They are checked and judged like any, and need approval
-   * again if they are more dangerous. `grant`: further calls that are approved, too. `pendingId`: the `id` of what the user
-   * saw; if something else is pending by now, the approval is refused.
+   * @param options `input`: other arguments, if the user changed them. They're checked like any
+   * arguments, and need approval again if they're more dangerous. `grant`: further calls to approve
+   * as well. `pendingId`: the `id` of what the user saw. If something else is pending by now, the
+   * approval is refused.
    */
   approve(
     callId: string,
@@ -262,7 +278,7 @@ export class Session {
     return this.#decide(callId, { kind: 'deny', reason });
   }
 
-  /** Runs a call again of which nobody knows whether it ran. Its effect may happen twice. */
+  /** Runs a call again if nobody knows whether it ran. Its effect may happen twice. */
   rerun(callId: string): DecisionResult {
     return this.#apply((data) => rerunCall(data, callId));
   }
@@ -321,7 +337,8 @@ export class Session {
       this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.includes(callId));
     if (!isRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { end, messages, openTurn } = this.#data;
-    // A second request to continue, such as a webhook that is delivered twice: the model has answered already.
+    // This is a second request to continue, such as a webhook that is delivered twice: the model
+    // has already answered.
     if (end?.reason === 'completed' && messages.at(-1)?.role === 'assistant')
       return this.#stopped(checked);
     if (messages.length === 0 && openTurn === undefined)
@@ -351,7 +368,7 @@ export class Session {
     if (this.#data.openTurn !== undefined)
       throw new ToolError(
         'INVALID_STATE',
-        'Calls of the last turn have not run yet. Continue or deny them before you say something else.',
+        "Calls of the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
     // Results may belong to the last message. Otherwise the messages so far stay the same objects, and aren't written again.
@@ -400,7 +417,7 @@ export class Session {
       const changes = changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ');
       throw new ToolError(
         'TOOL_CHANGED',
-        `Tools of open calls are not as the model knew them: ${changes}. Nothing was run. Call \`continue(engine, { acceptChangedTools: true })\`: calls of changed tools are judged again, and approvals of the old tools do not count.`,
+        `Tools of open calls have changed since the model saw them: ${changes}. Nothing was run. Call \`continue(engine, { acceptChangedTools: true })\`: calls of changed tools are judged again, and approvals of the old tools don't count.`,
         { details: { changed } },
       );
     }
@@ -438,7 +455,7 @@ export class Session {
       try {
         engine.jobs?.recordJob(job, { success: status === 'completed', latencyMs }, { persona });
       } catch {
-        // The catalogue no longer has the job. The result is not lost for that.
+        // The catalogue no longer has the job, which is no reason to lose the result.
       }
     }
     return { session, result };
@@ -450,7 +467,7 @@ const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {
   completed: 'Call start(engine, text), or reply(engine, text)',
   awaiting_user: 'Answer the question: reply(engine, text), or answer(callId, text)',
   awaiting_tools:
-    'Give the missing results first: submitToolResult(callId, result). To run a call again whose outcome is not known, call rerun(callId)',
+    "Give the missing results first: submitToolResult(callId, result). To repeat a call whose outcome isn't known, call rerun(callId)",
   awaiting_approval: 'Decide first: approve(callId) or deny(callId)',
   error: 'Call retry(engine)',
 };

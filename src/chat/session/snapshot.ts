@@ -62,7 +62,7 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
   if (!isPlainObject(given) || given['format'] !== FORMAT) {
     const got = isPlainObject(given) ? describeValue(given['format']) : describeValue(given);
     throw refused(
-      `Expected the format ${JSON.stringify(FORMAT)}, got ${got}. Give a snapshot as session.snapshot() returned it.`,
+      `Expected the format ${JSON.stringify(FORMAT)}, got ${got}. Pass a snapshot from session.snapshot().`,
     );
   }
   const { signature, ...unsigned } = given;
@@ -70,7 +70,7 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
   if (typeof signature === 'string' && isEqualSignature(signature, signatureOf(unsigned, key)))
     return unsigned;
   throw refused(
-    'Its signature was not made with this key. The snapshot was changed, or it was signed elsewhere: give the key that wrote it.',
+    "Its signature wasn't made with this key. The snapshot was changed, or signed elsewhere. Pass the key that it was signed with.",
   );
 }
 

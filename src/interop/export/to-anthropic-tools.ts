@@ -50,8 +50,9 @@ type AnthropicMessage = {
 
 interface AnthropicOptions extends ExportOptions {
   /**
-   * Chooses the tools that the model finds by search instead of seeing them at once. The service's search tool is then first
-   * in the list. `true`: all tools whose priority isn't critical; a number: the tools after the first so many. @default false
+   * Chooses the tools that the model finds by search instead of seeing them immediately.
+   * The service's search tool is then first in the list. `true` defers all tools whose priority
+   * isn't critical. A number is the number of tools that aren't deferred. @default false
    */
   readonly deferLoading?: boolean | number | ((entry: ToolEntry) => boolean);
   /** The service's search that finds these tools. @default 'bm25', which takes plain words */

@@ -29,18 +29,20 @@ interface ForeignAISDKTool {
 }
 
 /**
- * Returns definitions of the AI SDK's tools, with name, description, schemas and work.
+ * Returns definitions of the AI SDK's tools, with name, description, schemas, and work.
  *
- * What a tool doesn't say isn't assumed to be harmless. `needsApproval` becomes `requiresConsent`, even if it's a function. If a
- * tool streams, its last value is the result and the others are progress. A tool without `execute` is manual.
- * `toModelOutput`, `providerOptions` and `onInput…` are left out.
+ * What a tool doesn't say isn't assumed to be harmless. `needsApproval` becomes `requiresConsent`,
+ * even if it's a function. If a tool streams, its last value is the result and the others are
+ * progress. A tool without `execute` is manual. `toModelOutput`, `providerOptions`, and `onInput…`
+ * are left out.
  *
  * ```ts
  * registry.registerAll(fromAISDKTools(tools, { overrides: { search: { accessMode: 'readonly' } } }));
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options; `INVALID_METADATA` naming every tool that is refused, and why:
- * those that a provider runs (`type: 'provider'`) cannot be run elsewhere.
+ * @throws ToolError `INVALID_ARGUMENT` for wrong options. `INVALID_METADATA` naming every tool that
+ * is refused, and why: for example, a tool that a provider runs (`type: 'provider'`) can't be run
+ * elsewhere.
  */
 export function fromAISDKTools(
   tools: Readonly<Record<string, ForeignAISDKTool>>,
@@ -67,7 +69,7 @@ function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
     throw refusedTool(
       name,
       'a tool with a function',
-      'one that its provider runs',
+      'a tool that its provider runs',
       'Leave it with the AI SDK.',
     );
   return {
@@ -86,7 +88,7 @@ type Run = (input: unknown, options: object) => unknown;
 function executeOf(tool: { readonly execute: Run }): Execute {
   return (input, context) => {
     const { callId = randomUUID(), signal, context: own } = context;
-    // Version 6 calls it `experimental_context`, version 7 `context`.
+    // Version 6 names it `experimental_context`, version 7 `context`.
     const result = tool.execute(input, {
       toolCallId: callId,
       messages: [],
@@ -134,7 +136,7 @@ function readSchema(schema: unknown, name: string): ToolSchema {
       throw refusedTool(
         name,
         'a JSON Schema',
-        'something else, or a promise of one',
+        'something else, or a promise of a schema',
         'Await it first.',
       );
     if (validate === undefined) return json as JsonSchema;
@@ -148,7 +150,7 @@ function readSchema(schema: unknown, name: string): ToolSchema {
       throw refusedTool(
         name,
         'a schema of zod 4',
-        'one of zod 3',
+        'a schema of zod 3',
         'Wrap it in zodSchema() of the AI SDK.',
       );
     return schema;

@@ -19,7 +19,7 @@ import { readOutcome } from '../../safety/read-outcome.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 
-/** Says who makes a call. */
+/** The caller of a call. */
 type CallFrame = Omit<CallContext, 'flow'>;
 
 interface CallOptions extends CallFrame {
@@ -45,7 +45,7 @@ export interface CallExecutor {
   readonly pendingCalls: Pick<PendingCalls, 'find' | 'list'>;
   /** Makes a call, with the approval that was recorded for it. */
   execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
-  /** Listens to events, until the returned function is called. */
+  /** Adds a listener for events. Returns a function that removes it. */
   on?(listener: (event: ToolEvent) => void): () => void;
 }
 
@@ -170,7 +170,7 @@ export class GuardedCalls {
         'The executor does not know this approval. Its store restarted, or the call, its arguments, its tool or its caller changed. Ask again.',
       );
     }
-    if (pending.answer !== undefined) return; // The executor says whether it ran.
+    if (pending.answer !== undefined) return; // The executor checks whether it ran.
     const others = (await pendingCalls.list()).filter(
       (each) =>
         each.kind === 'approval' &&
@@ -225,9 +225,9 @@ export function isSameInput(one: unknown, other: unknown): boolean {
 /**
  * Returns the result of a call.
  *
- * @throws ToolError with the words of `readOutcome` if there is no result: with the code of an `error`, `INVALID_APPROVAL` for
- * `approval_required`, and `NOT_EXECUTABLE` for `denied`, `manual` and `ask_user`. `details` has the outcome's `status`, and
- * `pending` if somebody has to answer.
+ * @throws ToolError with the message of `readOutcome` if there is no result. The code is that of an
+ * `error`, `INVALID_APPROVAL` for `approval_required`, and `NOT_EXECUTABLE` for `denied`, `manual`,
+ * and `ask_user`. `details` has the outcome's `status`, and `pending` if somebody has to answer.
  */
 export function resultOf(outcome: ToolOutcome): Json {
   const { kind, text: message, data, code, pending } = readOutcome(outcome);

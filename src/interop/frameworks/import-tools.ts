@@ -17,7 +17,10 @@ import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
 /** The options for importing tools of another framework. */
 export interface ImportOptions {
-  /** Options that override what a tool says, by the tool's original name. `name` renames it. A name that no tool has is refused. @default none */
+  /**
+   * Options that override what a tool says, by the tool's original name. `name` renames it. Unknown
+   * tool names are refused. @default none
+   */
   readonly overrides?: Readonly<
     Record<string, Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>>
   >;

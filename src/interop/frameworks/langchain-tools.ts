@@ -82,10 +82,11 @@ const optionsSchema = frameworkSchema
 /**
  * Returns structured tools for LangChain, by the names that models can see (`a.b` becomes `a__b`).
  *
- * The executor makes every call. If you invoke a tool with arguments, it returns its result, or throws a `ToolError`. If you
- * invoke it with a model's tool call, it returns a `ToolMessage`: the result as text, with the data as `artifact`, or a message
- * for the model with `status: 'error'`. LangChain can't wait, so a call that needs an approval or an answer is an error that
- * says so. Progress comes as tool events.
+ * The executor makes every call. If you invoke a tool with arguments, it returns its result, or
+ * throws a `ToolError`. If you invoke it with a model's tool call, it returns a `ToolMessage`: the
+ * result as text, with the data as `artifact`, or a message for the model with `status: 'error'`.
+ * LangChain can't wait, so a call that needs an approval or an answer is an error that says so.
+ * Progress comes as tool events.
  *
  * ```js
  * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });
@@ -93,8 +94,8 @@ const optionsSchema = frameworkSchema
  *
  * If you pass a list of definitions, the tools know their inputs and outputs.
  *
- * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` with every wrong option or
- * for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` with
+ * every wrong option, or if the input isn't a list of tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toLangChainTools<const Tools extends readonly ToolDefinition[]>(
   definitions: Tools,
@@ -196,14 +197,15 @@ interface ForeignLangChainTool {
 }
 
 /**
- * Returns definitions of LangChain's tools, with name, description, input schema and work.
+ * Returns definitions of LangChain's tools, with name, description, input schema, and work.
  *
- * What a tool doesn't say isn't assumed to be harmless. The input is checked before the call, and LangChain parses it. Events
- * become progress, the answer of a `returnDirect` tool halts the run, and an error message of the tool is a failure.
- * Artifacts, callbacks and `extras` are left out.
+ * What a tool doesn't say isn't assumed to be harmless. The input is checked before the call, and
+ * LangChain parses it. Events become progress, the answer of a `returnDirect` tool halts the run,
+ * and an error message of the tool is a failure. Artifacts, callbacks, and `extras` are left out.
  *
- * @throws ToolError `MISSING_PACKAGE` when `@langchain/core` is not installed; `INVALID_ARGUMENT` for wrong options;
- * `INVALID_METADATA` naming every tool that is refused, and why: tools that a provider runs cannot be run elsewhere.
+ * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` for
+ * wrong options. `INVALID_METADATA` naming every tool that is refused, and why: for example, a tool
+ * that a provider runs can't be run elsewhere.
  */
 export async function fromLangChainTools(
   tools: Iterable<ForeignLangChainTool>,
@@ -227,7 +229,7 @@ function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool
     throw refusedTool(
       name,
       'a tool that can be invoked',
-      'one without invoke, which its provider runs',
+      'a tool without invoke, which its provider runs',
       'Leave it with LangChain.',
     );
   const { description, metadata } = tool;
@@ -239,7 +241,10 @@ function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool
   };
 }
 
-/** Returns a schema that checks as the tool's own does, and passes the input on as it came. LangChain converts it. */
+/**
+ * Returns a schema that checks like the tool's own, and passes the input on unchanged. LangChain
+ * converts it.
+ */
 function checkedSchema(
   { toJsonSchema }: LangChain,
   { name, schema }: ForeignLangChainTool,
@@ -284,7 +289,7 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
     const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
     if (content === undefined)
       return fail(
-        'This tool returned a command, which only LangGraph can carry out. Call the tool in LangGraph.',
+        'This tool returned a command, which only LangGraph can run. Call the tool in LangGraph.',
       );
     return status === 'error'
       ? fail(typeof content === 'string' ? content : JSON.stringify(content))

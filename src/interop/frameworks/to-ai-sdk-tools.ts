@@ -46,7 +46,7 @@ interface AISDKCallOptions<Context = unknown> {
   readonly context?: Context | undefined;
 }
 
-/** A schema as the AI SDK takes it; to its types it is a Standard Schema. */
+/** A schema as the AI SDK takes it. For its types it's a Standard Schema. */
 interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
   readonly jsonSchema: JsonSchema;
   readonly validate?: (value: unknown) => Promise<Validation>;
@@ -123,19 +123,23 @@ const optionsSchema = frameworkSchema
   .extend({ progress: z.boolean().default(false) });
 
 /**
- * Returns a tool set for the AI SDK 6 or 7, by the names that models can see (`a.b` becomes `a__b`).
+ * Returns a tool set for the AI SDK 6 or 7, by the names that models can see (`a.b` becomes
+ * `a__b`).
  *
- * The executor makes the calls. If a call gives no result, the model reads an error. If it needs approval, the executor
- * stores it, and it runs once when the messages hold the approval of exactly this call. Manual tools have no `execute`:
- * the run stops, and you add the result. The AI SDK itself isn't loaded.
+ * The executor makes the calls. If a call gives no result, the model reads an error. If it needs
+ * approval, the executor stores it, and it runs once when the messages hold the approval of exactly
+ * this call. Manual tools have no `execute`: the run stops, and you add the result. The AI SDK
+ * itself isn't loaded.
  *
  * ```js
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
  * ```
  *
- * If you pass a list of definitions, the set knows their names, inputs and outputs: `InferUITools<typeof tools>`.
+ * If you pass a list of definitions, the set knows their names, inputs and outputs:
+ * `InferUITools<typeof tools>`.
  *
- * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * @throws ToolError `INVALID_ARGUMENT` with every wrong option, or if the input isn't a list of
+ * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toAISDKTools<
   const Tools extends readonly ToolDefinition[],
@@ -202,11 +206,12 @@ export function toAISDKTools(
 }
 
 /**
- * Results of which the model reads more than their value, such as images. The AI SDK passes the value on, and then asks
- * what the model should read.
+ * Results with more for the model than their value, such as images. The AI SDK passes the value
+ * on, and then asks what the model should read.
  *
- * Ids don't say whose a result is: models write `call_0` again and again, and users may share a tool set. So a result
- * belongs to its value or its input, which are objects of one call. It's given once, and kept no longer than this object.
+ * Ids don't identify a result: models write `call_0` again and again, and users can share a tool
+ * set. So a result is found by its value or its input, which are objects of one call. It's returned
+ * once, and kept no longer than this object.
  */
 class ReadResults {
   readonly #kept = new WeakMap<
@@ -264,8 +269,8 @@ function described({ entry, rendered }: ExportedTool): AISDKTool {
 /**
  * Returns the object that the AI SDK's `jsonSchema` returns.
  *
- * @param validate returns the value as it came, or an error for the model. It must not convert the value, because the AI SDK
- * compares it with the one that was approved. @default everything is accepted
+ * @param validate returns the value unchanged, or an error for the model. It must not convert the
+ * value, because the AI SDK compares it with the approved one. @default everything is accepted
  */
 function schemaOf(
   jsonSchema: JsonSchema,
@@ -298,9 +303,10 @@ function isObject(value: unknown): value is object {
 /**
  * Returns true if the messages end with an approval of exactly this call.
  *
- * As in the AI SDK, only answers in the last message count, one no outweighs every yes, and the call and the question must be
- * in earlier messages. The arguments must be the model's, and no other call with this id may be open: of two such calls, the
- * AI SDK shows one to the user and may run the other.
+ * As in the AI SDK, only answers in the last message count, a single no outweighs every yes, and
+ * the call and the question must be in earlier messages. The arguments must be the model's, and no
+ * other call with this id may be open: of two such calls, the AI SDK shows one to the user and may
+ * run the other.
  */
 function isApprovedIn(
   messages: unknown,

@@ -48,13 +48,16 @@ export interface OpenAIAgentsTool {
 }
 
 /**
- * Returns function tools for `@openai/agents`, by the names that models can see (`a.b` becomes `a__b`).
+ * Returns function tools for `@openai/agents`, by the names that models can see (`a.b` becomes
+ * `a__b`).
  *
- * The run is interrupted if the policy asks for approval. An approved call then runs once, with the input that was asked
- * about. The runner knows approvals by the id of the call only, so if calls with different inputs share an id, none of them
- * runs. If a call gives no result, the model reads why, and the run continues. The package itself isn't loaded.
+ * The run is interrupted if the policy asks for approval. An approved call then runs once, with the
+ * input that was asked about. The runner knows approvals by the id of the call only, so if calls
+ * with different inputs share an id, none of them runs. If a call gives no result, the model reads
+ * why, and the run continues. The package itself isn't loaded.
  *
- * @throws ToolError `INVALID_ARGUMENT` with every wrong option or for what can be no tools, `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * @throws ToolError `INVALID_ARGUMENT` with every wrong option, or if the input isn't a list of
+ * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toOpenAIAgentsTools(
   input: ExportInput,

@@ -60,7 +60,7 @@ function pointed(root: JsonSchema, reference: string): JsonSchema | undefined {
       current = (current as Record<string, unknown>)[key];
     }
   } catch {
-    return undefined; // Not decodable.
+    return undefined; // The pointer can't be decoded.
   }
   return isPlainObject(current) ? current : undefined;
 }

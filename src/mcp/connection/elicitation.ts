@@ -12,15 +12,18 @@ import { pauseLimits } from '../../core/time-limit.js';
 import { untilAborted } from '../../execution/with-deadline.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 
-// The types of elicitation are written out: those of the SDK would have to be installed by everyone who imports this package's.
+// These types are written out. Importing the SDK's would force everyone who imports this package to
+// install the SDK.
 
 /**
- * Answers the question that a server asks the user during a call. The form is a JSON Schema of an object with flat fields. For
- * `accept`, `content` has the fields that were filled in; other fields get the form's defaults.
+ * Answers a question that a server asks the user during a call. The form is a JSON Schema of an
+ * object with flat fields. For `accept`, `content` has the fields that the user filled in; the
+ * form's defaults fill in the rest.
  *
- * The time until the answer does not count for the call. `about` says in which call and for whom the server asks, if that is
- * known: a server of 2025 with several running calls does not say which one it means. If these belong to several
- * principals, nobody is asked. `signal` fires when nobody waits for the answer any more.
+ * The wait for the answer doesn't count towards the call's time limit. `about` says in which call
+ * and for whom the server asks, if that's known: a server of 2025 with several running calls
+ * doesn't say which call it means. If those calls belong to several principals, nobody is asked.
+ * `signal` fires when nobody waits for the answer any more.
  */
 export type OnElicit = (
   server: string,
@@ -41,7 +44,7 @@ export type OnElicit = (
 
 /** The maximum number of rounds of questions in one call, as in the SDK. */
 const MOST_ROUNDS = 10;
-/** The pause before a call is repeated that the server answered without a question, as in the SDK. */
+/** The pause before a call is repeated if the server answered without a question, as in the SDK. */
 const PACE_MS = 250;
 
 type CallParams = CallToolRequest['params'];
@@ -82,7 +85,9 @@ export class Elicitation {
         const answers = await Promise.all(
           asked.map(async ([key, { method, params: form }]) => {
             if (method !== 'elicitation/create')
-              throw new Error(`Expected a question to the user, got ${method}.`);
+              throw new Error(
+                `The server asked for ${method}, but only questions to the user (elicitation/create) are answered.`,
+              );
             return [key, await this.#ask(form, [context], options.signal)] as const;
           }),
         );
@@ -93,7 +98,7 @@ export class Elicitation {
         };
       }
       throw new Error(
-        `Expected an answer after ${MOST_ROUNDS} rounds of questions, got another question.`,
+        `The server kept asking questions. The call was stopped after ${MOST_ROUNDS} rounds.`,
       );
     } finally {
       this.#calls.delete(context);
@@ -103,7 +108,7 @@ export class Elicitation {
   /** Answers a question of the protocol of 2025, which does not name its call. */
   async answer(params: unknown, signal: AbortSignal): Promise<ElicitResult> {
     const calls = [...this.#calls];
-    // A user must not answer for another.
+    // A user must not answer a question meant for somebody else.
     if (new Set(calls.map(({ principal }) => principal)).size > 1) return { action: 'cancel' };
     return this.#ask(params as ElicitParams, calls, signal);
   }
@@ -132,7 +137,8 @@ export class Elicitation {
       });
       const answered = (async () => this.#onElicit(this.#server, params, about))().catch(
         (cause: unknown) => {
-          // The server gets this message. The program's own error may name hosts, paths and credentials.
+          // The server sees this message. The program's own error may name hosts, paths and
+          // credentials.
           throw new Error('The question could not be answered: the program that answers failed.', {
             cause,
           });

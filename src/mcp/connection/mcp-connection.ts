@@ -2,7 +2,6 @@ import type { Progress } from '@modelcontextprotocol/client';
 import { availableParallelism, homedir } from 'node:os';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { LIMITS } from '../../core/limits.js';
 import { onAbort } from '../../core/listeners.js';
 import { isPlainObject } from '../../core/plain-data.js';
@@ -39,11 +38,11 @@ export interface McpConnectionOptions extends Credentials {
   readonly env: Environment;
   readonly packages: McpPackages;
   readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string };
-  /** Returns true for a tool of a listing that is kept. */
+  /** Returns true for a tool that should be kept in the listing. */
   readonly isWanted: (tool: unknown) => boolean;
-  /** A function that is called when the server announces that its tools have changed. */
+  /** Runs when the server announces that its tools have changed. */
   readonly onToolsChanged: () => void;
-  /** A function that is called when the tools may have changed unnoticed, as after a reconnection. */
+  /** Runs when the tools may have changed unnoticed, for example after a reconnection. */
   readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
   readonly elicitUrls?: boolean;
@@ -52,7 +51,7 @@ export interface McpConnectionOptions extends Credentials {
 /** The tools of a server as it sent them. */
 export interface RawListing {
   readonly tools: readonly unknown[];
-  /** The names of all tools, including those that are not wanted. */
+  /** The names of all tools, including unwanted ones. */
   readonly names: readonly string[];
   readonly era: ProtocolEra;
   /** The capabilities that the server declares. */
@@ -69,12 +68,15 @@ interface CallRequest {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** The maximum number of names that are kept to compare the settings with. */
+/** The maximum number of names kept for comparison with the settings. */
 const MOST_NAMES = 100_000;
 /** The time that a server may take to prove that it is alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
-/** The SDK wants a schema for results; results are checked elsewhere. */
+/**
+ * The SDK requires a schema for results. This one accepts everything, because results are checked
+ * elsewhere.
+ */
 const ANYTHING = Object.freeze({
   '~standard': Object.freeze({
     version: 1 as const,
@@ -84,21 +86,21 @@ const ANYTHING = Object.freeze({
 });
 
 /**
- * The connection to one server. It is opened when it is first needed, and again after it was lost.
+ * The connection to one server. It opens when it's first needed, and again after it was lost.
  *
- * Until `close` is called, open sockets and the process that was started keep the program alive.
+ * Until you call `close`, open sockets and the started process keep the program alive.
  */
 export class McpConnection {
   readonly #server: McpServerSettings;
   readonly #options: McpConnectionOptions;
   readonly #closed = new AbortController();
-  /** The session that is open or being opened. Everyone who needs a session shares it. */
+  /** The session that is open or being opened. All requests share it. */
   #opening: Promise<Session> | undefined;
   /** All sessions that have not closed yet. */
   readonly #sessions = new Set<Session>();
   #stderr = (): string => '';
   #hide = (text: string): string => text;
-  /** True for a server of before 2026 that ended when it was asked for its protocol. */
+  /** True for a server from before 2026 that exits when asked for its protocol. */
   #isOld = false;
 
   constructor(server: McpServerSettings, options: McpConnectionOptions) {
@@ -109,7 +111,8 @@ export class McpConnection {
   /**
    * Lists the server's tools.
    *
-   * @param onStart is called once a session is open: the listing tells of everything that changed before.
+   * @param onStart Called once a session is open. The listing reflects every change made before
+   * that.
    * @throws ListingError, ToolError, or anything that the transport throws.
    */
   async listTools(onStart: () => void): Promise<RawListing> {
@@ -149,8 +152,9 @@ export class McpConnection {
   /**
    * Calls a tool and returns the answer as the server sent it.
    *
-   * @param session the session in which the tool was listed.
-   * @throws SessionExpiredError if the session has ended and nothing was done in it; the next call gets another session.
+   * @param session The session in which the tool was listed.
+   * @throws SessionExpiredError if the session has ended and the call had no effect; the next call
+   * gets another session.
    * @throws anything that the SDK throws; see `callFailure`.
    */
   callTool(
@@ -159,7 +163,8 @@ export class McpConnection {
   ): Promise<unknown> {
     return this.#useIn(session, context.signal, ({ client, elicitation }, options) => {
       const request = { name: tool, arguments: input as Record<string, unknown> };
-      // With a definition given, the SDK does not compile the server's output schema, which may be made to hang it.
+      // If it gets a definition, the SDK doesn't compile the server's output schema, which could be
+      // made to hang it.
       const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
       const all = { ...options, toolDefinition, ...(onProgress && { onprogress: onProgress }) };
       return elicitation === undefined
@@ -190,23 +195,26 @@ export class McpConnection {
   /** Returns the open session, or a new one. A caller that gives up ends only its own wait. */
   async open(signal?: AbortSignal): Promise<Session> {
     const session = await this.#opened(signal);
-    // Lets this process notice that a stream has ended: it may have been busy since.
+    // Gives this process a chance to notice that a stream ended while it was busy.
     if (session.isStateless)
       for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
     return session;
   }
 
-  /** The last text that the server's process has written to stderr, without secrets. */
+  /** The last text that the server's process wrote to stderr, without secrets. */
   get stderr(): string {
     return this.#stderr();
   }
 
-  /** Returns a server's text without the secrets of its settings: servers repeat what they were given. */
+  /**
+   * Removes the secrets of the settings from a server's text. Servers often repeat what they were
+   * given.
+   */
   hideSecrets(text: string): string {
     return this.#hide(text);
   }
 
-  /** Ends the connection and the process behind it. It cannot be opened again. */
+  /** Ends the connection and the process behind it. It can't be opened again. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#opening = undefined;
@@ -222,14 +230,18 @@ export class McpConnection {
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       const { SdkHttpError } = await this.#options.packages.client();
-      // A restarted server turns old sessions away: with 404 by the protocol, and many with 400.
+      // A restarted server rejects old sessions: with 404 by the protocol, often with 400 in
+      // practice.
       if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
       this.#drop(session);
       throw new SessionExpiredError(error);
     }
   }
 
-  /** Makes an attempt again with the scopes that the server missed: it refused the request and did nothing. */
+  /**
+   * Retries an attempt with the scopes that the server found missing. The refused request had no
+   * effect.
+   */
   async #withScopes<T>(attempt: () => Promise<T>): Promise<T> {
     const { login, packages } = this.#options;
     if (login === undefined) return attempt();
@@ -244,7 +256,9 @@ export class McpConnection {
   /** Waits for the session that is open or being opened, or opens one. */
   #opened(signal: AbortSignal | undefined): Promise<Session> {
     if (this.#closed.signal.aborted)
-      throw unavailable(`a connection to ${labelOf(this.#server.name)}`, 'a closed one');
+      throw unavailable(
+        `The connection to ${labelOf(this.#server.name)} is closed. Make a new discovery.`,
+      );
     const opening = (this.#opening ??= this.#startOpening());
     if (signal === undefined) return opening;
     return new Promise((resolve, reject) => {
@@ -259,7 +273,8 @@ export class McpConnection {
       this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
         this.#withScopes(() => this.#open(signal)),
       );
-    // A server's time counts from its turn: if many start at once, they slow each other down until all are too late.
+    // The time limit starts with the server's turn. If many servers start at once, they slow each
+    // other down until all time out.
     const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
@@ -267,7 +282,10 @@ export class McpConnection {
     return opening;
   }
 
-  /** Opens a session. A server that ends when it is asked for its protocol is started again, without the question. */
+  /**
+   * Opens a session. A server that exits when asked for its protocol is started again without that
+   * question.
+   */
   async #open(signal: AbortSignal): Promise<Session> {
     if (this.#isOld || this.#server.transport.kind !== 'stdio') return this.#openOnce(signal);
     const { SdkError, SdkErrorCode } = await this.#options.packages.client();
@@ -304,8 +322,9 @@ export class McpConnection {
       capabilities: onElicit
         ? { elicitation: { form: {}, ...(elicitUrls === true && { url: {} }) } }
         : {},
-      inputRequired: { autoFulfill: false }, // Only this connection knows which of the calls asks.
-      // Servers of the other transports are older than the negotiation, and some fall silent at an unknown request.
+      inputRequired: { autoFulfill: false }, // Only this connection knows which call a question belongs to.
+      // Servers on the other transports are older than protocol negotiation, and some stop
+      // responding after an unknown request.
       versionNegotiation:
         (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http'
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
@@ -332,13 +351,13 @@ export class McpConnection {
     keepWhole(transport);
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
-    onDoubt(); // After a restart it may be another program.
+    onDoubt(); // After a restart it may be a different program.
     if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged)
       void session.watch();
     return session;
   }
 
-  /** Checks that a session still works: the SDK lets calls wait for ever if their stream has broken. */
+  /** Checks that a session still works. If a stream has broken, the SDK lets calls wait forever. */
   async #verify(session: Session): Promise<void> {
     const { clock, packages, onDoubt } = this.#options;
     const sdk = await packages.client();
@@ -347,7 +366,7 @@ export class McpConnection {
       { clock, timeoutMs: PING_TIMEOUT_MS },
     );
     if (answered.kind === 'returned')
-      onDoubt(); // Another process may have answered.
+      onDoubt(); // A different process may have answered.
     else this.#drop(session, answered.kind === 'threw' ? answered.error : undefined);
   }
 
@@ -362,7 +381,7 @@ export class McpConnection {
     void session.closed?.then(() => this.#sessions.delete(session));
   }
 
-  /** Lets a server forget its HTTP session. The server may be gone already. */
+  /** Ends the HTTP session at the server, which may already be gone. */
   async #sayGoodbye({ client: { transport } }: Session): Promise<void> {
     if (transport === undefined || !('terminateSession' in transport)) return;
     const { terminateSession } = transport as { terminateSession: () => Promise<void> };
@@ -381,7 +400,7 @@ export class McpConnection {
     const late = () =>
       new ToolError(
         'TIMEOUT',
-        expectedGot(`${labelOf(this.#server.name)} to ${what} within ${timeoutMs} ms`, 'no answer'),
+        `Timed out after ${timeoutMs} ms waiting for ${labelOf(this.#server.name)} to ${what}.`,
         { details: { timeoutMs } },
       );
     return inTime({ clock: this.#options.clock, timeoutMs, signal }, late, work);

@@ -2,21 +2,24 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { cleanText } from '../translate/foreign-text.js';
 import { isMethodNotFound, readPages, type ListName } from './server-answers.js';
 
-/** Makes a request to the server and returns the result as it came. */
+/** Makes a request to the server and returns the raw result. */
 export type Ask = (method: string, params: Readonly<Record<string, unknown>>) => Promise<unknown>;
 export type Input = Readonly<Record<string, unknown>>;
 
 const text = (words: string) => ({ type: 'text', text: words });
 
-/** The maximum number of entries in one answer. A model asks for others by a text that they contain. */
+/**
+ * The maximum number of entries in one answer. To find others, a model passes a text that they
+ * contain.
+ */
 const MOST_LISTED = 1_000;
 /** The maximum number of characters of one field. */
 const LONGEST = 2_048;
-/** The fields that a text is looked for in, and the other fields that are shown. */
+/** The fields that are searched, and the other fields that are shown. */
 const SEARCHED = ['uri', 'uriTemplate', 'name', 'title', 'description'];
 const SHOWN = [...SEARCHED, 'mimeType', 'size', 'required', 'arguments'];
 
-/** Lists the resources of a server that contain a text, and the templates of URIs. */
+/** Lists the resources and URI templates of a server that contain a text. */
 export async function listResources(input: Input, ask: Ask): Promise<unknown> {
   return {
     structuredContent: {
@@ -31,7 +34,7 @@ export async function listPrompts(input: Input, ask: Ask): Promise<unknown> {
   return { structuredContent: { prompts: await listed('prompts', 'prompts/list', input, ask) } };
 }
 
-/** Returns the entries of a list that contain a text. A list that the server does not have is empty. */
+/** Returns the entries of a list that contain a text. Empty if the server doesn't have the list. */
 async function listed(
   list: ListName,
   method: string,
@@ -81,7 +84,9 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
   };
 }
 
-/** Gets a prompt, its messages one after the other; parts and value as those of `readResource`. */
+/**
+ * Gets a prompt, with its messages one after the other. Parts and value are as in `readResource`.
+ */
 export async function getPrompt(
   { name, arguments: values = {} }: Input,
   ask: Ask,
@@ -126,12 +131,13 @@ function listIn(result: unknown, field: string): readonly Input[] {
   return Array.isArray(list) ? list.filter(isPlainObject) : [];
 }
 
-/** The maximum number of expressions of a template that is looked at. */
+/** The maximum number of template expressions that are examined. */
 const MOST_EXPRESSIONS = 32;
 
 /**
- * Returns true for a URI that a server's template makes (RFC 6570). An expression stands for any characters; an expression
- * without an operator stands for any but `/?#`. Each part looks at each character once, so no template can be slow.
+ * Returns true if a server's URI template (RFC 6570) can produce this URI. An expression stands for
+ * any characters; without an operator, for any except `/?#`. Each part looks at each character
+ * once, so no template can be slow.
  */
 export function isMadeBy(template: string, uri: string): boolean {
   const parts = template.split(/\{([^{}]*)\}/);

@@ -11,20 +11,26 @@ import {
   type Input,
 } from './offered-answers.js';
 
-/** A tool of this program with which models reach the resources or prompts of a server. */
+/** A tool of this program that lets models reach the resources or prompts of a server. */
 interface OfferedTool {
-  /** The definition, as a server would list it. It doesn't depend on the offers, so it changes only with this program. */
+  /**
+   * The definition, as a server would list it. It's the same for every server, so it changes only
+   * with this program.
+   */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** The usual name of the tool; its own name may be longer. */
+  /** The usual name of the tool; the actual name may be longer. */
   readonly offers: string;
   /** Answers a call, as a server would. */
   readonly answer: (input: unknown, ask: Ask) => Promise<unknown>;
 }
 
-/** The tools for the resources and prompts of a server, by name, and what is wrong with the settings that ask for them. */
+/**
+ * The tools for a server's resources and prompts, by name, and the problems with the settings that
+ * ask for them.
+ */
 export interface OfferedTools {
   readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** The names of all tools that the settings ask for, including those that they leave out. */
+  /** The names of all tools that the settings ask for, including excluded ones. */
   readonly names: readonly string[];
   readonly findings: readonly McpFinding[];
 }
@@ -88,8 +94,9 @@ const TOOLS: Readonly<
 /**
  * Returns the tools for the resources and prompts of a server, if its settings ask for them.
  *
- * @param listed the server's own tools. If one of them has the name of ours, ours is called `mcp_read_resource` and so on.
- * @param isWanted returns true for a tool that the settings allow.
+ * @param listed The server's own tools. If one of them already has such a name, ours is called
+ * `mcp_read_resource` and so on.
+ * @param isWanted Returns true for a tool that the settings allow.
  */
 export function offeredTools(
   server: McpServerSettings,
@@ -125,7 +132,7 @@ export function offeredTools(
       find(`the server offers no ${offer}. Remove the setting.`);
     else if (wanted.length === 0)
       find(
-        `the settings leave out ${all.map(({ name }) => quoted(name)).join(' and ')}. Name them in "allow_tools".`,
+        `the settings exclude ${all.map(({ name }) => quoted(name)).join(' and ')}. Add them to "allow_tools".`,
       );
     else for (const { name, tool } of wanted) tools.set(name, tool);
   }

@@ -10,7 +10,7 @@ import { partOfBlock } from '../translate/content-blocks.js';
 import { describeFailure } from '../../providers/run-attempt.js';
 import { fail, ok, type ToolResult } from '../../tool/outcome.js';
 
-/** The error for a session that has ended or that the server no longer knows. Nothing was done in it. */
+/** Thrown if a session has ended or the server no longer knows it. The request had no effect. */
 export class SessionExpiredError extends Error {
   override readonly name = 'SessionExpiredError';
 
@@ -19,14 +19,14 @@ export class SessionExpiredError extends Error {
   }
 }
 
-/** Makes an attempt again if its session had ended before anything was done in it. */
+/** Retries an attempt if its session had ended before the attempt had any effect. */
 export async function inAnySession<T>(attempt: () => Promise<T>): Promise<T> {
   return attempt().catch((error: unknown) =>
     error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error),
   );
 }
 
-/** The error of calls whose session ended before the answer. Users see its name. */
+/** Thrown if a call's session ended before the answer. Users see the error's name. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
@@ -34,9 +34,10 @@ export class ConnectionLostError extends Error {
 /**
  * Returns the tool's failure for a failed call, or throws the error.
  *
- * An error that the server answered is the tool's own failure: no other provider would do better. Faults on the way are
- * thrown, so that routers count them: `PROVIDER_UNAVAILABLE` if nothing can have happened at the server, and an error
- * that is no ToolError if something may have. Texts of the server are shortened and freed of secrets.
+ * If the server answered with an error, that's the tool's own failure, and no other provider would
+ * do better. Transport errors are thrown, so that routers count them: `PROVIDER_UNAVAILABLE` if the
+ * call can't have had an effect, and a plain Error if it may have. Texts from the server are
+ * shortened, without secrets.
  */
 export function callFailure(
   error: unknown,
@@ -47,47 +48,46 @@ export function callFailure(
   if (isToolError(error)) throw error;
   if (error instanceof ListingError) throw new ToolError('INVALID_RESULT', error.message);
   if (error instanceof SessionExpiredError)
-    throw unavailable(`${label} to keep a session`, 'two that ended before the call', error);
+    throw unavailable(`${label} ended two sessions before the call. Try again later.`, error);
   if (error instanceof sdk.ProtocolError)
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
-  const refused = (got: string) => unavailable(`${label} to take the call`, got, error);
+  const refused = (why: string) => unavailable(`${label} refused the call: ${why}.`, error);
   if (error instanceof sdk.InsufficientScopeError)
-    throw refused('a token without the scopes that it asks for');
+    throw refused('the token lacks scopes that it requires');
   if (error instanceof sdk.SdkHttpError && error.status === 401)
     throw loginNeeded(
-      `a token in "headers" that ${label} accepts`,
-      'the HTTP status 401',
-      'Send another token.',
+      `${label} rejected the token in "headers" (HTTP status 401). Send a valid token.`,
     );
   if (error instanceof sdk.SdkHttpError && error.status < 500)
-    throw refused(`the HTTP status ${error.status}`);
+    throw refused(`HTTP status ${error.status}`);
   if (error instanceof sdk.SdkError) {
     if (error.code === sdk.SdkErrorCode.UnsupportedResultType)
       return fail(
-        `${label} asks for something in the middle of the call, which this program does not answer; call it another way`,
+        `${label} asks for input of an unsupported kind during the call. Call it from a client that supports it.`,
       );
     if (error.code === sdk.SdkErrorCode.InvalidResult)
-      throw new ToolError(
-        'INVALID_RESULT',
-        expectedGot(`${label} to answer a call as the protocol says`, 'another answer'),
-        { cause: error },
-      );
+      throw new ToolError('INVALID_RESULT', `${label} gave an answer that breaks the protocol.`, {
+        cause: error,
+      });
     if (error.code === sdk.SdkErrorCode.NotConnected)
-      throw unavailable(`a connection to ${label}`, 'none', error);
+      throw unavailable(`There is no connection to ${label}. Try again.`, error);
   }
   if (codesOf(causesOf(error)).some((code) => NEVER_SENT.has(code)))
-    throw unavailable(`${label} to be there`, describeFailure(error), error);
+    throw unavailable(`${label} can't be reached: ${describeFailure(error)}.`, error);
   throw new Error(
-    `Expected an answer of ${label}, got ${describeFailure(error)}; whether the call had an effect is not known`,
+    `${label} didn't answer: ${describeFailure(error)}. The call may or may not have taken effect.`,
     { cause: error },
   );
 }
 
-/** Returns why a server could not be opened or listed, in one line without secrets and texts of the server. */
+/**
+ * Describes why a server couldn't be opened or listed, in one line without secrets or texts of the
+ * server.
+ */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
   if (error instanceof ConnectionLostError)
-    return 'the connection was lost before it answered; messages above 16 MiB end it too';
+    return 'the connection was lost before it answered, perhaps because of a message over 16 MiB';
   const causes = causesOf(error);
   const codes = codesOf(causes);
   const known = codes.map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
@@ -96,7 +96,7 @@ export function describeConnectionFailure(error: unknown): string {
   if (codes.includes('ERA_NEGOTIATION_FAILED')) {
     const [first] = codes;
     if (first !== 'ERA_NEGOTIATION_FAILED') return `it could not be reached (${first})`;
-    return `it did not answer as an MCP server does${status === undefined ? '' : `, but with the HTTP status ${status}`}`;
+    return `it doesn't answer like an MCP server${status === undefined ? '' : ` (HTTP status ${status})`}`;
   }
   return status === undefined
     ? describeFailure(error)
@@ -104,14 +104,14 @@ export function describeConnectionFailure(error: unknown): string {
 }
 
 const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'its command or folder does not exist (ENOENT)'],
-  ['EACCES', 'its command may not be run (EACCES)'],
-  ['ECONNREFUSED', 'no program listens at its address (ECONNREFUSED)'],
-  ['ENOTFOUND', 'its host has no address (ENOTFOUND)'],
-  ['CONNECTION_CLOSED', 'it ended before it answered (CONNECTION_CLOSED)'],
+  ['ENOENT', "its command or folder doesn't exist (ENOENT)"],
+  ['EACCES', "its command isn't executable (EACCES)"],
+  ['ECONNREFUSED', 'nothing is listening at its address (ECONNREFUSED)'],
+  ['ENOTFOUND', "its host name can't be resolved (ENOTFOUND)"],
+  ['CONNECTION_CLOSED', 'it exited before it answered (CONNECTION_CLOSED)'],
 ]);
 
-/** The codes of connections that were never made. */
+/** The error codes of connections that were never made. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -121,7 +121,7 @@ const NEVER_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Returns an error and its causes, the first cause first. The SDK wraps errors of the network. */
+/** Returns an error and its causes, root cause first. The SDK wraps network errors. */
 function causesOf(error: unknown): readonly Readonly<Record<string, unknown>>[] {
   const causes: Readonly<Record<string, unknown>>[] = [];
   for (let at = error; typeof at === 'object' && at !== null && causes.length < 5;) {
@@ -143,10 +143,12 @@ function codesOf(causes: readonly Readonly<Record<string, unknown>>[]): readonly
 const MAX_FAILURE_LENGTH = 8_192;
 
 /**
- * Returns a server's answer to a call as a result. The value is its structured content, or else its text; all parts are content.
+ * Turns a server's answer to a call into a result. The value is its structured content, or else its
+ * text. All parts become content.
  *
- * A text that only repeats the structured content as JSON is left out. A text for the user alone is a part and no value.
- * With `isError` the answer is the tool's failure, whose message is the text, or else the structured content.
+ * A text that only repeats the structured content as JSON is dropped. A text meant only for the
+ * user becomes a part, but not the value. With `isError` the answer is the tool's failure, and its
+ * message is the text, or else the structured content.
  */
 export function callResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as {
@@ -187,7 +189,7 @@ export function callResult(result: unknown): ToolResult {
         ? parts
         : [
             ...parts.slice(0, MOST_PARTS - 1),
-            textPart(`[${more} more parts, left out: a result has at most ${MOST_PARTS}]`),
+            textPart(`[${more} more parts omitted: a result has at most ${MOST_PARTS}]`),
           ],
   });
 }
@@ -202,10 +204,13 @@ function isJsonOf(value: Json, text: unknown): boolean {
   }
 }
 
-/** Returns a failure's text without secrets, since failures often quote settings. Paths stay, because the model needs them. */
+/**
+ * Returns a failure's text without secrets, because failures often quote settings. Paths stay,
+ * because the model needs them.
+ */
 function failureText(texts: readonly string[]): string {
   const text = texts.join('\n').trim();
-  if (text === '') return 'the tool failed and did not say why';
+  if (text === '') return "the tool failed and didn't say why";
   const shown = text.slice(0, MAX_FAILURE_LENGTH).split('\n').map(withoutSecrets).join('\n');
   return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
 }
@@ -217,10 +222,10 @@ const MAX_PAGES = 512;
 const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'] as const;
 export type ListName = (typeof LISTS)[number];
 
-/** Returns the key under which the entries of a page get past the SDK's checks. */
+/** Returns the key under which a page's entries bypass the SDK's checks. */
 const rawKey = (list: ListName) => `tooldex/raw-${list}`;
 
-/** The error for a listing that cannot be used. Its message has no texts of the server. */
+/** Thrown if a listing is unusable. The message contains no text of the server. */
 class ListingError extends Error {
   override readonly name = 'ListingError';
 }
@@ -228,8 +233,9 @@ class ListingError extends Error {
 /**
  * Keeps the SDK from losing parts of messages. Call it once the transport is connected.
  *
- * Listings get past its checks, which drop a whole page for one wrong tool; each tool is checked by itself later. And an
- * answer waits until progress that came just before it is reported: the SDK forgets the listener when it reads the answer.
+ * Listings bypass its checks, which drop a whole page because of one invalid tool; each tool is
+ * checked later. An answer is held back until the progress that came just before it has been
+ * reported, because the SDK forgets the listener once it reads the answer.
  */
 export function keepWhole(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
@@ -261,10 +267,10 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
 }
 
 /**
- * Returns all wanted tools that a server lists, as it sent them. The others don't count.
+ * Returns all wanted tools that a server lists, as it sent them.
  *
- * @param fetchPage asks for a page and returns the result as it came.
- * @throws ListingError if the pages never end, or if a page has no list.
+ * @param fetchPage Asks for a page and returns the raw result.
+ * @throws ListingError if the pages never end or a page has no list.
  */
 export async function readAllPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,
@@ -277,16 +283,15 @@ export async function readAllPages(
   await readPages(fetchPage, 'tools', (tool) => isWanted(tool) && tools.push(tool) > maxTools);
   if (tools.length > maxTools)
     throw new ListingError(
-      expectedGot(
-        `at most ${maxTools} tools`,
-        'more',
-        'The server lists too many: name those that you need in "allow_tools", or raise "max_tools".',
-      ),
+      `The server lists more than ${maxTools} tools. Name the tools you need in "allow_tools", or raise "max_tools".`,
     );
   return tools;
 }
 
-/** Hands the entries of a list to `take`, page by page, until it returns true. @throws ListingError as `readAllPages`. */
+/**
+ * Passes the entries of a list to `take`, page by page, until it returns true.
+ * @throws ListingError as `readAllPages`.
+ */
 export async function readPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,
   list: ListName,
@@ -298,10 +303,10 @@ export async function readPages(
     const result = await fetchPage(cursor);
     const entries = isPlainObject(result) ? result[rawKey(list)] : undefined;
     if (!Array.isArray(entries))
-      throw new ListingError(expectedGot(`a page with a list of ${list}`, 'none'));
+      throw new ListingError(`The server returned a page without a list of ${list}.`);
     if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
-    // Some servers end with an empty cursor. A cursor that comes again would repeat the same pages.
+    // Some servers end with an empty cursor. A repeated cursor would repeat the same pages.
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string')
       throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
@@ -309,12 +314,10 @@ export async function readPages(
     seen.add(next);
     cursor = next;
   }
-  throw new ListingError(
-    expectedGot(`the listing to end within ${MAX_PAGES} pages`, 'more', 'The server never stops.'),
-  );
+  throw new ListingError(`The server's listing doesn't end: it has more than ${MAX_PAGES} pages.`);
 }
 
-/** Returns true for the error of a server that does not know a method. */
+/** Returns true if the server answered that it doesn't know a method. */
 export function isMethodNotFound(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === -32_601;
 }

@@ -6,7 +6,10 @@ import { onAbort } from '../../core/listeners.js';
 import type { Elicitation } from './elicitation.js';
 import { ConnectionLostError, SessionExpiredError } from './server-answers.js';
 
-/** The SDK's own limit of 60 s would cut off calls whose tools have more time. Deadlines are set here and by executors. */
+/**
+ * The SDK's own limit of 60 s would cut off calls whose tools have more time. This library and
+ * executors set the deadlines.
+ */
 export const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
 
 /** Makes requests in a session. */
@@ -18,10 +21,10 @@ export type Work<T> = (
 interface SessionParts {
   readonly client: Client;
   readonly transport: Transport;
-  /** Asks the user what the server asks; missing if nobody can be asked. */
+  /** Passes the server's questions to the user. Missing if nobody can be asked. */
   readonly elicitation: Elicitation | undefined;
   readonly isHttp: boolean;
-  /** A function that is called when the server's tools may have changed unnoticed. */
+  /** Runs when the server's tools may have changed unnoticed. */
   readonly onDoubt: () => void;
 }
 
@@ -47,7 +50,10 @@ export class Session {
     return this.#gone.signal.aborted;
   }
 
-  /** True if requests are independent of each other: a restarted server answers them as if nothing had happened. */
+  /**
+   * True if requests are independent of each other, so that a restarted server answers them as if
+   * nothing had happened.
+   */
   get isStateless(): boolean {
     return this.#parts.isHttp && this.#parts.transport.sessionId === undefined;
   }
@@ -63,12 +69,13 @@ export class Session {
   /**
    * Makes requests until the session ends.
    *
-   * @throws SessionExpiredError if it has ended before; nothing was sent then. ConnectionLostError if it ends meanwhile.
+   * @throws SessionExpiredError if the session ended before; nothing was sent then.
+   * ConnectionLostError if it ends during the request.
    */
   async request<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     const { signal: gone } = this.#gone;
     if (gone.aborted) throw new SessionExpiredError(gone.reason as Error);
-    // The SDK sends a signal's reason to the server, and the caller's reason may say too much.
+    // The SDK sends a signal's reason to the server, and the caller's reason may reveal too much.
     const controller = new AbortController();
     const stops = [
       onAbort(signal, () => controller.abort('the caller gave up')),
@@ -83,7 +90,10 @@ export class Session {
     }
   }
 
-  /** Listens for changes as the protocol of 2026 has it. Changes before and after the stream may go unnoticed. */
+  /**
+   * Listens for changes with the protocol of 2026. Changes before and after the stream may go
+   * unnoticed.
+   */
   async watch(): Promise<void> {
     try {
       const subscription = await this.client.listen({ toolsListChanged: true }, NO_LIMIT);
@@ -91,13 +101,16 @@ export class Session {
       if (this.isStateless) this.#parts.onDoubt();
       await subscription.closed;
     } catch {
-      return; // The server does not offer it.
+      return; // The server doesn't support it.
     }
     this.#isWatched = false;
     this.#parts.onDoubt();
   }
 
-  /** Ends the session. Requests that wait for an answer fail, with the reason if this program gave it. */
+  /**
+   * Ends the session. Requests that wait for an answer fail, with the reason if this program gave
+   * one.
+   */
   end(why?: unknown): void {
     if (this.#gone.signal.aborted) return;
     this.#gone.abort(isToolError(why) ? why : new ConnectionLostError('the connection was lost'));
@@ -105,7 +118,10 @@ export class Session {
   }
 }
 
-/** Sends a ping. The protocol of 2026 has none, so the server is asked what it can do. An error that it answers counts. */
+/**
+ * Sends a ping. The protocol of 2026 has no ping, so the server is asked for its capabilities. An
+ * error in reply counts as an answer.
+ */
 export async function ping(
   client: Client,
   options: RequestOptions,

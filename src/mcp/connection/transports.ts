@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type * as McpStdio from '@modelcontextprotocol/client/stdio';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, missingPackage } from '../../core/issues.js';
+import { missingPackage } from '../../core/issues.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
@@ -22,7 +22,7 @@ export interface McpPackages {
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
-  // Every call asks for it, and even a repeated import takes time.
+  // Cached, because every call needs it, and even a repeated import takes time.
   client: once(() =>
     import('@modelcontextprotocol/client').catch(missingPackage('@modelcontextprotocol/client')),
   ),
@@ -34,9 +34,10 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
 });
 
 /**
- * Checks that the packages for the configured transports are installed, before any server is asked.
+ * Checks that the packages for the configured transports are installed, before any server is
+ * contacted.
  *
- * @throws ToolError `MISSING_PACKAGE` that says what to install.
+ * @throws ToolError `MISSING_PACKAGE`, which says what to install.
  */
 export async function checkTransports(
   settings: Pick<McpSettings, 'servers'>,
@@ -59,11 +60,13 @@ export interface Credentials {
 /**
  * Returns the transport to a server, not started yet.
  *
- * A process gets the SDK's short list of variables (PATH, HOME and the like) and those that its settings name, and nothing
- * else of the environment. Its stderr is not shown as it comes: it would clutter the terminal and may hold secrets.
+ * A process gets the SDK's short list of variables (PATH, HOME and the like) and those that its
+ * settings name, and nothing else from the environment. Its stderr isn't printed: it would clutter
+ * the terminal and may contain secrets.
  *
- * @param settings with their variables filled in.
- * @param onTooLarge is called if a message over HTTP is too large. On other transports that ends the connection.
+ * @param settings The settings with their variables filled in.
+ * @param onTooLarge Called if a message over HTTP is too large. On other transports that ends the
+ * connection.
  */
 export async function createTransport(
   settings: McpTransportSettings,
@@ -115,7 +118,11 @@ export async function createTransport(
   }
 }
 
-/** Returns settings with the variables of their file; their own variables override those. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read. */
+/**
+ * Returns settings with the variables from their file. Variables in the settings override those in
+ * the file.
+ * @throws ToolError `INVALID_ARGUMENT` if the file can't be read.
+ */
 export async function withEnvFile(settings: McpTransportSettings): Promise<McpTransportSettings> {
   if (settings.kind !== 'stdio' || settings.envFile === undefined) return settings;
   try {
@@ -126,19 +133,18 @@ export async function withEnvFile(settings: McpTransportSettings): Promise<McpTr
   } catch (error) {
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(
-        `the file of variables ${JSON.stringify(settings.envFile)} to be read`,
-        (error as NodeJS.ErrnoException).code ?? 'another failure',
-      ),
+      `Could not read the env_file ${JSON.stringify(settings.envFile)} (${String((error as NodeJS.ErrnoException).code ?? 'unknown error')}).`,
       { cause: error },
     );
   }
 }
 
-/** Shorter texts are no secrets: they are part of too many words. */
+/** Shorter values aren't treated as secrets, because too many words contain them. */
 const LEAST_SECRET = 8;
 
-/** Returns a function that replaces the secrets of a server's settings in a text, the longest first. */
+/**
+ * Returns a function that removes the secrets of a server's settings from a text, longest first.
+ */
 export function hidingSecrets(secrets: readonly string[]): (text: string) => string {
   const all = secrets
     .filter(({ length }) => length >= LEAST_SECRET)
@@ -146,15 +152,16 @@ export function hidingSecrets(secrets: readonly string[]): (text: string) => str
   return (text) => all.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
 }
 
-/** The number of characters of a server's stderr that are kept, and that are shown. */
+/** Maximum number of characters of a server's stderr that are kept. */
 const KEPT = 8_192;
 const SHOWN = 4_096;
 
 /**
  * Reads the stderr of a transport's process.
  *
- * @param hide replaces the secrets of the server's settings.
- * @returns a function that returns the last 4 KiB: whole lines, without credentials, absolute paths and hidden characters.
+ * @param hide Removes the secrets of the server's settings.
+ * @returns a function that returns the last 4 KiB: whole lines, without credentials, absolute paths
+ * and hidden characters.
  */
 export function listenToStderr(transport: Transport, hide: (text: string) => string): () => string {
   let said = '';
@@ -165,7 +172,7 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
     said = (said + chunk).slice(-KEPT);
   });
   return () => {
-    // The first line may be cut, in the middle of a secret.
+    // The first line may be cut in the middle of a secret.
     const lines = (isCut ? said.slice(said.indexOf('\n') + 1 || said.length) : said)
       .split('\n')
       .map((line) => line.trimEnd());
@@ -174,19 +181,22 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
   };
 }
 
-/** The largest message that a server may send: 16 MiB. The SDK's own limit of 10 MiB would lose all tools for one huge tool. */
+/**
+ * The largest message that a server may send: 16 MiB. With the SDK's own limit of 10 MiB, one huge
+ * tool would make all tools unavailable.
+ */
 const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Returns a `fetch` whose answers break off if one message is larger than 16 MiB.
+ * Returns a `fetch` whose answers are aborted if a single message is larger than 16 MiB.
  *
- * The SDK reads a body of any size. An event stream may last for days, so its events are counted one by one; an event ends
- * with an empty line.
+ * The SDK reads a body of any size. An event stream may last for days, so each event is counted
+ * separately; an event ends with an empty line.
  *
- * @param onTooLarge is called for such a message. The SDK would let its call wait for ever.
+ * @param onTooLarge Called for such a message. The SDK would let its call wait forever.
  */
 export function boundedFetch(
   onTooLarge: () => void = () => undefined,
@@ -201,13 +211,13 @@ export function boundedFetch(
       transform(chunk, controller) {
         if (!isTooLarge(chunk)) return controller.enqueue(chunk);
         controller.error(
-          new Error(expectedGot(`messages of at most ${MAX_MESSAGE_BYTES} bytes`, 'a larger one')),
+          new Error(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`),
         );
         onTooLarge();
       },
     });
     const bounded = new Response(response.body.pipeThrough(bound), response);
-    // A new Response forgets the address that answered, which shows a redirect.
+    // A new Response doesn't keep the final address, which shows a redirect.
     Object.defineProperty(bounded, 'url', { value: response.url });
     Object.defineProperty(bounded, 'redirected', { value: response.redirected });
     return bounded;
@@ -235,7 +245,7 @@ function countEvents(): (chunk: Uint8Array) => boolean {
   };
 }
 
-/** The part of the package `ws` that is used here. */
+/** The part of the package `ws` that this file uses. */
 interface WsModule {
   readonly WebSocket: new (
     url: string,
@@ -257,12 +267,14 @@ interface WsSocket {
 }
 
 /**
- * Returns the transport for MCP over a WebSocket: one message per frame, with the sub-protocol `mcp`.
+ * Returns the transport for MCP over a WebSocket: one message per frame, with the sub-protocol
+ * `mcp`.
  *
- * It was never standardized and the SDK has dropped it. Servers that speak it speak the protocol of 2025. Unlike the sockets
- * of newer runtimes, the package `ws` sends headers and limits messages before it reads them.
+ * It was never standardized, and the SDK has dropped it. Servers that speak it speak the protocol
+ * of 2025. Unlike the WebSocket of newer runtimes, the package `ws` sends headers and limits
+ * messages before it reads them.
  *
- * @param parse turns parsed JSON into a message, or throws.
+ * @param parse Turns parsed JSON into a message, or throws.
  */
 function webSocketTransport(
   url: string,
@@ -308,7 +320,7 @@ function webSocketTransport(
         socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
       }),
     close: () => {
-      // A server that hangs would never answer a farewell.
+      // A server that hangs would never answer a close frame.
       socket?.terminate();
       return Promise.resolve();
     },

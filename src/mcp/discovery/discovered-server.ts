@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { AccessMode } from '../../core/enums.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot, suggestNames } from '../../core/issues.js';
+import { suggestNames } from '../../core/issues.js';
 import { describeValue } from '../../core/plain-data.js';
 import { RecentMap } from '../../core/recent-map.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
@@ -68,25 +68,28 @@ interface DiscoveredServerOptions extends Omit<
 
 interface Listing extends RawListing {
   readonly offered: OfferedTools;
-  /** The time of the listing by the clock's elapsed time, and as a date for users. */
+  /** Time at which the tools were listed: the clock's elapsed time, and a date for users. */
   readonly at: number;
   readonly date: number;
 }
 
 interface Failure {
   readonly error: unknown;
-  /** True for a failure of a call. It is over when another call succeeds. */
+  /** True for a failed call. The failure is over once another call succeeds. */
   readonly isOfCall: boolean;
   readonly reason: string;
   readonly failures: number;
-  /** The end of the pause by the clock's elapsed time, and as a date for users. */
+  /** End of the pause: the clock's elapsed time, and a date for users. */
   readonly until: number;
   readonly nextAttemptAt: number;
 }
 
-/** The shortest time between two listings of a server that keeps announcing changes. */
+/** The minimum time between two listings of a server that keeps announcing changes. */
 const CHANGE_GAP_MS = 250;
-/** The maximum number of listings that one call waits for: a server may announce changes all the time. */
+/**
+ * The maximum number of listings that one call waits for, because a server may announce changes all
+ * the time.
+ */
 const MOST_LISTINGS = 2;
 /** The maximum number of tools whose first definition is remembered. */
 const MOST_REMEMBERED = 10_000;
@@ -101,16 +104,22 @@ export class DiscoveredServer {
   #listing: Listing | undefined;
   #failure: Failure | undefined;
   #askedAt = -Infinity;
-  /** True if the server has announced that its tools are different from those of the listing. */
+  /** True if the server announced that its tools differ from the listing. */
   #isChanged = false;
-  /** True if they may be different all the same, as after a reconnection. Calls list them again. */
+  /**
+   * True if its tools may have changed unannounced, for example after a reconnection. Calls then
+   * list them again.
+   */
   #isInDoubt = false;
   #running: Promise<void> | undefined;
-  /** The listing after the running one. */
+  /** The listing that follows the running one. */
   #next: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #closed = false;
-  /** The digest of each tool as the server listed it first, for tools of the program that stand for it. */
+  /**
+   * The digest of each tool in the server's first listing, for the program's tools that stand for
+   * it.
+   */
   readonly #first = new RecentMap<string, string>(MOST_REMEMBERED);
   /** The tools of the program, joined with the tools of the server. */
   readonly #joins = new WeakMap<
@@ -133,7 +142,7 @@ export class DiscoveredServer {
     });
   }
 
-  /** The names of all tools that the server listed last; `undefined` before the first listing. */
+  /** The names of all tools in the server's last listing. `undefined` before the first listing. */
   get names(): readonly string[] | undefined {
     return this.#listing?.names;
   }
@@ -156,12 +165,12 @@ export class DiscoveredServer {
     if (this.#failure !== undefined)
       return own(
         'unreachable',
-        `Expected ${labelOf(name)} to list its tools, got a failure: ${this.#failure.reason}${size === 0 ? '' : `; the ${size} tools listed last stay in use`}`,
+        `${labelOf(name)} could not list its tools: ${this.#failure.reason}${size === 0 ? '' : `; the ${size} tools listed last stay in use`}`,
       );
     if (this.#listing === undefined && this.#running !== undefined)
       return own(
         'unanswered',
-        `${labelOf(name)} has not listed its tools yet. They follow when it answers.`,
+        `${labelOf(name)} has not listed its tools yet. They will be added when it answers.`,
       );
     return this.#table.findings;
   }
@@ -187,34 +196,34 @@ export class DiscoveredServer {
     return Object.freeze({ ...facts, state: this.#running === undefined ? 'idle' : 'discovering' });
   }
 
-  /** The tools that the server lists and the settings allow, as it sent them; or the reason why they are not known. */
+  /**
+   * The server's tools that the settings allow, as it sent them, or the reason why they aren't
+   * known.
+   */
   get rawListing(): ServerListing {
     const server = this.server.name;
     return Object.freeze(
       this.#failure !== undefined || this.#listing === undefined
-        ? { server, error: this.#failure?.reason ?? 'it was not asked yet' }
+        ? { server, error: this.#failure?.reason ?? 'the server has not been asked yet' }
         : { server, tools: this.#listing.tools },
     );
   }
 
-  /** The login at the server. @throws ToolError `INVALID_ARGUMENT` for a server that has none. */
+  /** The login at the server. @throws ToolError `INVALID_ARGUMENT` if the server has none. */
   get login(): ServerLogin {
     if (this.#login !== undefined) return this.#login;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(
-        'a server that is reached over HTTP, without a token in its headers',
-        labelOf(this.server.name),
-      ),
+      `${labelOf(this.server.name)} has no login: only a server over HTTP without a token in its headers has one.`,
     );
   }
 
   /**
-   * Lists the server's tools if it is time; never rejects.
+   * Lists the server's tools if a listing is due. Never rejects.
    *
-   * @param force lists also if the listing is fresh, and if the server is left alone after failures. A running listing may
-   * have begun before the change that the caller wants to see, so another one follows it. Callers that come meanwhile
-   * share that one, even if a server changes all the time.
+   * @param force Lists even if the listing is fresh or the server is backing off. A running listing
+   * may have started before the change that the caller wants to see, so another listing follows it.
+   * All callers in between share that one, even if a server changes all the time.
    */
   ask(force: boolean): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -231,13 +240,15 @@ export class DiscoveredServer {
   }
 
   /**
-   * Calls a tool that the server lists, that the settings allow and whose definition is the pinned one.
+   * Calls a tool that the server lists, that the settings allow and whose definition is the pinned
+   * one.
    *
-   * @param digest the digest of the server's tool by which the call was judged. A tool that the program wrote by hand has
-   * none: it stands for the tool that the server listed first.
-   * @throws ToolError `TOOL_CHANGED` for a tool that is no longer the one that was judged, `TOOL_UNAVAILABLE` for other
-   * tools, `PROVIDER_UNAVAILABLE` if the server cannot be reached.
-   * @throws Error that is no ToolError if the connection breaks during the call.
+   * @param digest The digest of the server's tool by which the call was judged. A tool that the
+   * program wrote by hand has none: it stands for the tool in the server's first listing.
+   * @throws ToolError `TOOL_CHANGED` if the tool has changed since the call was judged,
+   * `TOOL_UNAVAILABLE` if it can't be called, `PROVIDER_UNAVAILABLE` if the server can't be
+   * reached.
+   * @throws Error, and not a ToolError, if the connection breaks during the call.
    */
   async callTool(
     toolName: string,
@@ -261,19 +272,19 @@ export class DiscoveredServer {
           inputSchema: tool.inputSchema,
           arguments: input,
           context,
-          // Without a listener the server need not report progress.
+          // Without a listener, the server needn't report progress.
           onProgress: reportProgress && ((progress) => reportProgress({ ...progress })),
         });
       });
       if (this.#failure?.isOfCall === true) this.#failure = undefined;
-      // The executor checks the answer against the output schema, which is the definition's.
+      // The executor checks the answer against the definition's output schema.
       return this.#withoutSecrets(callResult(result));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       try {
         return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
       } catch (readable) {
-        // The status says that a login has ended, too.
+        // The status also shows that a login has ended.
         if (isLoginNeeded(readable) && readable !== this.#failure?.error)
           this.#failed(readable, true);
         throw readable;
@@ -282,12 +293,13 @@ export class DiscoveredServer {
   }
 
   /**
-   * Joins a tool of the program with the tool of this server for which it stands; returns `undefined` if there is none.
+   * Joins a tool of the program with the server's tool that it stands for. Returns `undefined` if
+   * there is none.
    *
-   * A tool without a function stands for the server's tool of its name. It also stands for the tool that its provider
-   * `mcp` names, if the program describes no input.
+   * A tool without a function stands for the server's tool of the same name. It also stands for the
+   * tool that its provider `mcp` names, if the program describes no input.
    *
-   * @param isDefault true if calls that name no server go to this one.
+   * @param isDefault True if calls that name no server go to this one.
    */
   join(declared: ToolDefinition, isDefault: boolean): ToolDefinition | undefined {
     const toolName = this.#meantBy(declared, isDefault);
@@ -312,7 +324,7 @@ export class DiscoveredServer {
     this.#table = EMPTY_TABLE;
   }
 
-  /** True while the listing is fresh, or while the server is left alone after failures. */
+  /** True while the listing is fresh or the server is backing off. */
   get #isLeftAlone(): boolean {
     const now = this.#options.clock.elapsed();
     if (this.#failure !== undefined) return now < this.#failure.until;
@@ -324,20 +336,19 @@ export class DiscoveredServer {
   }
 
   /**
-   * Returns the session for a call, with a listing that is up to date.
+   * Returns the session for a call, with an up-to-date listing.
    *
-   * The tools are listed again after they may have changed and when the listing is old. If the server announces no
-   * changes, they are also listed before every call that is not readonly.
+   * The tools are listed again if they may have changed or the listing is old. If the server
+   * announces no changes, they're also listed before every call that isn't readonly.
    */
   async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<Session> {
     if (this.#listing === undefined) await this.ask(false);
-    if (this.#listing === undefined) throw this.#away('to list its tools');
+    if (this.#listing === undefined) throw this.#away('could not list its tools');
     const session = await this.#connection.open(signal).catch((error: unknown) => {
-      // Wrong settings are no outage.
+      // Wrong settings aren't an outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
       throw unavailable(
-        `${labelOf(this.server.name)} to be there`,
-        `a failure: ${describeConnectionFailure(error)}`,
+        `${labelOf(this.server.name)} can't be reached: ${describeConnectionFailure(error).replace(/\.$/, '')}.`,
         error,
       );
     });
@@ -348,44 +359,46 @@ export class DiscoveredServer {
     for (let count = 0; mustList && count < MOST_LISTINGS; count += 1) {
       await this.ask(true);
       if (this.#failure !== undefined)
-        throw this.#away('to list its tools after they may have changed');
+        throw this.#away('could not list its tools again, although they may have changed');
       mustList = isUnsure();
     }
     return session;
   }
 
-  /** Returns the error for a server that could not be listed. If a user must log in, that is the error. */
-  #away(expected: string): ToolError {
+  /**
+   * Returns the error for a server that couldn't be listed. If the user must log in, that error is
+   * returned instead.
+   */
+  #away(failed: string): ToolError {
     const { error, reason = 'it is closed' } = this.#failure ?? {};
     return isLoginNeeded(error)
       ? error
-      : unavailable(`${labelOf(this.server.name)} ${expected}`, `a failure: ${reason}`);
+      : unavailable(`${labelOf(this.server.name)} ${failed}: ${reason.replace(/\.$/, '')}.`);
   }
 
   #callable(toolName: string): ToolDefinition {
     const { tools, withheld } = this.#table;
     const tool = tools.get(toolName);
-    tool?.available?.(); // It throws the reason.
+    tool?.available?.(); // Throws the reason.
     if (tool !== undefined) return tool;
     const label = labelOf(this.server.name);
-    const got = describeValue(toolName);
-    const refused = (expected: string, advice?: string) =>
-      new ToolError('TOOL_UNAVAILABLE', expectedGot(expected, got, advice));
+    const called = describeValue(toolName);
+    const refused = (message: string) => new ToolError('TOOL_UNAVAILABLE', message);
     const reason = withheld.get(toolName);
     if (reason !== undefined)
-      throw refused(`a tool of ${label} that may be called`, `It is withheld: ${reason}`);
+      throw refused(`The tool ${called} of ${label} is withheld: ${reason}`);
     if (!isAllowed(toolName, this.server, this.#options.settings))
-      throw refused(`a tool of ${label} that the settings allow`);
+      throw refused(`The settings don't allow the tool ${called} of ${label}.`);
     const meant = suggestNames(toolName, [...tools.keys()]).join(' or ');
-    throw refused(`a tool that ${label} lists`, meant ? `Did you mean ${meant}?` : undefined);
+    throw refused(`${label} has no tool ${called}.${meant ? ` Did you mean ${meant}?` : ''}`);
   }
 
   /**
-   * Lets a call pass only if it was judged by the definition that the server's tool has now.
+   * Checks that the call was judged by the current definition of the server's tool.
    *
    * Pins, if there are any, judge the definitions for the program's own tools.
    *
-   * @throws ToolError `TOOL_CHANGED`. The executor then takes the tool as it is now.
+   * @throws ToolError `TOOL_CHANGED`. The executor then uses the new definition.
    */
   #assertJudged(toolName: string, now: ToolDefinition, given: string | undefined): void {
     const isPinned = this.#options.pins !== undefined;
@@ -394,7 +407,7 @@ export class DiscoveredServer {
       return;
     const error = new ToolError(
       'TOOL_CHANGED',
-      `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was judged. Nothing was sent; call it again, and it is judged by its definition now.`,
+      `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was judged, so nothing was sent. Call it again to have it judged by the new definition.`,
     );
     throw withRenewal(error, (judged) =>
       isServed(judged)
@@ -405,7 +418,10 @@ export class DiscoveredServer {
     );
   }
 
-  /** Joins two tools. If the server's tool is no longer the first one, the joined tool requires consent, unless pins judge it. */
+  /**
+   * Joins two tools. If the server's tool has changed since the first listing, the joined tool
+   * requires consent, unless pins judge it.
+   */
   #joined(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
     const known = this.#joins.get(declared);
     if (known?.served === served) return known.joined;
@@ -434,7 +450,7 @@ export class DiscoveredServer {
       : result;
   }
 
-  /** Returns true for a tool that the settings allow. A tool without a name is a finding later. */
+  /** Returns true for a tool that the settings allow. A tool without a name is reported later. */
   #isWanted(tool: unknown): boolean {
     const name = (tool as { name?: unknown } | null | undefined)?.name;
     return typeof name !== 'string' || isAllowed(name, this.server, this.#options.settings);
@@ -469,7 +485,7 @@ export class DiscoveredServer {
     }
   }
 
-  /** Makes the table of the listing again: withheld tools may have been approved since. */
+  /** Rebuilds the table from the listing, because withheld tools may have been approved since. */
   async #rebuild(): Promise<void> {
     if (this.#listing === undefined) return;
     const before = this.#table;
@@ -504,10 +520,13 @@ export class DiscoveredServer {
     tell({ type: 'failed', at: clock.now(), server: this.server.name, reason, nextAttemptAt });
   }
 
-  /** Lists again at once, or a moment later if the last listing was a moment ago: many changes are one listing. */
+  /**
+   * Lists again soon. Waits a moment after the last listing, so that many changes cause a single
+   * listing.
+   */
   #listSoon(): void {
     if (this.#closed) return;
-    // A listing that a call has caused meanwhile may be older than this change.
+    // A call's listing may have started before this change.
     this.#isChanged = true;
     if (this.#cancelTimer !== undefined) return;
     const { clock, tell } = this.#options;
@@ -523,7 +542,7 @@ export class DiscoveredServer {
   }
 }
 
-/** Returns the login at a server over HTTP whose settings give no token of their own. */
+/** Returns the login at an HTTP server whose settings contain no token. */
 function loginAt(
   { name, transport }: McpServerSettings,
   { clock, env, logins, packages }: DiscoveredServerOptions,
@@ -539,11 +558,14 @@ function loginAt(
       });
 }
 
-/** Asks the program for the headers of a request. @throws ToolError `PROVIDER_UNAVAILABLE`, which doesn't repeat them. */
+/**
+ * Asks the program for the headers of a request.
+ * @throws ToolError `PROVIDER_UNAVAILABLE`, without the program's error text.
+ */
 async function headersOf(headersFor: HeadersFor, server: string): Promise<Headers> {
   try {
     return new Headers(await headersFor(server));
   } catch (error) {
-    throw unavailable(`headers for ${labelOf(server)}`, 'an error', error);
+    throw unavailable(`The option headers failed for ${labelOf(server)}.`, error);
   }
 }

@@ -16,38 +16,49 @@ import type { LoginStore } from '../login/login-store.js';
 import type { Environment } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
 
-/** The longest wait for a server, in milliseconds. A slow server must not delay the tools of the others. */
+/**
+ * The maximum wait for a server, in milliseconds. A slow server mustn't delay the tools of the
+ * others.
+ */
 export const WAIT_MS = 10_000;
 
 /** The state of one server. */
 export type McpServerStatus = {
   readonly server: string;
-  /** The number of its usable tools. Tools listed last stay usable while the server is away. */
+  /** The number of its usable tools. Tools stay usable while the server is unreachable. */
   readonly tools: number;
   readonly findings: readonly McpFinding[];
-  /** The time of the last listing in milliseconds since 1970; `null` before the first one. */
+  /**
+   * Time at which the tools were last listed, in milliseconds since 1970. `null` before the first listing.
+   */
   readonly lastDiscoveredAt: number | null;
-  /** The protocol that it speaks: `modern` from 2026-07-28 on; `null` before it was first reached. */
+  /** The server's protocol: `modern` from 2026-07-28 on; `null` before it was first reached. */
   readonly era: ProtocolEra | null;
-  /** The last 4 KiB that its process has written to stderr, without secrets and paths; missing if it has written nothing. */
+  /**
+   * The last 4 KiB that its process wrote to stderr, without secrets and paths. Missing if there is
+   * none.
+   */
   readonly stderr?: string;
 } & (
   | {
       /**
-       * - idle: not asked yet, or the settings are not enabled
+       * - idle: not asked yet, or the settings aren't enabled
        * - discovering: asked for the first time, without an answer yet
-       * - stale: its listing is older than the interval, or the server has announced changes; the listing stays in use until there is a new one
+       * - stale: its listing is older than the interval, or the server has announced changes; the
+       *   listing stays in use until there's a new one
        */
       readonly state: 'idle' | 'discovering' | 'ready' | 'stale' | 'closed';
     }
   | {
-      /** The last listing failed. The server is left alone for a while, and then the next refresh asks it again. */
+      /**
+       * The last listing failed. The server gets a pause, and the next refresh after it asks again.
+       */
       readonly state: 'backing-off' | 'failed';
-      /** The reason of the last failure. */
+      /** The reason for the last failure. */
       readonly reason: string;
       /** The number of failures in a row. */
       readonly failures: number;
-      /** The time from which a refresh asks again, in milliseconds since 1970. */
+      /** Time of the next attempt, in milliseconds since 1970. */
       readonly nextAttemptAt: number;
     }
 );
@@ -65,7 +76,7 @@ export type McpDiscoveryEvent = { readonly at: number; readonly server: string }
   | { readonly type: 'listed'; readonly tools: number }
   | { readonly type: 'failed'; readonly reason: string; readonly nextAttemptAt: number }
   | ({ readonly type: 'changed' } & McpChange)
-  /** The server has announced that its tools have changed, and is asked again. */
+  /** The server announced that its tools have changed, so it's asked again. */
   | { readonly type: 'list-changed' }
 );
 
@@ -85,33 +96,59 @@ export type HeadersFor = (
 
 /** The options of discovery. */
 export interface McpDiscoveryOptions {
-  /** Withholds tools whose definitions have changed; usually a `DefinitionPins`. @default every definition is used */
+  /**
+   * Withholds tools whose definitions have changed; usually a `DefinitionPins`.
+   * @default every definition is used
+   */
   readonly pins?: PinGuard;
-  /** Checks the patterns in the schemas of servers, such as `(pattern) => new RE2(pattern, 'u')`. It must take linear time. @default the servers check their patterns */
+  /**
+   * Checks the patterns in servers' schemas, for example `(pattern) => new RE2(pattern, 'u')`. It
+   * must take linear time.
+   * @default the servers check their patterns
+   */
   readonly patternEngine?: PatternEngine;
-  /** Lets `autoApprove`, `alwaysAllow` and `trust` of the settings loosen tools. Use it only for a file that is yours: any repository may bring such a file. @default false: they are findings */
+  /**
+   * Lets `autoApprove`, `alwaysAllow` and `trust` in the settings loosen tools. Use it only for
+   * your own file, because any repository may contain such a file.
+   * @default false: they're reported in `findings`
+   */
   readonly trustAutoApprove?: boolean;
-  /** The longest time that `discoverMcpTools` and a registry wait for a server, in milliseconds. Tools of a slower server follow. @default 10,000 */
+  /**
+   * The maximum time that `discoverMcpTools` and a registry wait for a server, in milliseconds.
+   * Tools of a slower server follow later.
+   * @default 10,000
+   */
   readonly waitMs?: number;
-  /** The name and version that servers get to see. @default tooldex */
+  /** The client name and version that servers see. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
-  /** A function that gets every event; its errors are ignored. @default none */
+  /** Receives every event. Its errors are ignored. @default none */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
   /** Answers the questions that servers ask the user during a call. Without it such calls fail. */
   readonly onElicit?: OnElicit;
-  /** True if `onElicit` also answers questions for which the user must open an address (mode `url`). @default false */
+  /**
+   * True if `onElicit` also handles questions for which the user must open an address (mode `url`).
+   * @default false
+   */
   readonly elicitUrls?: boolean;
-  /** Returns headers for each request to a server that isn't a local process, such as a token that changes. They override headers of the settings with the same name. Users with different credentials need a discovery each. @default only the headers of the settings */
+  /**
+   * Returns headers for each request to a server over the network, for example a token that
+   * changes. They override headers of the same name in the settings. Users with different
+   * credentials need a discovery each.
+   * @default only the headers in the settings
+   */
   readonly headers?: HeadersFor;
   /** The folder or `StateStore` that keeps the logins at servers. @default tooldex/logins in XDG_DATA_HOME */
   readonly logins?: string | LoginStore;
-  /** The variables for `${NAME}` in the settings. Servers get only those that their settings name. @default process.env */
+  /**
+   * The variables for `${NAME}` in the settings. Servers get only those that their settings name.
+   * @default process.env
+   */
   readonly env?: Environment;
   /** The clock. @default the system's */
   readonly clock?: Clock;
   /** Returns a number from 0 up to 1, for the jitter of pauses. @default Math.random */
   readonly random?: () => number;
-  /** The functions that load the optional packages: the SDK's client, its part for stdio, and `ws`. @default import */
+  /** Loads the optional packages: the SDK's client, its stdio part, and `ws`. @default import */
   readonly packages?: { readonly [Name in keyof McpPackages]: () => Promise<unknown> };
 }
 

@@ -10,7 +10,10 @@ import { definitionOf, entryOf, type ToolDefinition } from '../../tool/tool-defi
 /** The program's parts of joined tools. */
 const declaredParts = new WeakMap<ToolDefinition, ToolDefinition>();
 
-/** Returns the part of a joined tool that the program declared; `undefined` for a tool that was not joined. */
+/**
+ * Returns the part of a joined tool that the program declared, or `undefined` if the tool wasn't
+ * joined.
+ */
 export function declaredPart(joined: ToolDefinition): ToolDefinition | undefined {
   return declaredParts.get(joined);
 }
@@ -32,12 +35,13 @@ export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boo
 /**
  * Joins a declared tool with the server's tool that answers its calls.
  *
- * If both have the same name, they are one tool: handler and schemas are the server's, texts are the declared ones if there
- * are any, and the stricter statement about safety wins. A declared tool of another name keeps its statements and takes the
- * server's schema if it describes no input. The provider `mcp` carries the digest of the server's tool, so calls reach no
- * other.
+ * If both have the same name, they're one tool: the server provides handler and schemas, the
+ * declaration provides the texts it has, and the stricter safety metadata wins. A declared tool
+ * with another name keeps its metadata and takes the server's schema if it describes no input. The
+ * provider `mcp` carries the digest of the server's tool, so calls reach no other tool.
  *
- * @param requiresConsent true if the server's tool is no longer the one for which the declared tool was made.
+ * @param requiresConsent True if the server's tool has changed since the declaration was made for
+ * it.
  */
 export function joinDefinitions(
   declared: ToolDefinition,
@@ -74,7 +78,7 @@ export function joinDefinitions(
   return joined;
 }
 
-/** Returns the stricter statements about safety. The declared tool can only tighten those of the server's tool. */
+/** Returns the stricter safety metadata. The declared tool can only tighten the server's. */
 function stricter(
   declared: ToolDefinition,
   served: ToolDefinition,

@@ -1,7 +1,7 @@
 import type { CapabilitySource, SourceTools } from '../../capability/state/capability-source.js';
 import { systemClock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, formatIssues, invalidArgument } from '../../core/issues.js';
+import { formatIssues, invalidArgument } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { checkOptions } from '../../core/options.js';
 import { compareText, describeValue } from '../../core/plain-data.js';
@@ -34,10 +34,11 @@ import {
 /**
  * The tools of MCP servers, as definitions for any registry and executor.
  *
- * Nothing is opened before `refresh`, a call, or a registry asks. A listing is fresh for the server's
- * `healthCheckIntervalMs`. It stays in use while the server is asked again or is away. A server that fails is left alone for
- * `exponentialBackoff(failures in a row)`; a server that announces changes is asked again at once. No server delays or
- * removes the tools of another.
+ * Nothing is opened until you call `refresh` or a tool, or a registry asks. A listing is fresh for
+ * the server's `healthCheckIntervalMs`, and stays in use while the server is asked again or is
+ * unreachable. A server that fails gets a pause of `exponentialBackoff(failures in a row)`. A
+ * server that announces changes is asked again at once. No server delays or removes another's
+ * tools.
  *
  * ```js
  * const discovery = new McpDiscovery({ enabled: true, servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } } });
@@ -46,19 +47,22 @@ import {
  * ```
  */
 export class McpDiscovery {
-  /** The provider for a `ToolExecutor`, under the name `mcp`: it then routes calls with health checks and backoff. */
+  /**
+   * The provider for a `ToolExecutor`, under the name `mcp`. The executor then routes calls with
+   * health checks and backoff.
+   */
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #events = new Listeners<McpDiscoveryEvent>();
-  /** The listeners that get the name of each server whose tools have changed. */
+  /** The listeners for tool changes. Each gets the server's name. */
   readonly #moves = new Listeners<string>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
 
   /**
-   * @param settings as `readMcpSettings` takes them.
-   * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong with settings or options.
+   * @param settings Same as for `readMcpSettings`.
+   * @throws ToolError `INVALID_ARGUMENT`, which lists everything wrong in settings or options.
    */
   constructor(settings: unknown, options: McpDiscoveryOptions = {}) {
     this.#options = checkOptions(discoveryOptions, options, 'options of the discovery');
@@ -68,13 +72,14 @@ export class McpDiscovery {
   }
 
   /**
-   * Asks all servers without a fresh listing at the same time, and resolves when each has answered or failed.
+   * Asks all servers without a fresh listing at the same time. Resolves when each has answered or
+   * failed.
    *
-   * Meanwhile you can read the definitions of servers that have answered.
+   * You can already read the definitions of servers that have answered.
    *
-   * @param options `force` also asks servers with a fresh listing, and those that are left alone after failures.
-   * @throws ToolError `MISSING_PACKAGE` if a transport's package is not installed; no server is asked then.
-   * Faults of servers are never thrown: see `status` and `findings`.
+   * @param options `force` also asks servers that have a fresh listing or are backing off.
+   * @throws ToolError `MISSING_PACKAGE` if a transport's package isn't installed; no server is
+   * asked then. Server errors are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
@@ -83,7 +88,7 @@ export class McpDiscovery {
     await Promise.all([...this.#servers.values()].map((server) => server.ask(force)));
   }
 
-  /** Returns all tools that can be used, by name. A tool that has not changed is the same object as before. */
+  /** Returns all usable tools, by name. An unchanged tool is the same object as before. */
   definitions(): readonly ToolDefinition[] {
     const all = [...this.#servers.values()].flatMap(({ tools }) => [...tools.values()]);
     return Object.freeze(all.sort((a, b) => compareText(a.name, b.name)));
@@ -94,10 +99,13 @@ export class McpDiscovery {
     return Object.freeze([...this.#servers.values()].map(({ status }) => status));
   }
 
-  /** Returns everything that is wrong or odd: unreachable servers, and tools that are left out, withheld, look like others, hide text or steer models. */
+  /**
+   * Returns everything that is wrong or suspicious: unreachable servers, and tools that are
+   * refused, withheld, look like others, hide text or steer models.
+   */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
-    const off = 'The settings of MCP are switched off. Set "enabled": true.';
+    const off = 'MCP is switched off in the settings. Set "enabled": true.';
     if (!this.#settings.enabled)
       return Object.freeze(servers.map(({ server }) => findingOf('disabled', server.name, off)));
     const named = servers.flatMap(({ server, tools, offered }) =>
@@ -113,12 +121,15 @@ export class McpDiscovery {
     ]);
   }
 
-  /** Returns the last listing of each server as it sent it, without the tools that the settings deny; for `DefinitionPins.verify`. */
+  /**
+   * Returns the last listing of each server as it sent it, without the tools that the settings
+   * deny. Use it with `DefinitionPins.verify`.
+   */
   rawListings(): readonly ServerListing[] {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
   }
 
-  /** Reports which tools are new, changed or gone, until the returned function is called. */
+  /** Reports new, changed and removed tools. Returns a function that unsubscribes. */
   onChange(listener: (change: McpChange) => void): () => void {
     return this.#events.add((event) => {
       if (event.type !== 'changed') return;
@@ -127,7 +138,10 @@ export class McpDiscovery {
     });
   }
 
-  /** Registers the tools, and follows their changes until the returned function is called. Call it after `discoverMcpTools`, which does not wait for slow servers. */
+  /**
+   * Registers the tools and keeps the registry up to date, until you call the returned function.
+   * Call it after `discoverMcpTools`, which doesn't wait for slow servers.
+   */
   follow(registry: ToolMetadataRegistry): () => void {
     const take = (tools: readonly ToolDefinition[]) =>
       registry.registerAll(
@@ -157,12 +171,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Joins a tool of the program or of a manifest with the server's tool for which it stands; other tools are returned as
-   * they are. A `CapabilityRegistry` does this by itself.
+   * Joins a tool of the program or of a manifest with the server's tool that it stands for. Returns
+   * other tools unchanged. A `CapabilityRegistry` does this by itself.
    *
-   * A tool without a function and other providers stands for the discovered tool of its name. It may add texts and tighten
-   * safety; the handler and the schema are the server's. A tool of another name with the provider `mcp` takes the server's
-   * schema if it describes no input.
+   * A tool without a function and other providers stands for the discovered tool of its name. It
+   * may add texts and tighten safety; the server provides handler and schema. A tool with another
+   * name and the provider `mcp` takes the server's schema if it describes no input.
    */
   complete(definition: ToolDefinition): ToolDefinition {
     if (!isToolDefinition(definition))
@@ -177,12 +191,15 @@ export class McpDiscovery {
   /**
    * Calls a tool by its name at a server. Arguments are passed on unchanged.
    *
-   * @param server the default server when missing.
-   * @param digest the digest of the server's tool by which the call was judged. Another tool is not called.
+   * @param server The server's name.
+   * @default the default server
+   * @param digest The digest of the server's tool by which the call was judged. No other tool is
+   * called.
    * @returns a plain value, or a failure that the server answered.
-   * @throws ToolError `INVALID_ARGUMENT` for an unknown server, `TOOL_CHANGED`, `TOOL_UNAVAILABLE` for a tool that is not listed, not
-   * allowed or withheld, `PROVIDER_UNAVAILABLE` if the server cannot be reached.
-   * @throws Error that is no ToolError if the connection breaks during the call.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown server, or `TOOL_CHANGED`.
+   * @throws ToolError `TOOL_UNAVAILABLE` if the tool isn't listed, isn't allowed, or is withheld.
+   * @throws ToolError `PROVIDER_UNAVAILABLE` if the server can't be reached.
+   * @throws Error, and not a ToolError, if the connection breaks during the call.
    */
   async callTool(
     server: string | undefined,
@@ -194,19 +211,24 @@ export class McpDiscovery {
     return this.#require(server).callTool(tool, input, context, digest);
   }
 
-  /** Resolves with true when a server answers a ping. @throws ToolError `INVALID_ARGUMENT` for an unknown server. */
+  /**
+   * Resolves to true when a server answers a ping.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown server.
+   */
   async check(server: string | undefined, signal: AbortSignal): Promise<boolean> {
     return this.#require(server).check(signal);
   }
 
   /**
-   * Logs in at the authorization server of a server over HTTP, and lists the server's tools. The option `logins` of the
-   * discovery says where the login is kept.
+   * Logs in at the authorization server of an HTTP server, and lists the server's tools. The
+   * discovery's option `logins` says where the login is stored.
    *
-   * @param options `open` gets the address at which the user logs in, with a browser on this machine and within `timeoutMs`
-   * (five minutes). A login with `grant: "client_credentials"` asks nobody.
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options, and a server that is unknown or not reached over HTTP; `PROVIDER_UNAVAILABLE` when the
-   * login is refused or not safe, `TIMEOUT`, `ABORTED`.
+   * @param options `open` gets the address at which the user logs in, in a browser on this machine
+   * and within `timeoutMs` (five minutes). A login with `grant: "client_credentials"` needs no
+   * user.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options, an unknown server, or a server that
+   * isn't reached over HTTP. `PROVIDER_UNAVAILABLE` if the login is refused or unsafe, `TIMEOUT`,
+   * `ABORTED`.
    */
   async login(server: string | undefined, options: LogInOptions): Promise<void> {
     const known = this.#require(server);
@@ -220,9 +242,10 @@ export class McpDiscovery {
   }
 
   /**
-   * Takes new settings. Servers with equal settings keep their tools and connections; others are closed.
+   * Applies new settings. Servers whose settings are unchanged keep their tools and connections;
+   * the others are closed.
    *
-   * @throws ToolError `INVALID_ARGUMENT`, and then nothing has changed.
+   * @throws ToolError `INVALID_ARGUMENT`; then nothing has changed.
    */
   async update(settings: unknown): Promise<void> {
     const next = readMcpSettings(settings);
@@ -235,7 +258,7 @@ export class McpDiscovery {
     await Promise.all(left.map(([, server]) => server.close()));
   }
 
-  /** Ends all connections, and the processes behind them. Their tools are gone. */
+  /** Ends all connections and the processes behind them. Their tools are gone. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
@@ -247,7 +270,7 @@ export class McpDiscovery {
     const tell = (event: McpDiscoveryEvent) => this.#tell(event);
     return new Map(
       settings.servers.map((server) => {
-        // Settings that are switched off let go of their servers and tools.
+        // If the settings are switched off, servers and tools are released.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
         const trusted = options.trustAutoApprove ? withApprovals(server) : server;
@@ -274,7 +297,10 @@ export class McpDiscovery {
     ];
   }
 
-  /** Returns a server's tools. Known tools are returned at once, even if the server must be asked again. */
+  /**
+   * Returns a server's tools. Known tools are returned at once, even if the server must be asked
+   * again.
+   */
   async #load(name: string, force: boolean): Promise<SourceTools> {
     const server = this.#servers.get(name);
     if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
@@ -309,7 +335,7 @@ export class McpDiscovery {
       : undefined;
   }
 
-  /** The server that is meant if none is named. */
+  /** The server used if a call names none. */
   get #defaultServer(): string | undefined {
     return (
       this.#settings.defaultServer ??
@@ -333,10 +359,9 @@ export class McpDiscovery {
       [...this.#servers.keys()].map((each) => JSON.stringify(each)).join(', ') || 'none';
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(
-        `a configured MCP server (${known})`,
-        wanted === undefined ? 'none named and no default_server' : describeValue(wanted),
-      ),
+      wanted === undefined
+        ? `No MCP server was named, and there is no default_server. Name one of: ${known}.`
+        : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${known}.`,
     );
   }
 
@@ -347,13 +372,14 @@ export class McpDiscovery {
 }
 
 const UNTRUSTED =
-  'The file approves tools, but any repository may bring such a file, so calls still need approval. Trust it with trustAutoApprove, or say in "tools" what the tools may do.';
+  'The file approves tools, but any repository may contain such a file, so calls still need approval. Set trustAutoApprove to trust it, or declare under "tools" what the tools may do.';
 
 /**
  * Lets a tool of an MCP server answer calls, as one of a tool's providers.
  *
- * Calls go to the configured server and tool, whatever the arguments are called. A tool that the
- * server does not list, that the settings deny, or that is withheld because its definition has changed is not called.
+ * Calls go to the configured server and tool, whatever the arguments are called. A tool isn't
+ * called if the server doesn't list it, the settings deny it, or it's withheld because its
+ * definition has changed.
  *
  * ```js
  * const executor = new ToolExecutor({ registry, providers: { mcp: discovery.provider } });
@@ -366,18 +392,22 @@ export class McpProvider implements Provider {
   readonly #digest: string | undefined;
 
   /**
-   * @param config as manifests have it: `tool` is the name at the server, `server` one that is configured (by default the
-   * default server, or else the only one), `digest` that of the server's tool with which a tool of the program was joined.
-   * @throws ToolError `INVALID_ARGUMENT` for a configuration without a tool.
+   * @param config As in manifests. `tool` is the name at the server, and `server` is a configured
+   * server (by default the default server, or else the only server). `digest` is the digest of the
+   * server's tool with which a tool of the program was joined.
+   * @throws ToolError `INVALID_ARGUMENT` if `config` names no tool.
    */
   constructor(
     discovery: Pick<McpDiscovery, 'callTool' | 'check'>,
     { server, tool, digest }: Readonly<Record<string, unknown>>,
   ) {
     if (typeof tool !== 'string' || tool.trim() === '')
-      throw invalidArgument('the configuration of the provider mcp to name a tool', tool);
+      throw invalidArgument('the name of a tool in the configuration of the provider mcp', tool);
     if (server !== undefined && typeof server !== 'string')
-      throw invalidArgument('the configuration of the provider mcp to name a server', server);
+      throw invalidArgument(
+        'the name of a server in the configuration of the provider mcp',
+        server,
+      );
     this.#discovery = discovery;
     this.#server = server;
     this.#tool = tool;
@@ -389,17 +419,17 @@ export class McpProvider implements Provider {
     return this.#discovery.callTool(this.#server, this.#tool, input, context, this.#digest);
   }
 
-  /** Resolves with true when the server answers a ping. */
+  /** Resolves to true when the server answers a ping. */
   check(signal: AbortSignal): Promise<boolean> {
     return this.#discovery.check(this.#server, signal);
   }
 }
 
-/** The tools that servers list now, and what is needed to call them. */
+/** The tools that servers list now, and everything needed to call them. */
 export interface DiscoveredMcpTools {
   readonly definitions: readonly ToolDefinition[];
   readonly findings: readonly McpFinding[];
-  /** The provider for an executor that is to route the calls, under the name `mcp`. */
+  /** The provider for an executor that routes the calls, under the name `mcp`. */
   readonly provider: ProviderFactory;
   /** The discovery, for refreshing later. */
   readonly discovery: McpDiscovery;
@@ -408,16 +438,17 @@ export interface DiscoveredMcpTools {
 }
 
 /**
- * Asks all configured servers once, and resolves when each has answered or failed, at the latest after `waitMs`: a slow one
- * does not hold up the others. It is asked still, is a finding `unanswered`, and `discovery.follow(registry)` registers its
- * tools when they are there.
+ * Asks all configured servers once. Resolves when each has answered or failed, but after `waitMs`
+ * at the latest, so a slow server doesn't hold up the others. A slow server shows up in `findings`
+ * as `unanswered`, and `discovery.follow(registry)` registers its tools once they're available.
  *
  * ```js
  * const { discovery, close } = await discoverMcpTools({ mcpServers: { memory: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] } } });
- * discovery.follow(registry); // or registry.registerAll(definitions), which takes what is there now
+ * discovery.follow(registry); // or registry.registerAll(definitions), which takes the tools available now
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong settings and options, `MISSING_PACKAGE`; servers that fail are findings.
+ * @throws ToolError `INVALID_ARGUMENT` for wrong settings and options, `MISSING_PACKAGE`. Servers
+ * that fail are reported in `findings`.
  */
 export async function discoverMcpTools(
   settings: unknown,

@@ -21,7 +21,7 @@ import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 export interface ToolTable {
   /** The usable tools, by their names at the server. */
   readonly tools: ReadonlyMap<string, ToolDefinition>;
-  /** The reasons why tools that are listed may not be called, by their names at the server. */
+  /** The reasons why listed tools can't be called, by their names at the server. */
   readonly withheld: ReadonlyMap<string, string>;
   readonly findings: readonly McpFinding[];
 }
@@ -37,12 +37,12 @@ interface TableSources {
   readonly settings: McpSettings;
   readonly pins: PinGuard | undefined;
   readonly patternEngine?: PatternEngine | undefined;
-  /** The names of all tools that the server lists, also of those that the settings leave out. */
+  /** The names of all tools that the server lists, including those that the settings exclude. */
   readonly names: readonly string[];
   readonly offered: OfferedTools;
-  /** True where arguments are repeated in headers, as the protocol of 2026 has it over HTTP. */
+  /** True if arguments are repeated in headers, as the 2026 protocol does over HTTP. */
   readonly repeatsInHeaders: boolean;
-  /** Calls a tool by its name at the server; the digest is that of the definition whose work this is. */
+  /** Calls a tool by its name at the server. `digest` identifies the definition that was called. */
   readonly call: (
     toolName: string,
     input: unknown,
@@ -51,7 +51,10 @@ interface TableSources {
   ) => Promise<unknown>;
 }
 
-/** Makes the table of a listing. A tool that has not changed keeps its definition, so registries see no change. */
+/**
+ * Builds the table of a listing. An unchanged tool keeps its definition, so registries see no
+ * change.
+ */
 export async function buildTable(
   listing: readonly unknown[],
   before: ToolTable,
@@ -92,7 +95,8 @@ export async function buildTable(
       served.add(definition);
       tools.set(toolName, known && isSame(known, definition) ? known : definition);
     } catch (error) {
-      // The settings may contradict themselves, such as readonly access of tools that write.
+      // The settings may contradict themselves, for example with readonly access for tools that
+      // write.
       find('refused', publicMessage(error));
     }
   }
@@ -102,7 +106,7 @@ export async function buildTable(
 /** The definitions that were made from what servers list. */
 const served = new WeakSet<ToolDefinition>();
 
-/** Returns true for a tool as discovery made it, and false for one that the program changed or joined. */
+/** Returns true for a tool as discovery made it, and false if the program changed or joined it. */
 export function isServed(tool: ToolDefinition): boolean {
   return served.has(tool);
 }
@@ -126,7 +130,10 @@ const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
   'instruction-text': 'texts that say what the tool does',
 };
 
-/** Finds names and patterns of the settings that match none of a server's tools: misspelt, they leave open what they should close. */
+/**
+ * Finds names and patterns in the settings that match none of a server's tools. A misspelt filter
+ * doesn't close what it should.
+ */
 function unmatched(server: McpServerSettings, names: readonly string[]): readonly McpFinding[] {
   const own = names.map((tool) => [tool.trim()]);
   const full = names.map((tool) => spellingsOf(tool.trim(), server.name));
@@ -140,17 +147,13 @@ function unmatched(server: McpServerSettings, names: readonly string[]): readonl
       .filter((pattern) => !spellings.flat().some((each) => matchesPattern(pattern, each)))
       .map((pattern) => {
         const [meant] = suggestNames(pattern, own.flat());
-        const message = expectedGot(
-          `a name or pattern in "${list}" that matches a tool of the server`,
-          quoted(pattern),
-          meant && `Did you mean ${quoted(meant)}?`,
-        );
+        const message = `${quoted(pattern)} in "${list}" matches no tool of the server.${meant ? ` Did you mean ${quoted(meant)}?` : ''}`;
         return findingOf('settings', server.name, message);
       }),
   );
 }
 
-/** Asks the guard. A guard that breaks lets nothing pass. */
+/** Asks the guard. If the guard fails, the tool is withheld. */
 async function askPins(guard: PinGuard, server: string, raw: unknown): Promise<PinAnswer> {
   try {
     return await guard.check(server, raw);
@@ -159,7 +162,9 @@ async function askPins(guard: PinGuard, server: string, raw: unknown): Promise<P
   }
 }
 
-/** Returns how a table differs from the one before; `undefined` if it doesn't. */
+/**
+ * Returns the differences between a table and the previous one, or `undefined` if there are none.
+ */
 export function changeOf(
   server: string,
   { tools: before }: ToolTable,
@@ -181,15 +186,17 @@ export function changeOf(
     : { server, added, edited, removed };
 }
 
-/** A tool that can be used; `raw` is its definition as the server sent it, which pins are about. */
+/** A usable tool. `raw` is its definition as the server sent it, which is what pins cover. */
 type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
   readonly raw: unknown;
 };
 
 /**
- * Translates all tools of a listing that the settings allow, in its order. A wrong tool is a finding and takes no other down.
+ * Translates all tools of a listing that the settings allow, in order. An invalid tool is reported
+ * and doesn't affect the others.
  *
- * Of two tools with one name the first is used: otherwise a later one could take over the calls of an approved tool.
+ * If two tools have the same name, the first is used. Otherwise a later tool could take over the
+ * calls of an approved tool.
  */
 export function translateListing(
   listing: readonly unknown[],
@@ -210,7 +217,7 @@ export function translateListing(
         ? translateMcpTool(raw, server, engine)
         : offering(translateMcpTool(raw, withReading(server), engine), offers);
     const { toolName } = translated;
-    // A denied tool has no findings.
+    // A denied tool isn't reported.
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
     const find = (kind: McpFinding['kind'], message: string) =>
       findings.push(findingOf(kind, server.name, message, toolName));
@@ -222,7 +229,7 @@ export function translateListing(
           expectedGot(
             EXPECTED_TEXT[rule],
             message,
-            'Read the definition before its calls are approved.',
+            'Review the definition before you approve calls.',
           ),
           toolName,
           { path, offset },
@@ -230,10 +237,7 @@ export function translateListing(
       );
     if ('refused' in translated) find('refused', translated.refused);
     else if (tools.has(translated.name))
-      find(
-        'duplicate',
-        expectedGot('every name once', `${translated.name} again`, 'The first is used.'),
-      );
+      find('duplicate', `The server lists ${translated.name} twice. The first is used.`);
     else {
       tools.set(translated.name, Object.freeze({ ...translated, raw }));
       for (const change of translated.changes) find('changed', change);
@@ -245,7 +249,7 @@ export function translateListing(
   });
 }
 
-/** Marks a tool of this program with which a gateway relays resources or prompts. No server can set this mark. */
+/** Marks a tool of this program that relays resources or prompts. No server can set this mark. */
 function offering(translated: McpTranslation, offers: string): McpTranslation {
   if ('refused' in translated) return translated;
   const { metadata } = translated.options;

@@ -1,14 +1,17 @@
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { listen } from '../../host/listen.js';
 
-/** The place to which a browser is sent back after a login. */
+/** The place to which the browser is sent after a login. */
 interface Callback {
   /** The address that the authorization server redirects to. */
   readonly address: string;
-  /** Sends the user to log in, and resolves with the parameters of the first answer that carries the state. @throws ToolError `TIMEOUT` or `ABORTED`, and what `send` throws. */
+  /**
+   * Sends the user to log in, and resolves to the parameters of the first answer with the right
+   * state.
+   * @throws ToolError `TIMEOUT` or `ABORTED`, and whatever `send` throws.
+   */
   answer(
     send: () => void | Promise<void>,
     limits: {
@@ -23,10 +26,10 @@ interface Callback {
 const PATH = '/callback';
 
 /**
- * Listens on 127.0.0.1 for the one answer of a login. Requests without its state, or under another host name, change nothing: any page
- * that is open in the browser can send them.
+ * Listens on 127.0.0.1 for the answer of a login. Ignores requests without its state or with
+ * another host name, because any page open in the browser can send them.
  *
- * @param port 0 takes any that is free.
+ * @param port 0 takes any free port.
  */
 export async function openCallback(state: string, port: number): Promise<Callback> {
   let take: (params: URLSearchParams) => void = () => undefined;
@@ -41,19 +44,19 @@ export async function openCallback(state: string, port: number): Promise<Callbac
       if (host !== new URL(server.url).host || method !== 'GET' || pathname !== PATH)
         return page(404, 'There is nothing here.');
       if (searchParams.getAll('state').join(' ') !== state)
-        return page(400, 'This is not the answer of a login that was begun here.');
-      if (isTaken) return page(410, 'This login was answered already.');
+        return page(400, 'This is not the answer to a login that was started here.');
+      if (isTaken) return page(410, 'This login has already been answered.');
       isTaken = true;
-      outgoing.once('close', () => take(searchParams)); // The page is there before the server goes.
+      outgoing.once('close', () => take(searchParams)); // Let the page arrive before the server closes.
       return page(200, 'You can close this page and go back to the program.');
     },
-    refuse: ({ status }) => page(status, 'The request is refused.'),
+    refuse: ({ status }) => page(status, 'The request was refused.'),
   });
   return {
     address: `${server.url}${PATH}`,
     answer: async (send, limits) => {
       const { timeoutMs } = limits;
-      // Sending may last until the user has come back, or longer.
+      // Sending may take until the user has come back, or longer.
       const settled = await withDeadline(
         () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
         limits,
@@ -63,14 +66,10 @@ export async function openCallback(state: string, port: number): Promise<Callbac
       if (settled.kind === 'timeout')
         throw new ToolError(
           'TIMEOUT',
-          expectedGot(
-            `a login in the browser within ${Math.round(timeoutMs / 1_000)} seconds`,
-            'none',
-            'Log in again.',
-          ),
+          `Nobody logged in within ${Math.round(timeoutMs / 1_000)} seconds. Log in again.`,
           { details: { timeoutMs } },
         );
-      throw new ToolError('ABORTED', 'The login was given up.');
+      throw new ToolError('ABORTED', 'The login was aborted.');
     },
     close: () => server.close(),
   };

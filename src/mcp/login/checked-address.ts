@@ -1,8 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 
-/** The addresses with which this machine reaches itself, including those that stand for all of its addresses. */
+/**
+ * The addresses by which this machine reaches itself, including those that stand for all its
+ * addresses.
+ */
 const here = new BlockList();
 here.addSubnet('127.0.0.0', 8, 'ipv4'); // Also as IPv6, which is ::ffff:127.0.0.1.
 here.addSubnet('0.0.0.0', 8, 'ipv4');
@@ -19,19 +21,21 @@ function isHere({ hostname }: URL): boolean {
 }
 
 /**
- * Returns an address that a server has named, if it may be used: https, or any address of this machine if the server is here.
+ * Returns an address that a server named, if it may be used: https, or any address on this machine
+ * if the server runs on this machine.
  *
- * @throws ToolError `FORBIDDEN_URL`: a distant server must not send this program to programs on this machine.
+ * @throws ToolError `FORBIDDEN_URL`: a remote server mustn't send this program to programs on this
+ * machine.
  */
 export function checkedAddress(address: URL, server: URL): string {
   const fits = isHere(address)
     ? isHere(server) && ['http:', 'https:'].includes(address.protocol)
     : address.protocol === 'https:';
-  // A server that is reached without https, in a private network, may name itself.
+  // A server reached without https, in a private network, may name itself.
   if (!fits && address.origin !== server.origin)
     throw new ToolError(
       'FORBIDDEN_URL',
-      expectedGot('the addresses of a login to begin with https://', 'another'),
+      'The server named a login address that does not begin with https://. Only https is allowed.',
     );
   return address.href;
 }

@@ -5,7 +5,6 @@ import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcont
 import { pauseFor, type Clock } from '../../core/clock.js';
 import { randomUUID, sha256Of } from '../../core/crypto.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { Environment } from '../settings/transport-settings.js';
@@ -13,19 +12,22 @@ import type { Environment } from '../settings/transport-settings.js';
 /** A store of logins: any `StateStore`, or a folder. */
 export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
 
-/** The stored login at one server. The SDK's parts carry the issuer they are valid for. */
+/** The stored login at one server. The SDK's parts name the issuer they're valid for. */
 export interface Login {
-  /** The registration of this program at the authorization server, if it registered itself. */
+  /** The program's registration at the authorization server, if it registered itself. */
   readonly client?: StoredOAuthClientInformation;
   readonly tokens?: StoredOAuthTokens;
-  /** The scopes for the next login, because the server missed some of them. */
+  /** The scopes for the next login, if some were missing. */
   readonly wanted?: string;
 }
 
-/** The maximum number of attempts to write a login that other processes write, too. */
+/** The maximum number of attempts to write a login that other processes also write. */
 const MOST_ATTEMPTS = 16;
 
-/** Returns the key of the login at a server: a digest of its address, so no other server gets its tokens. */
+/**
+ * Returns the key of the login at a server: a digest of its address, so no other server gets its
+ * tokens.
+ */
 export function loginKeyOf(serverUrl: string): string {
   return `tooldex:login:${sha256Of(new URL(serverUrl).href)}`;
 }
@@ -56,11 +58,14 @@ export async function updateLogin(
 
 /** The end of the key of a lock. */
 const LOCK = '.lock';
-/** The longest time that a process keeps the lock of a login, and the pause before it looks at the lock again. */
+/** Maximum time that a process may hold a login's lock, and the pause before checking the lock again. */
 const LOCK_MS = 60_000;
 const PAUSE_MS = 50;
 
-/** Does work while no other process works on the same login. The lock of a process that has died ends after a minute. */
+/**
+ * Does work while no other process works on the same login. A dead process's lock expires after a
+ * minute.
+ */
 export async function whileLocked(
   store: LoginStore,
   key: string,
@@ -102,9 +107,11 @@ export function loginFolder(env: Environment): string {
 }
 
 /**
- * Returns a store of logins in a folder, with a file for each server that only its owner can read. Files appear whole.
+ * Returns a store of logins in a folder, with one file per server that only its owner can read.
+ * Files are written atomically.
  *
- * A file that others can read, or that belongs to another user, is refused: whoever writes it decides who the program is.
+ * A file that others can read, or that belongs to another user, is refused: whoever writes it
+ * decides whose account the program uses.
  */
 export function loginsIn(folder: string): LoginStore {
   const pathOf = (key: string) => join(folder, `${key.slice(key.lastIndexOf(':') + 1)}.json`);
@@ -124,11 +131,7 @@ export function loginsIn(folder: string): LoginStore {
       if (!isOwn)
         throw new ToolError(
           'STATE_UNAVAILABLE',
-          expectedGot(
-            'a file of a login that only its owner can read and write',
-            'one that others can',
-            'Log in again after you have removed it, or set its mode to 600.',
-          ),
+          `The login file ${pathOf(key)} is accessible to other users. Delete it and log in again, or run chmod 600 on it.`,
         );
       return await file.readFile('utf8');
     } finally {
@@ -146,11 +149,12 @@ export function loginsIn(folder: string): LoginStore {
         else {
           await mkdir(folder, { recursive: true, mode: 0o700 });
           await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
-          await chmod(beside, 0o600); // The process may mask some of it.
+          await chmod(beside, 0o600); // The process's umask may mask some of the mode.
           if (expected === undefined) return await isNewLink(beside, path);
           if (!key.endsWith(LOCK)) await rename(beside, path);
           else {
-            // Of all processes that take over the same lock, only one gets this name. It looks again while it has the name.
+            // Of all processes that take over the same lock, only one gets this name. It checks
+            // again while it has the name.
             const turn = `${path}.${sha256Of(expected)}.tmp`;
             if (!(await isNewLink(beside, turn))) return false;
             if ((await get(key)) !== expected) {
@@ -163,13 +167,16 @@ export function loginsIn(folder: string): LoginStore {
         return true;
       } catch (error) {
         await rm(beside, { force: true }).catch(() => undefined);
-        throw isToolError(error) ? error : unusable('written', error);
+        throw isToolError(error) ? error : unusable('write', error);
       }
     },
   });
 }
 
-/** Gives a file a new name; of several processes, one succeeds. The next attempt may use a name that a dead process left. */
+/**
+ * Gives a file a new name. Of several processes, only one succeeds. The next attempt may reuse a
+ * name that a dead process left.
+ */
 async function isNewLink(file: string, name: string): Promise<boolean> {
   try {
     await link(file, name);
@@ -189,10 +196,7 @@ async function isNewLink(file: string, name: string): Promise<boolean> {
 function unusable(what: string, error: unknown): ToolError {
   return new ToolError(
     'STATE_UNAVAILABLE',
-    expectedGot(
-      `the file of a login to be ${what}`,
-      (error as NodeJS.ErrnoException).code ?? 'an error',
-    ),
+    `Could not ${what} the login file (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`,
     { cause: error },
   );
 }

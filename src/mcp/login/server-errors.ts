@@ -1,11 +1,13 @@
 import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
 
-/** Returns the error for a login that only a user can make. Neither a retry nor another provider would help. */
-export function loginNeeded(expected: string, got: string, advice: string): ToolError {
-  return new ToolError('TOOL_UNAVAILABLE', expectedGot(expected, got, advice), {
+/**
+ * Returns the error for a login that only a user can make. Neither a retry nor another provider
+ * would help.
+ */
+export function loginNeeded(message: string): ToolError {
+  return new ToolError('TOOL_UNAVAILABLE', message, {
     details: { needs: 'login' },
   });
 }
@@ -17,15 +19,21 @@ export function isLoginNeeded(error: unknown): error is ToolError {
 
 /** Returns the name of a server for messages. */
 export function labelOf(server: string): string {
-  return server === '' ? 'the MCP server' : `the MCP server ${server}`;
+  return server === '' ? 'the MCP server' : `MCP server ${server}`;
 }
 
-/** Returns the error for a call that was not sent or was turned away, so another provider may be asked. */
-export function unavailable(expected: string, got: string, cause?: unknown): ToolError {
-  return new ToolError('PROVIDER_UNAVAILABLE', expectedGot(expected, got), { cause });
+/**
+ * Returns the error for a call that wasn't sent or was rejected, so that another provider may be
+ * asked.
+ */
+export function unavailable(message: string, cause?: unknown): ToolError {
+  return new ToolError('PROVIDER_UNAVAILABLE', message, { cause });
 }
 
-/** Does work under a deadline. @throws the error of the work, the caller's reason, or the error of `late` when the time is over. */
+/**
+ * Does work under a deadline.
+ * @throws the work's error, the caller's abort reason, or the error from `late` when time is up.
+ */
 export async function inTime<T>(
   deadline: Parameters<typeof withDeadline>[1],
   late: () => Error,

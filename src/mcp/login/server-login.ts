@@ -9,7 +9,6 @@ import type {
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import {
   aFunction,
   checkOptions,
@@ -49,11 +48,11 @@ interface ServerLoginOptions {
 
 /** A login in a browser. */
 export interface LogInOptions {
-  /** Shows the address at which the user logs in. */
+  /** Shows the user the address for logging in. */
   readonly open: (address: string) => void | Promise<void>;
-  /** The milliseconds that the user has. @default 300,000 */
+  /** Time that the user has, in milliseconds. @default 300,000 */
   readonly timeoutMs?: number;
-  /** Ends the wait for the user. @default none: only the time ends it */
+  /** Ends the wait for the user. @default none: only the timeout ends it */
   readonly signal?: AbortSignal;
 }
 
@@ -67,26 +66,28 @@ const ANY_USER: McpOAuthSettings = Object.freeze({
   grant: 'authorization_code',
   scopes: Object.freeze([]),
 });
-/** A callback address for refreshing. Without one, the SDK takes the program for a machine. */
+/** A callback address for refreshing. Without one, the SDK assumes a client without a user. */
 const NO_CALLBACK = 'http://127.0.0.1/callback';
 /** The time for all requests of one step at an authorization server. */
 const AUTH_TIMEOUT_MS = 30_000;
-/** Scopes as RFC 6749 allows them; a server's own text in messages. */
+/** Scopes in the syntax of RFC 6749. Anything else is the server's own text and isn't shown. */
 const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/;
 
 /**
- * The login at one server: gives requests a token, refreshes it, and gets it from the user or with the program's own secret.
+ * The login at one server. Gives requests a token, refreshes it, and gets it from the user or with
+ * the program's own secret.
  *
- * The SDK does the OAuth. The rules here: nobody is asked unless `logIn` is called, tokens go only to the server they are
- * for, and refresh tokens and secrets go only to the authorization server that issued them.
+ * The SDK handles OAuth. These rules are added: nobody is asked unless `logIn` is called, tokens go
+ * only to the server they're for, and refresh tokens and secrets go only to the authorization
+ * server that issued them.
  */
 export class ServerLogin implements AuthProvider {
   readonly #options: ServerLoginOptions;
   readonly #oauth: McpOAuthSettings;
-  /** The tokens of a program with its own secret, which are not stored. */
+  /** The tokens of a program that has its own secret. They aren't stored. */
   #own: Login = {};
   #renewal: Promise<void> | undefined;
-  /** The credentials of the request that a response answers. */
+  /** The credentials sent with the request that a response answers. */
   readonly #sent = new WeakMap<Response, string | null>();
 
   constructor(options: ServerLoginOptions) {
@@ -98,7 +99,10 @@ export class ServerLogin implements AuthProvider {
     return (await this.#read()).tokens?.access_token;
   }
 
-  /** Remembers the credentials of each request of a `fetch`: the token may be renewed before the response is read. */
+  /**
+   * Remembers the credentials of each request made through `fetch`, because the token may be
+   * renewed before the response is read.
+   */
   watch<F extends (input: string | URL, init?: RequestInit) => Promise<Response>>(send: F): F {
     return (async (input, init) => {
       const response = await send(input, init);
@@ -112,7 +116,10 @@ export class ServerLogin implements AuthProvider {
     await (this.#renewal ??= this.#renew(response).finally(() => (this.#renewal = undefined)));
   }
 
-  /** Gets a token with the scopes that the server missed. @throws ToolError `TOOL_UNAVAILABLE` if only the user can get one. */
+  /**
+   * Gets a token with the missing scopes.
+   * @throws ToolError `TOOL_UNAVAILABLE` if only the user can get one.
+   */
   async widen(missed: string | undefined): Promise<void> {
     const { computeScopeUnion } = await this.#options.sdk();
     const { tokens } = await this.#read();
@@ -123,14 +130,15 @@ export class ServerLogin implements AuthProvider {
       missed !== undefined && SCOPES.test(missed)
         ? ` with the scopes ${JSON.stringify(missed)}`
         : ' with more scopes',
-      'one without',
+      'the current login lacks them',
     );
   }
 
   /**
    * Lets the user log in with a browser, and stores the login.
    *
-   * @throws ToolError `PROVIDER_UNAVAILABLE` when it is refused, or is not safe; `TIMEOUT`, `ABORTED`, and `INVALID_ARGUMENT` for wrong options.
+   * @throws ToolError `PROVIDER_UNAVAILABLE` if the login is refused or unsafe; `TIMEOUT`,
+   * `ABORTED`, and `INVALID_ARGUMENT` for wrong options.
    */
   async logIn(options: LogInOptions): Promise<void> {
     const {
@@ -183,10 +191,9 @@ export class ServerLogin implements AuthProvider {
       const code = params.get('code');
       if (code === null)
         throw unavailable(
-          'the user to approve the login',
           /^[a-z_]{1,40}$/.test(params.get('error') ?? '')
-            ? params.get('error')!
-            : 'an answer without a code',
+            ? `The login was not approved: ${params.get('error')!}.`
+            : 'The login was not approved: the answer has no code.',
         );
       const iss = params.get('iss');
       await this.#auth(provider, {
@@ -226,7 +233,10 @@ export class ServerLogin implements AuthProvider {
     else await updateLogin(this.#options.store, loginKeyOf(this.#url), change);
   }
 
-  /** Replaces a refused token. A refresh token works once, so one process refreshes and the others use its token. */
+  /**
+   * Replaces a rejected token. A refresh token works only once, so one process refreshes and the
+   * others use the new token.
+   */
   async #renew(response: Response): Promise<void> {
     const { extractWWWAuthenticateParams } = await this.#options.sdk();
     const { resourceMetadataUrl, scope = '' } = extractWWWAuthenticateParams(response);
@@ -246,11 +256,14 @@ export class ServerLogin implements AuthProvider {
         if (hasAnother(login)) return;
         const { tokens } = login;
         if (tokens?.refresh_token === undefined)
-          throw this.#needed('', tokens === undefined ? 'none' : 'one that has ended');
+          throw this.#needed(
+            '',
+            tokens === undefined ? 'nobody has logged in' : 'the last login has expired',
+          );
         await this.#authorize(about);
       });
     } catch (error) {
-      // A login by the user waits for no lock, so its token may be there by now.
+      // A login by the user doesn't wait for the lock, so its token may be there by now.
       if (!hasAnother(await this.#read())) throw error;
     }
   }
@@ -282,7 +295,10 @@ export class ServerLogin implements AuthProvider {
   #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return inTime(
       { clock: this.#options.clock, timeoutMs: AUTH_TIMEOUT_MS },
-      () => unavailable(`answers to a login within ${AUTH_TIMEOUT_MS / 1_000} seconds`, 'none'),
+      () =>
+        unavailable(
+          `The authorization server of ${this.#label} didn't answer within ${AUTH_TIMEOUT_MS / 1_000} seconds. Try again later.`,
+        ),
       work,
     );
   }
@@ -298,7 +314,7 @@ export class ServerLogin implements AuthProvider {
     const redirect = user?.callback ?? NO_CALLBACK;
     let verifier = '';
     let discovered: OAuthDiscoveryState | undefined;
-    // The registration for this login. It is stored with the tokens and valid only for them.
+    // The registration for this login. It's stored with the tokens and valid only for them.
     let registered: StoredOAuthClientInformation | undefined;
     let refreshed: string | undefined;
     return {
@@ -317,14 +333,17 @@ export class ServerLogin implements AuthProvider {
           context !== undefined &&
           trimmed(context.issuer) !== trimmed(issuer)
         )
-          throw unavailable(`the authorization server that the settings name as issuer`, 'another');
+          throw unavailable(
+            'The server named an authorization server other than the issuer in the settings.',
+          );
         if (clientId !== undefined)
           return {
             client_id: clientId,
             ...(clientSecretEnv !== undefined && { client_secret: this.#secret(clientSecretEnv) }),
           };
         const { client } = await this.#read();
-        if (user === undefined) return client ?? Promise.reject(this.#needed('', 'none'));
+        if (user === undefined)
+          return client ?? Promise.reject(this.#needed('', 'nobody has logged in'));
         return (
           registered ??
           (client !== undefined &&
@@ -347,7 +366,7 @@ export class ServerLogin implements AuthProvider {
       },
       saveTokens: async (tokens) =>
         this.#update(({ client = registered, tokens: before, wanted }) => {
-          // An answer without scopes grants the scopes that were asked for, or the old ones.
+          // An answer without scopes grants the requested scopes, or the old ones.
           const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
           return {
             ...(client && { client: registered ?? client }),
@@ -357,7 +376,7 @@ export class ServerLogin implements AuthProvider {
         }),
       state: () => user?.state ?? '',
       redirectToAuthorization: (address) => {
-        if (user === undefined) throw this.#needed('', 'one that has ended');
+        if (user === undefined) throw this.#needed('', 'the last login has expired');
         user.begin(address);
       },
       saveCodeVerifier: (code) => void (verifier = code),
@@ -384,38 +403,33 @@ export class ServerLogin implements AuthProvider {
     if (value === undefined || value === '')
       throw new ToolError(
         'INVALID_ARGUMENT',
-        expectedGot(
-          `the variable ${variable} in the environment, as the settings of an MCP server ask for it`,
-          'none',
-          'Set it.',
-        ),
+        `The settings of an MCP server need the environment variable ${variable}, which isn't set. Set it.`,
         { details: { variable } },
       );
     return value;
   }
 
-  #needed(which: string, got: string): ToolError {
+  #needed(which: string, found: string): ToolError {
     const advice = `Run \`tooldex mcp login ${this.#options.server}\`, or send a token in "headers".`;
-    return loginNeeded(`a login at ${this.#label}${which}`, got, advice);
+    return loginNeeded(`${this.#label} needs a login${which}, but ${found}. ${advice}`);
   }
 
   get #label(): string {
     return labelOf(this.#options.server);
   }
 
-  /** Returns an error without texts of the servers, which may be meant to mislead. */
+  /** Returns an error without the servers' texts, which may be misleading on purpose. */
   #readable(error: unknown): unknown {
     return isToolError(error)
       ? error
       : unavailable(
-          `a login at ${this.#label} by its authorization server`,
-          describeFailure(error),
+          `The authorization server of ${this.#label} refused the login: ${describeFailure(error)}.`,
           error,
         );
   }
 }
 
-/** Returns an issuer without a slash at its end, which some servers write. */
+/** Returns an issuer without a trailing slash, which some servers add. */
 function trimmed(issuer: string): string {
   return issuer.replace(/\/$/, '');
 }

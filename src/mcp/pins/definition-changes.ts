@@ -1,9 +1,11 @@
-import { expectedGot } from '../../core/issues.js';
 import { canonicalJson, compareText, isPlainObject, type Json } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import { keyOf, pinOf, type PinnedDefinition, type PinTable } from './pin.js';
 
-/** One place where two definitions differ. `before` or `after` is missing if that side has nothing there. */
+/**
+ * One place where two definitions differ. `before` or `after` is missing if that side has nothing
+ * there.
+ */
 export interface DefinitionChange {
   /** The place as a JSON pointer (RFC 6901): `/inputSchema/properties/path/type`. */
   readonly path: string;
@@ -12,9 +14,11 @@ export interface DefinitionChange {
 }
 
 /**
- * Returns the places where two definitions differ, as few and as deep as possible; an empty list only for equal definitions.
+ * Returns the places where two definitions differ, as few and as deep as possible. Empty only if
+ * the definitions are equal.
  *
- * A part that was added or removed as a whole is one change, and so is a list. The order of keys does not matter.
+ * A part that was added or removed as a whole counts as one change, and so does a list. The order
+ * of keys doesn't matter.
  */
 export function diffDefinitions(before: Json, after: Json, path = ''): readonly DefinitionChange[] {
   if (!isPlainObject(before) || !isPlainObject(after))
@@ -31,7 +35,7 @@ export function diffDefinitions(before: Json, after: Json, path = ''): readonly 
   return Object.freeze(changes);
 }
 
-/** The tools that a server lists, as it sent them, or the reason why it could not be asked. */
+/** The tools that a server lists, as it sent them, or the reason why it couldn't be asked. */
 export type ServerListing =
   | { readonly server: string; readonly tools: readonly unknown[] }
   | { readonly server: string; readonly error: string };
@@ -45,12 +49,15 @@ export type PinFinding = { readonly server: string } & (
           readonly definition: PinnedDefinition;
           readonly changes: readonly DefinitionChange[];
         }
-      /** A pinned tool that is no longer listed, or whose server is no longer configured. */
+      /** A pinned tool that the server no longer lists, or whose server is no longer configured. */
       | { readonly kind: 'removed' }
-      /** A definition that cannot be pinned, or the second one with its name. It cannot be approved. */
+      /**
+       * A definition that can't be pinned, or the second definition of the same name. It can't be
+       * approved.
+       */
       | { readonly kind: 'invalid'; readonly reason: string }
     ))
-  /** A server whose tools are not known. */
+  /** A server whose tools aren't known. */
   | { readonly kind: 'unreachable'; readonly reason: string }
 );
 
@@ -82,7 +89,10 @@ export function findingsOf(
   );
 }
 
-/** Compares one listed tool with its pin. @param listed the keys of the tools before it; its own key is added. */
+/**
+ * Compares a listed tool with its pin.
+ * @param listed The keys of the tools before it; adds its own key.
+ */
 function findingOf(
   pins: PinTable,
   server: string,
@@ -98,8 +108,7 @@ function findingOf(
     tool: tool?.slice(0, LONGEST_NAME) ?? NAMELESS,
     reason,
   });
-  if (key !== undefined && listed.has(key))
-    return invalid(expectedGot('every name once', 'it again'));
+  if (key !== undefined && listed.has(key)) return invalid('The server lists this name twice.');
   if (key !== undefined) listed.add(key);
   if (!pinnable.ok) return invalid(pinnable.reason);
   const { digest, definition } = pinnable.pin;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { RecentMap } from '../../core/recent-map.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
 import {
@@ -17,10 +16,10 @@ import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTabl
 /** The options of pins. */
 export interface DefinitionPinsOptions {
   /**
-   * The treatment of a tool without a pin: `quarantine` withholds it until it is approved, `trust` pins its first
-   * definition and withholds different ones later.
+   * The treatment of a tool without a pin: `quarantine` withholds it until it's approved; `trust` pins
+   * its first definition and withholds later, different ones.
    *
-   * @default 'quarantine' with a lock file or its text; 'trust' for pins that begin empty
+   * @default 'quarantine' if you load a lock file or its text; 'trust' for pins that begin empty
    */
   readonly onNew?: 'trust' | 'quarantine';
 }
@@ -32,11 +31,15 @@ const optionsSchema = z.strictObject({
 /** The default lock file of a repository. */
 export const DEFAULT_LOCK_FILE = 'tooldex-pins.json';
 
-/** The maximum numbers of withheld tools that are remembered, and of tools of one server that are trusted at first sight. Otherwise a server with new names in every listing would fill the memory. */
+/**
+ * The maximum number of withheld tools that are remembered, and of tools per server that are
+ * trusted at first sight. Without a limit, a server with new names in every listing would fill the
+ * memory.
+ */
 const MOST_QUARANTINED = 2_000;
 const MOST_TRUSTED = 2_000;
 
-/** A tool that is withheld, as it was last seen. */
+/** A withheld tool, as it was last seen. */
 export interface QuarantinedTool {
   readonly server: string;
   readonly tool: string;
@@ -46,11 +49,12 @@ export interface QuarantinedTool {
 }
 
 /**
- * Notices when a server changes the definition of a tool after it was reviewed.
+ * Notices if a server changes a tool's definition after it was reviewed.
  *
- * A pin is the SHA-256 over a tool's whole definition: name, title, description, schemas, annotations and every other
- * field, in canonical JSON. Any changed, added or removed value breaks it; another order of keys does not. A broken pin
- * withholds the tool until it is approved; with a lock file, a tool that has no pin is withheld too.
+ * A pin is the SHA-256 of a tool's whole definition in canonical JSON: name, title, description,
+ * schemas, annotations and every other field. Any changed, added or removed value breaks the pin; a
+ * different order of keys doesn't. If a pin is broken, the tool is withheld until it's approved.
+ * With a lock file, a tool without a pin is withheld too.
  *
  * ```js
  * const pins = await DefinitionPins.load('tooldex-pins.json');
@@ -62,20 +66,26 @@ export class DefinitionPins {
   #file: string | undefined;
   #pins: PinTable = new Map();
   readonly #quarantine = new RecentMap<string, QuarantinedTool>(MOST_QUARANTINED);
-  /** The text of the lock file as it was read or written last. */
+  /** The lock file's text, as last read or written. */
   #text: string | undefined;
-  /** The last save: one at a time, or an earlier one could end last. */
+  /**
+   * The last save. Saves run one at a time, because an earlier save could otherwise finish last.
+   */
   #saving: Promise<unknown> = Promise.resolve();
 
-  /** Makes empty pins that trust the first definition of each tool. @throws ToolError `INVALID_ARGUMENT` for wrong options. */
+  /**
+   * Creates empty pins that trust the first definition of each tool.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+   */
   constructor(options: DefinitionPinsOptions = {}) {
     this.#options = checkOptions(optionsSchema, options, 'options of the pins');
   }
 
   /**
-   * Loads the pins of a lock file. Tools that are not in it are withheld.
+   * Loads the pins of a lock file. Tools that aren't in it are withheld.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options, and for a file that is missing, cut off or edited by hand.
+   * @throws ToolError `INVALID_ARGUMENT` for wrong options, or if the file is missing, truncated or
+   * edited by hand.
    */
   static async load(
     file: string = DEFAULT_LOCK_FILE,
@@ -86,11 +96,7 @@ export class DefinitionPins {
     if (text === undefined)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        expectedGot(
-          `a lock file ${shownPath(file)}`,
-          'none',
-          'Run tooldex mcp pins approve --all, which makes it from what the servers list now.',
-        ),
+        `The lock file ${shownPath(file)} doesn't exist. Run tooldex mcp pins approve --all to create it from the tools that the servers list now.`,
       );
     pins.#pins = readLockText(text, shownPath(file));
     pins.#file = file;
@@ -125,12 +131,12 @@ export class DefinitionPins {
   }
 
   /**
-   * Decides if a definition may be used. A withheld definition is in `quarantined()` from then on.
+   * Decides if a definition may be used. A withheld definition then appears in `quarantined()`.
    *
-   * If new tools are trusted, it pins the first definition of a tool. It never throws.
+   * If new tools are trusted, pins the first definition of a tool. Never throws.
    *
-   * @param tool the definition as the server sent it.
-   * @returns the reason, as a sentence, for a definition that is withheld.
+   * @param tool The definition as the server sent it.
+   * @returns the reason, as a sentence, if the definition is withheld.
    */
   check(
     server: string,
@@ -163,15 +169,16 @@ export class DefinitionPins {
     return { ok: false, kind, reason: REASONS[kind] };
   }
 
-  /** Returns the tools that `check` has withheld and that can be approved, in the order in which they were last seen. */
+  /** Returns the withheld tools that can be approved, in the order in which they were last seen. */
   quarantined(): readonly QuarantinedTool[] {
     return Object.freeze([...this.#quarantine.values()]);
   }
 
   /**
-   * Returns the differences between a definition and the pinned one. For a tool without a pin everything is new.
+   * Returns the differences between a definition and its pin. If the tool has no pin, everything is
+   * new.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned.
+   * @throws ToolError `INVALID_ARGUMENT` if the definition can't be pinned.
    */
   diff(server: string, tool: unknown): readonly DefinitionChange[] {
     const pin = pinOrThrow(server, tool);
@@ -186,7 +193,10 @@ export class DefinitionPins {
     return findingsOf(this.#pins, listings);
   }
 
-  /** Pins a definition and replaces the old pin; call `save` to keep it. @throws ToolError `INVALID_ARGUMENT` for what cannot be pinned. */
+  /**
+   * Pins a definition in place of the old pin. Call `save` to keep it.
+   * @throws ToolError `INVALID_ARGUMENT` if the definition can't be pinned.
+   */
   approve(server: string, tool: unknown): void {
     const pin = pinOrThrow(server, tool);
     const key = keyOf(server, pin.tool);
@@ -194,27 +204,28 @@ export class DefinitionPins {
     this.#quarantine.delete(key);
   }
 
-  /** Forgets the pin of a tool and returns true if there was one; call `save` to keep that. */
+  /** Removes a tool's pin and returns true if there was one. Call `save` to keep the change. */
   remove(server: string, tool: string): boolean {
     return this.#pins.delete(keyOf(server, tool));
   }
 
   /**
-   * Writes all pins into the lock file and replaces its content.
+   * Writes all pins to the lock file, replacing its content.
    *
-   * If another process has changed the file since these pins read or wrote it, nothing is written: its approvals would be
-   * lost.
+   * If another process has changed the file since these pins read or wrote it, nothing is written,
+   * because that would lose its approvals.
    *
-   * @param file @default the file of `load`, or else `tooldex-pins.json`
-   * @throws ToolError `INVALID_ARGUMENT` for a file that another process has changed or that cannot be written,
-   * `LIMIT_EXCEEDED` for more than 16 Mi characters.
+   * @param file
+   * @default the file of `load`, or else `tooldex-pins.json`
+   * @throws ToolError `INVALID_ARGUMENT` if another process has changed the file or it can't be
+   * written, `LIMIT_EXCEEDED` above 16 Mi characters.
    */
   save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
     const saved = this.#saving.then(async () => {
       if (file === this.#file && (await readLockFile(file)) !== this.#text)
         throw new ToolError(
           'INVALID_ARGUMENT',
-          `Another process has changed ${shownPath(file)}. Load it again, and repeat the approval.`,
+          `Another process has changed ${shownPath(file)}. Load it again, and approve again.`,
         );
       this.#text = await writeLockFile(file, this.#pins);
       this.#file = file;
@@ -224,10 +235,10 @@ export class DefinitionPins {
   }
 }
 
-const LOOK = 'Look at it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve <tool>).';
+const LOOK = 'Review it (tooldex mcp pins diff) and approve it (tooldex mcp pins approve <tool>).';
 const REASONS = Object.freeze({
-  new: expectedGot('a tool that is pinned', 'a new one', LOOK),
-  changed: expectedGot('the definition that was pinned', 'another', LOOK),
+  new: `The tool isn't pinned yet. ${LOOK}`,
+  changed: `The definition has changed since it was pinned. ${LOOK}`,
 });
 
 function strictly(options: DefinitionPinsOptions): DefinitionPinsOptions {

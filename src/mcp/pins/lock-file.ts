@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
@@ -12,7 +11,10 @@ const ALGORITHM = 'sha256:';
 /** The maximum size of a lock file: 16 MiB. */
 const MAX_LOCK_LENGTH = 16 * 2 ** 20;
 
-/** Reads the text of a lock file; `undefined` if there is no file. @throws ToolError `INVALID_ARGUMENT` for a file that cannot be read. */
+/**
+ * Reads the text of a lock file, or returns `undefined` if there is none.
+ * @throws ToolError `INVALID_ARGUMENT` if the file can't be read.
+ */
 export async function readLockFile(file: string): Promise<string | undefined> {
   const name = shownPath(file);
   try {
@@ -29,9 +31,10 @@ export async function readLockFile(file: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a lock file and returns its text. Readers see the old file or the new one, because a new file is renamed.
+ * Writes a lock file and returns its text. Readers see either the old file or the new one, because
+ * it's written elsewhere and renamed.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a file that cannot be written, `LIMIT_EXCEEDED`.
+ * @throws ToolError `INVALID_ARGUMENT` if the file can't be written, `LIMIT_EXCEEDED`.
  */
 export async function writeLockFile(file: string, pins: PinTable): Promise<string> {
   const name = shownPath(file);
@@ -51,14 +54,14 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<strin
     const { code = 'an error' } = error as NodeJS.ErrnoException;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(`${name} in a folder that can be written`, code),
+      `Could not write ${name} (${code}). Choose a folder that is writable.`,
       { cause: error },
     );
   }
 }
 
 /**
- * Returns the text of a lock file: JSON, indented, with the pins in order of server and tool and the keys of each sorted.
+ * Returns the text of a lock file: indented JSON, sorted by server and tool, with sorted keys.
  * Equal pins give equal bytes, in whatever order they were approved.
  */
 export function lockTextOf(pins: PinTable): string {
@@ -70,7 +73,7 @@ export function lockTextOf(pins: PinTable): string {
   return `${JSON.stringify({ servers, version: VERSION }, null, 2)}\n`;
 }
 
-/** Returns plain data with the keys of all objects in order. */
+/** Returns plain data with the keys of all objects sorted. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isPlainObject(value)) return value;
@@ -79,17 +82,18 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Reads the pins of a lock file's text. Only the definitions are read, and they must give the same text again, apart from
- * white space. So texts are refused that are cut off, have a key twice (as after a bad merge) or a wrong digest.
+ * Reads the pins from a lock file's text. Only the definitions are read, and they must produce the
+ * same text again, except for white space. This refuses truncated texts, duplicate keys (as after a
+ * bad merge) and wrong digests.
  *
- * @param name the name of the file in messages.
+ * @param name The file's name in messages.
  * @throws ToolError `INVALID_ARGUMENT` for any other text.
  */
 export function readLockText(text: string, name: string): PinTable {
   const pins: PinTable = new Map();
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text.trimStart()); // Also without a byte order mark.
+    parsed = JSON.parse(text.trimStart()); // Also removes a byte order mark.
   } catch (error) {
     throw refusedLock(name, 'it is not JSON', error);
   }
@@ -109,7 +113,7 @@ const entriesOf = (value: unknown) => (isPlainObject(value) ? Object.entries(val
 function refusedLock(name: string, reason: string, cause?: unknown): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    `The lock file ${name} is refused: ${reason}. Take it back from version control, or delete it and approve again: tooldex mcp pins approve --all.`,
+    `The lock file ${name} is refused: ${reason}. Restore it from version control, or delete it and approve again: tooldex mcp pins approve --all.`,
     { cause },
   );
 }

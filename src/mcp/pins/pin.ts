@@ -12,7 +12,7 @@ import {
 /** A tool's whole definition as its server sent it, frozen. */
 export type PinnedDefinition = Readonly<Record<string, Json>> & { readonly name: string };
 
-/** A remembered definition of a tool, by the names of its server and of the tool there. */
+/** The approved definition of a tool, with the names of its server and the tool. */
 export interface Pin {
   readonly server: string;
   readonly tool: string;
@@ -22,7 +22,10 @@ export interface Pin {
   readonly definition: PinnedDefinition;
 }
 
-/** A definition's pin, or the reason why it can have none; `tool` where it has a name. */
+/**
+ * A definition's pin, or the reason why it has none. `tool` is present if the definition has a
+ * name.
+ */
 type Pinnable =
   | { readonly ok: true; readonly tool: string; readonly pin: Pin }
   | { readonly ok: false; readonly tool?: string; readonly reason: string };
@@ -31,31 +34,32 @@ type Pinnable =
 const MAX_LENGTH = 262_144;
 
 /**
- * Returns the pin of a raw definition with all of its fields, including `_meta` and unknown ones.
+ * Returns the pin of a raw definition with all its fields, including `_meta` and unknown ones.
  *
- * Hosts act on `_meta`, translation reads fields that the protocol doesn't have, and an attack would use any field that is
- * not pinned. A server that writes the time of day into its definitions cannot be pinned; the diff names the field.
+ * Hosts act on `_meta`, translation reads fields that the protocol doesn't have, and an attack
+ * would use any unpinned field. A server that writes the time of day into its definitions can't be
+ * pinned; the diff names the field.
  */
 export function pinOf(server: string, raw: unknown): Pinnable {
   if (!isPlainObject(raw))
     return { ok: false, reason: expectedGot('a definition as an object', describeValue(raw)) };
   const tool: unknown = Object.hasOwn(raw, 'name') ? raw['name'] : undefined;
   if (typeof tool !== 'string' || tool === '')
-    return { ok: false, reason: expectedGot('a definition with a name', 'none') };
-  const refused = (expected: string, got: string): Pinnable => ({
+    return { ok: false, reason: 'The definition has no name.' };
+  const refused = (why: string): Pinnable => ({
     ok: false,
     tool,
-    reason: expectedGot(expected, got, 'It cannot be pinned.'),
+    reason: `This definition can't be pinned: ${why}.`,
   });
   let definition: PinnedDefinition;
   try {
     definition = cloneFrozen(raw) as PinnedDefinition;
   } catch {
-    return refused('a definition of plain data, at most 64 levels deep', 'another');
+    return refused('it is not plain data, or has more than 64 levels');
   }
   const { length } = canonicalJson(definition);
   if (length > MAX_LENGTH)
-    return refused(`a definition of at most ${MAX_LENGTH} characters`, String(length));
+    return refused(`it has ${length} characters, and at most ${MAX_LENGTH} are allowed`);
   return {
     ok: true,
     tool,
@@ -63,7 +67,7 @@ export function pinOf(server: string, raw: unknown): Pinnable {
   };
 }
 
-/** The pins by `keyOf`: in one map, because both names come from outside. */
+/** The pins by `keyOf`. One map, because both names come from outside. */
 export type PinTable = Map<string, Pin>;
 
 /** Returns the key of a tool of a server. */

@@ -1,6 +1,5 @@
 import { previewLines } from '../../safety/approvals.js';
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/server';
-import { expectedGot } from '../../core/issues.js';
 import { describeValue, digestOf, isPlainObject, type Json } from '../../core/plain-data.js';
 import { compileJsonSchema } from '../../json-schema/compile-json-schema.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
@@ -12,10 +11,15 @@ import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 
-/** The maximum length of arguments that are shown whole, and the lengths of the beginning and end of longer ones. */
+/**
+ * Arguments up to this length are shown whole. Of longer arguments only the beginning and end are
+ * shown.
+ */
 const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
-/** Characters that readers do not see or take for a space. Approved arguments must not hide anything. */
+/**
+ * Characters that readers don't see or take for a space. Approved arguments mustn't hide anything.
+ */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 type Form = ElicitRequestFormParams & { mode: 'form' };
@@ -26,7 +30,10 @@ export function errorResult(...texts: readonly string[]): CallToolResult {
   return { isError: true, content: texts.map((text) => ({ type: 'text', text })) };
 }
 
-/** Returns the user's answer to a question of a tool, or a failure if the output schema promises something else. */
+/**
+ * Returns the user's answer to a tool's question, or a failure if the output schema requires
+ * something else.
+ */
 export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): CallToolResult {
   const schema = outputSchemaOf(entry);
   if (
@@ -35,7 +42,7 @@ export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): Call
   )
     return answerResult(entry, data, [{ type: 'text', text }]);
   return errorResult(
-    `${entry.name} ran, but its answer is not what its output schema promises: ${expectedGot('an object', describeValue(data))} It answered:`,
+    `${entry.name} ran, but its answer must be an object, by its output schema, and is ${describeValue(data)}. It answered:`,
     text,
   );
 }
@@ -45,7 +52,7 @@ interface Answer {
   readonly data: Json;
 }
 
-/** Returns a tool's result as content, and also as structured content if it is an object. */
+/** Returns a tool's result as content, and also as structured content if it's an object. */
 function answerResult(
   entry: ToolEntry,
   data: Json,
@@ -60,7 +67,10 @@ function answerResult(
   return isStructured ? { content: blocks, structuredContent: data } : { content: blocks };
 }
 
-/** Returns an outcome as a client reads it. The executor has checked it by the output schema. For clients that cannot be asked, a pending call is an error that says so. */
+/**
+ * Returns an outcome as a client reads it. The executor has already checked it against the output
+ * schema. For clients that can't be asked, a pending call becomes an error that says so.
+ */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolResult {
   const { kind, text, data, content, haltReason } = readOutcome(outcome);
   const notes = haltReason === undefined ? [] : [`The tool asks to end here: ${haltReason}`];
@@ -70,7 +80,10 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
   return answerResult(entry, data!, [...content, ...forUsers], ...notes);
 }
 
-/** Returns the refusal of a call that needs approval, for a client that cannot ask the user. It names the settings that would allow the call. */
+/**
+ * Returns the refusal of a call that needs approval, for a client that can't ask the user. It names
+ * the settings that would allow the call.
+ */
 export function refusedUnasked(
   entry: ToolEntry,
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
@@ -87,7 +100,10 @@ export function refusedUnasked(
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();
 
-/** Returns the JSON Schema of a tool's results; `undefined` unless it is for objects and can be checked. Clients refuse answers that break it. */
+/**
+ * Returns the JSON Schema of a tool's results, or `undefined` if it isn't for objects or can't be
+ * checked. Clients refuse answers that break it.
+ */
 export function outputSchemaOf(entry: ToolEntry): JsonSchema | undefined {
   let known = outputSchemas.get(entry);
   if (known === undefined) outputSchemas.set(entry, (known = readOutputSchema(entry)));
@@ -107,9 +123,11 @@ function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | 'none' {
 }
 
 /**
- * Returns the form that asks for approval. It has no fields: accepting approves the call, everything else denies it.
+ * Returns the form that asks for approval. It has no fields: accepting it approves the call, and
+ * everything else denies it.
  *
- * The arguments are JSON and each line of the preview has a mark, so no text can pass for a line of the question.
+ * The arguments are JSON, and each line of the preview has a mark, so no text can pass for a line
+ * of the question.
  */
 export function approvalForm(pending: PendingApproval): Form {
   const { toolName, danger, reason, input } = pending;
@@ -122,7 +140,7 @@ export function approvalForm(pending: PendingApproval): Form {
   );
 }
 
-/** Returns the form that asks what a tool wants to know. `refused` says why the last answer was not taken. */
+/** Returns the form for a tool's question. `refused` says why the previous answer was rejected. */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
   const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
   const flat = flatForm(question);
@@ -144,7 +162,7 @@ export function questionForm(toolName: string, question: Question, refused?: str
     : form(message, { answer }, ['answer']);
 }
 
-/** Returns the answer from a form that was sent: the chosen values, and the user's own text. */
+/** Returns the answer from a submitted form: the chosen values, and the user's own text. */
 export function answerIn(form: Readonly<Record<string, unknown>>, question: Question): unknown {
   if (flatForm(question)) return form;
   const { multiple, allowOther } = question;

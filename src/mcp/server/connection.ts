@@ -22,10 +22,10 @@ interface ConnectionParts extends OfferParts {
 const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TOOLS}, and call them with ${CALL_TOOL}.`;
 
 /**
- * Makes the SDK's server of one client, which serves the tools, resources and prompts.
+ * Creates the SDK's server for one client, which serves the tools, resources and prompts.
  *
- * @param lasts true if further requests of the client come to this same server. They share a conversation, unless the
- * program names another; requests that stand alone have none.
+ * @param lasts True if further requests of the client come to this same server. They share a
+ * conversation, unless the program names another. Requests that stand alone have no conversation.
  */
 export function createConnection(parts: ConnectionParts, lasts: boolean): Server {
   const { sdk, options, tools, calls, codec, warnAlone } = parts;
@@ -79,7 +79,7 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     const { name, arguments: input = {} } = params;
     const by = byOf(request);
     const shown = (unknown: string) => JSON.stringify(unknown.slice(0, 128));
-    // Counting the tools takes time, so it's done for these two names alone.
+    // Counting the tools takes time, so do it only for these two names.
     if ((name === FIND_TOOLS || name === CALL_TOOL) && tools.isSearched(by.context)) {
       if (name === FIND_TOOLS) return tools.find(input, by.context, request.mcpReq.signal);
       const { name: found, input: given = {} } = input;
@@ -89,16 +89,14 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
         );
       return (
         callTool(found, given, by, request) ??
-        errorResult(
-          `Expected the name of a tool, got ${shown(found)}. Find one with ${FIND_TOOLS}.`,
-        )
+        errorResult(`There is no tool named ${shown(found)}. Find one with ${FIND_TOOLS}.`)
       );
     }
     const called = callTool(name, input, by, request);
     if (called !== undefined) return called;
     throw new sdk.ProtocolError(
       sdk.ProtocolErrorCode.InvalidParams,
-      `Expected the name of a tool of this server, got ${shown(name)}.`,
+      `This server has no tool named ${shown(name)}.`,
     );
   });
   offers.serve(server, byOf);

@@ -24,14 +24,14 @@ import {
 } from './server-options.js';
 import { ToolCalls, type AskedBefore, type ServerSdk } from './tool-calls.js';
 
-/** A channel of messages to one client, as the official SDK's transports are. */
+/** A message channel to one client, like the official SDK's transports. */
 export interface McpTransport {
   start(): Promise<void>;
   send(message: object, options?: object): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A client that is being served. */
+/** A client being served. */
 export interface McpConnection {
   /** Resolves when the client has gone or the connection was closed. */
   readonly closed: Promise<void>;
@@ -41,62 +41,76 @@ export interface McpConnection {
 /** The tools of a registry, ready to be served. Nothing listens before one of these functions is called. */
 export interface McpToolServer {
   /**
-   * Serves one client on a pair of streams. With the default output, other texts that the process prints on standard
-   * output, as by `console.log` of a tool, go to standard error. On your own stream, print nothing else.
+   * Serves one client on a pair of streams. With the default output, anything else that the process
+   * prints to standard output, such as a tool's `console.log`, goes to standard error. On your own
+   * stream, print nothing else.
    *
-   * @param streams @default standard input and output of the process
-   * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
+   * @param streams
+   * @default standard input and output of the process
+   * @throws ToolError `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
    */
   serveStdio(streams?: {
     readonly input?: Readable;
     readonly output?: Writable;
   }): Promise<McpConnection>;
-  /** Serves one client on any lasting transport. @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`. */
+  /**
+   * Serves one client on any lasting transport.
+   * @throws ToolError `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
+   */
   connect(transport: McpTransport): Promise<McpConnection>;
   /**
-   * Answers a web request (streamable HTTP) to an allowed host, from an allowed origin, with the token if the server asks
-   * for one. `/healthz` and, with `verify`, `/.well-known/oauth-protected-resource` need no token.
+   * Answers a web request (streamable HTTP) if its host and origin are allowed and it carries the
+   * token, if the server requires one. `/healthz` and, with `verify`,
+   * `/.well-known/oauth-protected-resource` need no token.
    *
    * You can pass this function around on its own.
    *
-   * @param request its body may have at most 4 MiB.
-   * @param options `authInfo` of a token that your program has checked itself; `verify` overrides it.
-   * @throws ToolError `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
+   * @param request Its body may have at most 4 MiB.
+   * @param options `authInfo` of a token that your program has checked itself; `verify` overrides
+   * it.
+   * @throws ToolError `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
    */
   readonly fetch: (
     request: Request,
     options?: { readonly authInfo?: McpAuthInfo },
   ) => Promise<Response>;
   /**
-   * Listens for web clients under `/mcp` and limits what a connection can hold.
+   * Listens for web clients under `/mcp`, with limits on each connection.
    *
    * Without `allowedHosts` it answers under this machine's own names and under `host`.
    *
-   * @param options `port` (default 4781; 0 takes any free port) and `host` (default '127.0.0.1'; any other than this
-   * machine's own needs `token` or `verify`).
-   * @throws ToolError `INVALID_ARGUMENT` for a public address without a token, and for an address that cannot be used;
-   * `MISSING_PACKAGE`, `TOOL_UNAVAILABLE` after `close`.
+   * @param options `port` (default 4781; 0 takes any free port) and `host` (default '127.0.0.1';
+   * any address beyond this machine needs `token` or `verify`).
+   * @throws ToolError `INVALID_ARGUMENT` for a public address without a token, and for an unusable
+   * address; `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
    */
   serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningServer>;
   /**
-   * Asks the user behind a client what a server behind this one wants to know: the `onElicit` of a discovery whose tools
-   * are served. The call waits in this process, so the client's answer must reach the same process.
+   * Passes a question of a server behind this one to the user behind the client. Use it as the
+   * `onElicit` of a discovery whose tools you serve. The call waits in this process, so the
+   * client's answer must reach the same process.
    *
    * You can pass this function around on its own.
    */
   readonly onElicit: OnElicit;
-  /** Ends all connections and the calls that run in them. Closes the executor, unless you gave it. */
+  /**
+   * Ends all connections and the calls running in them. Closes the executor, unless you provided
+   * it.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Serves the tools of a registry over the Model Context Protocol, to clients of 2025 and of 2026-07-28.
+ * Serves the tools of a registry over the Model Context Protocol, to clients of 2025 and of
+ * 2026-07-28.
  *
- * Every call goes through the executor, and so through its policy. If a call needs approval, the user behind the client is
- * asked by elicitation, unless the executor has its own `confirm`; a client that cannot ask is refused. Questions of tools
- * are asked in the same way. Progress and cancellation pass through.
+ * Every call goes through the executor, and so through its policy. If a call needs approval, the
+ * user behind the client is asked by elicitation, unless the executor has its own `confirm`. A
+ * client that can't ask gets a refusal. Tools' questions are asked the same way. Progress and
+ * cancellation pass through.
  *
- * If there are more tools than `maxTools`, clients find them with `find_tools` and call them with `call_tool`.
+ * If there are more tools than `maxTools`, clients find them with `find_tools` and call them with
+ * `call_tool`.
  *
  * Needs the package `@modelcontextprotocol/server` when it first serves.
  *
@@ -105,7 +119,7 @@ export interface McpToolServer {
  * await server.serveStdio();
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` with every wrong option.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option.
  */
 export function createMcpServer(
   registry: ToolMetadataRegistry,
@@ -124,12 +138,13 @@ export function createMcpServer(
     });
   const tools = new ServedTools(registry, options);
   const running = new RelayedCalls(clock);
-  // Everything that is open, and the functions that tell clients of changes.
+  // Everything that is open, and the functions that notify clients of changes.
   const open = new Set<{ close(): Promise<void> }>();
   const told = new Set<() => unknown>();
   let isClosed = false;
   let stopGathering: (() => void) | undefined;
-  // Tells of all changes of one turn at once, and no later: until clients know, they call by the old definition.
+  // Reports all changes of one turn at once, and no later: until clients know, they call by the old
+  // definition.
   const tellChange = () => {
     stopGathering = undefined;
     for (const tell of told) tell();
@@ -150,7 +165,7 @@ export function createMcpServer(
     const connect = (lasts: boolean) => {
       const server = createConnection({ sdk, options, tools, calls, codec, warnAlone }, lasts);
       if (lasts) {
-        const tell = () => server.sendToolListChanged().catch(() => undefined); // The client may have gone.
+        const tell = () => server.sendToolListChanged().catch(() => undefined); // The client may be gone.
         told.add(tell);
         server.onclose = () => told.delete(tell);
       }
@@ -171,7 +186,7 @@ export function createMcpServer(
     open.add(face);
     return { sdk, connect, face, createFace };
   });
-  // If the server is closed while the SDK loads, nobody would close what is opened then.
+  // If the server is closed while the SDK loads, nobody would close what is opened afterwards.
   const start = async () => {
     const started = await prepare();
     if (isClosed) throw closedError();
@@ -256,5 +271,5 @@ async function importServerSdk(): Promise<ServerSdk> {
 }
 
 function closedError(): ToolError {
-  return new ToolError('TOOL_UNAVAILABLE', 'This server was closed. Make a new one.');
+  return new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Make a new one.');
 }

@@ -23,17 +23,19 @@ const PATH = '/mcp';
 /** A server for streamable HTTP, for clients of both eras. */
 interface HttpFace {
   fetch(request: Request, authInfo: AuthInfo | undefined): Promise<Response>;
-  /** Announces changes to clients of 2026. Clients of 2025 hear of them through their sessions. */
+  /** Announces changes to clients of 2026. Clients of 2025 get them through their sessions. */
   tellChange(): void;
   close(): Promise<void>;
 }
 
 /**
- * Returns a server that answers web requests: if it is alive, where to get a token, and the protocol. Each request of 2026 is
- * served on its own. Clients of 2025 have sessions: without one, they could not be asked for an approval.
+ * Returns a server that answers web requests: health, where to get a token, and the protocol. Each
+ * request of 2026 is served on its own. Clients of 2025 have sessions, because without one they
+ * couldn't be asked for an approval.
  *
- * @param connect makes the server of one request, or of a session if it lasts.
- * @param inputSchemaOf returns the schema of a served tool, for arguments that are repeated in headers.
+ * @param connect Creates the server of one request, or of a session if it lasts.
+ * @param inputSchemaOf Returns the schema of a served tool, for arguments that are repeated in
+ * headers.
  */
 export function createHttpFace(
   sdk: ServerSdk,
@@ -69,7 +71,8 @@ export function createHttpFace(
     allowedOrigins,
     authenticate: token === undefined ? tokens?.authenticate : bearerToken(token),
   });
-  // Unlisted pages of this machine may ask, but not read: any user's program can show such a page.
+  // Unlisted pages on this machine may send requests, but not read the answers: any user's program
+  // can show such a page.
   const cors = createCors({
     allowedOrigins: options.allowedOrigins ?? [],
     methods: 'GET, POST, DELETE',
@@ -92,7 +95,7 @@ export function createHttpFace(
     const response = await ((await sdk.isLegacyRequest(request))
       ? sessions.answer(request, { owner: ownerOf(options, authInfo), ...passed })
       : modern.fetch(request, passed));
-    // The SDK asks to keep connections. The client and the listener decide that.
+    // The SDK asks to keep connections open. The client and the listener decide that.
     response.headers.delete('connection');
     return response;
   };
@@ -130,7 +133,10 @@ function withParameters(
   return { ...preflight, [allowed]: [preflight[allowed], ...parameters].join(', ') };
 }
 
-/** Lets the SDK compare `Mcp-Param-*` headers with a call's arguments. It does so for servers that know schemas by name. */
+/**
+ * Lets the SDK compare `Mcp-Param-*` headers with a call's arguments, which it does if it can look
+ * up schemas by name.
+ */
 function checkingHeaders(
   sdk: ServerSdk,
   server: Server,
@@ -151,7 +157,7 @@ export async function listenHttp(
       const { pathname } = new URL(request.url);
       return pathname === PATH || pathname === LIVENESS_PATH || pathname.startsWith('/.well-known/')
         ? face.fetch(request, undefined)
-        : rpcRefusal(`Expected the path ${PATH}, got another.`, 404);
+        : rpcRefusal(`Nothing is served at this path. Use ${PATH}.`, 404);
     },
     refuse: ({ message, status, headers }) => rpcRefusal(message, status, headers),
   });

@@ -33,17 +33,19 @@ interface Session {
 }
 
 /**
- * The sessions of clients of 2025 over HTTP, limited in number and idle time.
+ * The sessions of 2025 clients over HTTP, with a limited number and idle time.
  *
- * Only the caller that opened a session can use it: for all others its id is unknown. Only sessions without an open stream
- * are forgotten; if all are in use, a new client must try again later. A client whose session was forgotten gets a 404 and
- * starts again, as the protocol says.
+ * Only the caller that opened a session can use it; for everybody else its id is unknown. Only
+ * sessions without an open stream are dropped. If all are in use, a new client must try again
+ * later. A client whose session was dropped gets a 404 and starts again, as the protocol says.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
-  /** The sessions, with the longest unused one first. */
+  /** The sessions, longest unused first. */
   readonly #sessions = new Map<string, Session>();
-  /** The number of sessions that are being opened. They count, too: otherwise many at once would pass the limit. */
+  /**
+   * The number of sessions being opened. They count too, or many at once would exceed the limit.
+   */
   #opening = 0;
   #closed = false;
 
@@ -57,7 +59,7 @@ export class LegacySessions {
     const session = this.#sessions.get(id);
     if (session === undefined || session.owner !== sender.owner)
       return rpcRefusal(
-        'Expected the id of an open session, got another. Start a new one with initialize.',
+        'There is no open session with this id. Start a new one with initialize.',
         404,
       );
     this.#sessions.delete(id);
@@ -81,10 +83,7 @@ export class LegacySessions {
     try {
       await this.#forgetUnused();
       if (this.#sessions.size + this.#opening > maxSessions)
-        return rpcRefusal(
-          `Expected fewer than ${maxSessions} sessions, got so many in use. Try again later.`,
-          503,
-        );
+        return rpcRefusal(`All ${maxSessions} sessions are in use. Try again later.`, 503);
       return await this.#start(request, sender);
     } finally {
       this.#opening -= 1;
@@ -146,7 +145,7 @@ export class LegacySessions {
       session.streams -= 1;
       session.usedAt = this.#options.clock.elapsed();
     };
-    // It fails if the client goes or the stream breaks; the reader notices.
+    // Fails if the client goes away or the stream breaks; the reader notices.
     response.body.pipeTo(writable).then(end, end);
     return new Response(readable, response);
   }
@@ -156,7 +155,7 @@ function optionsOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
   return authInfo === undefined ? {} : { authInfo };
 }
 
-/** Returns a refusal in the form that clients of the protocol read. */
+/** Returns a refusal in the form that the protocol's clients read. */
 export function rpcRefusal(
   message: string,
   status: number,

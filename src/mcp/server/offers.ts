@@ -40,16 +40,18 @@ interface Asked extends By {
 }
 type Answer<R> = Promise<R | InputRequiredResult>;
 
-/** The time for a list, if its tool has no time of its own. */
+/** The time limit for a list, if its tool has none of its own. */
 const LIST_TIMEOUT_MS = 30_000;
-/** The maximum number of values in one answer to a request for completion, by the protocol. */
+/** The maximum number of completion values in one answer, set by the protocol. */
 const MOST_VALUES = 100;
 
 /**
- * Serves resources and prompts: those of the program, and those of the servers behind it whose settings ask for them.
+ * Serves resources and prompts: the program's own, and those of the servers behind it whose
+ * settings ask for them.
  *
- * Lists ask nobody. They leave out servers whose tool for the list is not served to the caller or denied by the policy. A
- * read is a call of the server's `read_resource` or `get_prompt`, like any other call.
+ * Lists ask nobody. They leave out a server if its list tool isn't served to the caller or the
+ * policy denies it. A read is a call of the server's `read_resource` or `get_prompt`, like any
+ * other call.
  */
 export class Offers {
   readonly #parts: OfferParts;
@@ -106,7 +108,7 @@ export class Offers {
   async #resources(by: Asked): Promise<Resource[]> {
     const own = this.#parts.options.resources.filter(({ uri }) => !isTemplate(uri)).map(shown);
     const relayed = await this.#listed('list_resources', 'resources', by);
-    // Of two with one URI, only the first can be read.
+    // If two have the same URI, only the first can be read.
     const byUri = new Map<string, Resource>();
     for (const each of [...own, ...relayed.map(({ item }) => item as Resource)])
       if (!byUri.has(each.uri)) byUri.set(each.uri, each);
@@ -171,7 +173,7 @@ export class Offers {
         .find((each) => name.startsWith(relayedName(serverOf(each), '')));
       if (entry === undefined)
         throw this.#invalid(
-          `Expected the name of a prompt of this server, got ${JSON.stringify(name.slice(0, 128))}.`,
+          `This server has no prompt named ${JSON.stringify(name.slice(0, 128))}.`,
         );
       const own = name.slice(relayedName(serverOf(entry), '').length);
       return this.#relay(entry, { name: own, arguments: values }, by, messagesOf);
@@ -179,7 +181,7 @@ export class Offers {
     for (const [argument, { required }] of Object.entries(own.arguments ?? {}))
       if (required === true && !Object.hasOwn(values, argument))
         throw this.#invalid(
-          `Expected the argument ${JSON.stringify(argument)} of the prompt ${name}, got none.`,
+          `The prompt ${name} needs the argument ${JSON.stringify(argument)}, which is missing.`,
         );
     const given = await this.#program(() => own.get(values, contextOf(by)));
     const messages =
@@ -217,7 +219,7 @@ export class Offers {
     };
   }
 
-  /** Returns the program's resource with a URI, and how to read it. */
+  /** Returns the program's resource for a URI, and how to read it. */
   #ownResource(uri: string) {
     for (const resource of this.#parts.options.resources) {
       const variables =
@@ -235,10 +237,13 @@ export class Offers {
     return undefined;
   }
 
-  /** Returns the tool that reads a URI: of the first server that lists it, or of the first with a template for it. */
+  /**
+   * Returns the tool that reads a URI: that of the first server that lists it, or of the first with
+   * a matching template.
+   */
   async #readerOf(uri: string, by: Asked): Promise<ToolEntry | undefined> {
     const readers = this.#parts.tools.offering('read_resource', by.context);
-    if (readers.length < 2) return readers[0]; // It looks for itself if the server has the URI.
+    if (readers.length < 2) return readers[0]; // The tool itself checks if the server has the URI.
     const listed = await this.#listed('list_resources', 'resources', by);
     const templates = await this.#listed('list_resources', 'resourceTemplates', by);
     const found =
@@ -247,7 +252,10 @@ export class Offers {
     return readers.find((entry) => found !== undefined && serverOf(entry) === found.server);
   }
 
-  /** Returns a list of all servers behind this one that may be asked now. A server that fails is left out. */
+  /**
+   * Returns a combined list of all servers behind this one that may be asked now. A server that
+   * fails is left out.
+   */
   async #listed(
     tool: 'list_resources' | 'list_prompts',
     field: string,
@@ -270,14 +278,17 @@ export class Offers {
       const items = isPlainObject(result.value) ? result.value[field] : undefined;
       if (Array.isArray(items))
         return (items as unknown[]).filter(isPlainObject).map((item) => ({ server, item }));
-      const message = `Could not list what ${server || 'a server'} offers. Its part is left out.`;
+      const message = `Could not list what ${server || 'a server'} offers, so its part is missing.`;
       options.onError?.(new Error(message, { cause: listing }));
       return [];
     });
     return (await Promise.all(lists)).flat();
   }
 
-  /** Answers with a call of a tool of a server behind this one. @throws ProtocolError with the text of a call that fails. */
+  /**
+   * Answers by calling a tool of a server behind this one.
+   * @throws ProtocolError with the text of a failed call.
+   */
   async #relay<R extends object>(
     entry: ToolEntry,
     input: unknown,
@@ -304,7 +315,7 @@ export class Offers {
     );
   }
 
-  /** Runs a function of the program. Clients learn no paths or secrets of what it throws. */
+  /** Runs a function of the program. Clients see no paths or secrets from its errors. */
   async #program<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await work();
@@ -324,7 +335,9 @@ export class Offers {
 const contextOf = ({ context, request }: Asked) => ({ ...context, signal: request.mcpReq.signal });
 const isTemplate = (uri: string) => uri.includes('{');
 
-/** Prompts of servers have the server's name before theirs, because two servers may use the same name. */
+/**
+ * Adds the server's name to the names of its prompts, because two servers may use the same name.
+ */
 const relayedName = (server: string, name: string) => (server === '' ? name : `${server}__${name}`);
 
 function shown<T extends { readonly read: unknown; readonly complete?: unknown }>(resource: T) {
@@ -337,7 +350,7 @@ function serverOf({ providers }: ToolEntry): string {
   return typeof server === 'string' ? server : '';
 }
 
-/** Puts the bytes back into contents. They travel in the part at the same index. */
+/** Puts the bytes back into contents. They're in the part at the same index. */
 function contentsOf(value: unknown, parts: readonly ContentPart[]): ReadResourceResult {
   return {
     contents: itemsOf(value, 'contents').map((content, at) => {

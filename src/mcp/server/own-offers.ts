@@ -5,18 +5,23 @@ import type { ContentPart } from '../../tool/content.js';
 
 /** The caller of a read, and a signal that fires when nobody waits for the answer any more. */
 export type McpOfferContext = CallContext & {
-  /** The value that the option `context` gives as its own `context`. */
+  /** The value that the option `context` returns as its own `context`. */
   readonly context?: unknown;
   readonly signal: AbortSignal;
 };
 
-/** Returns up to 100 completions of the text that a user has typed so far. `values` has the other variables or arguments. */
+/**
+ * Returns up to 100 completions of what the user has typed so far. `values` has the other variables
+ * or arguments.
+ */
 type Complete = (
   begun: string,
   values: Readonly<Record<string, string>>,
 ) => readonly string[] | Promise<readonly string[]>;
 
-/** A text or bytes that a program serves under one URI, or under all URIs that a template makes. */
+/**
+ * A text or bytes that a program serves under one URI, or under every URI that a template produces.
+ */
 export interface McpResource {
   /** A URI such as `docs://guide`, or a template (RFC 6570) such as `users://{id}/profile`. */
   readonly uri: string;
@@ -25,7 +30,7 @@ export interface McpResource {
   readonly description?: string;
   /** The media type of the content. @default text/plain for text, application/octet-stream for bytes */
   readonly mimeType?: string;
-  /** Returns the content: text or bytes. `variables` are those of the template. */
+  /** Returns the content: text or bytes. `variables` are the template's. */
   readonly read: (
     uri: string,
     variables: Readonly<Record<string, string | readonly string[]>>,
@@ -41,7 +46,7 @@ interface McpPromptMessage {
   readonly content: string | ContentPart;
 }
 
-/** A text or conversation that users choose by name. */
+/** A text or conversation that users select by name. */
 export interface McpPrompt {
   readonly name: string;
   readonly title?: string;
@@ -59,7 +64,7 @@ export interface McpPrompt {
       }
     >
   >;
-  /** Returns the messages. A text is one message of the user. */
+  /** Returns the messages. A string becomes one message of the user. */
   readonly get: (
     values: Readonly<Record<string, string>>,
     context: McpOfferContext,

@@ -9,14 +9,15 @@ interface McpProgress {
 }
 
 const LONGEST_MESSAGE = 1_000;
-/** The step by which progress rises if a tool has a message but no higher number. */
+/** The step by which progress rises if a tool reports a message without a higher number. */
 const LEAST_STEP = 0.001;
 
 /**
- * Passes the progress of a call on to the client that asked for it.
+ * Passes a call's progress to the client that asked for it.
  *
- * A number is the progress, a text is the message of one step more, and an object has `progress`, `total` and `message`.
- * The protocol wants progress to rise: a report that doesn't rise and has no message is left out.
+ * A number is the progress, a string is the message of one more step, and an object has `progress`,
+ * `total` and `message`. The protocol requires progress to rise, so a report that doesn't rise and
+ * has no message is dropped.
  *
  * @returns a function that ends it and resolves when everything is sent.
  */
@@ -46,7 +47,7 @@ export function relayProgress(
       ...(isNumber(total) && { total }),
       ...(text !== '' && { message: text }),
     };
-    sent = sent.then(() => send(next)).catch(() => undefined); // The client may have gone.
+    sent = sent.then(() => send(next)).catch(() => undefined); // The client may be gone.
   });
   return () => {
     stop();

@@ -23,22 +23,23 @@ interface RunningCall {
   readonly controller: AbortController;
   readonly canAsk: (mode: 'form' | 'url') => boolean;
   readonly questions: Map<string, OpenQuestion>;
-  /** Wakes the request that waits for the call, because of a question. */
+  /** Wakes the request that waits for the call, because there's a question. */
   wake: () => void;
-  /** Stops the timer that runs until the client comes back with an answer. */
+  /** Stops the timer that runs until the client returns with an answer. */
   stopClock: () => void;
 }
 
-/** The answer to a request that waits for a call: its outcome, or its open questions. */
+/** The answer to a request that waits for a call: its outcome or its open questions. */
 type Round =
   { readonly outcome: ToolOutcome } | { readonly questions: ReadonlyMap<string, RelayedQuestion> };
 
-/** The maximum time in milliseconds that a call waits for its client's answers. */
+/** The maximum time that a call waits for its client's answers, in milliseconds. */
 const PATIENCE_MS = 600_000;
 
 /**
- * The running calls of clients. A call goes on while its client asks the user a question of a server behind this one. The
- * client sends the answers in a new request, which must reach the same process.
+ * The running calls of clients. A call continues while its client asks the user a question of a
+ * server behind this one. The client sends the answers in a new request, which must reach the same
+ * process.
  */
 export class RelayedCalls {
   readonly #calls = new Map<string, RunningCall>();
@@ -51,7 +52,7 @@ export class RelayedCalls {
   /**
    * Runs a call until it ends or a server asks. Aborting `signal` ends the call.
    *
-   * @param canAsk returns true for questions that the client can show.
+   * @param canAsk Returns true for questions that the client can show.
    */
   run(
     id: string,
@@ -70,10 +71,10 @@ export class RelayedCalls {
   }
 
   /**
-   * Answers the questions of a round, and goes on as `run` does.
+   * Answers the questions of a round, and continues as `run` does.
    *
-   * @param answers by the keys of the questions.
-   * @returns `undefined` for a call that has ended or runs in another process.
+   * @param answers The answers, by question key.
+   * @returns `undefined` if the call has ended or runs in another process.
    */
   resume(
     id: string,
@@ -92,7 +93,10 @@ export class RelayedCalls {
     for (const { controller } of this.#calls.values()) controller.abort();
   }
 
-  /** Asks the user behind the client in whose call a server asks. If the call isn't known, nobody is asked. */
+  /**
+   * Asks the user behind the client in whose call a server asks. If the call isn't known, nobody is
+   * asked.
+   */
   readonly onElicit: OnElicit = (server, asked, { call: about, signal }) => {
     const call = about && this.#calls.get(about.id);
     const mode = asked['mode'] === 'url' ? 'url' : 'form';

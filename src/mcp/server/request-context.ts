@@ -11,7 +11,8 @@ import type { ServerSdk } from './tool-calls.js';
 /**
  * Returns the context of a request: who makes it, and what its tool gets.
  *
- * @param initialized how a client of 2025 named itself when it connected. Later ones name themselves in each request.
+ * @param initialized How a 2025 client named itself when it connected. Later clients name
+ * themselves in each request.
  */
 export function contextOf(
   sdk: ServerSdk,
@@ -32,7 +33,10 @@ export function contextOf(
   });
 }
 
-/** Returns the context that the program gives. The facts of `verify` hold unless a function of the request says otherwise. */
+/**
+ * Returns the context that the program provides. The facts from `verify` apply unless a function of
+ * the request overrides them.
+ */
 function givenContext(
   { context = {}, persona, verify }: CheckedServerOptions,
   given: AuthInfo | undefined,
@@ -47,8 +51,8 @@ function givenContext(
 }
 
 /**
- * Returns the key of the caller to whom sessions and questions belong: the principal, or the token if the program names no
- * principal.
+ * Returns the key of the caller who owns sessions and questions: the principal, or the token if the
+ * program names no principal.
  */
 export function ownerOf(options: CheckedServerOptions, authInfo: AuthInfo | undefined): string {
   const { principal } = givenContext(options, authInfo, { requestId: '' });

@@ -19,7 +19,7 @@ import type { JsonSchema } from '../../tool/tool-schema.js';
 import { errorResult, outputSchemaOf } from './call-result.js';
 import type { CheckedServerOptions } from './server-options.js';
 
-/** The names of the two tools with which clients use a large catalogue. */
+/** The names of the two tools that give clients access to a large catalogue. */
 export const FIND_TOOLS = 'find_tools';
 export const CALL_TOOL = 'call_tool';
 
@@ -27,9 +27,9 @@ const caller = entryOf(
   definitionOf({
     name: CALL_TOOL,
     description:
-      'Calls a tool by its name. Use it for tools that find_tools has found and that you are not offered directly; read their parameters first, with find_tools and the names.',
+      "Calls a tool by its name. Use it for tools that find_tools has found and that you can't call directly. Read their parameters first, by passing their names to find_tools.",
     inputSchema: z.object({
-      name: z.string().describe('The name of a tool, as find_tools gives it'),
+      name: z.string().describe('The name of a tool, as find_tools returns it'),
       input: z
         .record(z.string(), z.unknown())
         .default({})
@@ -44,10 +44,11 @@ type Named = { readonly name: string };
 /**
  * The tools of a registry as a server shows them to a caller.
  *
- * Small catalogues are listed whole, by name. If tools are searched, the list holds the critical tools, `find_tools` and
- * `call_tool`. Tools with a list of personas exist only for these, and tools with required scopes only for callers who
- * have them. Names on the wire are those of function calls (`mcp.files.read` is `mcp__files__read`), unless the option
- * `names` is 'original'. A call may also use the registry's name, or an alias.
+ * Small catalogues are listed whole, by name. If tools are searched, the list holds the critical
+ * tools, `find_tools` and `call_tool`. Tools with a list of personas exist only for these personas,
+ * and tools with required scopes only for callers who have them. Names on the wire are function
+ * names (`mcp.files.read` is `mcp__files__read`), unless the option `names` is 'original'. A call
+ * may also use the registry's name, or an alias.
  */
 export class ServedTools {
   readonly #registry: ToolMetadataRegistry;
@@ -62,13 +63,16 @@ export class ServedTools {
     this.#passes = compileFilter(options.filter);
   }
 
-  /** Returns a tool by its name or alias, if it is served to the caller, whether it is listed or not. */
+  /** Returns a tool by name or alias if it's served to the caller, whether or not it's listed. */
   get(name: string, by: Caller): ToolEntry | undefined {
     const entry = this.#registry.get(this.#ownName(name));
     return entry !== undefined && this.#isServed(entry, by) ? entry : undefined;
   }
 
-  /** Returns the tools that reach the resources or prompts of servers and are served to the caller; to anyone if none is given. */
+  /**
+   * Returns the tools that relay resources or prompts of servers and are served to the caller, or
+   * to anyone if you pass none.
+   */
   offering(offers: string, by?: Caller): readonly ToolEntry[] {
     return [...this.#registry].filter((entry) => {
       const mcp = entry.metadata?.['mcp'];
@@ -94,7 +98,7 @@ export class ServedTools {
     return false;
   }
 
-  /** Returns the tools that the caller is shown, by name. */
+  /** Returns the tools listed for the caller, by name. */
   list(by: Caller): Tool[] {
     const usable = [...this.#registry].filter(
       (entry) => this.#isServed(entry, by) && isAvailable(entry),
@@ -134,7 +138,7 @@ export class ServedTools {
     };
   }
 
-  /** Returns `find_tools` for a caller: it finds the tools that are served to them, and no others. */
+  /** Returns a caller's `find_tools`, which finds only the tools served to this caller. */
   #finderFor(by: Caller): ToolEntry {
     const exclude = [...this.#registry]
       .filter((entry) => !isFor(entry, by))
@@ -143,7 +147,7 @@ export class ServedTools {
     return entryOf(createToolSearchTool(this.#registry, { name: FIND_TOOLS, filter, exclude }));
   }
 
-  /** The codec of all names, whoever asks; `undefined` if names stay as they are. */
+  /** The codec for all names, or `undefined` if names stay as they are. */
   get #names(): NameCodec | undefined {
     if (this.#options.names === 'original') return undefined;
     const { revision } = this.#registry;
@@ -163,7 +167,7 @@ export class ServedTools {
     return this.#names?.encode(name) ?? name;
   }
 
-  /** Returns the registry's name for a name on the wire. A name that was never given out stands for itself. */
+  /** Returns the registry's name for a name on the wire. An unknown name stands for itself. */
   #ownName(wireName: string): string {
     return this.#names?.decode(wireName) ?? wireName;
   }
@@ -183,7 +187,7 @@ export class ServedTools {
   }
 }
 
-/** Returns true for a tool that the caller may know of. Calls of all others would be denied. */
+/** Returns true for a tool that the caller may know about. Calls of all others would be denied. */
 function isFor(entry: ToolEntry, { persona, scopes = [] }: Caller): boolean {
   return (
     allowsPersona(entry.personaAllowlist, persona) && missingScopes(entry, scopes).length === 0

@@ -34,13 +34,16 @@ export interface McpAuthInfo {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** The facts about a request that are known before its tool is called. */
+/** Facts about a request that are known before its tool is called. */
 export interface McpRequestInfo {
   /** The facts about the token, for requests over HTTP whose token was checked. */
   readonly authInfo?: McpAuthInfo;
   /** The id of the session, for 2025 clients over HTTP. */
   readonly sessionId?: string;
-  /** The id of the request, which the client chooses. It is unique within a connection, and empty when only the owner of a session is determined. */
+  /**
+   * The request's id, which the client chooses. It's unique within a connection. Empty if only the
+   * owner of a session is being determined.
+   */
   readonly requestId: string | number;
   /** The client program, as it names itself. Show or log it, but don't trust it. */
   readonly client?: { readonly name: string; readonly version: string };
@@ -57,14 +60,24 @@ export interface McpServerOptions {
   readonly policy?: Policy;
   /** The state that processes share; see `ToolExecutor`. @default this process's memory */
   readonly store?: StateStore;
-  /** Signs what travels through clients between a question and its answer. At least 32 bytes, and the same in all processes that serve one client. @default random */
+  /**
+   * The key that signs data travelling through clients between a question and its answer. At least
+   * 32 bytes, and the same in all processes that serve one client.
+   * @default random
+   */
   readonly approvalKey?: Uint8Array;
   /**
-   * The caller, and the value that tools get as `context.context`: for all requests, or as a function of each request.
-   * Budgets, approvals and personas depend on it. A function may be called several times for one request. @default no caller
+   * The caller, and the value that tools get as `context.context`: either for all requests, or as a
+   * function of each request. Budgets, approvals and personas depend on it. The function may be
+   * called several times for one request.
+   * @default no caller
    */
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
-  /** The persona of clients for whom `context` names none. They see its tools and those for everyone. @default none */
+  /**
+   * The persona of clients for which `context` names none. They see its tools and those for
+   * everyone.
+   * @default none
+   */
   readonly persona?: string;
   /** The program's own resources, for everyone who may connect. @default only those of the servers behind this one */
   readonly resources?: readonly McpResource[];
@@ -76,29 +89,58 @@ export interface McpServerOptions {
   readonly version?: string;
   /** A text about this server that clients may give to their models. @default none */
   readonly instructions?: string;
-  /** The tools that are served. Others are neither listed nor callable. @default all */
+  /** The tools that are served. Other tools are neither listed nor callable. @default all */
   readonly filter?: ToolFilter;
-  /** The names of tools on the wire: `safe` for model APIs (at most 64 letters, digits, `_` and `-`; `files.read` is `files__read`), or `original`. @default 'safe' */
+  /**
+   * The form of tool names on the wire: `safe` for model APIs (at most 64 letters, digits, `_` and
+   * `-`; `files.read` is `files__read`), or `original`.
+   * @default 'safe'
+   */
   readonly names?: 'safe' | 'original';
-  /** True if tools are found by search instead of being listed; `auto` means if there are more than `maxTools`. @default 'auto' */
+  /**
+   * True if tools are found by search instead of being listed. `auto` searches if there are more
+   * than `maxTools`.
+   * @default 'auto'
+   */
   readonly search?: 'auto' | boolean;
-  /** The maximum number of tools that are listed before search takes over. @default 128 */
+  /** The maximum number of listed tools before search takes over. @default 128 */
   readonly maxTools?: number;
-  /** The token that web clients must send as `Authorization: Bearer <token>`, at least 16 visible characters. @default no token is needed */
+  /**
+   * The token that web clients must send as `Authorization: Bearer <token>`: at least 16 visible
+   * characters.
+   * @default no token is needed
+   */
   readonly token?: string;
-  /** Checks the tokens of web clients, instead of `token`. Returns the principal and scopes of a call, or `undefined` to refuse it. @default no token is needed */
+  /**
+   * Checks the tokens of web clients, in place of `token`. Returns the principal and scopes of a
+   * call, or `undefined` to refuse it.
+   * @default no token is needed
+   */
   readonly verify?: VerifyToken;
-  /** Says where web clients get a token (RFC 9728); used with `verify`. @default the server's address alone */
+  /**
+   * Tells web clients where to get a token (RFC 9728). Used with `verify`.
+   * @default the server's address alone
+   */
   readonly resource?: ProtectedResource;
   /** The host names under which `fetch` answers, without ports. @default this machine's own names */
   readonly allowedHosts?: readonly string[];
-  /** The pages whose scripts may ask and read the answers, by host name or origin. @default pages of `allowedHosts` may ask, but not read */
+  /**
+   * The web pages whose scripts may send requests and read the answers, by host name or origin.
+   * @default pages of `allowedHosts` may send, but not read
+   */
   readonly allowedOrigins?: readonly string[];
-  /** The maximum number of sessions of 2025 clients over HTTP. The longest unused session makes room for a new one. @default 256 */
+  /**
+   * The maximum number of sessions of 2025 clients over HTTP. The longest unused session makes room
+   * for a new one.
+   * @default 256
+   */
   readonly maxSessions?: number;
-  /** The milliseconds without a request or open stream after which a session may be forgotten. @default 1,800,000 (half an hour) */
+  /**
+   * Milliseconds without a request or open stream after which a session may be dropped.
+   * @default 1,800,000 (half an hour)
+   */
   readonly sessionIdleMs?: number;
-  /** A function that gets the errors that no client gets. @default they are dropped */
+  /** Receives the errors that no client sees. @default they are dropped */
   readonly onError?: (error: unknown) => void;
   /** The clock. @default the system's */
   readonly clock?: Clock;
@@ -118,12 +160,12 @@ const schema = z
     approvalKey: secret<Uint8Array>(
       'at least 32 bytes',
       (value) => value instanceof Uint8Array && value.length >= 32,
-      'Make them with crypto.randomBytes(32).',
+      'Make it with crypto.randomBytes(32).',
     ).optional(),
     context: z
       .custom<NonNullable<McpServerOptions['context']>>(
         (value) => typeof value === 'function' || isPlainObject(value),
-        'a context of calls, or a function that gives one',
+        'a context of calls, or a function that returns one',
       )
       .optional(),
     persona: text().optional(),
@@ -156,13 +198,16 @@ const schema = z
         context.addIssue({
           code: 'custom',
           path: [option],
-          message: `expected no ${option} beside an executor, which has its own`,
+          message: `expected no ${option} together with an executor, which has its own`,
         });
     }
   });
 export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
-/** Checks the options. @throws ToolError `INVALID_ARGUMENT` with every wrong one; a token is never repeated. */
+/**
+ * Checks the options.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option. Never repeats a token.
+ */
 export function checkServerOptions(
   registry: ToolMetadataRegistry,
   options: McpServerOptions,
@@ -172,16 +217,16 @@ export function checkServerOptions(
   )
     throw new ToolError(
       'INVALID_ARGUMENT',
-      'Expected a ToolMetadataRegistry as the first argument of createMcpServer, got something else.',
+      'The first argument of createMcpServer must be a ToolMetadataRegistry.',
     );
   const checked = checkOptions(schema, options, 'options of the MCP server');
-  // Otherwise lists would show the tools of one registry, and calls run those of the other.
+  // Otherwise lists would show one registry's tools, and calls would run the other's.
   const { registry: runs } = (checked.executor ?? {}) as Partial<ToolExecutor>;
   if (runs !== undefined && runs !== registry)
     throw new ToolError(
       'INVALID_ARGUMENT',
-      'The executor runs the tools of another registry than the one that is served. Give both the same registry, and use filter to serve fewer tools.',
+      'The executor uses a different registry than the one being served. Pass the same registry to both, and use filter to serve fewer tools.',
     );
-  compileFilter(checked.filter); // Refuses a wrong filter now, not when a client asks.
+  compileFilter(checked.filter); // Refuse a wrong filter now, not when a client asks.
   return checked;
 }

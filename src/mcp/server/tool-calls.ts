@@ -36,11 +36,12 @@ import {
 export type ServerSdk = typeof McpServerSdk &
   Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
-/** The question of the round before. It is signed, because it travels through the client. */
+/** The question of the previous round. It's signed, because it travels through the client. */
 export type AskedBefore =
-  // The call without its arguments, which the request carries again. With other arguments the signature is wrong.
+  // The call without its arguments, which the request carries again. With other arguments the
+  // signature is wrong.
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  // Questions of a server behind this one, by their keys. The call is still running.
+  // Questions of a server behind this one, by key. The call is still running.
   | (SameCall & {
       readonly kind: 'relayed';
       readonly callId: string;
@@ -78,17 +79,18 @@ interface RequestedCall {
   readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
 
-/** The caller of a request, and how they can be asked. */
+/** The caller of a request, and how to ask them. */
 export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 
-/** The key of the only question of a round. */
+/** The key of the only question in a round. */
 const ASKED = 'tooldex';
 
 /**
- * Runs the calls of clients, and asks the user behind the client if the policy or the tool wants to.
+ * Runs the calls of clients, and asks the user behind the client if the policy or the tool requires
+ * it.
  *
- * A question ends the request. The client repeats the request with the answer (protocol 2026-07-28). For clients of 2025
- * the SDK asks and repeats, so both take the same path.
+ * A question ends the request. The client repeats the request with the answer (protocol
+ * 2026-07-28). For clients of 2025 the SDK asks and repeats, so both take the same path.
  */
 export class ToolCalls {
   readonly #options: ToolCallsOptions;
@@ -117,14 +119,14 @@ export class ToolCalls {
     const { entry, input } = call;
     if (before.toolName !== entry.name || before.inputDigest !== digestOf(input))
       return errorResult(
-        `Expected the call that asked, got another one of ${entry.name}. Call again.`,
+        `This answer belongs to a different call of ${entry.name}. Call the tool again.`,
       );
     if (before.kind === 'question') return this.#afterQuestion(call, request, before, accepted);
     const answers = new Map(before.keys.map((key) => [key, answerOf(answer(key))] as const));
     const resume = this.#options.running.resume(before.callId, answers, request.mcpReq.signal);
     if (resume === undefined)
       return errorResult(
-        `${entry.name} no longer waits for this answer: it has ended, or runs in another process. Check what it did before you call it again.`,
+        `${entry.name} no longer waits for this answer: it has ended, or it runs in another process. Check what it did before you call it again.`,
       );
     return this.#follow(call, request, before.callId, () => resume);
   }
@@ -146,7 +148,7 @@ export class ToolCalls {
       approval = await executor.approve(pending);
     } catch (error) {
       return errorResult(
-        `${call.entry.name} was not run: ${publicMessage(isToolError(error) ? error : undefined)}`,
+        `${call.entry.name} didn't run: ${publicMessage(isToolError(error) ? error : undefined)}`,
       );
     }
     return this.#run(call, request, shown.callId, approval);
@@ -161,12 +163,12 @@ export class ToolCalls {
     const { now } = this.#options;
     if (accepted === undefined)
       return errorResult(
-        `${entry.name} asked the user, who did not answer. Go on without, or ask the user what to do.`,
+        `${entry.name} asked the user, who didn't answer. Go on without the answer, or ask the user what to do.`,
       );
     if (asked.expiresAt !== undefined && now() >= asked.expiresAt)
       return errorResult(unansweredText(entry.name));
     const answer = readAnswer(asked.question, answerIn(accepted, asked.question));
-    // The tool has asked and is not run again, so the question is.
+    // The tool has already asked and doesn't run again, so the same question is repeated.
     if (!answer.ok)
       return this.#ask(questionForm(entry.name, asked.question, answer.message), asked, request);
     return answerToQuestion(entry, plainValue(answer.value));
@@ -194,7 +196,9 @@ export class ToolCalls {
     );
   }
 
-  /** Answers a request with the outcome of its call, or with questions of a server behind this one. */
+  /**
+   * Answers a request with the outcome of its call, or with questions of a server behind this one.
+   */
   async #follow(
     call: RequestedCall,
     request: ServerContext,
@@ -303,14 +307,17 @@ const sameCall = ({ entry, input }: RequestedCall): SameCall => ({
   inputDigest: digestOf(input),
 });
 
-/** Returns a client's answer for the server that asked. Without an answer the question is cancelled. */
+/** Returns a client's answer for the server that asked. Without an answer, cancels the question. */
 function answerOf(answer: InputResponseView): Awaited<ReturnType<OnElicit>> {
   if (answer.kind !== 'elicit') return { action: 'cancel' };
   const { action, content } = answer;
   return { action, ...(content && { content: content as Record<string, string> }) };
 }
 
-/** Returns true for a client that can show the user a form, or an address. Older clients declare forms with an empty capability. */
+/**
+ * Returns true if a client can show the user a form or an address. Older clients declare forms with
+ * an empty capability.
+ */
 export function canShow(capabilities: unknown, mode: 'form' | 'url'): boolean {
   if (!isPlainObject(capabilities)) return false;
   const { elicitation } = capabilities;

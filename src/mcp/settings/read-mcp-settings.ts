@@ -29,63 +29,84 @@ export interface McpServerAuth {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The complete settings of one server, with the settings for all servers worked in. */
+/** The complete settings of one server, including the settings for all servers. */
 export interface McpServerSettings {
-  /** Empty for the one server whose tools are named `mcp.<tool>`. */
+  /** Empty for the unnamed server, whose tools are named `mcp.<tool>`. */
   readonly name: string;
   /** The way to reach the server. */
   readonly transport: McpTransportSettings;
-  /** The milliseconds that a call may take. @default 30,000 */
+  /** Maximum time that a call may take, in milliseconds. @default 30,000 */
   readonly timeoutMs: number;
-  /** The milliseconds that the server may take to start and answer for the first time. @default 30,000 */
+  /**
+   * Maximum time that the server may take to start and answer for the first time, in milliseconds.
+   * @default 30,000
+   */
   readonly startupTimeoutMs: number;
-  /** The milliseconds for which a listing counts as fresh. @default 300,000 */
+  /** Time for which a listing counts as fresh, in milliseconds. @default 300,000 */
   readonly healthCheckIntervalMs: number;
-  /** The only tools that are used, by their names at the server; none if the list is empty. @default all */
+  /**
+   * The only tools that are used, by their names at the server. An empty list allows none.
+   * @default all
+   */
   readonly allowTools?: readonly string[];
-  /** The tools that are never used, by their names at the server; empty by default. */
+  /** Tools that are never used, by their names at the server. Empty by default. */
   readonly denyTools: readonly string[];
   /** The only persona that gets the tools. @default every persona */
   readonly persona?: string;
-  /** The only personas whose calls may use the tools; a tool's own list can only shorten it. @default every persona */
+  /**
+   * The only personas that may call the tools. A tool's own list can only shorten it.
+   * @default every persona
+   */
   readonly personaAllowlist?: readonly string[];
-  /** True if the hints of its tools are believed even if they loosen something. @default false */
+  /** True if hints of its tools are believed even if they loosen something. @default false */
   readonly trusted: boolean;
   /** True if models get tools to list and read its resources. @default false */
   readonly resources: boolean;
   /** True if models get tools to list and get its prompts. @default false */
   readonly prompts: boolean;
-  /** The operator's statements about all of its tools; empty by default. */
+  /** The operator's settings for all of its tools. Empty by default. */
   readonly overrides: McpToolOverrides;
-  /** The operator's statements about single tools, by patterns of their names; empty by default. */
+  /** The operator's settings for single tools, by name pattern. Empty by default. */
   readonly tools: readonly McpToolSetting[];
-  /** The maximum number of tools that it may list. @default 1,000 */
+  /** The maximum number of tools it may list. @default 1,000 */
   readonly maxTools: number;
-  /** Patterns of tools that the file approves as other programs do. They count only with `trustAutoApprove`; empty by default. */
+  /**
+   * Patterns of tools that the file approves the way other programs do. They count only with
+   * `trustAutoApprove`. Empty by default.
+   */
   readonly autoApprove: readonly string[];
   /** The credentials that calls need. @default none */
   readonly auth?: McpServerAuth;
-  /** A digest of all settings of the server, with the names of variables and not their values. */
+  /** A digest of all settings of the server. It covers the names of variables, not their values. */
   readonly signature: string;
 }
 
 /** The checked settings of MCP, frozen. */
 export interface McpSettings {
-  /** True if servers are asked at all. @default false; true for a file of the `mcpServers` form */
+  /**
+   * True if servers are contacted at all.
+   * @default false; true for a file in the `mcpServers` format
+   */
   readonly enabled: boolean;
   /** The servers, by name. */
   readonly servers: readonly McpServerSettings[];
-  /** The only tools of all servers that are used, in addition to the servers' own lists. @default all */
+  /**
+   * The only tools of all servers that are used, in addition to the servers' own lists.
+   * @default all
+   */
   readonly allowTools?: readonly string[];
-  /** The tools of all servers that are never used; empty by default. */
+  /** Tools of all servers that are never used. Empty by default. */
   readonly denyTools: readonly string[];
-  /** The server that is meant if a manifest names none. @default none */
+  /** The server used if a manifest names none. @default none */
   readonly defaultServer?: string;
-  /** The servers that are not loaded, with everything that is wrong in them, and settings that need a look. */
+  /**
+   * The servers that couldn't be loaded and everything wrong with them, and settings that need
+   * attention.
+   */
   readonly warnings: readonly Issue[];
 }
 
-/** Marks settings that were read; shared between loaded copies of the package. */
+/** Marks settings that were already read. Shared between loaded copies of the package. */
 const READ = Symbol.for('tooldex/mcp-settings/v1');
 
 /**
@@ -145,7 +166,7 @@ export function readMcpSettings(input: unknown): McpSettings {
       warn([
         {
           path: [],
-          message: `A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This one is called ${name}.`,
+          message: `A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This server is called ${name}.`,
         },
       ]);
     const own = ambiguous.filter(({ path }) => path.length > 1 && path[1] === written);
@@ -153,7 +174,7 @@ export function readMcpSettings(input: unknown): McpSettings {
       ? [
           {
             path: [],
-            message: `Another server is called ${name} already, so this one is not loaded. Give it another name.`,
+            message: `Another server is already called ${name}, so this one isn't loaded. Rename it.`,
           },
         ]
       : own.length > 0
@@ -167,7 +188,7 @@ export function readMcpSettings(input: unknown): McpSettings {
   if (defaultServer && !isDefault)
     warnings.push({
       path: place('defaultServer'),
-      message: `No server called ${JSON.stringify(defaultServer)} is loaded, so manifests must name their server.`,
+      message: `There is no loaded server called ${JSON.stringify(defaultServer)}, so manifests must name their server.`,
     });
   const settings = cloneFrozen({
     enabled: enabled ?? (inputs !== undefined || place('servers')[0] === 'mcpServers'),
@@ -185,13 +206,16 @@ type GlobalValues = Pick<
 > &
   Parameters<typeof overridesOf>[0];
 
-/** Fields that clients keep in a server's settings and that mean nothing here. */
+/** Fields that clients keep in a server's settings and that have no meaning here. */
 const UNUSED = [
   ...['$schema', 'description', 'title', 'name', 'icon', 'note', 'gallery', 'dev', 'watchPaths'],
   ...['alwaysLoad', 'startOnLaunch', 'sandbox', 'sandboxEnabled'],
 ];
 
-/** Returns the settings of a server, the issues for which it is not loaded, or `undefined` if it is switched off. */
+/**
+ * Returns a server's settings, or the issues that keep it from being loaded, or `undefined` if it's
+ * switched off.
+ */
 function readServer(
   name: string,
   given: unknown,
@@ -200,7 +224,7 @@ function readServer(
   if (!isPlainObject(given))
     return [{ path: [], message: expectedGot('an object of settings', kindOf(given)) }];
   const values = Object.fromEntries(Object.entries(given).filter(([key]) => !UNUSED.includes(key)));
-  // Some clients write the names of the allowed tools here.
+  // Some clients list the allowed tools here.
   if (Array.isArray(values['tools'])) {
     values['allowTools'] ??= values['tools'];
     delete values['tools'];
@@ -255,7 +279,10 @@ function toolSettingOf(pattern: string, data: ToolValues): McpToolSetting {
 const overridesOf = (data: Pick<ToolValues, ReturnType<typeof OVERRIDES>[number]>) =>
   picked(data, OVERRIDES());
 
-/** Returns the credentials that calls need, from `auth` and from the settings beside it; the scopes of both count. */
+/**
+ * Returns the credentials that calls need, from `auth` and from the settings next to it. The scopes
+ * of both count.
+ */
 function authOf(data: ServerValues): McpServerAuth | undefined {
   const { auth = {} } = data;
   const { required = data.authRequired, type = data.authType, env = data.authEnv ?? {} } = auth;
@@ -279,7 +306,7 @@ const filtersOf = ({
   denyTools,
 });
 
-/** Says where the values of VS Code's inputs come from, because nobody is asked here. */
+/** Explains where the values of VS Code's inputs come from, because nobody is asked here. */
 function inputsOf(inputs: unknown): readonly Issue[] {
   return (Array.isArray(inputs) ? (inputs as unknown[]) : [])
     .map((each) => (isPlainObject(each) ? each['id'] : undefined))
@@ -290,7 +317,10 @@ function inputsOf(inputs: unknown): readonly Issue[] {
     }));
 }
 
-/** Returns a server name without the characters that ours can't have. A dot would make `mcp.a.b.c` a tool of `a` or of `a.b`. */
+/**
+ * Returns a server name without the characters that ours can't have. With a dot, `mcp.a.b.c` could
+ * be a tool of `a` or of `a.b`.
+ */
 export function serverNameOf(written: string): string {
   return written
     .trim()

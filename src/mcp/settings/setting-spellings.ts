@@ -1,7 +1,7 @@
 import type { Issue } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
-/** Other names of settings: those of ATLAS's files, and those that MCP clients write. */
+/** Other names of settings: those in ATLAS files, and those that MCP clients write. */
 const ALIASES: Readonly<Record<string, string>> = {
   access: 'accessMode',
   alwaysAllow: 'autoApprove',
@@ -40,10 +40,11 @@ function spellingOf(name: string): string {
 }
 
 /**
- * Returns a settings file with one spelling for each setting: snake_case, camelCase and the names of other programs mean
- * the same.
+ * Returns a settings file with one spelling for each setting. snake_case, camelCase and the names
+ * of other programs are equivalent.
  *
- * `null` counts as not set. Two spellings of one setting are an issue. Wrong values stay as they are.
+ * `null` counts as not set. Two spellings of the same setting are an issue. Wrong values stay
+ * unchanged.
  */
 export function spelled(file: unknown): {
   readonly file: unknown;
@@ -73,7 +74,7 @@ export function spelled(file: unknown): {
   return { file: spell(file, FILE, []), issues };
 }
 
-/** Returns a place in a file with the names that the file itself uses. */
+/** Returns a place in a file, with the names that the file itself uses. */
 export function asWritten(path: Issue['path'], file: unknown): Issue['path'] {
   let at = file;
   return path.map((step) => {

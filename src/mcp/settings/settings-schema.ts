@@ -7,9 +7,10 @@ import { once, secret, wholeBetween } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { transportOf } from './transport-settings.js';
 
-// The settings of MCP under the spellings that `spelled` gives them. Files may hold numbers, flags and lists as text.
+// The settings of MCP, in the spelling that `spelled` produces. Files may contain numbers, flags
+// and lists as text.
 
-/** A field whose text is read before the schema checks it; a missing value stays missing. */
+/** A field whose text is parsed before the schema checks it. A missing value stays missing. */
 const reading = <S extends z.ZodType>(read: (text: string) => unknown, schema: S) =>
   z.preprocess((value) => (typeof value === 'string' ? read(value) : value), schema.optional());
 const stringbool = once(() => z.stringbool());
@@ -28,7 +29,7 @@ const listOf = (separator: RegExp) =>
 const names = () => listOf(/,/);
 const scopes = () => listOf(/\s+/);
 
-/** The largest `timeout` in seconds. A larger number comes from a client that counts in milliseconds. */
+/** The largest `timeout` in seconds. A larger number comes from a client that uses milliseconds. */
 const MOST_SECONDS = 3_600;
 /** A time in seconds, returned in milliseconds; 0 means not set. */
 const seconds = () =>
@@ -40,20 +41,23 @@ const seconds = () =>
       .transform((value) => Math.round(value > MOST_SECONDS ? value : value * 1_000) || undefined),
   );
 
-/** A field that may hold a secret, so messages don't repeat it. `read` returns `undefined` for a wrong value. */
+/**
+ * A field that may contain a secret, so messages don't repeat it. `read` returns `undefined` for a
+ * wrong value.
+ */
 const unseen = <T>(what: string, read: (value: unknown) => T | undefined) =>
   secret<unknown>(what, (value) => read(value) !== undefined)
     .transform((value) => read(value) as T)
     .optional();
 const line = () =>
-  unseen(`a text that is not blank, of at most ${LIMITS.sentenceLength} characters`, (value) =>
+  unseen(`non-blank text of at most ${LIMITS.sentenceLength} characters`, (value) =>
     typeof value === 'string' && value.length <= LIMITS.sentenceLength
       ? value.trim() || undefined
       : undefined,
   );
-/** Texts by name. A line break or null byte would end a header or a variable and begin another. */
+/** Strings by name. A line break or null byte would end a header or variable and start another. */
 const textsByName = (name: RegExp, what: string) =>
-  unseen(`an object of ${what}, each a text on one line`, (value) =>
+  unseen(`an object of ${what}, each a string on one line`, (value) =>
     isPlainObject(value) &&
     Object.entries(value).every(
       ([key, item]) =>
@@ -66,7 +70,10 @@ const textsByName = (name: RegExp, what: string) =>
   );
 const variableOf = (value: unknown) =>
   typeof value === 'string' ? /^\s*([A-Za-z_][A-Za-z0-9_]{0,199})\s*$/.exec(value)?.[1] : undefined;
-/** The variables that hold credentials, by purpose. Only their names: credentials themselves must not travel. */
+/**
+ * The variables that hold credentials, by purpose. Only their names, because credentials themselves
+ * mustn't be in the settings.
+ */
 const variableNames = () =>
   unseen('the name of a variable, or an object {"label": "VARIABLE"}', (value) => {
     const named = Object.entries(isPlainObject(value) ? value : { [String(value)]: value });
@@ -75,10 +82,10 @@ const variableNames = () =>
       ? undefined
       : (Object.fromEntries(read) as Readonly<Record<string, string>>);
   });
-/** A program's arguments as a list, or as one text that is split at blanks outside quotes. */
+/** A program's arguments, as a list or as one string that is split at spaces outside quotes. */
 const programArguments = () =>
   unseen(
-    'a list of arguments, or one text with blanks between them and every quote closed',
+    'a list of arguments, or one string with spaces between them and every quote closed',
     (value) => {
       if (Array.isArray(value))
         return value.every((each) => typeof each === 'string') ? [...value] : undefined;
@@ -97,7 +104,7 @@ const limits = () => ({
 });
 const filters = () => ({ allowTools: names(), denyTools: names() });
 
-/** The operator's statements about tools, which override what the server says. */
+/** The operator's settings for tools, which override what the server says. */
 const overrides = () => ({
   sideEffects: reading(
     (text) => [text],
@@ -154,11 +161,11 @@ const loginSchema = once(() =>
       scopes: scopes().transform((list) => list ?? []),
       callbackPort: number(wholeBetween(1, 65_535)),
     })
-    // The server that gets the secret must be named here: the MCP server could name any.
+    // The server that gets the secret must be named here, because the MCP server could name any.
     .refine(
       ({ clientSecretEnv, issuer, clientId }) =>
         clientSecretEnv === undefined || (issuer !== undefined && clientId !== undefined),
-      { path: ['issuer'], error: 'an issuer and a client_id beside client_secret_env' },
+      { path: ['issuer'], error: 'an issuer and a client_id together with client_secret_env' },
     )
     .refine(
       ({ grant, clientSecretEnv }) =>
@@ -214,7 +221,7 @@ export const serverSchema = once(() =>
         .record(z.string().trim().min(1).max(LIMITS.labelLength), toolSchema())
         .refine(
           (tools) => Object.keys(tools).length <= LIMITS.listLength,
-          `at most ${LIMITS.listLength} settings by names of tools or patterns`,
+          `at most ${LIMITS.listLength} tool names or patterns`,
         )
         .optional(),
       autoApprove: z.preprocess(
@@ -244,13 +251,14 @@ export const serverSchema = once(() =>
     ),
 );
 
-/** Settings for all servers that keep a tool out or make its calls stricter. */
+/** Settings for all servers that exclude a tool or make its calls stricter. */
 const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
 
 /**
  * The schema of a settings file, with the settings for all servers.
  *
- * Other programs keep more in such files, so unknown members are ignored, unless one may be a misspelt filter.
+ * Other programs keep more in such files, so unknown members are ignored, unless they may be a
+ * misspelt filter.
  */
 export const fileSchema = once(() => {
   const known = {

@@ -2,7 +2,10 @@ import { SideEffect } from '../../core/enums.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 
-/** The operator's statements about all tools of a server, which override those of the server. `version` is for tools that have none. */
+/**
+ * The operator's settings for all tools of a server, which override what the server says. `version`
+ * is for tools that have none.
+ */
 export type McpToolOverrides = Pick<
   ToolOptions,
   | 'accessMode'
@@ -16,14 +19,17 @@ export type McpToolOverrides = Pick<
   | 'category'
 > & { readonly sideEffects?: readonly SideEffect[] };
 
-/** The operator's statements about the tools whose names match a pattern. */
+/** The operator's settings for the tools whose names match a pattern. */
 export interface McpToolSetting {
   /** The pattern of names at the server; `*` stands for any characters. */
   readonly pattern: string;
-  /** True for tools that are never used; false for tools that are used although an earlier pattern says true. */
+  /**
+   * True for tools that are never used. False for tools that are used although an earlier pattern
+   * disables them.
+   */
   readonly disabled?: boolean;
   readonly timeoutMs?: number;
-  /** The only personas that may call the tools, instead of the server's list. */
+  /** The only personas that may call the tools, in place of the server's list. */
   readonly personaAllowlist?: readonly string[];
   readonly overrides: McpToolOverrides;
   /** Other metadata of the tools. */
@@ -38,7 +44,7 @@ interface ToolWords {
   readonly tools: readonly McpToolSetting[];
 }
 
-/** Returns the settings of one tool: those of the server, overridden by each pattern that matches, in order. */
+/** Returns the settings of one tool: the server's, overridden by each matching pattern in order. */
 export function settingsOf(
   server: ToolWords,
   toolName: string,
@@ -61,8 +67,8 @@ export function settingsOf(
 }
 
 /**
- * Returns a server whose file is trusted to approve tools. These count as reading, unless the operator says what they touch
- * or the server says that they change something.
+ * Returns a server whose file is trusted to approve tools. Approved tools count as readonly, unless
+ * the operator says what they touch or the server says that they change something.
  */
 export function withApprovals<S extends ToolWords & { readonly autoApprove: readonly string[] }>(
   server: S,
@@ -83,7 +89,10 @@ export function withApprovals<S extends ToolWords & { readonly autoApprove: read
   };
 }
 
-/** Returns the settings of a server for a tool that only reads. The operator's statements and the hints of trusted servers override that. */
+/**
+ * Returns a server's settings for a tool that only reads. The operator's settings and the hints of
+ * trusted servers override that.
+ */
 export function withReading<S extends ToolWords & { readonly trusted: boolean }>(server: S): S {
   const { accessMode, sideEffects } = server.overrides;
   return server.trusted || accessMode !== undefined || sideEffects !== undefined
@@ -94,19 +103,22 @@ export function withReading<S extends ToolWords & { readonly trusted: boolean }>
       };
 }
 
-/** Returns true for a tool that the last matching setting switches off. */
+/** Returns true if the last matching setting disables the tool. */
 export function isDisabled(tools: readonly McpToolSetting[], toolName: string): boolean {
   return (
     matching(tools, toolName).findLast(({ disabled }) => disabled !== undefined)?.disabled === true
   );
 }
 
-/** Returns the settings whose patterns a name matches. */
+/** Returns the settings whose patterns match a name. */
 function matching(tools: readonly McpToolSetting[], toolName: string): readonly McpToolSetting[] {
   return tools.filter(({ pattern }) => matchesPattern(pattern, toolName.trim()));
 }
 
-/** Overrides earlier statements by later ones. Statements about what a tool touches replace each other, because two could contradict each other. */
+/**
+ * Overrides earlier settings with later ones. Settings about what a tool touches replace each
+ * other, because two could contradict each other.
+ */
 export function withOverrides(
   earlier: McpToolOverrides,
   later: McpToolOverrides,
@@ -128,7 +140,7 @@ export function without<T extends object>(object: T): Without<T> {
   ) as Without<T>;
 }
 
-/** Returns the named members of an object that are defined. */
+/** Returns the named members of an object, if they're defined. */
 export function picked<T extends object, K extends keyof T>(
   object: T,
   keys: readonly K[],

@@ -2,41 +2,55 @@ import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 import { without } from './tool-settings.js';
 
-/** The way to reach a server. `${NAME}` in a value stands for a variable of the environment; see `expandVariables`. */
+/**
+ * Settings for reaching a server. `${NAME}` in a value stands for an environment variable; see
+ * `expandVariables`.
+ */
 export type McpTransportSettings =
   | {
       readonly kind: 'stdio';
       readonly command: string;
       readonly args: readonly string[];
-      /** The variables that the server's process gets, in addition to a short list of harmless ones. */
+      /**
+       * The variables that the server's process gets, in addition to a short list of harmless ones.
+       */
       readonly env: Readonly<Record<string, string>>;
       readonly cwd?: string;
-      /** A file of lines `NAME=value`. The process gets these variables, too. */
+      /** A file with lines `NAME=value`. The process gets these variables too. */
       readonly envFile?: string;
     }
   | {
       readonly kind: 'http' | 'sse' | 'websocket';
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
-      /** The way in which this program logs in there. @default as the server says, after `tooldex mcp login` */
+      /** Settings for the program's login. @default as the server says, after `tooldex mcp login` */
       readonly oauth?: McpOAuthSettings;
     };
 
-/** The way in which a program logs in at the authorization server of an MCP server. Everything is optional: servers say where to log in. */
+/**
+ * Settings for a program's login at an MCP server's authorization server. Everything is optional, because
+ * servers say where to log in.
+ */
 export interface McpOAuthSettings {
-  /** The source of the token: a user approves in a browser, or the program has its own secret. @default authorization_code */
+  /**
+   * The source of the token: a user approves in a browser, or the program has its own secret.
+   * @default authorization_code
+   */
   readonly grant: 'authorization_code' | 'client_credentials';
-  /** The name of this program at the authorization server. @default the program registers itself */
+  /** The program's client id at the authorization server. @default the program registers itself */
   readonly clientId?: string;
   /** The environment variable that holds the program's secret. @default the program has none */
   readonly clientSecretEnv?: string;
   /** The address of a document that describes this program, for authorization servers that read it. @default none */
   readonly clientMetadataUrl?: string;
-  /** The only authorization server that is used. @default the one that the server names at the login */
+  /**
+   * The only authorization server that is used.
+   * @default the one that the server names at login
+   */
   readonly issuer?: string;
   /** The scopes to ask for. @default those that the server names */
   readonly scopes: readonly string[];
-  /** The port to which the browser comes back. @default any free port */
+  /** The port to which the browser returns. @default any free port */
   readonly callbackPort?: number;
 }
 
@@ -57,7 +71,7 @@ interface GivenTransport {
 }
 type Unset<T> = { readonly [K in keyof T]: T[K] | undefined } & Pick<T, 'grant' & keyof T>;
 
-/** Returns how to reach a server. Calls `refuse` with the wrong field and what it should be. */
+/** Returns how to reach a server. Calls `refuse` with each wrong field and what it should be. */
 export function transportOf(
   {
     kind: given,
@@ -81,7 +95,7 @@ export function transportOf(
     return { kind, command: command ?? '', args, env, ...without({ cwd, envFile }) };
   }
   if (url === undefined) refuse([], `a url for transport ${kind}`);
-  // An address with variables is checked once they are filled in.
+  // An address with variables is checked once they're filled in.
   else if (!url.includes('${') && !isAddressFor(kind, url)) refuse(['url'], addressOf(kind));
   const login = oauth && (without(oauth) as McpOAuthSettings);
   return { kind, url: url ?? '', headers, ...(login && { oauth: login }) };
@@ -91,7 +105,7 @@ export function transportOf(
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
-/** An input of VS Code, which asks the user for it. Here it is the variable `INPUT_<ID>`. */
+/** An input of VS Code, for which VS Code asks the user. Here it's the variable `INPUT_<ID>`. */
 const INPUT = /^input:([A-Za-z0-9_.-]{1,100})$/;
 
 /** Returns the name of the variable that stands for an input of VS Code. */
@@ -100,11 +114,13 @@ export function inputVariable(id: string): string {
 }
 
 /**
- * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` with a default, and `${input:some-id}`
- * from `INPUT_SOME_ID`. References in the value of a variable are not followed.
+ * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` with a default,
+ * and `${input:some-id}` from `INPUT_SOME_ID`. References inside the value of a variable aren't
+ * followed.
  *
- * @param onValue is called with each value that is filled in.
- * @throws ToolError `INVALID_ARGUMENT` for a variable that is not set, and for `${…}` of any other form.
+ * @param onValue Called with each value that is filled in.
+ * @throws ToolError `INVALID_ARGUMENT` for a variable that isn't set, and for `${…}` in any other
+ * form.
  */
 export function expandVariables(
   text: string,
@@ -127,7 +143,7 @@ export function expandVariables(
     if (value === undefined)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `The settings of an MCP server use the variable ${name}, which is not set. Set it.`,
+        `The settings of an MCP server use the variable ${name}, which isn't set. Set it.`,
         { details: { variable: name } },
       );
     onValue?.(value);
@@ -136,11 +152,13 @@ export function expandVariables(
 }
 
 /**
- * Fills in all variables of the settings by which a server is reached. The result holds secrets, so it is made for each
- * connection and never stored.
+ * Fills in all variables of the settings by which a server is reached. The result contains secrets,
+ * so it's made for each connection and never stored.
  *
- * @returns also the secrets: all values that were filled in, those of `env`, and those of headers with their words.
- * @throws ToolError `INVALID_ARGUMENT` as `expandVariables`, and if an address or a header is wrong with its variables filled in.
+ * @returns also the secrets: all values that were filled in, those of `env`, and headers, whole and
+ * word by word.
+ * @throws ToolError `INVALID_ARGUMENT` as `expandVariables`, and if an address or header is wrong
+ * with its variables filled in.
  */
 export function expandTransport(
   transport: McpTransportSettings,
@@ -171,11 +189,7 @@ export function expandTransport(
   if (!isAddressFor(transport.kind, url))
     throw new ToolError(
       'INVALID_ARGUMENT',
-      expectedGot(
-        `${addressOf(transport.kind)}, once the variables are filled in`,
-        'another one',
-        'Correct the url or its variables.',
-      ),
+      `The url isn't ${addressOf(transport.kind)} once its variables are filled in. Correct the url or its variables.`,
     );
   const headers = expandAll(transport.headers);
   const broken = Object.keys(headers).find((name) => /[\r\n\0]/.test(headers[name]!));

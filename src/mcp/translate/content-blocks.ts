@@ -14,13 +14,16 @@ import {
 
 type Block = Readonly<Record<string, unknown>>;
 
-/** Returns a server's content block as a part of a result. A block that cannot be read becomes a text that says so; the others still count. */
+/**
+ * Returns a server's content block as a part of a result. An unreadable block becomes a text that
+ * says so; the others still count.
+ */
 export function partOfBlock(block: Block): ContentPart {
   try {
     return readBlock(block, audienceIn(block['annotations']));
   } catch {
     return text(
-      `[${String(block['type']).slice(0, 64)}: a part that cannot be read, or is larger than 32 MiB]`,
+      `[${String(block['type']).slice(0, 64)}: this part is unreadable, or larger than 32 MiB]`,
     );
   }
 }
@@ -57,7 +60,7 @@ function readBlock(
       );
     }
     default:
-      throw new TypeError('a block of a kind that is not known');
+      throw new TypeError('a block of an unknown kind');
   }
 }
 
@@ -82,7 +85,10 @@ function audienceIn(annotations: unknown): { readonly audience?: readonly Audien
   return audience.length === 0 ? {} : { audience };
 }
 
-/** Returns a part of a result as a content block. A part with only an address becomes a link, since the protocol has no images by address. */
+/**
+ * Returns a part of a result as a content block. A part that only has an address becomes a link,
+ * because the protocol has no images by address.
+ */
 export function blockOfPart(part: ContentPart): ContentBlock {
   const annotations =
     part.audience === undefined ? {} : { annotations: { audience: [...part.audience] } };

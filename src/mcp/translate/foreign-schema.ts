@@ -11,7 +11,7 @@ import { jsonSchemaOf } from '../../tool/tool-schema.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { cleanText, hasHidden } from './foreign-text.js';
 
-/** A sound schema with its corrections, or the reason why it is refused. */
+/** A sound schema with its corrections, or the reason why it's refused. */
 type ForeignSchema =
   | { readonly schema: JsonSchema; readonly changes: readonly string[] }
   | { readonly refused: string };
@@ -19,8 +19,8 @@ type ForeignSchema =
 /**
  * Returns the input schema of a server's tool. A missing schema allows any object.
  *
- * Small mistakes of real servers are corrected: the type is always object, `properties` that are no object are dropped,
- * and `required` becomes a list of names.
+ * Small mistakes of real servers are corrected: the type is always object, `properties` that aren't
+ * an object are dropped, and `required` becomes a list of names.
  */
 export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): ForeignSchema {
   if (given === undefined || given === null)
@@ -34,10 +34,10 @@ export function inputSchemaOf(given: Json | undefined, engine?: PatternEngine): 
   const { type, properties, required, ...rest } = given;
   if (type !== undefined && type !== 'object') changes.push('its type was set to object');
   if (properties !== undefined && !isPlainObject(properties))
-    changes.push('its properties, which are no object, were dropped');
+    changes.push("its properties were dropped because they aren't an object");
   const names = namesIn(required);
   if (required !== undefined && !(Array.isArray(required) && names.length === required.length))
-    changes.push('its list of required fields was put right');
+    changes.push('its list of required fields was corrected');
   const repaired = {
     ...rest,
     type: 'object',
@@ -67,44 +67,42 @@ export function soundSchema(
   side: 'input' | 'output',
   engine?: PatternEngine,
 ): ForeignSchema {
-  const what = `an ${side} schema`;
+  const what = `The ${side} schema`;
   const { schema: clean, hidden, changed } = cleanSchema(given);
   if (hidden)
     return {
-      refused: expectedGot(`${what} of visible characters`, 'hidden ones in names or values'),
+      refused: `${what} has hidden characters in names or values.`,
     };
   try {
     const schema = jsonSchemaOf(foreignSchema(cloneFrozen(clean) as JsonSchema, engine), side);
     compileJsonSchema(schema);
     return {
       schema,
-      changes: changed ? [`explanations in its ${side} schema were cleaned or cut`] : [],
+      changes: changed ? [`explanations in its ${side} schema were cleaned or shortened`] : [],
     };
   } catch (error) {
     const reason = isToolError(error, 'INVALID_INPUT_SCHEMA')
       ? issuesOf(error)[0]?.message
       : undefined;
     return {
-      refused: expectedGot(
-        `${what} that can be enforced`,
-        'one that cannot',
-        publicMessage(reason ?? error),
-      ),
+      refused: `${what} can't be enforced. ${publicMessage(reason ?? error)}`,
     };
   }
 }
 
 /** Keywords whose text only explains. */
 const EXPLAINING: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
-/** Keywords whose value is data and no schema. */
+/** Keywords whose value is data, not a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
 /** The maximum number of characters of one explanation. */
 const LONGEST = 4_096;
 
 /**
- * Returns a schema of a server with explanations freed of hidden characters and cut at 4,096 characters.
+ * Returns a server's schema with explanations freed of hidden characters and cut at 4,096
+ * characters.
  *
- * Elsewhere hidden characters cannot be taken out without changing the schema's meaning; `hidden` says that there are some.
+ * Hidden characters elsewhere can't be removed without changing the schema's meaning; `hidden` says
+ * if there are any.
  */
 function cleanSchema(schema: Json): {
   readonly schema: Json;

@@ -1,15 +1,17 @@
-import { expectedGot } from '../../core/issues.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { quoted } from './foreign-text.js';
 
-/** The keyword that repeats an argument in the header `Mcp-Param-<name>` (protocol of 2026, HTTP). */
+/**
+ * The keyword that repeats an argument in the header `Mcp-Param-<name>` (protocol of 2026, HTTP).
+ */
 const KEY = 'x-mcp-header';
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Returns why the `x-mcp-header` keywords of a schema break the rules of the protocol, and `undefined` if they don't. Clients
- * must leave such a tool out. Each keyword names one header, in a text, integer or boolean reached through `properties` alone.
+ * Describes how the `x-mcp-header` keywords of a schema break the rules of the protocol, or returns
+ * `undefined` if they don't. Clients must leave such a tool out. Each keyword names one header, on
+ * a string, integer or boolean reached only through `properties`.
  */
 export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
   const names = new Set<string>();
@@ -20,12 +22,9 @@ export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
       const { [KEY]: name, type } = node;
       const shown = typeof name === 'string' ? quoted(name) : 'no text';
       if (!isReachable || isRoot || !TYPES.includes(type))
-        return expectedGot(
-          `"${KEY}" in arguments that are texts, integers or booleans, reached through "properties" alone`,
-          `${shown} elsewhere`,
-        );
+        return `"${KEY}" is only allowed on strings, integers and booleans reached through "properties" alone, but it is on ${shown}.`;
       if (typeof name !== 'string' || !TOKEN.test(name) || names.has(name.toLowerCase()))
-        return expectedGot(`"${KEY}" as the name of one header`, shown);
+        return `"${KEY}" must be the name of one header that no other argument uses, but it is ${shown}.`;
       names.add(name.toLowerCase());
     }
     return first(Object.entries(node), ([key, child]) =>

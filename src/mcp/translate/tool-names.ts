@@ -1,4 +1,3 @@
-import { expectedGot } from '../../core/issues.js';
 import { lookOf } from '../../core/visible-text.js';
 import { steeredNames } from '../../core/poisoned-text.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
@@ -10,34 +9,33 @@ import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js
 /** The maximum length of a name in registries. */
 const LONGEST = 128;
 const UNFIT = /[^A-Za-z0-9._-]/gu;
-/** A part of a name that looks like an encoded character, so its underscore is encoded as well. */
+/** A part of a name that looks like an encoded character, so its underscore is encoded too. */
 const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
 
 /**
- * Returns the name of a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the server without a name.
+ * Returns the name of a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the unnamed
+ * server.
  *
- * Characters that names can't have become `_x<hexadecimal code>_`, so two tools never get the same name: `a b` becomes
- * `a_x20_b`. For the server without a name dots are encoded, too: its `files.read` is not `read` of the server `files`.
+ * Characters that names can't have become `_x<hexadecimal code>_`, so two tools never get the same
+ * name: `a b` becomes `a_x20_b`. For the unnamed server dots are encoded too, so its `files.read`
+ * isn't `read` of the server `files`.
  *
- * @returns the reason as `refused` for a name that is blank, has hidden characters, or is longer than 128 with the server's.
+ * @returns a reason in `refused` if the name is blank, has hidden characters, or is longer than 128
+ * characters including the server's.
  */
 export function mcpToolName(
   server: string,
   tool: string,
 ): { readonly name: string } | { readonly refused: string } {
   const trimmed = tool.slice(0, LONGEST + 1).trim();
-  if (trimmed === '') return { refused: expectedGot('a tool with a name', 'a blank one') };
+  if (trimmed === '') return { refused: 'The tool has a blank name.' };
   if (hasHidden(trimmed) || /[\r\n\t]/.test(trimmed))
-    return { refused: expectedGot('a tool name of visible characters', 'hidden ones') };
+    return { refused: "The tool's name has hidden characters." };
   const fit = trimmed.replace(LOOKS_ENCODED, encoded('_')).replace(UNFIT, encoded);
   const name = server === '' ? `mcp.${fit.replaceAll('.', encoded('.'))}` : `mcp.${server}.${fit}`;
   if (tool.trim().length > LONGEST || name.length > LONGEST)
     return {
-      refused: expectedGot(
-        `a tool name of at most ${LONGEST} characters together with its server's`,
-        'a longer one',
-        'Give the server a shorter name, or deny the tool.',
-      ),
+      refused: `The tool's name together with its server's is longer than ${LONGEST} characters. Shorten the server's name, or deny the tool.`,
     };
   return { name };
 }
@@ -50,14 +48,15 @@ function encoded(character: string): string {
 type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
 
 /**
- * Returns true for a tool that the lists for all servers and for this server allow.
+ * Returns true if the lists for all servers and for this server allow a tool.
  *
- * A list that denies the tool wins, and so do settings that switch it off. Every allow list must contain the tool; an empty
- * list contains nothing. Lists contain the name at the server, `mcp.<server>.<tool>`, the registered name, or patterns with
- * `*` for these. In the allow list for all servers a name with `mcp.` is always a full name: otherwise a server could call
- * its tool like the tool of another server.
+ * A list that denies the tool wins, and so do settings that disable it. Every allow list must
+ * contain the tool; an empty list contains nothing. Lists contain the name at the server,
+ * `mcp.<server>.<tool>`, the registered name, or patterns with `*` for these. In the allow list for
+ * all servers, a name with `mcp.` is always a full name. Otherwise a server could name its tool
+ * like another server's.
  *
- * @param toolName the name at the server.
+ * @param toolName The name at the server.
  */
 export function isAllowed(
   toolName: string,
@@ -68,7 +67,7 @@ export function isAllowed(
   if (isDisabled(server.tools, name)) return false;
   const names = spellingsOf(name, server.name);
   const [, plain, ...own] = names;
-  // For the server without a name, `mcp.a.b` could be the tool `b` of the server `a`.
+  // For the unnamed server, `mcp.a.b` could be the tool `b` of the server `a`.
   const full = server.name === '' && name.includes('.') ? own : [...own, plain];
   const has = (list: readonly string[], spellings: readonly string[]) =>
     list.some((each) => spellings.some((spelling) => matchesPattern(each, spelling)));
@@ -80,7 +79,10 @@ export function isAllowed(
   );
 }
 
-/** Returns the spellings of a tool in lists: its name at the server, its full name, and its registered name. */
+/**
+ * Returns the names a tool may have in lists: its name at the server, its full name, and its
+ * registered name.
+ */
 export function spellingsOf(name: string, server: string): [string, string, ...string[]] {
   const registered = mcpToolName(server, name);
   return [
@@ -90,19 +92,20 @@ export function spellingsOf(name: string, server: string): [string, string, ...s
   ];
 }
 
-/** A tool by the names of its server and of the tool there. */
+/** A tool, identified by its server and its name there. */
 interface NamedTool {
   readonly server: string;
   readonly toolName: string;
 }
 
 /**
- * Finds tools that may be mistaken for each other: equal names on two servers, and names that look the same.
+ * Finds tools that may be mistaken for each other: equal names on two servers, and names that look
+ * the same.
  *
- * A hostile server may offer a second `read_file`, or `reаd_file` with a Cyrillic letter. Both stay usable under their full
- * names; an operator should look at them.
+ * A hostile server may offer a second `read_file`, or `reаd_file` with a Cyrillic letter. Both stay
+ * usable under their full names, and an operator should look at them.
  *
- * @param tools of all servers, in a stable order: each finding is about the later tool.
+ * @param tools The tools of all servers, in a stable order. Each finding is about the later tool.
  */
 export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[] {
   const first = new Map<string, NamedTool>();
@@ -117,8 +120,8 @@ export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[
         other.server === server ? 'the same server' : `server ${JSON.stringify(other.server)}`;
       const message =
         toolName === other.toolName
-          ? `${owner} has a tool of this name too; calls must name the server`
-          : `it looks like ${quoted(other.toolName)} of ${owner}; check which one is meant`;
+          ? `${owner} also has a tool of this name, so calls must name the server`
+          : `it looks like ${quoted(other.toolName)} of ${owner}; check which tool is meant`;
       findings.push(findingOf('look-alike', server, message, toolName));
     }
   }
@@ -127,7 +130,10 @@ export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[
 
 const steered = new WeakMap<ToolDefinition, ReturnType<typeof steeredNames>>();
 
-/** Finds tools whose texts give instructions about a tool of another server: "before send_email, always …". */
+/**
+ * Finds tools whose texts give instructions about a tool of another server: "before send_email,
+ * always …".
+ */
 export function findSteering(
   tools: readonly (NamedTool & { readonly definition: ToolDefinition })[],
 ): readonly McpFinding[] {
@@ -145,11 +151,7 @@ export function findSteering(
         findingOf(
           'instruction-text',
           server,
-          expectedGot(
-            'texts about the tool itself',
-            `words about ${quoted(name)} of server ${JSON.stringify(other)} ${message}`,
-            'Read them before its calls are approved.',
-          ),
+          `This tool's description gives instructions about ${quoted(name)}, a tool of the server ${JSON.stringify(other)} ${message}. Review it before you approve calls.`,
           toolName,
           { path, offset },
         ),

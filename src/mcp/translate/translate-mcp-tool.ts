@@ -17,7 +17,7 @@ import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
 
-/** A server's tool as options for a tool here, or the reason why it is refused. */
+/** A server's tool as options for a tool here, or the reason why it's refused. */
 export type McpTranslation =
   | {
       /** The name here: `mcp.<server>.<tool>`. */
@@ -26,9 +26,9 @@ export type McpTranslation =
       readonly toolName: string;
       /** The options for `defineTool`. */
       readonly options: ToolOptions<JsonSchema, JsonSchema>;
-      /** The corrections, as sentences. Parts of a schema in them are freed of secrets and paths. */
+      /** The corrections, as sentences. Quoted parts of a schema contain no secrets or paths. */
       readonly changes: readonly string[];
-      /** The reason why it cannot be called here. */
+      /** The reason why it can't be called here. */
       readonly unavailable?: string;
       /** The texts that hide something or steer models, as the server sent them. */
       readonly texts: readonly PoisonedText[];
@@ -39,13 +39,15 @@ export type McpTranslation =
       readonly texts?: readonly PoisonedText[];
     };
 
-/** The maximum length of a description: four times the usual. */
+/** The maximum length of a description: four times the usual limit. */
 const LONGEST_DESCRIPTION = 4_096;
 const MOST_CAPABILITIES = 64;
-/** The protocol has four. */
+/** The maximum number of hints that are read. The protocol has four. */
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
-/** The fields of a definition that are read. Icons are not: they may contain large pictures. */
+/**
+ * The fields of a definition that are read. Icons aren't, because they may contain large pictures.
+ */
 const FIELDS = [
   'name',
   'title',
@@ -69,18 +71,21 @@ const FIELDS = [
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
- * Translates a tool, as its server listed it, into options of a tool here. It never throws.
+ * Translates a tool from a server's listing into options of a tool here. Never throws.
  *
- * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, with the names of the server and of the tool there.
- * - Defaults: side effects `network`, consent required, not parallel, no idempotency key, version 1.0.0. The server's
- *   settings override them; the tool's annotations may only tighten, unless the server is trusted.
- * - A description is trimmed, cut at 4,096 characters and freed of hidden characters. A tool is refused for an unusable
- *   name, for more than 256 KiB, and for an input schema that cannot be enforced. Such an output schema is dropped.
+ * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, with the names of the server
+ *   and of the tool there.
+ * - Defaults: side effects `network`, consent required, not parallel, no idempotency key, version
+ *   1.0.0. The server's settings override them. The tool's annotations may only tighten them, unless
+ *   the server is trusted.
+ * - A description is trimmed, cut at 4,096 characters and freed of hidden characters. A tool is
+ *   refused for an unusable name, for more than 256 KiB, and for an input schema that can't be
+ *   enforced. Such an output schema is dropped.
  * - `metadata` has the title, annotations and `_meta`.
  * - A tool that runs only as a task of the protocol is unavailable.
  *
- * @param tool any value that a server sent.
- * @param engine checks the patterns of the schemas.
+ * @param tool Any value that a server sent.
+ * @param engine Checks the patterns of the schemas.
  */
 export function translateMcpTool(
   tool: unknown,
@@ -147,17 +152,16 @@ export function translateMcpTool(
   });
 }
 
-const NEEDS_TASK = expectedGot(
-  'a tool that answers its calls',
-  'one that runs only as a task, which this program does not start',
-  'Use another tool of the server.',
-);
+const NEEDS_TASK =
+  "This tool runs only as a task, which isn't supported. Use another tool of the server.";
 
 function needsTask({ execution }: Raw): boolean {
   return isPlainObject(execution) && execution['taskSupport'] === 'required';
 }
 
-/** Returns the suspicious texts among the fields that models see, which are all but `_meta` and the version. */
+/**
+ * Returns the suspicious texts in the fields that models see: all except `_meta` and the version.
+ */
 function textsOf({ name, title, description, annotations, ...rest }: Raw): readonly PoisonedText[] {
   const shown = {
     name,
@@ -170,7 +174,10 @@ function textsOf({ name, title, description, annotations, ...rest }: Raw): reado
   return poisonedTexts(shown);
 }
 
-/** Returns the personas that are in all lists: those of the settings and of the tool. A value that is no list allows none. */
+/**
+ * Returns the personas that are in all lists: the settings' and the tool's. A value that isn't a
+ * list allows nobody.
+ */
 function allowlistOf(
   { persona_allowlist: own, personaAllowlist: alias }: Raw,
   { persona, personaAllowlist }: McpServerSettings,
@@ -211,18 +218,18 @@ function readDefinition(
     if (!isPlainObject(tool))
       return { refused: expectedGot('a tool as an object', describeValue(tool)) };
     const name: unknown = Object.hasOwn(tool, 'name') ? tool['name'] : undefined;
-    if (typeof name !== 'string') return { refused: expectedGot('a tool with a name', 'none') };
+    if (typeof name !== 'string') return { refused: 'The tool has no name.' };
     toolName = name;
     const picked = FIELDS.filter((field) => Object.hasOwn(tool, field) && tool[field] !== null).map(
       (field) => [field, tool[field]] as const,
     );
     return { raw: boundInput({ ...Object.fromEntries(picked), name }) as Raw, toolName };
   } catch (error) {
-    const expected = isToolError(error, 'LIMIT_EXCEEDED')
-      ? 'a definition of at most 256 KiB, nested at most 64 deep'
-      : 'a definition of plain data';
+    const refused = isToolError(error, 'LIMIT_EXCEEDED')
+      ? 'The definition has more than 256 KiB or more than 64 levels.'
+      : 'The definition is not plain data.';
     return {
-      refused: expectedGot(expected, 'another'),
+      refused,
       ...(toolName === undefined ? {} : { toolName }),
     };
   }
@@ -248,7 +255,7 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Returns false for data that is larger than 16 KiB or too deep to be carried in metadata. */
+/** Returns false for data over 16 KiB or too deep to keep in metadata. */
 function isCarried(meta: Json): boolean {
   try {
     boundInput({ options: { metadata: { mcp: { meta } } } }, MAX_META_BYTES);
@@ -276,10 +283,11 @@ const DEFAULTS = Object.freeze({
 });
 
 /**
- * Returns the axes of a server's tool: from the settings, then the hints, then the defaults for foreign tools.
+ * Returns the axes of a server's tool: from the settings, then the hints, then the defaults for
+ * foreign tools.
  *
- * If the settings say what the server's tools touch, hints can only tighten, even those of a trusted server: the operator
- * decides what is harmless, and an honest warning still counts.
+ * If the settings say what the server's tools touch, hints can only tighten, even those of a
+ * trusted server: the operator decides what is harmless, and an honest warning still counts.
  */
 function mergeAxes(
   annotations: unknown,
@@ -304,15 +312,17 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
   }).axes.accessMode;
 }
 
-/** Texts and numbers with which servers say no. */
+/** Texts and numbers that servers use for "no". */
 const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
 
 /**
- * Returns what a caller needs to call a tool: what the server's settings say, and more if the tool asks for more.
+ * Returns what a caller needs to call a tool: what the server's settings require, and more if the
+ * tool asks for more.
  *
- * Credentials are required if the settings or the tool say so, or if there are scopes. The settings' scopes always count;
- * the tool's imply it only if neither says no. A tool never takes back what the settings require, and only the settings
- * name variables of our environment. A hint that is neither true nor false counts as yes, unless it is a no as text.
+ * Credentials are required if the settings or the tool say so, or if there are scopes. The
+ * settings' scopes always count; the tool's scopes count only if neither says no. A tool never
+ * takes back what the settings require, and only the settings name variables of our environment. A
+ * hint that isn't true or false counts as yes, unless it's a text that means no.
  */
 function mergeAuth(
   tool: Raw,

@@ -17,7 +17,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 /** The severity of a finding. */
 export type LintSeverity = LintRule['severity'];
 
-/** A check of one tool; yields one message for each thing to fix. */
+/** A check of one tool. It yields one message for each thing to fix. */
 interface LintRule {
   readonly severity: 'error' | 'warning';
   readonly check: (entry: ToolEntry) => Iterable<string | PoisonedText>;
@@ -30,12 +30,12 @@ const SAFETY_AXES: ReadonlySet<string> = new Set([
   'executionCategory',
 ]);
 
-/** The rules that look at one tool, by their stable names. */
+/** The rules that check one tool at a time, by their stable names. */
 export const LINT_RULES = {
   'inferred-safety': {
     severity: 'warning',
     *check(entry) {
-      // Everything else that is inferred follows from what the author did declare.
+      // Everything else is inferred from what the author did declare.
       if (entry.accessMode !== AccessMode.MIXED || !entry.inferred.includes('accessMode')) return;
       const inferred = entry.inferred.filter((axis) => SAFETY_AXES.has(axis));
       yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, on the strict side`;
@@ -72,7 +72,7 @@ export const LINT_RULES = {
         handlerRef === undefined &&
         providers.length === 0
       )
-        yield 'nothing answers its calls: give it a function (execute, or a handler of its name for a manifest), or declare manual, handlerRef or providers';
+        yield 'nothing answers its calls: pass a function (execute, or a handler with its name for a manifest), or declare manual, handlerRef or providers';
     },
   },
   'cached-by-context': {
@@ -80,14 +80,14 @@ export const LINT_RULES = {
     *check({ cacheKey, cacheTtlMs = 0, definition }) {
       if (cacheTtlMs === 0 || cacheKey !== undefined || (definition.execute?.length ?? 0) < 2)
         return;
-      yield 'its answers are kept for each conversation and each context as a whole, and not at all for a context that is not plain data: declare cacheKey(input, context), which names what they depend on';
+      yield "its results are cached per conversation and whole context, and not at all for a context that isn't plain data: declare cacheKey(input, context) to name what they depend on";
     },
   },
   'pattern-unchecked': {
     severity: 'warning',
     *check(entry) {
       for (const { path, pattern } of uncheckedPatterns(entry.inputJsonSchema))
-        yield `the pattern ${describeValue(pattern)} at ${path.join('.')} of its input is left to the server that the tool comes from`;
+        yield `the pattern ${describeValue(pattern)} at ${path.join('.')} of its input isn't checked here but left to the server that the tool comes from`;
     },
   },
   'hidden-text': { severity: 'error', check: (entry) => textsOf(entry, 'hidden-text') },
@@ -99,7 +99,7 @@ export const LINT_RULES = {
     *check(entry) {
       for (const stage of entry.stages)
         if (!KNOWN_STAGES.has(stage))
-          yield `stage ${JSON.stringify(stage)} is none of ${[...KNOWN_STAGES].join(', ')}`;
+          yield `stage ${JSON.stringify(stage)} isn't one of ${[...KNOWN_STAGES].join(', ')}`;
     },
   },
   'unknown-parameter': {
@@ -109,12 +109,12 @@ export const LINT_RULES = {
       if (typeof properties !== 'object' || properties === null) return;
       for (const name of entry.progressParams)
         if (!Object.hasOwn(properties, name))
-          yield `progressParams names ${JSON.stringify(name)}, which inputSchema does not have`;
+          yield `progressParams names ${JSON.stringify(name)}, which inputSchema doesn't have`;
     },
   },
 } satisfies Readonly<Record<string, LintRule>>;
 
-/** The severities of the rules that compare a tool with others, or with a policy. */
+/** The severities of the rules that compare a tool with other tools or with a policy. */
 export const CATALOGUE_RULES = {
   'undeclared-flow': 'warning',
   'missing-metadata': 'warning',
@@ -130,7 +130,7 @@ export type LintRuleName = keyof typeof LINT_RULES | keyof typeof CATALOGUE_RULE
 
 const poisoned = new WeakMap<ToolEntry, readonly PoisonedText[]>();
 
-/** Returns what a rule says of the texts that models and users read of a tool. */
+/** Returns the places that a rule reports in the text that models and users read of a tool. */
 function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly PoisonedText[] {
   const {
     name,
@@ -167,14 +167,14 @@ function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly Poisone
   return texts.filter((text) => text.rule === rule);
 }
 
-/** Pairs of values that are allowed together but rarely both true. */
+/** Yields pairs of values that are allowed together but rarely both true. */
 function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
   const { accessMode, dangerLevel, executionCategory, sideEffects } = entry;
   const declared = (axis: (typeof entry.inferred)[number]) => !entry.inferred.includes(axis);
   const reads = accessMode === AccessMode.READONLY;
   if (reads && executionCategory === ExecutionCategory.MIXED)
     yield 'accessMode readonly with executionCategory mixed: what changes?';
-  // A write may well go through the network.
+  // A write can well go through the network.
   if (
     isWriting(accessMode) &&
     (executionCategory === ExecutionCategory.READ_ONLY ||

@@ -15,16 +15,19 @@ import { nearDuplicates } from './near-duplicates.js';
 
 /** One thing to fix in a tool's metadata. */
 export interface LintFinding {
-  /** The name of the rule; it is stable, as CI settings may name it. */
+  /** The name of the rule. It's stable, because CI settings can use it. */
   readonly rule: string;
   readonly severity: 'error' | 'warning';
   readonly toolName: string;
   readonly message: string;
-  /** The place of a text that it is about: a JSON pointer into the tool, and the character there (UTF-16, from 0). */
+  /**
+   * The place in the text: a JSON pointer into the tool, and the index of the character there
+   * (UTF-16, from 0).
+   */
   readonly place?: { readonly path: string; readonly offset: number };
 }
 
-/** The names of tools in a policy's rules and allow-list. */
+/** The tool names in a policy's rules and allow-list. */
 interface NamedTools {
   readonly rules?: readonly {
     readonly name?: string;
@@ -36,11 +39,12 @@ interface NamedTools {
 
 /** The options of `lintTools`. */
 export interface LintOptions {
-  /** The rules that are switched off or have another severity, by their names. @default all as they are */
+  /** The severity of rules by name, or `'off'`. @default every rule has its own severity */
   readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**
-   * The rules and allow-list of a `SafetyPolicy`, for findings also about the names in them that no tool has. The policy
-   * itself accepts them, as tools may come later. A pattern with `*` may match nothing. @default none
+   * The rules and allow-list of a `SafetyPolicy`, to also report the names in them that no tool
+   * has. The policy itself accepts unknown names, because tools can be registered later. A pattern
+   * with `*` can match nothing. @default none
    */
   readonly policy?: NamedTools;
 }
@@ -68,7 +72,10 @@ const optionsSchema = once(() =>
   } satisfies FieldsOf<LintOptions>),
 );
 
-/** Returns the options of lint as they are used. @throws ToolError `INVALID_ARGUMENT`, which suggests the rule that was meant. */
+/**
+ * Returns the checked options. @throws ToolError `INVALID_ARGUMENT`, with a suggestion for a
+ * misspelled rule.
+ */
 export function checkLintOptions(
   options: unknown,
 ): Readonly<z.output<ReturnType<typeof optionsSchema>>> {
@@ -78,8 +85,9 @@ export function checkLintOptions(
 /**
  * Returns what to fix in the metadata of a registry's tools, in registration order, then by rule.
  *
- * @param options which rules count, and a policy; the policy may also stand here by itself.
- * @throws ToolError `INVALID_ARGUMENT` for a rule that does not exist.
+ * @param options sets the severities of rules and a policy to compare with. You can also pass the
+ * policy directly.
+ * @throws ToolError `INVALID_ARGUMENT` for a rule that doesn't exist.
  */
 export function lintTools(
   registry: ToolMetadataRegistry,
@@ -99,14 +107,14 @@ export function lintTools(
   return Object.freeze(withSeverities([...found, ...unknownNames(registry, policy)], rules));
 }
 
-/** Tells a policy from the options, whose rules are an object of severities. */
+/** Returns true for a policy. In options, `rules` is an object of severities instead. */
 function isPolicy(options: LintOptions | NamedTools): options is NamedTools {
   return (
     isPlainObject(options) && (Array.isArray(options['rules']) || Object.hasOwn(options, 'allow'))
   );
 }
 
-/** Returns the findings of the rules that are on, with the severities that are set for them. */
+/** Returns the findings of the enabled rules, with their configured severities. */
 export function withSeverities(
   findings: readonly LintFinding[],
   rules: Readonly<Record<string, 'off' | LintSeverity | undefined>>,
@@ -132,7 +140,7 @@ function unknownNames(
   ];
   return places.flatMap(({ where, verdict, names }) =>
     names.flatMap((toolName) => {
-      // A rule that allows matches no alias.
+      // Rules that allow calls don't match aliases.
       const { name: own } = registry.get(toolName) ?? {};
       if (toolName.includes('*') || (verdict === 'allow' ? own === toolName : own !== undefined))
         return [];
@@ -145,7 +153,7 @@ function unknownNames(
       const what =
         own === undefined
           ? 'which no tool has'
-          : 'an alias, and what allows goes by the own names of tools';
+          : "an alias, but rules that allow calls match only the tools' own names";
       return [
         Object.freeze({
           rule: 'unknown-tool',
@@ -158,25 +166,32 @@ function unknownNames(
   );
 }
 
-/** A tool to be linted among others. */
+/** A tool to lint among other tools. */
 interface LintedTool {
   readonly entry: ToolEntry;
-  /** The owner: the tool is compared with tools of the same owner, and with the shared ones (`''`). */
+  /**
+   * The tool's owner. The tool is compared with tools of the same owner and with shared tools
+   * (`''`).
+   */
   readonly owner: string;
 }
 
-/** The questions of the rules about the other tools. */
+/** The facts about other tools that the rules need. */
 interface LintedAmong<Tool extends LintedTool> {
-  /** Returns true if a text names a tool or a category beside the tool. */
+  /**
+   * Returns true if the name belongs to a tool or category that can appear together with the tool.
+   */
   readonly knows: (name: string, tool: Tool) => boolean;
-  /** Returns true if any persona sees both tools. */
+  /** Returns true if some persona can see both tools. */
   readonly meet: (earlier: Tool, later: Tool) => boolean;
 }
 
-/** Tools with names of one look that are compared; those of personas may all have the same one. */
+/**
+ * The maximum number of look-alike names compared: the tools of many personas can share one name.
+ */
 const MOST_ALIKE = 32;
 
-/** Lints each of many tools; returns the findings of each, in their order. */
+/** Lints each of many tools. Returns the findings of each tool in the same order. */
 export function lintEach<Tool extends LintedTool>(
   tools: readonly Tool[],
   { knows, meet }: LintedAmong<Tool>,
@@ -189,7 +204,7 @@ export function lintEach<Tool extends LintedTool>(
     category: isUsual(tools, ({ category }) => category !== undefined),
     keywords: isUsual(tools, ({ keywords }) => keywords.length > 0),
   };
-  // Where no tool declares them nobody judges by them.
+  // If no tool declares flows, nobody uses them.
   const flows = tools.some(
     ({ entry: { inferred } }) => !inferred.includes('reads') || !inferred.includes('sends'),
   );
@@ -204,7 +219,7 @@ export function lintEach<Tool extends LintedTool>(
     if (bare || (usual.category && entry.category === undefined))
       say('missing-metadata', bare ? 'declare category, priority, costTier' : 'declare category');
     if (entry.keywords.length === 0 && (bare || usual.keywords))
-      say('no-keywords', 'declare keywords: words of requests that this tool answers');
+      say('no-keywords', 'declare keywords: words from requests that this tool answers');
     for (const name of entry.invalidates)
       if (!knows(name, tool))
         say(
@@ -220,7 +235,7 @@ export function lintEach<Tool extends LintedTool>(
     if (earlier !== undefined)
       say(
         'near-duplicate-description',
-        `the description is nearly that of ${tools[earlier]!.entry.name}: a model cannot tell them apart`,
+        `the description is almost the same as that of ${tools[earlier]!.entry.name}: a model can't tell them apart`,
       );
     const look = lookOf(entry.name);
     const alikes = looks.get(look) ?? [];
@@ -228,7 +243,7 @@ export function lintEach<Tool extends LintedTool>(
     if (twin !== undefined)
       say(
         'look-alike',
-        `its name looks like ${twin.entry.name}: models and users may take one for the other`,
+        `its name looks like ${twin.entry.name}: models and users can mistake one for the other`,
       );
     if (alikes.length < MOST_ALIKE) looks.set(look, [...alikes, tool]);
     findings.push(others.length === 0 ? ownFindings(entry) : [...others, ...ownFindings(entry)]);
@@ -236,12 +251,12 @@ export function lintEach<Tool extends LintedTool>(
   return findings;
 }
 
-/** Returns true if nothing tells what a tool reads, and its author did not say where it sends. */
+/** Returns true if nothing shows what a tool reads and its author didn't declare where it sends. */
 function saysNoFlow({ inferred, reads }: ToolEntry): boolean {
   return inferred.includes('reads') && inferred.includes('sends') && reads.length > 0;
 }
 
-/** Returns true if the author declared nothing but what is required. */
+/** Returns true if the author declared only what is required. */
 function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boolean {
   return (
     category === undefined &&
@@ -254,8 +269,8 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
- * Returns true if tools are missed without something: when there are more than a model sees at once, and at least three
- * of four have it. Elsewhere it makes no difference.
+ * Returns true if a missing value makes a tool hard to find: there are more tools than a model sees
+ * at once, and at least three in four have the value.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
   return (
@@ -264,7 +279,7 @@ function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolea
   );
 }
 
-/** The findings that do not depend on other tools: each entry is linted once. */
+/** Cached findings that don't depend on other tools: each entry is linted once. */
 const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
 
 function ownFindings(entry: ToolEntry): readonly LintFinding[] {
@@ -285,7 +300,7 @@ function ownFindings(entry: ToolEntry): readonly LintFinding[] {
   return findings;
 }
 
-/** The different stems of a description. */
+/** Returns the distinct stems of a description. */
 function stemsOf({ description }: ToolEntry): ReadonlySet<string> {
   return new Set(splitWords(description).map(({ whole }) => stem(whole)));
 }

@@ -1,14 +1,18 @@
-/** Two texts are nearly the same when they share at least this part of all their words. */
+/** The minimum share of common words at which two texts are almost the same. */
 const NEARLY = 0.8;
-/** Earlier texts of one rare word that a text is compared with: the time stays linear when all texts are alike. */
+/**
+ * The maximum number of earlier texts with the same rare word that a text is compared with. It
+ * keeps the time linear if all texts are alike.
+ */
 const MOST_COMPARED = 100;
 
 /**
- * Finds for each text the first earlier one with nearly the same words (a Jaccard similarity of 0.8 or more), by position.
+ * Finds, for each text, the index of the first earlier text with almost the same words (a Jaccard
+ * similarity of 0.8 or more).
  *
- * Sets this similar share at least one of their rarest words, so only texts that do are compared.
+ * Sets this similar share at least one of their rarest words, so only such texts are compared.
  *
- * @param meet tells whether an earlier text and a later one are ever seen together.
+ * @param meet returns true if an earlier text and a later text are ever seen together.
  */
 export function nearDuplicates(
   texts: readonly ReadonlySet<string>[],
@@ -35,7 +39,7 @@ export function nearDuplicates(
   return found;
 }
 
-/** Jaccard's index: the words that both have among all that either has. */
+/** Returns Jaccard's index: the number of common words divided by the number of all words. */
 function similarity(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   const common = [...one].filter((word) => other.has(word)).length;
   return common / (one.size + other.size - common);

@@ -1,6 +1,5 @@
 import { nextTurn, systemClock } from '../../core/clock.js';
 import { isToolError, ToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { Listeners } from '../../core/listeners.js';
 import { closed } from '../state-arguments.js';
 import type { MakeRedisClient, RedisClient } from './redis-options.js';
@@ -10,10 +9,11 @@ const RETRY_MS = 200;
 const NO_ANSWER = new Error('no answer');
 
 /**
- * The connection to one Redis, which the package `redis` restores by itself.
+ * The connection to one Redis. The package `redis` restores it by itself.
  *
- * It is up once a ping was answered in time. A command without an answer in time takes it down, so that only the first
- * of several commands waits for a silent Redis. The client goes on pinging: its next answer brings the link up again.
+ * The link is up once a ping was answered in time. A command that gets no answer in time takes the
+ * link down, so only the first of several commands waits for a silent Redis. The client keeps
+ * pinging, and its next answer brings the link up again.
  */
 export class RedisLink {
   readonly availability = new Listeners<boolean>();
@@ -42,7 +42,10 @@ export class RedisLink {
     return this.#state === 'up';
   }
 
-  /** Connects, and again whenever the connection is lost. Resolves when it is up, cannot be made, or takes too long. */
+  /**
+   * Connects, and reconnects whenever the connection is lost. Resolves when the link is up, when
+   * connecting fails, or when it takes too long.
+   */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       const stopTimer = systemClock.after(this.#timeoutMs, resolve, { background: true });
@@ -56,17 +59,16 @@ export class RedisLink {
     });
   }
 
-  /** Sends a command. @throws ToolError `STATE_UNAVAILABLE`; `details.code` is the first word of what Redis replied. */
+  /**
+   * Sends a command. @throws ToolError `STATE_UNAVAILABLE`. `details.code` is the first word of
+   * Redis's reply.
+   */
   async send(args: readonly string[]): Promise<unknown> {
     if (this.#state === 'closed') throw closed();
     if (this.#state === 'down')
       throw unavailable(
         'not_connected',
-        expectedGot(
-          'a connection to Redis',
-          `none (${shortReason(this.#cause)})`,
-          'It comes back by itself: try again later.',
-        ),
+        `Not connected to Redis (${shortReason(this.#cause)}). It reconnects by itself: try again later.`,
         false,
       );
     try {
@@ -76,7 +78,7 @@ export class RedisLink {
     }
   }
 
-  /** Ends the connection; commands without an answer are rejected. */
+  /** Closes the connection. Unanswered commands are rejected. */
   close(): void {
     this.#state = 'closed';
     if (this.#hasSocket) this.#destroy();
@@ -91,11 +93,12 @@ export class RedisLink {
     }
   }
 
-  /** Waits for an answer; one that comes too late is dropped. */
+  /** Waits for an answer. An answer that comes too late is dropped. */
   async #inTime(reply: Promise<unknown>): Promise<unknown> {
     let stopTimer: (() => void) | undefined;
     const late = new Promise<never>((_, reject) => {
-      // One turn later: what arrived while this process was busy may lie unread.
+      // Waits one more turn, because an answer that arrived while this process was busy may still
+      // be unread.
       stopTimer = systemClock.after(
         this.#timeoutMs,
         () => void nextTurn().then(() => reject(NO_ANSWER)),
@@ -114,11 +117,7 @@ export class RedisLink {
       this.#become('down', error);
       return unavailable(
         'no_answer',
-        expectedGot(
-          `an answer from Redis within ${this.#timeoutMs} ms`,
-          'none',
-          'The operation may still happen.',
-        ),
+        `Redis didn't answer within ${this.#timeoutMs} ms. The operation may still happen.`,
         true,
       );
     }
@@ -129,15 +128,12 @@ export class RedisLink {
         true,
         error,
       );
-    // A master that became a replica keeps its connections: only a new one finds the new master.
+    // A master that became a replica keeps its connections. Only a new connection finds the new
+    // master.
     if (code === 'READONLY') this.#reconnect(error);
     return unavailable(
       'refused',
-      expectedGot(
-        'Redis to do the operation',
-        `the refusal ${code}`,
-        'Look at its state and configuration.',
-      ),
+      `Redis refused the operation: ${code}. Check its state and configuration.`,
       true,
       error,
     );
@@ -162,12 +158,15 @@ export class RedisLink {
     try {
       this.#client.destroy();
     } catch {
-      // It is closed already.
+      // It's already closed.
     }
   }
 }
 
-/** A `STATE_UNAVAILABLE` error; `sent: false` in its details says that the operation surely did not happen. */
+/**
+ * Returns a `STATE_UNAVAILABLE` error. `sent: false` in its details means that the operation
+ * definitely didn't happen.
+ */
 export function unavailable(
   reason: 'not_connected' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity',
   message: string,
@@ -181,13 +180,18 @@ export function unavailable(
   });
 }
 
-/** The first word of an error that Redis replied, such as `WRONGTYPE`; `undefined` for errors of the connection. */
+/**
+ * Returns the first word of an error that Redis replied, such as `WRONGTYPE`. Returns `undefined`
+ * for connection errors.
+ */
 function replyCode(error: unknown): string | undefined {
-  // Redis's own errors begin with a word in capitals; those of sockets and of the client do not.
+  // Redis's own errors begin with a word in capitals. Errors of sockets and of the client don't.
   return error instanceof Error ? /^[A-Z][A-Z0-9_]+(?= |$)/.exec(error.message)?.[0] : undefined;
 }
 
-/** Returns an error in a word or two, without the addresses and paths in messages of sockets. */
+/**
+ * Returns an error in a word or two, without the addresses and paths that socket messages contain.
+ */
 function shortReason(error: unknown): string {
   if (error === undefined) return 'not connected yet';
   if (error === NO_ANSWER || isToolError(error)) return NO_ANSWER.message;

@@ -13,20 +13,30 @@ import {
 
 /** The options of a store in Redis. */
 export interface RedisStateStoreOptions {
-  /** The address, `redis[s]://[[username][:password]@][host][:port][/database]`; this or `client`. @default none */
+  /**
+   * The URL, `redis[s]://[[username][:password]@][host][:port][/database]`. Pass this or `client`.
+   * @default none
+   */
   readonly url?: string;
-  /** A client of the package `redis` 5 made by the program, for instance with certificates: its settings are used, never its connection. @default none */
+  /**
+   * A client of the package `redis` 5 that your program made, for instance with certificates. Its
+   * settings are used, never its connection. @default none
+   */
   readonly client?: {
     readonly options?: object | undefined;
     duplicate(overrides?: object): unknown;
   };
-  /** The prefix of all keys, so that several programs can share one Redis. @default 'tooldex:' */
+  /** A prefix for all keys, so several programs can share one Redis. @default 'tooldex:' */
   readonly prefix?: string;
-  /** The time that operations wait for an answer, in milliseconds; 100 to 60,000. Above 2,000 it breaks the promise of two seconds. @default 1000 */
+  /**
+   * The time for which operations wait for an answer, in milliseconds from 100 to 60,000. Above 2,000, calls
+   * can wait longer than the promised two seconds. @default 1000
+   */
   readonly timeoutMs?: number;
   /**
-   * A text that names the store, for a Redis whose user may not run `INFO`. The operator then answers for it: with a
-   * fixed identity, nobody notices that Redis came back with an older state. @default the `run_id` of the server
+   * A name for the store, if the Redis user can't run `INFO`. You then have to make sure that Redis
+   * never comes back with an older state, because a fixed identity can't reveal that. @default the
+   * `run_id` of the server
    */
   readonly identity?: string;
 }
@@ -41,7 +51,7 @@ export interface RedisClient {
   sendCommand(args: readonly string[]): Promise<unknown>;
 }
 
-/** Makes a client that is not yet connected. */
+/** Makes a client that isn't connected yet. */
 export type MakeRedisClient = (reconnectStrategy: () => number | false) => RedisClient;
 
 export const DEFAULT_PREFIX = 'tooldex:';
@@ -51,9 +61,9 @@ const schema = once(() =>
     url: secret<string>(
       'redis://host:port, or rediss:// with encryption, and optionally /number of the database',
       isRedisUrl,
-    ).optional(), // It may hold a password.
+    ).optional(), // The value can contain a password.
     client: withMethods<RedisClientTemplate>(
-      'a client made by createClient of the package redis',
+      'a client made by createClient from the package redis',
       'duplicate',
     ).optional(),
     prefix: z.string().max(128).default(DEFAULT_PREFIX),
@@ -64,7 +74,7 @@ const schema = once(() =>
 
 export type CheckedRedisOptions = Readonly<z.output<ReturnType<typeof schema>>>;
 
-/** The refusal of something else where options belong, such as a client by itself. */
+/** Returns the error for something else in place of options, such as a client. */
 export function clientAsOptions(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
@@ -88,19 +98,22 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
   );
 }
 
-/** The settings that every client needs, whatever its others are. */
+/** The settings that every client needs, whatever its other settings are. */
 const SETTINGS = Object.freeze({
   RESP: 2,
-  // A command that could not be sent is refused, not kept: its caller has long gone on.
+  // A command that can't be sent is refused instead of queued: its caller won't wait that long.
   disableOfflineQueue: true,
-  // Redis before 7.2 answers two of its commands with errors.
+  // Redis before 7.2 answers two of the client's commands with errors.
   disableClientInfo: true,
   maintNotifications: 'disabled',
   commandOptions: undefined,
   clientSideCache: undefined,
 });
 
-/** Returns a function that makes clients: of the package, which is loaded now, or like the given one. */
+/**
+ * Returns a function that makes clients, with the package or like the given client. It loads the
+ * package.
+ */
 export async function clientMaker({
   url,
   client,
@@ -116,7 +129,7 @@ export async function clientMaker({
     createClient({
       ...SETTINGS,
       ...(url !== undefined && { url }),
-      // A socket that stays silent is given up. Pings keep one that answers from being silent for so long.
+      // A silent socket is closed. Pings keep a responsive socket from being silent for that long.
       pingInterval: timeoutMs / 2,
       socket: {
         ...socket,
@@ -127,7 +140,7 @@ export async function clientMaker({
     }) as RedisClient;
 }
 
-/** Returns true for the address of a Redis. */
+/** Returns true for the URL of a Redis. */
 export function isRedisUrl(url: unknown): boolean {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   return (

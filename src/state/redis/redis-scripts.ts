@@ -2,8 +2,9 @@
 export const RESTARTED = 'TOOLDEX_RESTARTED';
 
 /**
- * Reads the identity: the `run_id`, which is new at every start and each server's own, and the id of the replication
- * history, which is new when a former replica becomes the master again. Empty if the server hides it.
+ * Reads the identity: the `run_id`, which is unique per server and start, and the id of the
+ * replication history, which changes when a former replica becomes the master again. Empty if the
+ * server hides it.
  */
 const IDENTITY = `
 local function part(section, pattern)
@@ -16,7 +17,9 @@ local function identity()
 end
 `;
 
-/** Refuses if ARGV[1] names another server than this one, in the same step as the write that follows. */
+/**
+ * Fails if ARGV[1] names another server than this one, in the same step as the write that follows.
+ */
 const GUARD = `${IDENTITY}
 if ARGV[1] ~= '' and ARGV[1] ~= identity() then return redis.error_reply('${RESTARTED} another server') end
 `;
@@ -27,10 +30,10 @@ return {time[1], time[2], identity()}
 `;
 
 /**
- * ARGV after the guard: `1` and the text expected, or `0` and an empty one for nothing; the same for the next text;
- * milliseconds to live, empty for good, or `keep`.
+ * ARGV after the guard: `1` and the expected text, or `0` and an empty text for nothing. Then the
+ * same for the next text. Then milliseconds to live, empty for no expiry, or `keep`.
  *
- * Answers 1 when it wrote, 0 when it did not.
+ * Returns 1 if it wrote, 0 if it didn't.
  */
 export const COMPARE_AND_SET = `${GUARD}
 local current = redis.call('GET', KEYS[1])
@@ -52,12 +55,12 @@ return 1
 `;
 
 /**
- * ARGV after the guard: the number to add; the largest sum, or empty; milliseconds to live, or empty; `1` if the key
- * must exist.
+ * ARGV after the guard: the number to add; the largest sum, or empty. Then milliseconds to live, or
+ * empty; `1` if the key must exist.
  *
- * Answers whether it wrote (1, 0; 2 when the key holds no number) and the number under the key as text, empty for none.
- * Lua's numbers are those of JavaScript, and 17 digits name each of them exactly. Redis would cut a bare number to an
- * integer.
+ * Returns whether it wrote (1 or 0, or 2 if the key doesn't hold a number), and the number under
+ * the key as text, empty if there is none. Lua's numbers are those of JavaScript, and 17 digits
+ * identify each of them exactly. Redis would truncate a bare number to an integer.
  */
 export const INCREMENT = `${GUARD}
 local current = redis.call('GET', KEYS[1])
@@ -78,8 +81,10 @@ return {1, text}
 `;
 
 /**
- * ARGV after the guard: the item; the number of items to keep; the length that the list must have, or empty;
- * milliseconds to live, or empty. Answers the length, 0 when it did not append.
+ * ARGV after the guard: the item; the number of items to keep. Then the length that the list must
+ * have, or empty; milliseconds to live, or empty.
+ *
+ * Returns the length, or 0 if it didn't append.
  */
 export const APPEND = `${GUARD}
 local length, max = redis.call('LLEN', KEYS[1]), tonumber(ARGV[3])

@@ -1,5 +1,4 @@
 import { isToolError } from '../../core/errors.js';
-import { expectedGot } from '../../core/issues.js';
 import { checkKey, checkValue, notANumber, restarted, wrongKind } from '../state-arguments.js';
 import type {
   AppendOptions,
@@ -22,15 +21,17 @@ import {
 import { APPEND, COMPARE_AND_SET, INCREMENT, NOW, RESTARTED } from './redis-scripts.js';
 
 /**
- * State that several processes share in one Redis (6.0 or newer), through the package `redis` 5.
+ * Keeps state in one Redis (6.0 or newer) that several processes share, through the package `redis`
+ * 5.
  *
- * Each operation is one atomic step in Redis. It is refused when Redis does not answer within `timeoutMs`, and at once
- * from then on until Redis answers again. The package restores the connection; nothing is kept to be sent later.
+ * Each operation is one atomic step in Redis. It's refused if Redis doesn't answer within
+ * `timeoutMs`. Later operations are refused immediately until Redis answers again. The package
+ * restores the connection, and nothing is queued.
  *
- * - A restart, whatever Redis keeps on disk, and a failover to a replica change the identity that `now()` returns:
- *   writes bound to the identity before are refused.
- * - `FLUSHALL` and removed keys leave the identity as it is: the keys are gone for all processes. Give Redis the
- *   `maxmemory-policy` `noeviction`, or it may forget a used approval.
+ * - A restart, whatever Redis keeps on disk, and a failover to a replica change the identity that
+ * `now()` returns. Writes bound to the earlier identity are refused.
+ * - `FLUSHALL` and removed keys don't change the identity: the keys are gone for all processes. Set
+ * Redis's `maxmemory-policy` to `noeviction`, or it may forget a used approval.
  */
 export class RedisStateStore implements StateStore {
   readonly #prefix: string;
@@ -38,7 +39,7 @@ export class RedisStateStore implements StateStore {
   readonly #link: RedisLink;
 
   private constructor(make: MakeRedisClient, options: CheckedRedisOptions) {
-    // From JavaScript somebody may construct it with a client.
+    // JavaScript programs might construct it with a client.
     if ((options as unknown) === undefined) throw clientAsOptions();
     this.#prefix = options.prefix;
     this.#identity = options.identity;
@@ -48,10 +49,12 @@ export class RedisStateStore implements StateStore {
   /**
    * Connects a store to the Redis at `url`, or with the settings of `client`.
    *
-   * It resolves even if Redis cannot be reached, after at most `timeoutMs`: a program should be able to start without
-   * its Redis. Operations are refused until it is there; `available` and `onAvailability` tell.
+   * It resolves after at most `timeoutMs` even if Redis can't be reached, so a program can start
+   * without its Redis. Operations are refused until Redis is there. Use `available` and
+   * `onAvailability` to find out.
    *
-   * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE when `redis` is not installed.
+   * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE if `redis` isn't
+   * installed.
    */
   static async connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
     const checked = checkRedisOptions(options);
@@ -105,11 +108,7 @@ export class RedisStateStore implements StateStore {
     if (identity === '')
       throw unavailable(
         'no_identity',
-        expectedGot(
-          'a Redis that tells its run_id (INFO server)',
-          'one that does not',
-          "Allow INFO, or connect with identity: 'a name of your own' if it never loses what it has confirmed.",
-        ),
+        "This Redis doesn't show its run_id (INFO server). Allow INFO, or connect with identity: 'a name of your own' if it never loses confirmed writes.",
         false,
       );
     return { time: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000), identity };
@@ -181,7 +180,7 @@ export class RedisStateStore implements StateStore {
   }
 }
 
-/** Returns whole milliseconds, rounded up: a key never ends before its time. */
+/** Returns whole milliseconds, rounded up so a key never expires early. */
 function whole(ms: number | undefined): string {
   return ms === undefined ? '' : String(Math.ceil(ms));
 }

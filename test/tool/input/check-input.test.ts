@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  isToolError,
-  issuesOf,
-  type ToolError,
-  type ToolErrorCode,
-} from '../../../src/core/errors.js';
+import { isToolError, issuesOf, type ToolError } from '../../../src/core/errors.js';
 import { checkInput } from '../../../src/tool/check-input.js';
 import type { StandardResult } from '../../../src/tool/tool-schema.js';
 import { isDeepFrozen } from '../../core/json-values.js';
@@ -17,7 +12,7 @@ const FIELDS = {
   required: ['path'],
 };
 
-/** The answer of a schema that answers at once. */
+/** Checks an input with a schema that answers synchronously. */
 function checked(inputSchema: unknown, input: unknown) {
   const answer = checkInput(sampleEntry({ inputSchema }), input);
   if (answer instanceof Promise) throw new Error('expected an answer at once');
@@ -36,7 +31,7 @@ function refused(inputSchema: unknown, input: unknown): ToolError {
   return answer.error;
 }
 
-/** A Standard Schema of some other library. */
+/** A Standard Schema of another library. */
 function foreign(
   validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>,
 ) {
@@ -50,14 +45,8 @@ function foreign(
   };
 }
 
-function nested(levels: number): unknown {
-  let value: unknown = {};
-  for (let level = 0; level < levels; level++) value = { value };
-  return value;
-}
-
 describe('checkInput', () => {
-  it('gives zod’s value with defaults and conversions, and keeps what was given', () => {
+  it("checkInput returns zod's value with defaults and conversions, and the given input as raw", () => {
     const schema = z.object({
       path: z.string().trim(),
       limit: z.number().default(10),
@@ -74,7 +63,7 @@ describe('checkInput', () => {
     expect(value).toEqual({ path: 'x', limit: 10, day: new Date('2024-01-02'), extra: [{ a: 1 }] });
   });
 
-  it('freezes what was given and the plain data that the schema gives, and leaves instances of classes alone', () => {
+  it("checkInput freezes the input and the schema's plain data, but not class instances", () => {
     const schema = z.object({
       a: z.array(z.object({ b: z.number() })),
       m: z.any().transform(() => new Map([['k', { open: true }]])),
@@ -90,18 +79,18 @@ describe('checkInput', () => {
     expect(Object.isFrozen(m.get('k'))).toBe(false);
   });
 
-  it('gives the input itself for plain JSON Schema, without defaults', () => {
+  it('checkInput returns the input itself for plain JSON Schema, without defaults', () => {
     const { raw, value } = accepted(FIELDS, { path: 'x', more: [1] });
     expect(value).toBe(raw);
     expect(raw).toEqual({ path: 'x', more: [1] });
     expect(isDeepFrozen(raw)).toBe(true);
   });
 
-  it('takes a missing input as no parameters', () => {
+  it('checkInput turns a missing input into {}', () => {
     expect(accepted(z.object({}), undefined).raw).toEqual({});
     expect(accepted({ type: 'object', properties: {} }, undefined).raw).toEqual({});
     expect(refused(FIELDS, undefined).message).toBe(
-      'The input of sample is refused:\n  path: Expected a value (it is required), got none.',
+      'The input of sample is refused:\n  path: Expected a value (it is required), got nothing.',
     );
   });
 
@@ -109,8 +98,8 @@ describe('checkInput', () => {
     ['text that holds JSON', '{"path":"x"}'],
     ['a list', [{ path: 'x' }]],
     ['a number', 1],
-  ])('refuses %s: parameters have names', (_, input) => {
-    // Without a type the JSON Schema itself would accept all but objects.
+  ])('checkInput refuses %s, because parameters have names', (_, input) => {
+    // Without a type, the JSON Schema itself would accept anything but objects.
     for (const schema of [
       FIELDS,
       { properties: {}, required: ['path'] },
@@ -123,7 +112,7 @@ describe('checkInput', () => {
     }
   });
 
-  it('refuses null for a tool that requires parameters', () => {
+  it('checkInput refuses null if the tool requires parameters', () => {
     for (const schema of [{ properties: {}, required: ['path'] }, z.object({ path: z.string() })]) {
       expect(refused(schema, null).message).toMatch(
         /Expected an object of named parameters, got null/,
@@ -131,7 +120,7 @@ describe('checkInput', () => {
     }
   });
 
-  it('says of zod’s issues where, what was expected and what was found', () => {
+  it("checkInput reports the path, expectation and value of zod's issues", () => {
     const schema = z.strictObject({
       path: z.string().min(3),
       limit: z.int(),
@@ -156,8 +145,8 @@ describe('checkInput', () => {
       '  mode: Expected one of "r", "w", got "q".',
       '  list[1].a: Expected a number, got "b".',
       '  who: Expected a string, or an object, got true.',
-      '  need: Expected a value (it is required), got none.',
-      '  Expected only known parameters, got "extra key". Leave them out.',
+      '  need: Expected a value (it is required), got nothing.',
+      '  Expected only known parameters, got "extra key". Remove them.',
     ]);
     expect(issuesOf(error)[3]).toEqual({
       path: ['list', 1, 'a'],
@@ -177,7 +166,7 @@ describe('checkInput', () => {
     [z.string().regex(/^a+$/), 'b', 'a text that matches /^a+$/, got "b".'],
     [z.string().startsWith('a'), 'b', 'a text that begins with "a", got "b".'],
     [z.string().endsWith('a'), 'b', 'a text that ends with "a", got "b".'],
-    [z.string().includes('a'), 'b', 'a text with "a" in it, got "b".'],
+    [z.string().includes('a'), 'b', 'a text that contains "a", got "b".'],
     [
       z.number().refine((n) => n % 2 === 0, 'must be even'),
       3,
@@ -200,7 +189,7 @@ describe('checkInput', () => {
       'at least 1970-01-01T00:00:00.000Z, got "1960-01-01".',
     ],
   ])(
-    'words what zod’s %#th check expects as JSON Schema would, with the author’s own words after it',
+    "the expectation of zod's check %# reads like JSON Schema's, followed by the author's message",
     (field, value, expected) => {
       expect(
         refused(z.object({ field }), { field: value }).message.replace(
@@ -220,7 +209,7 @@ describe('checkInput', () => {
     'clientSecret',
     'Authorization',
     'tokens',
-  ])('shows of %s only the kind of what came', (name) => {
+  ])('checkInput shows only the kind of a secret value: %s', (name) => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
     const schemas = [
@@ -248,7 +237,7 @@ describe('checkInput', () => {
     expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
   });
 
-  it('names the required parameters where null was given for them', () => {
+  it('checkInput names the required parameters if null was passed instead', () => {
     expect(refused(FIELDS, null).message).toMatch(
       /named parameters, got null\. Required is "path"\.$/,
     );
@@ -257,7 +246,7 @@ describe('checkInput', () => {
     );
   });
 
-  it('repeats no words of an author about a secret', () => {
+  it("checkInput doesn't repeat an author's message about a secret", () => {
     expect(
       refused(
         z.object({
@@ -268,19 +257,22 @@ describe('checkInput', () => {
     ).toMatch(/accepts, got a string\.$/);
   });
 
-  it('shows of a text that was given instead of parameters only that it is one', () => {
+  it("checkInput doesn't show a string that was passed instead of parameters", () => {
     expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(
       /named parameters, got a string\. Parse the JSON text first\.$/,
     );
   });
 
-  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what came in %s', (name) => {
-    expect(
-      refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
-    ).toMatch(/Expected a number, got "x"\.$/);
-  });
+  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])(
+    'checkInput shows the value in %s',
+    (name) => {
+      expect(
+        refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
+      ).toMatch(/Expected a number, got "x"\.$/);
+    },
+  );
 
-  it('lists at most 20 issues and counts the rest', () => {
+  it('checkInput lists at most 20 issues and counts the rest', () => {
     const input = { list: Array.from({ length: 50 }, () => 'x') };
     for (const schema of [
       z.object({ list: z.array(z.number()) }),
@@ -303,7 +295,7 @@ describe('checkInput', () => {
     expect(issuesOf(refused(many, {}))).toHaveLength(20);
   });
 
-  it('answers with a promise only when the schema does', async () => {
+  it('checkInput returns a promise only if the schema does', async () => {
     const schema = z
       .object({ a: z.string() })
       .refine(async ({ a }) => a === 'good', 'expected good');
@@ -344,43 +336,19 @@ describe('checkInput', () => {
       foreign(() => ({ value: new Proxy({}, { ownKeys: boom }) })),
     ],
     ['has a refinement that throws', z.object({ a: z.number() }).refine(boom)],
-  ])('refuses the input when a schema %s, without its words', async (_, inputSchema) => {
-    const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
-    const error = answer.ok ? undefined : answer.error;
-    expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
-    expect(error?.message).toBe(
-      'The input of sample is refused:\n  Expected an input that the schema can check, got one on which it failed. Change the input.',
-    );
-  });
+  ])(
+    "checkInput refuses the input without the schema's message if the schema %s",
+    async (_, inputSchema) => {
+      const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
+      const error = answer.ok ? undefined : answer.error;
+      expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
+      expect(error?.message).toBe(
+        'The input of sample is refused:\n  The schema threw while checking this input. Change the input.',
+      );
+    },
+  );
 
-  it.each<[string, () => unknown, ToolErrorCode]>([
-    ['100,000 levels', () => nested(100_000), 'LIMIT_EXCEEDED'],
-    ['65 levels', () => nested(64), 'LIMIT_EXCEEDED'],
-    ['10 MB', () => ({ path: 'x'.repeat(10_000_000) }), 'LIMIT_EXCEEDED'],
-    ['a function', () => ({ path: () => 1 }), 'INVALID_INPUT'],
-  ])('refuses %s before any schema sees it', (_, input, code) => {
-    let seen = false;
-    const watching = foreign((value) => {
-      seen = true;
-      return { value };
-    });
-    expect(refused(watching, input()).code).toBe(code);
-    expect(refused(FIELDS, input()).code).toBe(code);
-    expect(seen).toBe(false);
-  });
-
-  it('enforces the patterns of a JSON Schema that code declares', () => {
-    const schema = {
-      type: 'object',
-      properties: { path: { type: 'string', pattern: '^(?!.*\\.\\.)[a-z/]+$' } },
-    };
-    expect(accepted(schema, { path: 'etc/hosts' }).value).toEqual({ path: 'etc/hosts' });
-    expect(refused(schema, { path: '../../etc' }).message).toMatch(
-      /path: Expected a text that matches .*, got "\.\.\/\.\.\/etc"\.$/,
-    );
-  });
-
-  it('refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
+  it('checkInput refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
         `d${index}`,
@@ -391,57 +359,4 @@ describe('checkInput', () => {
     );
     expect(refused({ type: 'object', $ref: '#/$defs/d0', $defs }, {}).code).toBe('LIMIT_EXCEEDED');
   });
-
-  it.each([
-    ['zod', z.object({ path: z.string(), list: z.array(z.string()) })],
-    ['JSON Schema', { ...FIELDS, required: ['path', 'list'] }],
-  ])(
-    'with %s checks, keeps and executes one value, whatever the input answers later',
-    (_, schema) => {
-      let reads = 0;
-      const list = ['a'];
-      const input = new Proxy(
-        {
-          list,
-          get path() {
-            return reads++ === 0 ? 'harmless' : '/etc/shadow';
-          },
-        },
-        {},
-      );
-      const { raw, value } = accepted(schema, input);
-      list.push('b');
-      expect(reads).toBe(1);
-      expect(raw).toEqual({ list: ['a'], path: 'harmless' });
-      expect(value).toEqual({ list: ['a'], path: 'harmless' });
-    },
-  );
-
-  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
-    'lets %s as a parameter pollute nothing, neither in zod nor in JSON Schema',
-    (name) => {
-      const input: unknown = JSON.parse(`{"path":"x",${JSON.stringify(name)}:{"polluted":true}}`);
-      for (const schema of [
-        FIELDS,
-        z.object({ path: z.string() }),
-        z.looseObject({ path: z.string() }),
-        z.record(z.string(), z.any()),
-      ]) {
-        const { raw, value } = accepted(schema, input);
-        expect(Object.keys(raw as object)).toEqual(['path', name]);
-        expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
-        expect((value as { polluted?: unknown }).polluted).toBeUndefined();
-      }
-      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    },
-  );
-
-  it.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf'])(
-    'finds nothing under %s where the input has none of its own',
-    (name) => {
-      expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(
-        `The input of sample is refused:\n  ${name}: Expected a value (it is required), got none.`,
-      );
-    },
-  );
 });

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
-/** The delimiters in use; a list, because any other character would be a mistake rather than a wish. */
+/** The usual delimiters. Any other character is probably a mistake. */
 export const Delimiter = z
   .enum([',', ';', '\t', '|'])
   .default(',')
   .describe('Character between fields');
 
-/** A table as text: the names of its columns, and rows with exactly one field for each. */
+/** A table as text: its column names, and rows with exactly one field per column. */
 interface Table {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Reads CSV (RFC 4180) with a header line; what is no table comes back as the reason. */
+/** Reads CSV (RFC 4180) with a header line. If the text isn't a table, returns the reason. */
 export function readTable(csv: string, delimiter: string): Table | string {
   const records = readRecords(csv.startsWith('\ufeff') ? csv.slice(1) : csv, delimiter);
   if (typeof records === 'string') return records;
@@ -21,8 +21,8 @@ export function readTable(csv: string, delimiter: string): Table | string {
   const columns = header.fields;
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
   if (twice !== undefined)
-    return `Expected each column name once, got "${twice.slice(0, 100)}" twice. Rename one.`;
-  // A blank line is one empty field: in a table of several columns it is none.
+    return `The column name "${twice.slice(0, 100)}" occurs twice. Rename one of the columns.`;
+  // In a table with several columns, a blank line isn't a row.
   const rows = body.filter(
     ({ fields }) => columns.length === 1 || fields.length > 1 || fields[0] !== '',
   );
@@ -49,7 +49,7 @@ function readRecords(csv: string, delimiter: string): CsvRecord[] | string {
       const opened = line;
       for (at += 1; ;) {
         const quote = csv.indexOf('"', at);
-        if (quote < 0) return `line ${opened}: Expected a closing quote, got the end of the text.`;
+        if (quote < 0) return `line ${opened}: A closing quote is missing.`;
         const piece = csv.slice(at, quote);
         line += piece.split('\n').length - 1;
         field += piece;
@@ -59,12 +59,12 @@ function readRecords(csv: string, delimiter: string): CsvRecord[] | string {
         at += 1;
       }
       if (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r')
-        return `line ${line}: Expected a delimiter after the closing quote, got other text. Write quotes inside a field twice.`;
+        return `line ${line}: There is text between a closing quote and the delimiter. Write quotes inside a field twice.`;
     } else {
       const start = at;
       while (at < csv.length && csv[at] !== delimiter && csv[at] !== '\n' && csv[at] !== '\r') {
         if (csv[at] === '"')
-          return `line ${line}: Expected a field with quotes inside to be quoted as a whole, got a quote in the middle.`;
+          return `line ${line}: There is a quote in the middle of an unquoted field. Quote the whole field.`;
         at += 1;
       }
       field = csv.slice(start, at);

@@ -1,6 +1,9 @@
 import { printParseErrorCode, visit } from 'jsonc-parser';
 
-/** A JSON value as it was written: numbers and strings keep their spelling, objects all their entries in order. */
+/**
+ * A JSON value as it was written. Numbers and strings keep their spelling, and objects keep all
+ * their entries in order.
+ */
 type JsonNode =
   | { readonly kind: 'literal'; readonly raw: string }
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
@@ -9,21 +12,21 @@ type JsonNode =
       readonly entries: readonly (readonly [rawKey: string, value: JsonNode])[];
     };
 
-/** The place where a text stops being JSON, counted from 1, and the reason. */
+/** The position at which a text stops being JSON, counted from 1, and the reason. */
 interface JsonProblem {
   readonly line: number;
   readonly column: number;
   readonly message: string;
 }
 
-/** Levels: deeper documents are attacks on the stack rather than data. */
+/** Maximum nesting. Deeper documents would exhaust the stack. */
 const MAX_DEPTH = 200;
 
-/** Reads JSON without losing anything of it; what is no JSON comes back as its first problem. */
+/** Reads JSON without losing anything. If the text isn't JSON, returns its first problem. */
 export function readJson(
   text: string,
 ): { readonly node: JsonNode } | { readonly problem: JsonProblem } {
-  /** The lists and objects that are open, below the root. */
+  /** The open lists and objects, below the root. */
   const open: { readonly items: JsonNode[]; readonly keys: string[] }[] = [{ items: [], keys: [] }];
   const add = (node: JsonNode) => open.at(-1)!.items.push(node);
   const begin = (offset: number) => {
@@ -65,7 +68,7 @@ export function readJson(
   }
 }
 
-/** The first thing in a text that is no JSON. */
+/** The first error in a JSON text. */
 class Fault extends Error {
   constructor(
     readonly offset: number,
@@ -75,10 +78,10 @@ class Fault extends Error {
   }
 }
 
-/** The faults of the parser between values, in words. */
+/** The parser's errors between values, in words. */
 const AROUND: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'a word that is none of true, false and null',
-  PropertyNameExpected: 'no key in double quotes',
+  InvalidSymbol: 'an unknown word where true, false or null may be',
+  PropertyNameExpected: 'a key without double quotes',
   ValueExpected: 'no value',
   ColonExpected: 'no colon after a key',
   CommaExpected: 'no comma between two values',
@@ -88,7 +91,7 @@ const AROUND: Readonly<Record<string, string>> = {
   InvalidCommentToken: 'a comment',
 };
 
-/** The faults inside of a string or a number, of which the parser only reports the beginning. */
+/** The errors inside a string or number, for which the parser only reports the start. */
 const INSIDE: Readonly<Record<string, string>> = {
   UnexpectedEndOfString: 'a string that does not end on its line',
   UnexpectedEndOfNumber: 'a number that does not end',
@@ -97,7 +100,7 @@ const INSIDE: Readonly<Record<string, string>> = {
   InvalidCharacter: 'a control character that is not escaped',
 };
 
-/** The part of a string or number that is right. */
+/** The valid beginning of a string or number. */
 const RIGHT_START = /"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*|-?(?:0|[1-9]\d*)/iuy;
 
 function faultInside(text: string, offset: number): number {
@@ -105,7 +108,10 @@ function faultInside(text: string, offset: number): number {
   return RIGHT_START.test(text) ? RIGHT_START.lastIndex : offset;
 }
 
-/** Writes a document; `indent` 0 puts it on one line. Sorting is by code unit and keeps equal keys in order. */
+/**
+ * Writes a document. An `indent` of 0 puts it on one line. Sorting is by code unit and keeps equal
+ * keys in order.
+ */
 export function writeJson(
   node: JsonNode,
   { indent, sortKeys }: { readonly indent: number; readonly sortKeys: boolean },
