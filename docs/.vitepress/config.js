@@ -20,6 +20,7 @@ const GUIDES = {
   },
   Guides: {
     'writing-tools.md': 'Writing tools',
+    'toolkit-with-a-database.md': 'A toolkit with a database',
     'choosing-tools.md': 'Choosing tools',
     'evaluating.md': 'Measuring selection',
     'running-tools.md': 'Running tools',
