@@ -28,7 +28,7 @@ export interface RecordedCall {
 
 const KEY = 'calls';
 /** Maximum number of calls kept in a store. */
-export const MOST_CALLS = 1_000;
+const MOST_CALLS = 1_000;
 /** Maximum length of the recorded arguments, in characters. */
 const LONGEST_INPUT = 2_000;
 

@@ -27,7 +27,6 @@ import { SafetyPolicy } from '../safety/safety-policy.js';
 import { Signer } from '../safety/signer.js';
 import { MemoryStateStore } from '../state/memory-state-store.js';
 import type { StateStore } from '../state/state-store.js';
-import { checkAhead } from '../tool/check-input.js';
 import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { SchemaInput, ToolSchema } from '../tool/tool-schema.js';
 import { ApprovalDesk, type Answered, type ApprovalMetrics } from './approval-desk.js';
@@ -54,6 +53,7 @@ import {
   type JudgeOptions,
   type ToolExecutorOptions,
 } from './executor-options.js';
+import { plannable } from './plannable.js';
 import { Places, type AbandonedCall, type Place } from './places.js';
 import { planExecution, type ExecutionPlan, type PlannableCall } from './plan-execution.js';
 import { previewOf } from './preview-call.js';
@@ -64,6 +64,7 @@ import { RepeatGuard } from './repeat-guard.js';
 import { ResultCache } from './result-cache.js';
 import { RunningCall } from './running-call.js';
 import { observeCall } from './telemetry.js';
+import type { TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
 
@@ -73,13 +74,14 @@ export type DryRun = Awaited<ReturnType<ToolExecutor['dryRun']>>[number];
 const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
- * Runs tools safely: checked input, the policy's decision, a user's approval where one is needed, cached answers, budgets,
- * limits, deadlines, retries.
+ * Runs tools safely. It checks input, asks the policy, gets approvals, and handles caches, budgets, time limits and retries.
  *
- * Whatever a tool or a model does wrong is an outcome; `execute` does not throw. Calls and decisions are told as events.
+ * Whatever goes wrong in a tool or a model's call is an outcome: `execute` never throws. Listeners receive all calls and
+ * decisions as events.
+ *
  * ```ts
  * import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
- *  *
+ *
  * const registry = new ToolMetadataRegistry();
  * registry.register(defineTool({
  *   name: 'greet', description: 'Greets a user', inputSchema: z.object({ name: z.string() }),
@@ -178,8 +180,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Calls a registered tool with the types of its definition, so `value` of an `ok` outcome has the
-   * type the tool returns.
+   * Calls a registered tool with the types of its definition, so `value` of an `ok` outcome has the type the tool
+   * returns.
    *
    * @param options Same as for `execute`, plus the call's `id`.
    * @default a random id
@@ -207,8 +209,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Takes a call from its arguments to its end. Any line may end it, and nothing jumps back, except
-   * that an approved call is judged once more.
+   * Takes a call from its arguments to its end. Any line may end it, and nothing jumps back, except that an approved
+   * call is judged once more.
    */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
     const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
@@ -298,10 +300,7 @@ export class ToolExecutor {
     return previewOf(this.#frame.clock, this.#places, run, call, place);
   }
 
-  /**
-   * Returns the outcome of a call that a user or another program answers, with the stored answer if
-   * there is one.
-   */
+  /** Returns the outcome of a call that a user or another program answers, with the stored answer if there is one. */
   async #awaited(
     body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,
   ): Promise<OutcomeBody> {
@@ -312,12 +311,11 @@ export class ToolExecutor {
   }
 
   /**
-   * Makes several calls in the order that `planExecution` gives, and returns their outcomes in the
-   * order of the calls.
+   * Makes several calls in the order that `planExecution` gives, and returns their outcomes in the order of the calls.
    *
-   * Every call is judged by what the conversation had read before the first one started. Calls that
-   * need the user run last in their batch, one at a time, and the user is asked right before each
-   * runs. A call that ends as `approval_required` delays no other.
+   * Every call is judged by what the conversation had read before the first one started. Calls that need the user run
+   * last in their batch, one at a time, and the user is asked right before each runs. A call that ends as
+   * `approval_required` delays no other.
    *
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list or if two calls have the same id.
    */
@@ -326,7 +324,7 @@ export class ToolExecutor {
     { approvals = [], onOutcome, ...given }: ExecuteAllOptions = {},
   ): Promise<readonly ToolOutcome[]> {
     const options = readOptions(given);
-    const own = await this.#plannable(readCalls(calls));
+    const own = await plannable(this.registry, readCalls(calls));
     if (new Set(own.map(({ call }) => call.id)).size < own.length)
       throw new ToolError(
         'INVALID_ARGUMENT',
@@ -352,13 +350,12 @@ export class ToolExecutor {
   }
 
   /**
-   * Plans which of these calls would run together, using their input as the tools' schemas parse
-   * it.
+   * Plans which of these calls would run together, using their input as the tools' schemas parse it.
    *
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list of calls.
    */
   async plan(calls: readonly PlannableCall[]): Promise<ExecutionPlan> {
-    const own = await this.#plannable(readCalls(calls));
+    const own = await plannable(this.registry, readCalls(calls));
     return planExecution(
       this.registry,
       own.map(({ planned }) => planned),
@@ -366,26 +363,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns each call with the input that planning needs. For tools with conflict keys that's the
-   * parsed input.
-   */
-  async #plannable(
-    calls: readonly ToolCall[],
-  ): Promise<readonly { readonly call: ToolCall; readonly planned: ToolCall }[]> {
-    return Promise.all(
-      calls.map(async (call) => {
-        const entry = this.registry.get(call.name);
-        if (entry?.conflictKeys === undefined) return { call, planned: call };
-        const check = await checkAhead(entry, call.input);
-        if (!check.ok) return { call, planned: call };
-        return { call: { ...call, input: check.raw }, planned: { ...call, input: check.value } };
-      }),
-    );
-  }
-
-  /**
-   * Returns the policy's decision about a call, after grants have been applied. Doesn't run, count,
-   * store or report anything.
+   * Returns the policy's decision about a call, after grants have been applied. Doesn't run, count, store or report
+   * anything.
    * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for wrong options.
    */
   async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
@@ -402,11 +381,9 @@ export class ToolExecutor {
   /**
    * Stores a call that needs approval or whose tool is manual. Runs nothing.
    *
-   * Calling it again returns the stored call with its answer. `execute` of the same call then uses
-   * that answer, once.
+   * Calling it again returns the stored call with its answer. `execute` of the same call then uses that answer, once.
    *
-   * @returns the pending call (`kind`), or the decision (`verdict`) if the call needs nobody or
-   * can't be made.
+   * @returns the pending call (`kind`), or the decision (`verdict`) if the call needs nobody or can't be made.
    * @throws ToolError `STATE_UNAVAILABLE`, `ABORTED`.
    */
   async request(
@@ -438,8 +415,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the policy's decision for each call in turn, and the inputs that would be refused. Runs
-   * nothing and sends no events.
+   * Returns the policy's decision for each call in turn, and the inputs that would be refused. Runs nothing and sends
+   * no events.
    */
   async dryRun(
     calls: readonly PlannableCall[],
@@ -479,12 +456,12 @@ export class ToolExecutor {
   }
 
   /**
-   * Wraps the work of every call that is allowed, approved and not answered from the cache. Use it
-   * to log, time or redact calls, or to replace their results. The result is then checked, cached
-   * and returned as if the tool had produced it.
+   * Wraps the work of every call that is allowed, approved and not answered from the cache. Use it to log, time or
+   * redact calls, or to replace their results. The result is then checked, cached and returned as if the tool had
+   * produced it.
    *
-   * Wrappers nest in the order of `use`, the first outermost. If a wrapper throws, the call fails
-   * and the error isn't shown.
+   * Wrappers nest in the order of `use`, the first outermost. If a wrapper throws, the call fails and the error isn't
+   * shown.
    * @returns a function that removes the wrapper. Running calls keep it.
    */
   use(around: Around): () => void {
@@ -492,23 +469,22 @@ export class ToolExecutor {
   }
 
   /**
-   * Records that a user approved a pending call, and returns the approval. With it, the call can
-   * run once.
+   * Records that a user approved a pending call, and returns the approval. With it, the call can run once.
    *
    * @param edited The arguments to approve in place of the original ones.
-   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired or is already
-   * answered; `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired or is already answered;
+   * `STATE_UNAVAILABLE`.
    */
   async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     return this.#desk.approve(pending, edited);
   }
 
   /**
-   * Records that a user approved a pending call and further calls like it: same tool, definition,
-   * principal and conversation.
+   * Records that a user approved a pending call and further calls like it: same tool, definition, principal and
+   * conversation.
    *
-   * @throws ToolError as `approve` does. `INVALID_ARGUMENT` if the scope has no limit, or if such
-   * calls need approval every time (consent, critical tools, flows).
+   * @throws ToolError as `approve` does. `INVALID_ARGUMENT` if the scope has no limit, or if such calls need approval
+   * every time (consent, critical tools, flows).
    */
   async grant(
     pending: PendingApproval,
@@ -518,8 +494,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the grants that you can offer with a question, narrowest first. Empty if such calls
-   * need approval every time.
+   * Returns the grants that you can offer with a question, narrowest first. Empty if such calls need approval every
+   * time.
    */
   grantChoices(pending: PendingApproval): readonly GrantChoice[] {
     const entry = this.registry.get(pending.toolName);
@@ -542,9 +518,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Calls `listener` once for each pending call on the store that somebody answers. Make that call
-   * again, and it uses the answer. The executor polls the store every second until you call the
-   * returned function.
+   * Calls `listener` once for each pending call on the store that somebody answers. Make that call again, and it uses
+   * the answer. The executor polls the store every second until you call the returned function.
    */
   onAnswered(listener: (answered: StoredPending) => void): () => void {
     return watchAnswers(this.pendingCalls, this.#frame.clock, listener);
@@ -572,20 +547,16 @@ export class ToolExecutor {
     });
   }
 
-  /**
-   * Returns what a conversation has read, and the calls that brought it.
-   * @throws ToolError `STATE_UNAVAILABLE`.
-   */
+  /** Returns what a conversation has read, and the calls that brought it. @throws ToolError `STATE_UNAVAILABLE`. */
   async flow(conversationId: string): Promise<Flow> {
     return this.#labels.of(conversationId);
   }
 
   /**
-   * Forgets that a conversation read untrusted content or private data. Call it only after a user
-   * has reviewed the conversation. No model and no tool result can remove a label.
+   * Forgets that a conversation read untrusted content or private data. Call it only after a user has reviewed the
+   * conversation. No model and no tool result can remove a label.
    *
-   * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still be there. `INVALID_ARGUMENT`
-   * for unknown labels.
+   * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still be there. `INVALID_ARGUMENT` for unknown labels.
    */
   async clearFlow(
     conversationId: string,
@@ -595,8 +566,7 @@ export class ToolExecutor {
   }
 
   /**
-   * Adds labels for content that your program adds itself, or that the conversation read in another
-   * process.
+   * Adds labels for content that your program adds itself, or that the conversation read in another process.
    * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
    */
   async addFlow(conversationId: string, flow: Flow): Promise<void> {
@@ -604,28 +574,26 @@ export class ToolExecutor {
   }
 
   /**
-   * Forgets which calls a conversation repeated. Call it when the user says something new, because
-   * equal calls after that aren't a loop.
+   * Forgets which calls a conversation repeated. Call it when the user says something new, because equal calls after
+   * that aren't a loop.
    */
   resetRepeats(conversationId: string): void {
     this.#repeats.forget(conversationId);
   }
 
   /**
-   * Returns the calls that were given up while their work still runs, longest-running first.
-   * Includes previews that hang.
+   * Returns the calls that were given up while their work still runs, longest-running first. Includes previews that
+   * hang.
    */
   abandoned(): readonly AbandonedCall[] {
     return this.#places.abandoned();
   }
 
   /**
-   * Frees the place of an abandoned call, as if its work had ended. The work goes on, but no longer
-   * counts.
+   * Frees the place of an abandoned call, as if its work had ended. The work goes on, but no longer counts.
    * @returns true if there was such a call.
    *
-   * @param call Its id, or the call object from `abandoned()`. Ids are unique only within a
-   * conversation.
+   * @param call Its id, or the call object from `abandoned()`. Ids are unique only within a conversation.
    * @throws ToolError `INVALID_ARGUMENT` if several abandoned calls have this id.
    */
   release(call: string | AbandonedCall): boolean {
@@ -633,8 +601,7 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the state of a tool's providers, as of their last calls. Empty if the tool has none or
-   * hasn't been called.
+   * Returns the state of a tool's providers, as of their last calls. Empty if the tool has none or hasn't been called.
    */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
@@ -648,23 +615,13 @@ export class ToolExecutor {
     await this.#budgets?.reset(owner);
   }
 
-  /**
-   * Writes pending data and stops listening to the store. Doesn't stop running calls or close the
-   * store.
-   */
+  /** Writes pending data and stops listening to the store. Doesn't stop running calls or close the store. */
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
     await this.#log?.flush();
     await this.#ownHealth?.close();
   }
 }
-
-/** The outcome of a call whose tool returns `Result`. */
-type TypedOutcome<Result> = ToolOutcome extends infer Each
-  ? Each extends { readonly status: 'ok' }
-    ? Omit<Each, 'value'> & { readonly value: Result }
-    : Each
-  : never;
 
 function denied({ reason, rule, danger }: Decision): OutcomeBody {
   return { status: 'denied', reason, rule, danger };

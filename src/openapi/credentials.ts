@@ -1,7 +1,6 @@
 import { isPlainObject } from '../core/plain-data.js';
 import type { ToolContext } from '../tool/tool-options.js';
 import { partAt, type Part } from './read-document.js';
-import type { Operation } from './operations.js';
 
 /** A token, an API key, or a user name with its password. */
 export type Credential = string | { readonly username: string; readonly password: string };
@@ -36,7 +35,7 @@ export function schemesOf(root: Part): Readonly<Record<string, Part>> {
  * @returns `undefined` if no alternative is, and the operation needs one. Such calls are sent without credentials.
  */
 export function authorizationFor(
-  { security }: Operation,
+  { security }: { readonly security: readonly Part[] },
   schemes: Readonly<Record<string, Part>>,
   credentials: Credentials,
 ): Authorize | undefined {

@@ -4,8 +4,8 @@ import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
 import type { ToolOptions } from './tool-options.js';
 
 /**
- * The representation of a field's value. Each target has one rule per kind for checking, reading,
- * writing, or showing it.
+ * The representation of a field's value. Each target has one rule per kind for checking, reading, writing, or showing
+ * it.
  */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
@@ -20,11 +20,9 @@ export type FieldKind =
  * - `manifest`: a key of a manifest.
  * - `list` and `detail`: HTTP shows it in lists, or for a single tool.
  * - `column` and `show`: the command line prints it in tables, or for a single tool.
- * - `row`, `axis`, and `facts`: the page reads it for every tool, filters by it, or shows it for a
- * single tool.
+ * - `row`, `axis`, and `facts`: the page reads it for every tool, filters by it, or shows it for a single tool.
  *
- * A tool's stored form (`toolToJson`) always has all declared data. A field without targets is
- * shown nowhere else.
+ * A tool's stored form (`toolToJson`) always has all declared data. A field without targets is shown nowhere else.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
@@ -45,10 +43,7 @@ export interface ToolField {
   /** The name outside the process: snake_case, with times in seconds. */
   readonly wire: string;
   readonly kind: FieldKind;
-  /**
-   * The origin of a value that isn't an option of a tool: the resolved entry, the catalogue,
-   * or the manifest.
-   */
+  /** The origin of a value that isn't an option of a tool: the resolved entry, the catalogue, or the manifest. */
   readonly from?: 'entry' | 'catalogue' | 'manifest';
   readonly on: readonly FieldTarget[];
   /** The meaning of the field, for authors of manifests. */
@@ -59,10 +54,7 @@ export interface ToolField {
   readonly words?: readonly [string, string];
   /** The value of an entry whose author declared none. */
   readonly missing?: readonly never[] | false;
-  /**
-   * Marks a value that is only true at the moment it's read. All other values change only with the
-   * registry.
-   */
+  /** Marks a value that is only true at the moment it's read. All other values change only with the registry. */
   readonly live?: true;
   /** Filters by any of several values, or by all of them. */
   readonly filter?: FieldCondition & { readonly all?: true };
@@ -76,9 +68,8 @@ const SEARCHED = [...SAID, 'show', 'row', 'axis', 'facts'] as const;
 const AXIS = [...SEARCHED, 'column'] as const;
 
 /**
- * Every field of a tool, by its name inside the process. Manifests, HTTP, the command line, the
- * page, and stored tools all use this list. To add a field, add a row here and its type in
- * `ToolOptions`.
+ * Every field of a tool, by its name inside the process. Manifests, HTTP, the command line, the page, and stored tools
+ * all use this list. To add a field, add a row here and its type in `ToolOptions`.
  */
 export const TOOL_FIELDS = {
   name: {
@@ -687,8 +678,8 @@ export const DEFAULTS = Object.freeze(
 export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
 
 /**
- * The values of each kind that has a fixed set of values, as they're written outside the process.
- * Values with an order are ascending.
+ * The values of each kind that has a fixed set of values, as they're written outside the process. Values with an order
+ * are ascending.
  */
 const VALUES_OF_KIND = Object.freeze({
   priority: PRIORITY_NAMES,

@@ -4,7 +4,7 @@ import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
 /** A known lie, by tool, axis and call. Edits elsewhere in the file don't affect it. */
-export interface KnownLie {
+interface KnownLie {
   readonly tool: string;
   readonly axis: string;
   readonly kind: string;
