@@ -26,7 +26,7 @@ import type {
 
 /** The minimum share of the best score at which a hit is worth a place in the prompt. */
 const LEAST_RELEVANCE = 0.2;
-/** Forbidden tools are reported among this many times `maxTools` of the best hits. */
+/** The range in which forbidden tools are reported: this many times `maxTools` of the best hits. */
 const REPORTED = 2;
 
 /** A tool that can be chosen, with the reason. */

@@ -7,18 +7,8 @@ import {
   ToolMetadataRegistry,
   type Approval,
 } from '../../src/index.js';
-import {
-  chat,
-  scriptedModel,
-  Session,
-  SessionStore,
-  type AssistantMessage,
-  type ChatMessage,
-  type ChatResult,
-  type ScriptedAnswer,
-} from '../../src/chat.js';
-import { MemoryStateStore } from '../../src/state.js';
-import { isSendable, outputsOf, results, toolOf } from './chat-cases.js';
+import { chat, scriptedModel, type ChatResult, type ScriptedAnswer } from '../../src/chat.js';
+import { outputsOf, results, toolOf } from './chat-cases.js';
 
 // Three faults of the AI SDK's own loop, first as they are there, so that the claim stays honest, and then what happens here.
 
@@ -81,22 +71,6 @@ describe('a chat here', () => {
     });
   });
 
-  it('a chat joins results from several messages, in the order of the calls', async () => {
-    const { paid, model, engine } = here([pay('a', 'p', 'b'), 'thanks']);
-    const { messages } = await chat({ ...engine, prompt: 'pay' });
-    await chat({
-      ...engine,
-      messages: [
-        ...messages,
-        results(['b', 'pay', '2']),
-        results(['p', 'person', '3']),
-        results(['a', 'pay', '1']),
-      ],
-    });
-    expect(Object.keys(outputsOf(model.requests[1]!.messages))).toEqual(['a', 'p', 'b']);
-    expect(paid).toEqual([]);
-  });
-
   it('a chat runs every approved call once, even if the same messages are sent again', async () => {
     const { paid, engine } = here([pay('a', 'b'), 'thanks', 'sorry']);
     const waiting = await chat({ ...engine, prompt: 'pay' });
@@ -109,25 +83,6 @@ describe('a chat here', () => {
       b: { type: 'error-text' },
     });
     expect(paid).toEqual(['a', 'b']);
-  });
-
-  it("a chat doesn't run calls that the model's service already ran", async () => {
-    const { paid, engine } = here([pay('a'), 'thanks']);
-    const waiting = await chat({ ...engine, prompt: 'pay' });
-    const [asked, answer] = waiting.messages as [ChatMessage, AssistantMessage];
-    const served = {
-      type: 'tool-call',
-      toolCallId: 's',
-      toolName: 'pay',
-      input: { for: 's' },
-      providerExecuted: true,
-    } as const;
-    const messages = [asked, { ...answer, content: [served, ...(answer.content as [])] }];
-    expect(
-      (await chat({ ...engine, messages, approvals: await approvalsOf(waiting, engine.executor) }))
-        .haltedReason,
-    ).toBe('completed');
-    expect(paid).toEqual(['a']);
   });
 
   it('a chat refuses an approval of a call from before the last answer', async () => {
@@ -145,31 +100,5 @@ describe('a chat here', () => {
       }),
     ).rejects.toMatchObject({ code: 'OPEN_TOOL_CALLS' });
     expect(paid).toEqual([]);
-  });
-});
-
-describe('a session here', () => {
-  it('a session takes approvals in any order, and runs nothing before the last one', async () => {
-    const { paid, model, engine } = here([pay('a', 'b'), 'thanks']);
-    let { session } = await Session.create().start(engine, 'pay');
-    session = session.approve('b').session;
-    await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
-    expect(paid).toEqual([]);
-    session = session.approve('a').session;
-    const { result } = await session.continue(engine);
-    expect([result.text, paid.sort(), isSendable(result)]).toEqual(['thanks', ['a', 'b'], true]);
-    expect(Object.keys(outputsOf(model.requests[1]!.messages))).toEqual(['a', 'b']);
-  });
-
-  it('a session that is continued twice runs each approved call once', async () => {
-    const { paid, engine } = here([pay('a'), 'thanks', 'sorry']);
-    const sessions = new SessionStore({ store: new MemoryStateStore() });
-    const { session } = await sessions.create({ id: 's' }).start(engine, 'pay');
-    await session.approve('a').session.save();
-    const [one, other] = [await sessions.open('s'), await sessions.open('s')];
-    expect((await one!.continue(engine)).result.text).toBe('thanks');
-    await expect(other!.continue(engine)).rejects.toMatchObject({ code: 'STALE_SESSION' });
-    await expect(one!.continue(engine)).rejects.toMatchObject({ code: 'STALE_SESSION' });
-    expect(paid).toEqual(['a']);
   });
 });

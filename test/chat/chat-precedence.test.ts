@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  chat,
-  scriptedModel,
-  streamChat,
-  type ChatEvent,
-  type ChatResult,
-} from '../../src/chat.js';
+import { chat, scriptedModel, streamChat, type ChatResult } from '../../src/chat.js';
 import { haltedReason, RESERVED_REASONS } from '../../src/chat/chat-result.js';
 import { isSendable, sampleTools } from './chat-cases.js';
 import { propertyRuns } from '../property-runs.js';
@@ -145,21 +139,5 @@ describe('what goes with the reason', () => {
       'manualToolCalls',
       'manualTurnIndex',
     ]);
-  });
-
-  it('a result is deeply frozen', async () => {
-    const isFrozen = (value: unknown): boolean =>
-      typeof value !== 'object' ||
-      value === null ||
-      (Object.isFrozen(value) && Object.values(value).every(isFrozen));
-    for (const calls of [['charge', 'stops', 'asks', 'echo', 'fails', 'pays'], ['echo']] as const)
-      expect(isFrozen(await runTurn(calls))).toBe(true);
-    const events: ChatEvent[] = [];
-    for await (const event of streamChat({
-      model: scriptedModel([{ error: new Error('x') }]),
-      prompt: 'x',
-    }))
-      events.push(event);
-    expect(isFrozen((events.at(-1) as { result?: unknown }).result)).toBe(true);
   });
 });

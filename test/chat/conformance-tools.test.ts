@@ -6,13 +6,7 @@ import {
   ToolMetadataRegistry,
   type ToolDefinition,
 } from '../../src/index.js';
-import {
-  chat,
-  encodeValue,
-  scriptedModel,
-  type ChatOptions,
-  type ScriptedAnswer,
-} from '../../src/chat.js';
+import { chat, scriptedModel, type ChatOptions, type ScriptedAnswer } from '../../src/chat.js';
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
@@ -47,44 +41,6 @@ describe('what becomes of a call', () => {
         context,
       })),
     ).toMatchObject({ value: { callId: '1', conversationId: 's1', context: { tenant: 'x' } } });
-  });
-});
-
-describe('what a model reads of a value', () => {
-  const textOf = (value: unknown) => {
-    const output = encodeValue(value);
-    return output.type === 'text'
-      ? output.value
-      : JSON.stringify((output as { value: unknown }).value);
-  };
-
-  it('text stays text, and everything else is JSON', () => {
-    expect(['text', '', null, 42, true, false, undefined].map(textOf)).toEqual([
-      'text',
-      '',
-      'null',
-      '42',
-      'true',
-      'false',
-      'null',
-    ]);
-    for (const value of [{ a: { b: [1, 'x', null] } }, [1, [2]], 3.14])
-      expect(JSON.parse(textOf(value))).toEqual(value);
-  });
-
-  it('equal values give equal bytes', () => {
-    const value = { b: 1, a: [{ y: 1, x: 2 }] };
-    expect(JSON.stringify(encodeValue(value))).toBe(
-      JSON.stringify(encodeValue(structuredClone(value))),
-    );
-  });
-
-  it("a value that can't be JSON is an error", () => {
-    const circle: Record<string, unknown> = {};
-    circle['self'] = circle;
-    for (const value of [() => 1, Symbol('x'), 1n, circle, { deep: [1n] }, Number.NaN]) {
-      expect(() => encodeValue(value)).toThrow(TypeError);
-    }
   });
 });
 
@@ -162,23 +118,6 @@ describe('tools shown in short', () => {
     });
   });
 
-  it('the list of tools is the same in every turn', async () => {
-    const { requests } = await run(
-      [help('h', 'x'), { calls: [{ name: 'x', input: { a: 1 } }] }, 'done'],
-      [x(), plain, y],
-    );
-    expect(new Set(requests.map(({ tools }) => JSON.stringify(tools))).size).toBe(1);
-    expect(requests.length).toBe(3);
-  });
-
-  it('a compact tool that the model must call is shown whole', async () => {
-    const { requests } = await run(['hi'], [x(), y], { toolChoice: { toolName: 'x' } });
-    expect(requests[0]!.toolChoice).toEqual({ toolName: 'x' });
-    expect(
-      requests[0]!.tools.map(({ inputSchema }) => JSON.stringify(inputSchema).includes('How much')),
-    ).toEqual([false, true, false]);
-  });
-
   it('a tool named like the search tool is refused only with compact tools', async () => {
     const own = toolOf('find_tools', () => 'mine');
     await expect(run(['hi'], [x(), own])).rejects.toMatchObject({ code: 'DUPLICATE_TOOL' });
@@ -190,30 +129,6 @@ describe('tools shown in short', () => {
       ['plain', 'find_tools'],
       { a: { type: 'text', value: 'mine' } },
     ]);
-  });
-
-  it('the search tool works with any executor', async () => {
-    class Broken extends ToolExecutor {
-      override executeAll(): never {
-        throw new Error('no');
-      }
-    }
-    const { result } = await run([help('h', 'x'), 'done'], undefined as never, {
-      executor: new Broken({ registry: registryOf(x()) }),
-    });
-    expect(outputsOf(result.messages)).toMatchObject({ h: { value: { tools: [{ name: 'x' }] } } });
-  });
-
-  it('a compact tool may be manual, but the search tool runs', async () => {
-    const { result } = await run(
-      [help('h', 'm'), { calls: [{ id: 'a', name: 'm', input: {} }] }],
-      [toolOf('m', undefined, { manual: true, compact: true })],
-    );
-    expect(result).toMatchObject({
-      haltedReason: 'manual_tool_calls',
-      pending: [{ callId: 'a' }],
-      turns: [{}, {}],
-    });
   });
 
   it('mode manual leaves the search tool to the caller, too', async () => {
@@ -229,14 +144,5 @@ describe('tools shown in short', () => {
       input: result.pending[0]!.input,
     });
     expect(answer).toMatchObject({ status: 'ok', value: { tools: [{ name: 'x' }] } });
-  });
-
-  it('each explanation takes a turn', async () => {
-    const { result } = await run(
-      [help('h', 'x'), { calls: [{ name: 'x', input: { a: 1 } }] }, 'never'],
-      [x()],
-      { maxTurns: 2 },
-    );
-    expect(result.haltedReason).toBe('max_turns');
   });
 });

@@ -88,14 +88,6 @@ describe('a result', () => {
     }
   });
 
-  it("a failed tool's message is bounded like any result", async () => {
-    const { output } = await readOf(fail('no '.repeat(LONGEST_RESULT)));
-    expect(output).toMatchObject({
-      type: 'error-text',
-      value: expect.stringMatching(/^no no .*bytes are not shown.*no $/s),
-    });
-  });
-
   it('the value of a halt goes to the model and to the caller', async () => {
     const { output, result } = await readOf(halt('done', { a: [1] }));
     expect([output, result.metadata.haltResult]).toEqual([
@@ -171,14 +163,6 @@ describe('an encoder of the caller', () => {
         code: 'INVALID_RESULT',
         details: { ran: true, reason: expect.stringContaining('db.internal.corp') as string },
       });
-  });
-
-  it('an encoder may return pictures', async () => {
-    const picture = {
-      type: 'content' as const,
-      value: [{ type: 'media', data: 'AQID', mediaType: 'image/png' }],
-    };
-    expect((await readOf('x', { encode: () => picture })).output).toEqual(picture);
   });
 
   it.each<readonly [string, () => unknown]>([

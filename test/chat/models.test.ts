@@ -156,27 +156,6 @@ describe('a model of the AI SDK', () => {
     expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'json', value: 3 } });
   });
 
-  it('a model reads the results of several calls in its order', async () => {
-    const { result, prompts } = await both(
-      [
-        [text('Let me see. '), call('a', 'ping'), call('b', 'math__add', { a: 1, b: 2 })],
-        [text('pong and 3')],
-      ],
-      { tools: [add, ping] },
-    );
-    expect(result).toMatchObject({
-      text: 'pong and 3',
-      usage: { inputTokens: 20, totalTokens: 26 },
-    });
-    expect(prompts[1]!.prompt.at(-1)).toMatchObject({
-      role: 'tool',
-      content: [
-        { toolCallId: 'a', output: { type: 'text', value: 'pong' } },
-        { toolCallId: 'b', output: { type: 'json', value: 3 } },
-      ],
-    });
-  });
-
   it('a model gets its reasoning and signatures back', async () => {
     const signature = { google: { thoughtSignature: 'sig-1' } };
     const { result, prompts, events } = await both(
@@ -341,11 +320,6 @@ describe('a model of the AI SDK', () => {
     }
   });
 
-  it('a model gets no tools if there are none', async () => {
-    const { prompts } = await both([[text('ok')]], { toolChoice: 'required' });
-    expect(prompts[0]!.tools ?? []).toEqual([]);
-  });
-
   it('a missing AI Gateway key is named in one line', async () => {
     const refused = Object.assign(
       new Error(
@@ -389,30 +363,6 @@ describe('a model of the AI SDK', () => {
     expect(events.some((event) => event.type === 'text-delta' && event.turn === 1)).toBe(true);
   });
 
-  it('a model that hangs is left when the caller aborts', async () => {
-    for (const hanging of [
-      new MockLanguageModelV3({
-        doGenerate: () => new Promise<never>(() => undefined),
-        doStream: () => new Promise<never>(() => undefined),
-      }),
-      new MockLanguageModelV3({
-        doGenerate: () => new Promise<never>(() => undefined),
-        doStream: { stream: new ReadableStream<Part>() },
-      }),
-    ]) {
-      for (const ask of [
-        chat,
-        async (options: ChatOptions) => (await streamedResult(options)).result,
-      ]) {
-        const controller = new AbortController();
-        const asking = ask({ model: hanging, prompt: 'x', signal: controller.signal });
-        await new Promise((resolve) => setImmediate(resolve));
-        controller.abort();
-        expect(await asking).toMatchObject({ haltedReason: 'cancelled', messages: [user('x')] });
-      }
-    }
-  });
-
   it('modelOptions reach the service', async () => {
     const model = modelOf([text('ok')]);
     await chat({
@@ -424,15 +374,6 @@ describe('a model of the AI SDK', () => {
       temperature: 0.5,
       maxOutputTokens: 7,
       providerOptions: { own: { a: 1 } },
-    });
-  });
-
-  it('an empty answer leaves nothing in the thread', async () => {
-    const { result } = await both([[]], {});
-    expect(result).toMatchObject({
-      haltedReason: 'completed',
-      text: '',
-      messages: [user('please')],
     });
   });
 });

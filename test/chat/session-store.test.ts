@@ -66,24 +66,6 @@ describe('a session in a store', () => {
     }
   });
 
-  it('a write that loses the race leaves nothing behind', async () => {
-    const clock = new ManualClock(1_000_000);
-    const store = new MemoryStateStore({ clock });
-    const sessions = new SessionStore({ store });
-    const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
-    await sessions.create({ id: 's' }).start(engine, 'Go');
-    const [one, other] = [(await sessions.open('s'))!, (await sessions.open('s'))!];
-    // Even if both decide the same, and write parts.
-    const codes = await Promise.all(
-      [one, other].map((each) => codeOf(each.submitToolResult('m', long(300_000)).session.save())),
-    );
-    expect(codes.sort()).toEqual(['STALE_SESSION', 'fine']);
-    expect((await sessions.open('s'))!.messages).toHaveLength(3);
-    expect(await codeOf(sessions.create({ id: 's' }).start(engine, 'Go'))).toBe('STALE_SESSION');
-    clock.advance(GONE_MS);
-    expect(await namesIn(store)).toEqual(['session-part/s', 'session/s']);
-  });
-
   it('a session and its parts live for ttlMs', async () => {
     const clock = new ManualClock(1_000_000);
     const store = new MemoryStateStore({ clock });

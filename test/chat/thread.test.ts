@@ -180,20 +180,4 @@ describe('a thread', () => {
       ask([{ role: 'user' }, user('x'), { role: 'system', content: 5 }]),
     ).rejects.toMatchObject({ message: expect.stringMatching(/\[0\][\s\S]*\[2\]/) });
   });
-
-  it('names such as __proto__ are ordinary names', async () => {
-    const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
-    const { sent } = await ask([
-      user('x'),
-      assistant(...names.map((name) => [name, name] as const)),
-      results(...names.map((name) => [name, name, name] as const)),
-    ]);
-    const content = sent[2]!.content as readonly {
-      readonly toolCallId: string;
-      readonly output: { readonly value: unknown };
-    }[];
-    expect(content.map(({ toolCallId, output }) => [toolCallId, output.value])).toEqual(
-      names.map((name) => [name, name]),
-    );
-  });
 });

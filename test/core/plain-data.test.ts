@@ -50,10 +50,6 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('keeps the order of lists', () => {
-    expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
-  });
-
   it('drops keys without a value and keeps the key __proto__', () => {
     expect(canonicalJson({ b: undefined, a: 1 })).toBe('{"a":1}');
     expect(canonicalJson(JSON.parse('{"__proto__":{"x":1},"a":2}'))).toBe(
@@ -111,15 +107,6 @@ describe('cloneFrozen', () => {
     expect(() => cloneFrozen(cycle)).toThrow(/levels deep \(or a cycle\)/);
     expect(() => cloneFrozen(nested(MAX_DATA_DEPTH + 1))).toThrow(TypeError);
     expect(cloneFrozen(nested(MAX_DATA_DEPTH))).toEqual(nested(MAX_DATA_DEPTH));
-  });
-
-  it('copies a list even when the list has a map method of its own', () => {
-    const inner = { count: 1 };
-    const list = Object.assign([inner], { map: () => [inner] });
-    const copy = cloneFrozen(list);
-    inner.count = 2;
-    expect(copy).toEqual([{ count: 1 }]);
-    expect(isDeepFrozen(copy)).toBe(true);
   });
 });
 

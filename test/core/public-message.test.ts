@@ -161,48 +161,4 @@ describe('a public message', () => {
       ),
     );
   });
-
-  it('is found by work that grows with a hostile text no faster than the text, and not at all beyond what is looked at', () => {
-    const pieces = [
-      'a',
-      '/',
-      '/a',
-      '/a/',
-      '\\',
-      'C:\\',
-      'eyJ',
-      'eyJa.',
-      'sk-',
-      'Bearer ',
-      'token',
-      'token=',
-      'token ',
-      'a-token',
-      '://',
-      '://a:',
-      "'/",
-      '"/a',
-      'file://',
-      '@',
-      ' ',
-      '?sig=',
-      'cookie:',
-      'password"   ',
-      '[_',
-      '-',
-      '=',
-      ':',
-      '`',
-    ];
-    // A test without timing cannot measure this; a catastrophic expression would not end within the test's time.
-    for (const piece of pieces) {
-      for (const end of ['', '!', '\u0000', '@', "'"])
-        expect(shown(`${piece.repeat(1_000_000 / piece.length)}${end}`).length).toBeLessThanOrEqual(
-          1_001,
-        );
-    }
-    for (const one of pieces)
-      for (const other of pieces)
-        expect(shown((one + other).repeat(2_000)).length).toBeLessThanOrEqual(1_001);
-  });
 });

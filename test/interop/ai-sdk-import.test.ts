@@ -11,7 +11,6 @@ import {
   type ToolEvent,
 } from '../../src/index.js';
 import { fromAISDKTools } from '../../src/interop/frameworks/from-ai-sdk-tools.js';
-import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
@@ -167,22 +166,6 @@ describe('tools of the AI SDK', () => {
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
   });
 
-  it('imported tools convert their input once', async () => {
-    const tools = {
-      t: tool({
-        inputSchema: zodSchema(z.object({ text: z.string().transform((text) => text.length) })),
-        execute: ({ text }) => text,
-      }),
-    };
-    expect(
-      await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({
-        id: '1',
-        name: 't',
-        input: { text: 'four' },
-      }),
-    ).toMatchObject({ value: 4 });
-  });
-
   it('an imported tool without a function is manual', () => {
     expect(
       only({ t: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }),
@@ -202,33 +185,5 @@ describe('tools of the AI SDK', () => {
     expect(() => fromAISDKTools(set)).toThrow(
       /"search"[^]*its provider runs[^]*"not a name"[^]*"promised"[^]*Await it[^]*"old"[^]*zodSchema\(\)/,
     );
-  });
-
-  it('tools survive export and import', async () => {
-    const [definition] = fromAISDKTools(
-      {
-        up: tool({
-          title: 'Up',
-          description: 'Louder',
-          inputSchema: z.object({ text: z.string() }),
-          execute: ({ text }) => text.toUpperCase(),
-        }),
-      },
-      { overrides: { up: open } },
-    );
-    const back = fromAISDKTools(
-      toAISDKTools([definition!], { executor: executorOf([definition!]) }),
-      { overrides: { up: { ...open, requiresConsent: false } } },
-    );
-    const executor = executorOf(back);
-    expect(await executor.execute({ id: '1', name: 'up', input: { text: 'a' } })).toMatchObject({
-      status: 'ok',
-      value: 'A',
-    });
-    expect(await executor.execute({ id: '1', name: 'up', input: { text: 1 } })).toMatchObject({
-      code: 'INVALID_INPUT',
-    });
-    expect(entryOf(back[0]!).metadata).toEqual({ title: 'Up' });
-    expect(entryOf(back[0]!).inputJsonSchema).toEqual(entryOf(definition!).inputJsonSchema);
   });
 });

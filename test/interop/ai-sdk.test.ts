@@ -9,7 +9,6 @@ import {
   fail,
   halt,
   isToolError,
-  SafetyPolicy,
   SideEffect,
   ToolExecutor,
   ToolMetadataRegistry,
@@ -372,23 +371,6 @@ describe('tools in the AI SDK', () => {
     ).toMatchObject({ status: 'approval_required' });
   });
 
-  it('the model reads why the policy denied a call', async () => {
-    const { registry, executor, written } = setUp();
-    const policy = new SafetyPolicy({
-      registry,
-      rules: [{ verdict: 'deny', tools: 'write', reason: 'not on Sundays' }],
-    });
-    const tools = toAISDKTools(registry, { executor, policy });
-    const model = new MockLanguageModelV3({
-      doGenerate: [calling(['w1', 'write', { text: 'hello' }]), saying('a pity')],
-    });
-    await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(2) });
-    expect(told(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('not on Sundays') },
-    ]);
-    expect(written).toEqual([]);
-  });
-
   it('tools without an executor have neither execute nor needsApproval', async () => {
     const { registry } = setUp();
     expect(
@@ -396,26 +378,6 @@ describe('tools in the AI SDK', () => {
         (tool) => 'execute' in tool || 'needsApproval' in tool,
       ),
     ).toBe(false);
-  });
-
-  it("a call with wrong input doesn't run, and the model reads what is wrong", async () => {
-    const { tools } = setUp();
-    const model = new MockLanguageModelV3({
-      doGenerate: [
-        calling(
-          ['1', 'math__add', { a: 'two' }],
-          ['2', 'math__add', '{"a": 1'],
-          ['3', 'constructor', {}],
-        ),
-        saying('sorry'),
-      ],
-    });
-    await generateText({ model, tools, messages: [ask], stopWhen: stepCountIs(2) });
-    expect(told(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('a: Expected a number') },
-      { type: 'error-text' },
-      { type: 'error-text', value: expect.stringContaining("unavailable tool 'constructor'") },
-    ]);
   });
 
   it('manual calls are left to the caller', async () => {

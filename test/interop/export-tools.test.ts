@@ -70,18 +70,6 @@ describe.each(catalogues)('$title', ({ tools }) => {
       expect(each.inputSchema.type).toBe('object');
     }
   });
-
-  it('every exported name leads back to its tool', () => {
-    const names = tools.map(({ name }) => name);
-    for (const exported of [toOpenAITools(tools), toAnthropicTools(tools)])
-      expect(
-        exported.map((tool) =>
-          exported.nameOf('function' in tool ? tool.function.name : tool.name),
-        ),
-      ).toEqual(names);
-    const gemini = toGeminiTools(tools);
-    expect(gemini.functionDeclarations.map(({ name }) => gemini.nameOf(name))).toEqual(names);
-  });
 });
 
 describe('an export', () => {
@@ -123,20 +111,6 @@ describe('an export', () => {
         [true, true, exported.map((_, index) => String(index))],
       );
     }
-  });
-
-  it('changing an export changes nothing else', () => {
-    const before = bytes(registry);
-    const [openai] = toOpenAITools(registry);
-    (openai!.function.parameters['properties'] as Record<string, unknown>)['text'] = null;
-    const [anthropic] = toAnthropicTools(registry);
-    if ('input_schema' in anthropic!) delete anthropic.input_schema.properties['text'];
-    const [gemini] = toGeminiTools(registry).functionDeclarations;
-    (gemini!.parametersJsonSchema as { properties: object }).properties = {};
-    (toMcpTools(registry)[0]!.inputSchema['properties'] as Record<string, { type: string }>)[
-      'text'
-    ]!.type = 'null';
-    expect(bytes(registry)).toEqual(before);
   });
 
   it('a description too long for OpenAI is cut between characters', () => {

@@ -86,12 +86,6 @@ describe('the calls of a model', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it('arguments may be named __proto__', () => {
-    const [only] = read(call('1', 'read', '{"__proto__":{"x":1},"constructor":2}'));
-    expect(Object.keys(only!.input as object)).toEqual(['__proto__', 'constructor']);
-    expect((only!.input as { x?: number }).x).toBeUndefined();
-  });
-
   it('toCalls never throws', () => {
     const exports = [
       chat,

@@ -14,7 +14,6 @@ import {
   AccessMode,
   defineTool,
   fail,
-  SafetyPolicy,
   SideEffect,
   ToolExecutor,
   ToolMetadataRegistry,
@@ -162,21 +161,6 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual([]);
   });
 
-  it('the model reads what the policy denies', async () => {
-    const { registry, executor, agentWith, runner, written } = setUp();
-    const policy = new SafetyPolicy({
-      registry,
-      rules: [{ verdict: 'deny', tools: 'write', reason: 'not on Sundays' }],
-    });
-    const model = scripted([call('w1', 'write', { text: 'hello' })], said('a pity'));
-    await runner.run(
-      agentWith(model, toOpenAIAgentsTools(registry, { executor, policy }) as FunctionTool[]),
-      'please',
-    );
-    expect(results(model)).toEqual([['w1', expect.stringContaining('not on Sundays')]]);
-    expect(written).toEqual([]);
-  });
-
   it('an approved call runs once, however often the run is resumed', async () => {
     const { registry, executor, written } = setUp();
     const [write] = toOpenAIAgentsTools([registry.require('write')], { executor });
@@ -217,20 +201,6 @@ describe('tools in @openai/agents', () => {
       ]);
     },
   );
-
-  it("an approval isn't used for another input with the same id", async () => {
-    const { agentWith, runner, written } = setUp();
-    const model = scripted(
-      [call('w1', 'write', { text: 'hello' })],
-      [call('w1', 'write', { text: 'goodbye' })],
-      said('oh'),
-    );
-    const agent = agentWith(model);
-    const { state, interruptions } = await runner.run(agent, 'please');
-    state.approve(interruptions[0]!);
-    await runner.run(agent, state);
-    expect(written).toEqual(['hello']);
-  });
 
   it('alwaysApprove runs every call of the tool', async () => {
     const { agentWith, runner, written } = setUp();

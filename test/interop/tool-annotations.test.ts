@@ -120,12 +120,6 @@ describe('the hints of a tool', () => {
   ])('hints follow from axes: %s', (_, options, hints) => {
     expect(hintsOf(options)).toEqual(hints);
   });
-
-  it("the title comes from metadata if it's text", () => {
-    expect(hintsOf({ metadata: { title: 'Read a file' } }).title).toBe('Read a file');
-    for (const title of [1, '', ' ', {}])
-      expect(hintsOf({ metadata: { title } })).not.toHaveProperty('title');
-  });
 });
 
 describe('the hints of a server that is not trusted', () => {
@@ -169,24 +163,5 @@ describe('the hints of a trusted server', () => {
       requiresConsent: false,
     });
     expect(requiresApproval(entry)).toBe(false);
-  });
-
-  it('trusted hints survive a round trip, or become stricter', () => {
-    fc.assert(
-      fc.property(annotations, (given) => {
-        const back = annotationsOf(foreign(given, true));
-        const said = (name: (typeof HINTS)[number]) =>
-          typeof given === 'object' && given !== null
-            ? (given as Record<string, unknown>)[name]
-            : undefined;
-        if (back.readOnlyHint) expect(said('readOnlyHint')).toBe(true);
-        if (!back.destructiveHint)
-          expect(said('destructiveHint') === false || said('readOnlyHint') === true).toBe(true);
-        if (back.idempotentHint)
-          expect(said('idempotentHint') === true || said('readOnlyHint') === true).toBe(true);
-        expect(back.openWorldHint).toBe(true);
-      }),
-      { numRuns: propertyRuns(500) },
-    );
   });
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ToolError } from '../../src/core/errors.js';
 import { ProviderRouter, type ProviderRouterOptions } from '../../src/providers.js';
@@ -122,43 +121,5 @@ describe('the time of a call', () => {
     expect(await code).toBe('TIMEOUT');
     expect(told.ended).toBe(800);
     expect(b.calls).toBe(0);
-  });
-
-  it('is enough for whoever answers, whatever those before do', async () => {
-    const kind = fc.constantFrom(
-      'hangs',
-      'fails',
-      'answers',
-      'check hangs',
-      'check fails',
-      'no key',
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(kind, { minLength: 1, maxLength: 6 }), async (kinds) => {
-        const fakes = kinds.map((what) => {
-          const fake = new FakeProvider(
-            what === 'hangs' ? hangs : () => 'answered',
-            what === 'no key' ? ['KEY'] : [],
-          );
-          if (what === 'fails') fake.fails();
-          if (what === 'check hangs') fake.health = () => new Promise(() => {});
-          if (what === 'check fails') fake.health = () => false;
-          return fake;
-        });
-        const named = Object.fromEntries(fakes.map((fake, index) => [`p${index}`, fake]));
-        const { router, clock } = routerOf(named, {
-          providers: Object.keys(named).map((name) => ({ name })),
-        });
-        const { started, code } = callFor(router, clock, 4_000);
-        await clock.advanceAsync(4_000);
-        if (kinds.includes('answers')) expect(await code).toBe('answered');
-        else expect(['TIMEOUT', 'PROVIDERS_EXHAUSTED']).toContain(await code);
-        expect(new Set(started.map(({ provider }) => provider)).size).toBe(started.length);
-        // What is left is the checks that hang, which end by their own time.
-        await clock.advanceAsync(5_000);
-        expect(clock.pending).toBe(0);
-      }),
-      { numRuns: 200 },
-    );
   });
 });

@@ -38,18 +38,6 @@ describe('exponentialBackoff', () => {
     }
   });
 
-  it('does not let 1,000 clients that failed together come back together', () => {
-    for (let failures = 3; failures <= 8; failures += 1) {
-      const random = seededRandom(100 + failures);
-      const buckets = new Map<number, number>();
-      for (let client = 0; client < 1_000; client += 1) {
-        const bucket = Math.floor(exponentialBackoff(failures, { random }) / 100);
-        buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
-      }
-      expect(Math.max(...buckets.values())).toBeLessThanOrEqual(50);
-    }
-  });
-
   it.each([[-1], [0.5], [NaN], [Infinity], ['1'], [undefined]])(
     'refuses %s as a number of failures',
     (failures) => {

@@ -185,29 +185,6 @@ describe.skipIf(!present)('the recorded routes', () => {
     expect(steps.slice(2).map(({ asked }) => asked)).toEqual(recorded.slice(2).map(() => ['a']));
   });
 
-  it('check once in an interval, and a passed check ends no backoff (recorded: a check before every call, which cleared it)', async () => {
-    const { steps } = await play(
-      'passing_health_check_resets_backoff_interval300',
-      (provider) => provider === 'a',
-    );
-    expect(steps.map(({ asked }) => asked)).toEqual([
-      ['check a', 'a', 'check b', 'b'],
-      ['b'],
-      ['b'],
-      ['b'],
-      ['b'],
-    ]);
-  });
-
-  it('pass a provider by whose check throws', async () => {
-    const { steps } = await play('health_check_raises', () => false, {
-      a: () => {
-        throw new Error('check');
-      },
-    });
-    expect(steps).toEqual([{ asked: ['check a', 'check b', 'b'], answer: 'b' }]);
-  });
-
   it('ask whoever is not backing off when all fail, if one failure of the last usable one is to be enough; then the error lists all (recorded: the last one’s error)', async () => {
     const { steps, recorded } = await play('all_fail_no_fallback', () => true, {}, 1);
     expect(steps.map(({ asked }) => asked)).toEqual(recorded);
@@ -219,19 +196,5 @@ describe.skipIf(!present)('the recorded routes', () => {
     expect(steps.slice(0, 5).map(({ asked }) => asked)).toEqual(
       recorded.slice(0, 5).map((asked) => (asked.includes('b') ? asked : [...asked, 'b'])),
     );
-  });
-
-  it('try both of two equal names with different configurations (recorded: only the first)', async () => {
-    const { steps } = await play('same_name_twice', (provider) => provider === 'a s1');
-    expect(steps).toEqual([{ asked: ['a s1', 'a s2'], answer: 'a s2' }]);
-  });
-
-  it('come back to a first provider that flaps as soon as it answers (recorded: stay with the one of the better score)', async () => {
-    const { steps } = await play(
-      'flapping_primary_interval0',
-      (provider, call) => provider === 'a' && call % 2 === 1,
-    );
-    expect(steps.map(({ answer }) => answer)).toEqual(['b', 'a', 'b', 'a', 'b', 'a', 'b', 'a']);
-    expect(steps.every(({ asked }) => asked.length <= 2)).toBe(true);
   });
 });

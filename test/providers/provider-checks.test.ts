@@ -53,16 +53,6 @@ describe('health checks', () => {
     expect(a.checks).toBe(2);
   });
 
-  it('are never made with an interval of 0, nor of providers that are not needed', async () => {
-    const [a, b] = [new FakeProvider(), new FakeProvider()];
-    const { call } = routerOf(
-      { a, b },
-      { providers: [{ name: 'a', healthCheckIntervalMs: 0 }, { name: 'b' }] },
-    );
-    await call();
-    expect([a.checks, b.checks]).toEqual([0, 0]);
-  });
-
   it('are shared by callers who come at the same time', async () => {
     const a = new FakeProvider();
     let answer = (_: boolean): void => {};
@@ -190,21 +180,6 @@ describe('health checks', () => {
     deadline.abort(new DOMException('too long', 'TimeoutError'));
     await expect(result).rejects.toMatchObject({ code: 'TIMEOUT' });
     expect(router.snapshot()[0]).toMatchObject({ state: 'available', metrics: { total: 0 } });
-  });
-
-  it('keep no caller who gives up waiting, and go on for the others', async () => {
-    const a = new FakeProvider();
-    let answer = (_: boolean): void => {};
-    a.health = () => new Promise((resolve) => (answer = resolve));
-    const { call, clock } = routerOf({ a });
-    const gaveUp = new AbortController();
-    const [first, second] = [call(gaveUp.signal), call()];
-    await clock.advanceAsync(0);
-    gaveUp.abort();
-    await expect(first).rejects.toMatchObject({ code: 'ABORTED' });
-    answer(true);
-    expect(await second).toMatchObject({ provider: 'a' });
-    expect(a.checks).toBe(1);
   });
 });
 

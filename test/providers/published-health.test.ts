@@ -114,25 +114,6 @@ describe('PublishedHealth', () => {
     await reader.close();
   });
 
-  it('is still found when hundreds of processes came after it', async () => {
-    const { clock, start } = processes();
-    const { health } = start();
-    health.record(call(true));
-    await health.flush();
-    for (let index = 0; index < 300; index++) {
-      const short = start().health;
-      short.record({ kind: 'job', name: 'j', success: true, latencyMs: 1 });
-      await short.close();
-    }
-    clock.advance(3_600_000);
-    health.record(call(true));
-    await health.close();
-    const reader = start().health;
-    await reader.load();
-    expect(reader.summary('tool', 'search').total).toBe(2);
-    await reader.close();
-  });
-
   it('leaves no timer behind when it is closed', async () => {
     const { clock, start } = processes();
     const { health } = start();

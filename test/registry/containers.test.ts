@@ -88,23 +88,6 @@ describe('metadataOf', () => {
       ['order_kinds', 'orders', Orders, 'kinds', true],
     ]);
   });
-
-  it('names execute as the method of a class that is a tool itself', () => {
-    @tool({ name: 'greet', description: 'Greets', inputSchema: z.object({}) })
-    class Greet {
-      execute() {
-        return 'hello';
-      }
-    }
-    expect(metadataOf(Greet)).toMatchObject([
-      { name: 'greet', declaredOn: Greet, method: 'execute', static: false },
-    ]);
-  });
-
-  it('is empty for what is no tool', () => {
-    for (const each of [Database, () => 1, undefined, 'orders', {}])
-      expect(metadataOf(each)).toEqual([]);
-  });
 });
 
 describe('a registry with resolve', () => {
@@ -176,12 +159,6 @@ describe('a registry with resolve', () => {
       status: 'error',
       message: expect.stringContaining('Return an instance of the class from resolve.') as string,
     });
-  });
-
-  it('refuses a resolve that is no function', () => {
-    expect(
-      refusal(() => new ToolMetadataRegistry({ resolve: new Map() as never })).message,
-    ).toContain('Expected resolve as a function');
   });
 });
 

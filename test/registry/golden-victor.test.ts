@@ -8,7 +8,6 @@ import {
 } from '../../src/index.js';
 import {
   activeRows,
-  allRows,
   declaredAs,
   declaredList,
   present,
@@ -332,37 +331,5 @@ describe.skipIf(!present)('the recorded conflicts', () => {
     }
     expect(tally.get('conflicts are symmetric')).toBeGreaterThan(0);
     expect(tally.get('mixed tools run alone')).toBeGreaterThan(0);
-  });
-});
-
-describe.skipIf(!present)('the recorded stale rows', () => {
-  it('are those of tools that another of the same name replaced, and none is here', () => {
-    const { stale } = (
-      readShared('golden/victor.json') as {
-        with_duplicates: {
-          stale: readonly { index: string; listed_under: string; tool: string }[];
-        };
-      }
-    ).with_duplicates;
-    expect(stale).toHaveLength(18);
-    const registry = registryOfRows([
-      ...allRows().filter(({ active, kind }) => !active && kind !== 'unimportable'),
-      ...rows.values(),
-    ]);
-    for (const { index, listed_under: label, tool } of stale) {
-      const lists: Readonly<Record<string, () => string[]>> = {
-        priority: () =>
-          names(
-            registry.getByPriority(
-              ['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'].indexOf(label) as Priority,
-            ),
-          ),
-        access_mode: () => (isAccessMode(label) ? names(registry.getByAccessMode(label)) : []),
-        category: () => names(registry.getByCategory(label)),
-        keyword: () => names(registry.getByKeyword(label)),
-      };
-      expect(lists[index]!(), `${tool} under ${label}`).not.toContain(tool);
-      tally.add('stale rows are gone');
-    }
   });
 });

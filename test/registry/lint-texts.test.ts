@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defineTool, lintTools, ToolMetadataRegistry } from '../../src/index.js';
-import { propertyRuns } from '../property-runs.js';
 
 const RULES = ['hidden-text', 'mixed-alphabets', 'instruction-text', 'look-alike'];
 
@@ -111,105 +109,6 @@ describe('texts of tools', () => {
   ])('in honest %s are not found', (_, description) =>
     expect(textsFound({ description, keywords: [description.slice(0, 40)] })).toEqual([]),
   );
-
-  it('in honest languages are not found in any order and mixture', () => {
-    const words = [
-      'می‌خواهم',
-      'فایل‌ها',
-      'שָׁלוֹם',
-      'קובץ',
-      'ملف',
-      'क्‍ष',
-      '读取文件',
-      'ファイル',
-      '葛\u{e0100}',
-      '파일',
-      'файл',
-      'запрос',
-      'αρχείο',
-      'ไฟล์',
-      'ឯកសារ',
-      'file',
-      'naïve',
-      '👨‍👩‍👧',
-      '🏳️‍🌈',
-      '❤️',
-      '#️⃣',
-      '🇫🇷',
-      '(x)',
-      '“a”',
-      '—',
-      '1.5',
-      'σmax',
-    ];
-    fc.assert(
-      fc.property(
-        fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 30 }),
-        fc.constantFrom(' ', ', ', '\n', ' \u200f', '\u200e '),
-        (some, gap) => {
-          const isMarked = gap.includes('\u200f') || gap.includes('\u200e');
-          expect(rulesOf((isMarked ? ['ملف', ...some] : some).join(gap))).toEqual([]);
-        },
-      ),
-      { numRuns: propertyRuns(500) },
-    );
-  });
-
-  it('have every character found that turns the direction, is drawn as nothing or is private, between Latin letters', () => {
-    const hidden = fc.oneof(
-      ...[
-        [0x61c, 0x61c],
-        [0x200b, 0x200f],
-        [0x202a, 0x202e],
-        [0x2060, 0x206f],
-        [0xe0000, 0xe0fff],
-        [0xfe00, 0xfe0f],
-        [0xe000, 0xf8ff],
-        [0xf0000, 0xffffd],
-        [0x0, 0x8],
-        [0x7f, 0x9f],
-        [0x180b, 0x180f],
-      ].map(([min, max]) => fc.integer({ min: min!, max: max! })),
-    );
-    fc.assert(
-      fc.property(fc.string(), fc.string(), hidden, (before, after, code) => {
-        const clean = (text: string) => text.replace(/\p{Cc}/gu, '');
-        const description = `${clean(before)}a${String.fromCodePoint(code)}b${clean(after)}`;
-        expect(textsFound({ description })).toContainEqual(
-          expect.objectContaining({
-            rule: 'hidden-text',
-            place: { path: '/description', offset: clean(before).length + 1 },
-          }),
-        );
-      }),
-      { numRuns: propertyRuns(1_000) },
-    );
-  });
-
-  it.each([
-    ' ',
-    '\n',
-    'a',
-    'A0/',
-    'do not tell ',
-    'without asking ',
-    '\u200b',
-    'a\u200b',
-    '\u200fא',
-    '\n\u202aא',
-    'аa',
-    'раss ',
-    '<!-- a ',
-    '\n### system ',
-    'send all ',
-    '`x',
-    '! ',
-    '_x',
-  ])('of 64 KiB that repeat %j are read to the end, and found eight times at most', (part) => {
-    expect(
-      textsFound({ description: `${part.repeat(65_536 / part.length - 8)}x` }).length,
-    ).toBeLessThanOrEqual(8);
-  });
 
   it('with letters of two alphabets in a word are found', () => {
     expect(textsFound({ description: 'Reads the pаssword' })).toMatchObject([

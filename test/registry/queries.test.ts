@@ -88,16 +88,6 @@ describe('looking up by label', () => {
     }
     expect(registry.has('a')).toBe(true);
   });
-
-  it('takes names as they are written', () => {
-    const cased = registryOf({ name: 'Read', aliases: ['Cat'] });
-    expect([cased.has('Read'), cased.has('read'), cased.has('Cat'), cased.has('cat')]).toEqual([
-      true,
-      false,
-      true,
-      false,
-    ]);
-  });
 });
 
 describe('the derived sets', () => {
@@ -130,14 +120,6 @@ describe('the derived sets', () => {
       'unknown',
     ]);
     expect([...registry.getCriticalTools()]).toEqual(['reads']);
-  });
-
-  it('never call a tool that declares nothing idempotent or parallelizable', () => {
-    expect([
-      registry.getIdempotentTools().has('unknown'),
-      registry.getParallelizableTools().has('unknown'),
-      registry.getToolsRequiringApproval().has('unknown'),
-    ]).toEqual([false, false, true]);
   });
 
   it('name as conflicting who may not run at the same time, from both sides', () => {
@@ -249,26 +231,12 @@ describe('require', () => {
     { name: 'read_file' },
   );
 
-  it('gives the entry of a name or alias', () => {
-    expect([registry.require('git_diff').name, registry.require('changes').name]).toEqual([
-      'git_diff',
-      'git_diff',
-    ]);
-  });
-
   it('names what looks alike for a name it does not know', () => {
     const error = refusal(() => registry.require('git_dif'));
     expect(error.code).toBe('TOOL_NOT_FOUND');
     expect(error.message).toContain('"git_dif"');
     expect(error.message).toContain('Did you mean git_diff');
     expect(error.details['suggestions']).toContain('git_diff');
-  });
-
-  it('says how many tools there are when nothing looks alike', () => {
-    expect(refusal(() => registry.require('zzzzzzzz')).message).toContain('3 tools are registered');
-    expect(refusal(() => new ToolMetadataRegistry().require('a')).message).toContain(
-      '0 tools are registered.',
-    );
   });
 
   it('refuses a name of any length without repeating it', () => {
@@ -317,15 +285,6 @@ describe('the summary', () => {
       },
     });
   });
-
-  it('counts nothing in an empty registry', () => {
-    expect(new ToolMetadataRegistry().summary()).toMatchObject({
-      tools: 0,
-      unavailable: 0,
-      byCategory: {},
-      derived: { write: 0, requiringApproval: 0 },
-    });
-  });
 });
 
 describe('the matching metrics', () => {
@@ -338,17 +297,6 @@ describe('the matching metrics', () => {
     ]);
     return registry;
   }
-
-  it('are empty before the first text', () => {
-    expect(measured().metrics.toJSON()).toEqual({
-      queries: 0,
-      matches: 0,
-      emptyResults: 0,
-      averageTimeMs: 0,
-      topKeywords: [],
-      topCategories: [],
-    });
-  });
 
   it('count texts, results, empty answers, time, keywords and categories', () => {
     const registry = measured();
@@ -406,22 +354,5 @@ describe('the matching metrics', () => {
       'c11',
       'c2',
     ]);
-  });
-
-  it('start again after a reset, and survive changes of the registry', () => {
-    const registry = measured();
-    registry.getToolsMatchingTextScored('git');
-    registry.detectCategoriesFromText('git');
-    registry.unregister('a');
-    expect(registry.metrics.queries).toBe(1);
-    registry.metrics.reset();
-    expect(registry.metrics.toJSON()).toEqual(measured().metrics.toJSON());
-  });
-
-  it('stay as small as the vocabulary, whatever the texts', () => {
-    const registry = measured();
-    for (let index = 0; index < 1_000; index++)
-      registry.getToolsMatchingTextScored(`git word${index}`);
-    expect(registry.metrics.topKeywords).toEqual([{ name: 'git', hits: 1_000 }]);
   });
 });

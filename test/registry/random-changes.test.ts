@@ -82,44 +82,6 @@ describe('a registry after any 200 changes', () => {
       { numRuns: propertyRuns(6) },
     );
   });
-
-  it('has no row left when all tools are gone', () => {
-    fc.assert(
-      fc.property(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), (steps) => {
-        const registry = new ToolMetadataRegistry();
-        for (const change of steps) apply(registry, change);
-        for (const text of TEXTS) registry.search(text);
-        for (const { name } of [...registry]) expect(registry.unregister(name)).toBe(true);
-        expect(answersOf(registry)).toEqual(naiveAnswers([]));
-        expect({ ...registry.summary(), revision: 0 }).toEqual({
-          ...new ToolMetadataRegistry().summary(),
-          revision: 0,
-        });
-        for (const text of TEXTS) expect(registry.search(text)).toEqual([]);
-      }),
-      { numRuns: propertyRuns(12) },
-    );
-  });
-
-  it('searches like a registry that never had anything else', () => {
-    fc.assert(
-      fc.property(fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }), (steps) => {
-        const registry = new ToolMetadataRegistry();
-        for (const change of steps) {
-          apply(registry, change);
-          registry.search('git tests file');
-        }
-        const fresh = new ToolMetadataRegistry();
-        fresh.registerAll(
-          [...registry].map(({ definition }) => definition),
-          { replace: true },
-        );
-        for (const text of [...TEXTS, 'read a file', 'shows alpha'])
-          expect(registry.search(text)).toEqual(fresh.search(text));
-      }),
-      { numRuns: propertyRuns(20) },
-    );
-  });
 });
 
 describe('the order of registration', () => {
@@ -159,17 +121,5 @@ describe('the order of registration', () => {
       }),
       { numRuns: propertyRuns(100) },
     );
-  });
-
-  it('does not show in the order of matched keywords', () => {
-    const tools: LooseOptions[] = [
-      { name: 'a', keywords: ['test', 'tests'] },
-      { name: 'b', keywords: ['tests', 'test'] },
-    ];
-    const matched = (...order: readonly LooseOptions[]) =>
-      registryOf(...order)
-        .getToolsMatchingTextScored('test')
-        .map(({ toolName, matchedKeywords }) => [toolName, matchedKeywords]);
-    expect(matched(...tools)).toEqual(matched(...tools.toReversed()));
   });
 });

@@ -6,7 +6,6 @@ import { DocumentScorer } from '../../src/search/document-scorer.js';
 import { InvertedIndex } from '../../src/search/inverted-index.js';
 import { parseQuery, planQuery } from '../../src/search/query.js';
 import { readRelatedWords } from '../../src/search/related-words.js';
-import { SearchIndex } from '../../src/search/search-index.js';
 import { registryOf } from '../tool/sample-tools.js';
 import { propertyRuns } from '../property-runs.js';
 
@@ -74,27 +73,6 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
 }
 
 describe('search', () => {
-  it('names as tools that have a word of the text exactly those that a search without limit finds', () => {
-    fc.assert(
-      fc.property(catalogue, phrase(8), (tools, text) => {
-        const index = new SearchIndex();
-        for (const entry of registryWith(tools)) index.add(entry);
-        const { having } = index.find(text, 0, () => true);
-        expect(
-          having()
-            .map(({ name }) => name)
-            .sort(),
-        ).toEqual(
-          index
-            .search(text, tools.length)
-            .map(({ toolName }) => toolName)
-            .sort(),
-        );
-      }),
-      { numRuns: propertyRuns(60) },
-    );
-  });
-
   it('equals a full scan', () => {
     const spoken = fc
       .array(
@@ -123,34 +101,6 @@ describe('search', () => {
         const all = brief(registry.search(text, { limit: tools.length }));
         expect(brief(registry.search(text, { limit: k }))).toEqual(all.slice(0, k));
       }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
-
-  it('gives the same scores to the same tools, in whatever steps they came and whoever else came and went', () => {
-    fc.assert(
-      fc.property(
-        catalogue,
-        catalogue,
-        phrase(6),
-        fc.array(fc.nat(1_000), { maxLength: 6 }),
-        (tools, gone, text, asked) => {
-          const registry = registryWith(tools);
-          const [once] = [brief(registry.search(text, { limit: 500 }))];
-          const stepwise = registryWith([]);
-          const passing = [...registryWith(gone)]
-            .map(({ definition }) => definition)
-            .filter(({ name }) => !registry.has(name));
-          for (const [place, entry] of [...registry].entries()) {
-            if (place < passing.length) stepwise.register(passing[place]!);
-            stepwise.register(entry.definition);
-            if (asked.includes(place)) stepwise.search(text);
-          }
-          stepwise.search(text);
-          for (const { name } of passing) stepwise.unregister(name);
-          expect(brief(stepwise.search(text, { limit: 500 }))).toEqual(once);
-        },
-      ),
       { numRuns: propertyRuns(100) },
     );
   });

@@ -66,13 +66,4 @@ describe('a long text', () => {
     expect(ask(`${filler(8_192 - 8)}show git`)).toEqual([['git'], ['git'], ['vcs'], ['git']]);
     expect(ask(`${filler(8_192)}show git`)).toEqual(NOTHING);
   });
-
-  it('of 1 MiB gives what its beginning gives', () => {
-    expect(ask(`show git ${filler(1 << 20)}`)).toEqual(ask('show git'));
-  });
-
-  it('that is cut within a word or a character is read up to there', () => {
-    expect(ask(`${filler(8_190)}gitx`)[0]).toEqual([]);
-    expect(ask(`${filler(8_186)}git  🔥`)[0]).toEqual(['git']);
-  });
 });

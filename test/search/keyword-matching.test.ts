@@ -1,8 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Priority, type ToolMetadataRegistry } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
-import { propertyRuns } from '../property-runs.js';
 
 const found = (registry: ToolMetadataRegistry, text: string) =>
   registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName);
@@ -69,20 +67,6 @@ describe('a keyword', () => {
     expect(finds('github', 'open GitHub', ['git', 'hub'])).toBe(true);
     expect(finds('git', 'open GitHub with git', ['github'])).toBe(true);
   });
-
-  it('is found beside an overlapping one of the same tool', () => {
-    const [result] = registryOf({
-      keywords: ['run tests', 'test', 'other'],
-    }).getToolsMatchingTextScored('run tests');
-    expect(result!.matchedKeywords.toSorted()).toEqual(['run tests', 'test']);
-  });
-
-  it('is given back as it was declared', () => {
-    expect(
-      registryOf({ keywords: ['Commits'] }).getToolsMatchingTextScored('committing')[0]!
-        .matchedKeywords,
-    ).toEqual(['commits']);
-  });
 });
 
 describe('the keyword score', () => {
@@ -106,63 +90,6 @@ describe('the keyword score', () => {
       ]);
     },
   );
-
-  it('is less specific only where the matched keywords have under two letters on average', () => {
-    expect(registryOf({ keywords: ['c'] }).getToolsMatchingTextScored('c')[0]!.specificity).toBe(
-      0.1,
-    );
-    expect(
-      registryOf({ keywords: ['c', 'ls'] }).getToolsMatchingTextScored('c ls')[0]!.specificity,
-    ).toBeCloseTo(0.15, 12);
-    expect(registryOf({ keywords: ['ls'] }).getToolsMatchingTextScored('ls')[0]!.specificity).toBe(
-      0.2,
-    );
-  });
-
-  it('is the sum of its parts, and bounded, for all keywords and texts', () => {
-    const label = fc.constantFrom('a', 'bb', 'ccc', 'git diff', 'show', 'run tests');
-    const options = fc.record({
-      keywords: fc.uniqueArray(label, { minLength: 1 }),
-      priority: fc.constantFrom(...Object.values(Priority)),
-    });
-    fc.assert(
-      fc.property(
-        fc.array(options, { minLength: 1, maxLength: 6 }),
-        fc.array(label),
-        (tools, words) => {
-          const registry = registryOf(
-            ...tools.map((tool, index) => ({ ...tool, name: `t${index}` })),
-          );
-          const results = registry.getToolsMatchingTextScored(words.join('. '));
-          for (const {
-            toolName,
-            score,
-            base,
-            specificity,
-            priorityBoost,
-            matchedKeywords,
-          } of results) {
-            const { keywords } = registry.require(toolName);
-            const mean =
-              matchedKeywords.reduce((sum, { length }) => sum + length, 0) / matchedKeywords.length;
-            expect(base).toBe(matchedKeywords.length / keywords.length);
-            expect(specificity).toBeCloseTo(Math.min(mean / 10, 0.2), 12);
-            expect(score).toBe(base + specificity + priorityBoost);
-            expect(score).toBeLessThanOrEqual(1.5);
-            expect(keywords).toEqual(expect.arrayContaining([...matchedKeywords]));
-            expect(new Set(matchedKeywords).size).toBe(matchedKeywords.length);
-          }
-          const expected = registry
-            .filter({})
-            .filter(({ keywords }) => keywords.some((keyword) => finds(keyword, words.join('. '))));
-          expect(results.map(({ toolName }) => toolName).sort()).toEqual(
-            expected.map(({ name }) => name).sort(),
-          );
-        },
-      ),
-      { numRuns: propertyRuns(100) },
-    );
-  });
 });
 
 describe('the scored results', () => {
@@ -175,18 +102,6 @@ describe('the scored results', () => {
       { name: 'half', keywords: ['git', 'hub'], priority: 0 },
     );
     expect(found(registry, 'git')).toEqual(['most', 'B', 'a', 'z', 'half']);
-  });
-
-  it('of equal scores have the more important tool first', () => {
-    const keywords = (count: number) => Array.from({ length: count }, (_, index) => `k${index}`);
-    // 1/5 + 0.2 + 0.1 and 1/10 + 0.2 + 0.2 are both a half.
-    const registry = registryOf(
-      { name: 'a-medium', priority: 2, keywords: keywords(5) },
-      { name: 'b-high', priority: 1, keywords: keywords(10) },
-    );
-    const results = registry.getToolsMatchingTextScored('k0');
-    expect(results[0]!.score).toBe(results[1]!.score);
-    expect(results.map(({ toolName }) => toolName)).toEqual(['b-high', 'a-medium']);
   });
 
   it('can be limited by score and by number', () => {

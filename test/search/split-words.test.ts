@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/search/words.js';
-import { propertyRuns } from '../property-runs.js';
 
 const wholes = (text: string) => splitWords(text).map(({ whole }) => whole);
 const parts = (text: string) => splitWords(text).map((word) => word.parts);
@@ -38,10 +37,6 @@ describe('splitWords', () => {
     expect(wholes(text)).toEqual([]);
   });
 
-  it('does not put a word between two others for the emoji between them', () => {
-    expect(wholes('run ⚠️ tests')).toEqual(['run', 'tests']);
-  });
-
   it.each([
     ['gitDiff', ['git', 'diff']],
     ['GitHub', ['git', 'hub']],
@@ -53,28 +48,6 @@ describe('splitWords', () => {
     ['Git', ['git']],
   ])('splits the identifier %s into %j', (identifier, expected) => {
     expect(parts(identifier)).toEqual([expected]);
-  });
-
-  it('has one form of sigma, wherever an identifier is split', () => {
-    expect(splitWords('ΟΔΟΣΑθήνα')).toEqual([{ whole: 'οδοσαθήνα', parts: ['οδοσ', 'αθήνα'] }]);
-  });
-
-  it('gives for any text only words in lower case, whose parts make up the whole', () => {
-    fc.assert(
-      fc.property(
-        fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })),
-        (text) => {
-          for (const word of splitWords(text)) {
-            expect(word.whole).not.toBe('');
-            expect(word.whole).not.toMatch(/[\s_./-]/);
-            expect(word.whole).toBe(word.whole.toLowerCase());
-            expect(word.parts.join('')).toBe(word.whole);
-            expect(word.parts.every((part) => part !== '')).toBe(true);
-          }
-        },
-      ),
-      { numRuns: propertyRuns(500) },
-    );
   });
 
   it('gives the same words whatever separates them', () => {

@@ -83,16 +83,6 @@ describe('guaranteed tools above a limit', () => {
       select(registry, { text, include: ['asked'], tokenBudget: selection.tokens }),
     ).toMatchObject({ error: undefined, tokens: selection.tokens });
   });
-
-  it('carried over: those not guaranteed are reported as dropped, too', () => {
-    const previous = select(registry, { ranking: [{ toolName: 'hit', score: 1 }] });
-    const selection = select(registry, { ...counted, include: ['asked'], maxTools: 1, previous });
-    expect([chosen(selection), droppedBecause(selection), selection.error?.code]).toEqual([
-      ['core', 'asked'],
-      { hit: 'max_tools' },
-      'BUDGET_EXCEEDED',
-    ]);
-  });
 });
 
 describe('the token budget', () => {
@@ -114,16 +104,6 @@ describe('the token budget', () => {
     expect(selection.tools.map(({ tokens }) => tokens)).toEqual(
       bytes(selection).map((json) => Math.ceil(json.length / 4)),
     );
-  });
-
-  it('of full tools shows the whole schema and description', () => {
-    const registry = registryOf(long('a'));
-    const { name, description, inputJsonSchema } = registry.require('a');
-    expect(select(registry, { text }).tools[0]!.rendered).toEqual({
-      name,
-      description,
-      inputSchema: inputJsonSchema,
-    });
   });
 
   it('demotes full → compact → stub, the later first, before it drops; and exactly to the token', () => {
@@ -191,49 +171,6 @@ describe('the token budget', () => {
     ]);
   });
 
-  it('shows tools declared compact as stubs, whatever the room', () => {
-    const registry = registryOf(
-      long('a', { compact: true, summary: 'Weather.' }),
-      long('b', { compact: true, priority: 0 }),
-    );
-    const selection = select(registry, { text, include: ['a'] });
-    expect(levels(selection)).toEqual(['stub', 'stub']);
-    expect(selection.tools[0]!.rendered).toMatchObject({
-      description: 'Weather.',
-      inputSchema: { properties: { city: { type: 'string' } } },
-    });
-    expect(levels(select(registry, { text, tokenBudget: 10_000 }))).toEqual(['stub', 'stub']);
-  });
-
-  it('a level that costs more than the one above gains nothing and is not taken', () => {
-    // The summary is longer than the whole description.
-    const short = {
-      name: 'short',
-      description: 'Tells',
-      summary:
-        'Tells everything that there is to tell of the weather in any city of the world at all',
-      priority: 0,
-    };
-    const registry = registryOf(long('big', { priority: 0 }), short);
-    const { stub } = costs(registry, 'big');
-    const whole = select(registry, { include: ['short'], exclude: ['big'] }).tokens;
-    const selection = select(registry, { tokenBudget: stub + whole });
-    expect([
-      selection.error,
-      selection.tools.map(({ toolName, level }) => [toolName, level]),
-    ]).toEqual([
-      undefined,
-      [
-        ['big', 'stub'],
-        ['short', 'full'],
-      ],
-    ]);
-    expect(select(registry, { exclude: ['big'], tokenBudget: whole - 1 })).toMatchObject({
-      tokens: whole,
-      error: { code: 'BUDGET_EXCEEDED' },
-    });
-  });
-
   it('a hook that gives no count is refused: with it no budget could be kept', () => {
     for (const count of [NaN, -1, Infinity, '12', undefined, Promise.resolve(1)]) {
       expect(() =>
@@ -249,16 +186,5 @@ describe('the token budget', () => {
         }),
       );
     }
-  });
-
-  it('what the hook throws reaches its author', () => {
-    expect(() =>
-      select(registryOf(...four), {
-        text,
-        countTokens: () => {
-          throw new RangeError('mine');
-        },
-      }),
-    ).toThrow(RangeError);
   });
 });

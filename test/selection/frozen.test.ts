@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { registryOf } from '../tool/sample-tools.js';
-import { bytes, costs, long, select } from './selection-cases.js';
+import { costs, long, select } from './selection-cases.js';
 
 /** The paths of everything in a value that could be changed. */
 function changeable(value: unknown, path = ''): string[] {
@@ -27,31 +27,5 @@ describe('a selection', () => {
       expect([tokenBudget, changeable(selection)]).toEqual([tokenBudget, []]);
       if (selection.error !== undefined) expect(changeable(selection.error.details)).toEqual([]);
     }
-  });
-
-  it('cannot be used to change what the next one shows', () => {
-    const request = { text: 'weather forecast', tokenBudget: 120 };
-    const before = select(registry, request);
-    const text = bytes(before);
-    for (const { rendered } of before.tools) {
-      expect(() => Object.assign(rendered.inputSchema, { injected: 'text' })).toThrow(TypeError);
-      expect(() =>
-        Object.assign((rendered.inputSchema as { properties: object }).properties, {
-          injected: {},
-        }),
-      ).toThrow(TypeError);
-    }
-    expect(bytes(select(registry, request))).toEqual(text);
-  });
-
-  it('leaves the request as it was', () => {
-    const request = Object.freeze({
-      text: 'weather',
-      include: Object.freeze(['a']),
-      exclude: Object.freeze(['x']),
-      rank: () => Object.freeze([Object.freeze({ toolName: 'a', score: 1 })]),
-      filter: Object.freeze({}),
-    });
-    expect(() => select(registry, request)).not.toThrow();
   });
 });

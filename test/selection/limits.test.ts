@@ -47,26 +47,6 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
       expect(chosen(select(registry, request))).toEqual(['wanted']);
   });
 
-  it('at the limit itself a tool may be offered', () => {
-    const registry = registryOf({
-      ...HARMLESS,
-      ...WANTED,
-      name: 'wanted',
-      dangerLevel: 'medium',
-      costTier: 'low',
-    });
-    expect(
-      chosen(
-        select(registry, {
-          ...request,
-          maxDanger: 'medium',
-          maxCostTier: 'low',
-          accessModes: ['readonly'],
-        }),
-      ),
-    ).toEqual(['wanted']);
-  });
-
   it('the strongest of several reasons is given: exclusion, availability, danger, access, cost, filter', () => {
     const registry = registryOf({
       ...WANTED,
@@ -97,26 +77,6 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     expect(reason(open, { ...limits, maxDanger: undefined })).toBe('access');
     expect(reason(open, { ...limits, maxDanger: undefined, accessModes: undefined })).toBe('cost');
     expect(reason(open, { filter: limits.filter })).toBe('filter');
-  });
-
-  it('limits win over stage and relevance as a reason, too', () => {
-    const registry = registryOf(
-      { ...HARMLESS, name: 'remove', description: 'Deletes files', stages: ['execution'] },
-      { ...HARMLESS, name: 'other', description: 'Deletes files' },
-    );
-    expect(
-      droppedBecause(
-        select(registry, { text: 'deletes files', stage: 'reading', exclude: ['remove'] }),
-      ),
-    ).toEqual({ remove: 'excluded' });
-    const ranking = [
-      { toolName: 'other', score: 10 },
-      { toolName: 'remove', score: 1 },
-    ];
-    expect(droppedBecause(select(registry, { ranking }))).toEqual({ remove: 'relevance' });
-    expect(droppedBecause(select(registry, { ranking, exclude: ['remove'] }))).toEqual({
-      remove: 'excluded',
-    });
   });
 
   it('a danger that nobody declared counts as the stricter one, and the reason says so', () => {
@@ -163,21 +123,6 @@ describe('include and exclude', () => {
     }
   });
 
-  it('an alias that a tool has as its own name means that tool', () => {
-    const taken = registryOf({ name: 'rm', aliases: ['delete_file'] });
-    taken.register(registry.require('ls').definition);
-    taken.registerAll([registryOf({ name: 'delete_file' }).require('delete_file').definition], {
-      replace: true,
-    });
-    expect(
-      chosen(select(taken, { include: ['rm', 'delete_file'], exclude: ['delete_file'] })),
-    ).toEqual(['rm']);
-  });
-
-  it('the same tool twice is one tool', () => {
-    expect(chosen(select(registry, { include: ['ls', 'dir', 'ls'], maxTools: 1 }))).toEqual(['ls']);
-  });
-
   it('report unknown names, hostile ones too, and throw nothing', () => {
     const unknown = [
       'lss',
@@ -195,45 +140,5 @@ describe('include and exclude', () => {
       );
       expect(selection.dropped.every(({ explanation }) => explanation !== '')).toBe(true);
     }
-  });
-});
-
-describe('nothing at all', () => {
-  it('is a selection: no tools, no limits reached, no error', () => {
-    for (const registry of [
-      registryOf(),
-      registryOf({ name: 'far', description: 'Paints' }),
-      registryOf({ name: 'low', priority: 3, stages: ['reading'] }),
-    ]) {
-      for (const text of [
-        '',
-        '   ',
-        'qqq',
-        '🔥🔥',
-        '\ud800',
-        'constructor __proto__',
-        `${'a'.repeat(50_000)}!`,
-      ]) {
-        const { tools, tokens, error } = select(registry, { text, stage: 'reading', maxTools: 0 });
-        expect([tools, tokens, error]).toEqual([[], 0, undefined]);
-        expect(select(registry, { text, stage: 'reading', tokenBudget: 0 }).tools).toEqual([]);
-      }
-    }
-  });
-
-  it('but the guaranteed, when the text hits nothing', () => {
-    expect(
-      chosen(
-        select(registryOf({ name: 'must', priority: 0 }, { name: 'far', description: 'Paints' })),
-      ),
-    ).toEqual(['must']);
-  });
-
-  it('of a huge text: it is read up to its bound', () => {
-    const registry = registryOf({ name: 'deploy', description: 'Deploys it' });
-    expect(chosen(select(registry, { text: `deploy ${'(a+)+$ '.repeat(150_000)}` }))).toEqual([
-      'deploy',
-    ]);
-    expect(select(registry, { text: `${'(a+)+$ '.repeat(150_000)} deploy` }).tools).toEqual([]);
   });
 });

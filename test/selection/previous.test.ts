@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Selection, SelectionRequest } from '../../src/index.js';
+import type { Selection } from '../../src/index.js';
 import { registryOf, sample } from '../tool/sample-tools.js';
 import { asText, bytes, chosen, costs, droppedBecause, long, select } from './selection-cases.js';
 
@@ -30,23 +30,6 @@ describe('with previous', () => {
       ['compact', 'carried_over', 9],
       ['full', 'search', 10],
       ['full', 'search', 8],
-    ]);
-  });
-
-  it('a new guaranteed tool is appended, too, and an earlier one that now is guaranteed keeps its place', () => {
-    const registry = registryOf(
-      long('a'),
-      long('b', { mandatoryKeywords: ['deploy'] }),
-      long('c', { mandatoryKeywords: ['deploy'] }),
-    );
-    const previous = select(registry, { ranking: ranked('a', 'c') });
-    const selection = select(registry, { text: 'deploy', ranking: [], previous });
-    expect(
-      selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
-    ).toEqual([
-      ['a', 'carried_over', false],
-      ['c', 'mandatory_keyword', true],
-      ['b', 'mandatory_keyword', true],
     ]);
   });
 
@@ -103,13 +86,6 @@ describe('with previous', () => {
     expect(bytes(selection).slice(0, 2)).toEqual([bytes(previous)[0], bytes(previous)[2]]);
   });
 
-  it('a name that now only is another tool’s alias is no longer that tool', () => {
-    const registry = registryOf({ name: 'a' });
-    const previous = select(registry, { include: ['a'] });
-    const selection = select(registryOf({ name: 'b', aliases: ['a'] }), { previous });
-    expect([chosen(selection), droppedBecause(selection)]).toEqual([[], { a: 'unknown' }]);
-  });
-
   it('a replaced tool keeps its place, but its new text is new: it may be demoted, and is a stub if it says so', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b') });
@@ -147,36 +123,6 @@ describe('with previous', () => {
     );
   });
 
-  it('an earlier tool stays whatever the stage now is, and is not reported as dropped besides', () => {
-    const registry = registryOf(
-      long('a', { stages: ['reading'] }),
-      long('b', { stages: ['execution'] }),
-    );
-    const previous = select(registry, { ranking: ranked('a'), stage: 'reading' });
-    const selection = select(registry, { ranking: ranked('a', 'b'), stage: 'execution', previous });
-    expect([chosen(selection), selection.dropped]).toEqual([['a', 'b'], []]);
-  });
-
-  it('the same tool twice in it is one tool', () => {
-    const registry = catalogue();
-    const { tools } = select(registry, { ranking: ranked('a') });
-    expect(
-      chosen(
-        select(registry, { previous: { tools: [...tools, ...tools] } as unknown as Selection }),
-      ),
-    ).toEqual(['a']);
-  });
-
-  it('an equal request with its own result changes nothing', () => {
-    const registry = catalogue();
-    const request = {
-      ranking: ranked('a', 'b', 'c', 'd'),
-      tokenBudget: 3 * costs(registry, 'a').compact,
-    };
-    const first = select(registry, request);
-    expect(bytes(select(registry, { ...request, previous: first }))).toEqual(bytes(first));
-  });
-
   it('HIGH tools that took what remained come last again, or not at all: they neither take a place nor the tokens that a turn needs', () => {
     const registry = registryOf(
       long('a'),
@@ -211,51 +157,5 @@ describe('with previous', () => {
       ],
       { filler_1: 'token_budget', filler_2: 'token_budget' },
     ]);
-  });
-
-  it('over ten turns the prefix stands: every turn begins with the bytes of the one before', () => {
-    const words = [
-      'weather',
-      'mail',
-      'files',
-      'tests',
-      'git',
-      'images',
-      'tables',
-      'notes',
-      'music',
-      'maps',
-    ];
-    const registry = registryOf(
-      ...words.flatMap((word) => [
-        long(`get_${word}`, { keywords: [word] }),
-        long(`edit_${word}`, { keywords: [word], priority: 1 }),
-      ]),
-      long('core', { priority: 0 }),
-    );
-    let previous: Selection | undefined;
-    const seen = new Set<string>();
-    for (const [turn, word] of words.entries()) {
-      const request: SelectionRequest = {
-        text: `please edit the ${word}`,
-        maxTools: 12,
-        tokenBudget: 1_500,
-      };
-      const selection = select(
-        registry,
-        previous === undefined ? request : { ...request, previous },
-      );
-      expect(selection.error).toBeUndefined();
-      expect(selection.tokens).toBeLessThanOrEqual(1_500);
-      const lasting = bytes(previous ?? selection).slice(
-        0,
-        (previous ?? selection).tools.filter(({ reason }) => reason !== 'high_priority').length,
-      );
-      expect([turn, bytes(selection).slice(0, lasting.length)]).toEqual([turn, lasting]);
-      for (const name of chosen(selection)) seen.add(name);
-      previous = selection;
-    }
-    expect(chosen(previous!)).toEqual([...seen]);
-    expect(seen.size).toBeGreaterThan(4);
   });
 });

@@ -34,23 +34,6 @@ describe('guaranteed tools', () => {
   it('by a mandatory keyword only when it is in the text', () => {
     expect(chosen(select(registry, { text: 'undeployable' }))).toEqual(['core', 'zulu']);
   });
-
-  it('have the score of the search, and 0 when the words do not hit them', () => {
-    const scores = new Map(
-      registry.search('deploy').map(({ toolName, score }) => [toolName, score]),
-    );
-    for (const { toolName, score } of selection.tools)
-      expect([toolName, score]).toEqual([toolName, scores.get(toolName) ?? 0]);
-    const far = registryOf(
-      { name: 'asked', description: 'Deploys many a thing of another kind at any time of the day' },
-      ...['a', 'b', 'c', 'd'].map((name) => ({ name, description: 'Deploys' })),
-    );
-    const rank = far.search('deploy').findIndex(({ toolName }) => toolName === 'asked');
-    expect(rank).toBe(4);
-    expect(select(far, { text: 'deploy', include: ['asked'], maxTools: 1 }).tools[0]!.score).toBe(
-      far.search('deploy')[4]!.score,
-    );
-  });
 });
 
 describe('CRITICAL tools', () => {
@@ -92,10 +75,6 @@ describe('CRITICAL tools', () => {
       'BUDGET_EXCEEDED',
     );
   });
-
-  it('that a limit forbids leave no room behind', () => {
-    expect(chosenFor({ exclude: ['c1', 'c2', 'c3'] })).toEqual(['one', 'six']);
-  });
 });
 
 describe('search rank', () => {
@@ -121,31 +100,6 @@ describe('search rank', () => {
     );
     expect(chosen(select(registry, { text }))).toEqual(ranked);
     expect(chosen(select(registry, { text, stage: 'nowhere' }))).toEqual(['two']);
-  });
-
-  it('tools of another stage or forbidden ones take no place from those within', () => {
-    const many = Array.from({ length: 40 }, (_, index) => ({
-      name: `other_${index}`,
-      description: 'Formats text',
-      stages: ['execution'],
-    }));
-    const registry = registryOf(...many, {
-      name: 'own',
-      description: 'Formats text and a few other things',
-      stages: ['reading'],
-    });
-    expect(
-      chosen(select(registry, { text: 'format text', stage: 'reading', maxTools: 1 })),
-    ).toEqual(['own']);
-    expect(
-      chosen(
-        select(registry, {
-          text: 'format text',
-          exclude: many.map(({ name }) => name),
-          maxTools: 1,
-        }),
-      ),
-    ).toEqual(['own']);
   });
 
   it('puts HIGH before MEDIUM before LOW at equal relevance, then names', () => {
@@ -276,11 +230,6 @@ describe('what is not hit', () => {
       { f_medium: 'relevance', b_high: 'max_tools', d_high: 'max_tools' },
     ]);
   });
-
-  it('is never a HIGH tool of another stage or task type, or one that limits forbid', () => {
-    expect(chosen(select(registry, { stage: 'execution' }))).toEqual(['b_high', 'd_high']);
-    expect(chosen(select(registry, { taskType: 'edit', exclude: ['d_high'] }))).toEqual(['z_high']);
-  });
 });
 
 describe('a ranking made elsewhere', () => {
@@ -319,53 +268,6 @@ describe('a ranking made elsewhere', () => {
       ['format'],
       { third: 'stage', other: 'excluded', gone: 'unknown' },
     ]);
-  });
-
-  it('may name tools by an alias or twice: the best place and score count', () => {
-    const selection = select(registry, {
-      ranking: [
-        { toolName: 'fmt', score: 4 },
-        { toolName: 'other', score: 3 },
-        { toolName: 'format', score: 1 },
-      ],
-    });
-    expect(selection.tools.map(({ toolName, score }) => [toolName, score])).toEqual([
-      ['format', 4],
-      ['other', 3],
-    ]);
-  });
-
-  it('may have scores of 0 and below, as models give them', () => {
-    expect(
-      chosen(
-        select(registry, {
-          ranking: [
-            { toolName: 'other', score: -1 },
-            { toolName: 'format', score: -9 },
-          ],
-        }),
-      ),
-    ).toEqual(['other', 'format']);
-    expect(
-      chosen(
-        select(registry, {
-          ranking: [
-            { toolName: 'other', score: 9 },
-            { toolName: 'format', score: -9 },
-          ],
-        }),
-      ),
-    ).toEqual(['other', 'format']);
-    expect(
-      chosen(
-        select(registry, {
-          ranking: [
-            { toolName: 'other', score: 0 },
-            { toolName: 'format', score: 0 },
-          ],
-        }),
-      ),
-    ).toEqual(['other', 'format']);
   });
 });
 

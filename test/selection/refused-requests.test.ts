@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  createToolSearchTool,
-  selectTools,
-  type Selection,
-  type SelectionRequest,
-} from '../../src/index.js';
+import { createToolSearchTool, selectTools, type SelectionRequest } from '../../src/index.js';
 import { refusal, registryOf } from '../tool/sample-tools.js';
 
 const registry = registryOf({ name: 'a', description: 'Formats text' });
@@ -83,18 +78,6 @@ describe('a request with a wrong part', () => {
       } as unknown as SelectionRequest),
     );
     for (const part of ['text', 'maxTools', 'maxDanger', 'bogus']) expect(message).toContain(part);
-  });
-
-  it('takes of an earlier selection what is needed: names and levels', () => {
-    const previous = { tools: [{ toolName: 'a', level: 'stub' }] } as unknown as Selection;
-    expect(selectTools(registry, { text: 'x', previous }).tools).toMatchObject([
-      { toolName: 'a', level: 'stub', reason: 'carried_over' },
-    ]);
-  });
-
-  it('takes parts that are undefined as missing', () => {
-    const parts = Object.fromEntries(Object.keys(WRONG).map((part) => [part, undefined]));
-    expect(selectTools(registry, { ...parts, text: 'format text' }).tools).toHaveLength(1);
   });
 });
 

@@ -5,7 +5,7 @@ import {
   type ToolMetadataRegistry,
   type ToolSearchOptions,
 } from '../../src/index.js';
-import { refusal, registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
+import { registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
 import { HARMLESS, LONG_SCHEMA, long } from './selection-cases.js';
 
 const throwing = (): boolean => {
@@ -34,7 +34,6 @@ function askOf(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}) 
 }
 
 const found = ({ found }: Answer) => found.map(({ name }) => name);
-const shown = ({ tools }: Answer) => tools.map(({ name }) => name);
 
 describe('the tool that finds tools', () => {
   it('finds tools for a request, each as a line with why', () => {
@@ -101,14 +100,6 @@ describe('the tool that finds tools', () => {
     ).not.toContain('secret');
   });
 
-  it('gives a hidden tool the same answer as one that is not there', () => {
-    const hidden = askOf(registryOf({ name: 'secret' }), { exclude: ['secret'] })({
-      query: 'secret',
-      names: ['secret'],
-    });
-    expect(hidden).toEqual(askOf(registryOf())({ query: 'secret', names: ['secret'] }));
-  });
-
   it('asks the registry when it is called: later registrations count, and so do exclusions by a later alias', () => {
     const registry = registryOf();
     const ask = askOf(registry, { exclude: ['rm'] });
@@ -130,14 +121,6 @@ describe('the tool that finds tools', () => {
     });
   });
 
-  it('asks availability when it is called', () => {
-    let up = false;
-    const ask = askOf(registryOf(long('weather', { available: () => up })));
-    expect(found(ask({ query: 'weather' }))).toEqual([]);
-    up = true;
-    expect(found(ask({ query: 'weather' }))).toEqual(['weather']);
-  });
-
   it('never shows itself', () => {
     for (const options of [{}, { name: 'look' }]) {
       const name = options.name ?? 'find_tools';
@@ -155,30 +138,6 @@ describe('the tool that finds tools', () => {
     expect(
       found(askOf(registry, { name: 'few', maxResults: 3 })({ query: 'weather' })),
     ).toHaveLength(3);
-  });
-
-  it('takes hostile names and queries for what they are', () => {
-    const names = [
-      '__proto__',
-      'constructor',
-      'toString',
-      'hasOwnProperty',
-      '',
-      '\ud800',
-      '../../etc/passwd',
-      '🔥',
-    ];
-    const ask = askOf(registryOf(long('weather')));
-    expect(ask({ names })).toEqual({ found: [], tools: [], unknown: names });
-    for (const query of [...names, 'a'.repeat(1 << 20), '(a+)+$'])
-      expect(found(ask({ query }))).toEqual([]);
-    expect(
-      shown(
-        askOf(registryOf({ name: '__proto__' }, { name: 'constructor' }))({
-          names: ['__proto__', 'constructor', 'toString'],
-        }),
-      ),
-    ).toEqual(['__proto__', 'constructor']);
   });
 
   it('bounds what a model may ask of it at once', async () => {
@@ -203,22 +162,5 @@ describe('the tool that finds tools', () => {
         accessModes: ['readonly'],
       }).tools,
     ).toMatchObject([{ toolName: 'find_tools', reason: 'critical' }]);
-  });
-
-  it('answers with equal bytes in any order of registration', () => {
-    const tools = Array.from({ length: 8 }, (_, index) => sample(long(`weather_${index}`)));
-    const answers = [tools, tools.toReversed()].map((order) => {
-      const registry = registryOf();
-      registry.registerAll(order);
-      return JSON.stringify(askOf(registry)({ query: 'weather', names: ['weather_3'] }));
-    });
-    expect(answers[1]).toBe(answers[0]);
-  });
-
-  it('says what is wrong with a name that is taken when it is registered', () => {
-    const registry = registryOf({ name: 'find_tools' });
-    expect(refusal(() => registry.register(createToolSearchTool(registry))).code).toBe(
-      'DUPLICATE_TOOL',
-    );
   });
 });

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/core/errors.js';
 import { RedisStateStore, type StateStore } from '../../src/state.js';
@@ -138,28 +136,6 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([false, true]);
   });
 
-  it('goes on when the connection is reset again and again, and counts nothing twice', async () => {
-    proxy.resetEvery = 50;
-    let done = 0;
-    let unknown = 0;
-    while (done < 300) {
-      try {
-        await store.increment('count', 1);
-        done += 1;
-      } catch (error) {
-        if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
-        if (error.details['sent'] === true) unknown += 1;
-        await eventually(() => store.available, 'the store is back');
-      }
-    }
-    proxy.resetEvery = 0;
-    await expectReturn();
-    const count = Number(await store.get('count'));
-    expect(unknown).toBeGreaterThan(0);
-    expect(count).toBeGreaterThanOrEqual(done);
-    expect(count).toBeLessThanOrEqual(done + unknown);
-  });
-
   it('gives each ticket to one of two processes, whatever the network does to their questions and answers', async () => {
     const otherProxy = await FaultProxy.start(server.port);
     const other = await RedisStateStore.connect({
@@ -236,22 +212,6 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     });
   });
 
-  it('notices a loss also while nothing is asked for', async () => {
-    server.pause();
-    await eventually(() => !store.available, 'the loss is noticed');
-    server.resume();
-    await expectReturn();
-    expect(changes).toEqual([false, true]);
-  });
-
-  it('keeps the connection of a store that nobody uses', async () => {
-    const before = proxy.accepted;
-    const pieces = proxy.pieces;
-    await eventually(() => proxy.pieces >= pieces + 10, 'ten pings are sent');
-    expect(changes).toEqual([]);
-    expect(proxy.accepted).toBe(before);
-  });
-
   it('starts without its Redis and works once that is there', async () => {
     await server.kill();
     const early = await RedisStateStore.connect({ url: server.url });
@@ -294,20 +254,5 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await store.close();
     expect((await waiting).codes).toEqual(REFUSED);
     server.resume();
-  });
-
-  it('leaves no connection behind when it is closed between two attempts to connect', async () => {
-    const listener = createServer().listen(0, '127.0.0.1');
-    await once(listener, 'listening');
-    const { port } = listener.address() as AddressInfo;
-    listener.close();
-    await once(listener, 'close');
-    const early = await RedisStateStore.connect({ url: `redis://127.0.0.1:${port}` });
-    await early.close();
-    listener.listen(port, '127.0.0.1');
-    const [socket] = (await once(listener, 'connection')) as [Socket];
-    socket.resume();
-    await once(socket, 'close');
-    listener.close();
   });
 });

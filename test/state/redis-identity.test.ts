@@ -111,43 +111,6 @@ describe.skipIf(!redisPresent)(
       await expectRefused(store, identity);
     });
 
-    it('refuses what was bound to a master that was a replica meanwhile', async () => {
-      const first = await startRedis();
-      const second = await startRedis('--replicaof', '127.0.0.1', String(first.port));
-      const store = await connect({ url: first.url });
-      const { identity } = await store.now();
-      await store.compareAndSet('ticket', undefined, 'free', { identity });
-      await eventually(
-        async () => (await second.command('GET', 'tooldex:ticket')) === '$4',
-        'the replica has the ticket',
-      );
-      await second.command('REPLICAOF', 'NO', 'ONE');
-      // What the first still takes is lost when it follows the second.
-      await store.compareAndSet('ticket', 'free', 'taken', { identity });
-      await first.command('REPLICAOF', '127.0.0.1', String(second.port));
-      await eventually(
-        async () => (await first.command('GET', 'tooldex:ticket')) === '$4',
-        'the first holds what the second does',
-      );
-      await first.command('REPLICAOF', 'NO', 'ONE');
-      await eventually(() => store.available, 'the store is back');
-      expect(await store.get('ticket')).toBe('free');
-      await expectRefused(store, identity);
-    });
-
-    it('keeps its identity when everything in it is removed', async () => {
-      const server = await startRedis();
-      const store = await connect({ url: server.url });
-      const { identity } = await store.now();
-      await store.increment('spent', 1, { identity });
-      await server.flush();
-      expect((await store.now()).identity).toBe(identity);
-      expect(await store.increment('spent', 1, { identity, mustExist: true })).toEqual({
-        applied: false,
-        value: undefined,
-      });
-    });
-
     it('tells no identity to a user who may not ask for it, unless the operator names the store', async () => {
       const server = await startRedis();
       await server.command(

@@ -83,39 +83,12 @@ describe('a part of a result', () => {
     expect(Object.isFrozen(text('hi'))).toBe(true);
   });
 
-  it('of any bytes is those bytes again', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 100_000, size: 'max' }), (bytes) => {
-        const part = image(bytes, 'image/png') as { data: string; size: number };
-        expect([Buffer.from(part.data, 'base64').equals(bytes), part.size]).toEqual([
-          true,
-          bytes.length,
-        ]);
-        expect(image(`data:image/png;base64,${part.data}`, 'image/png')).toEqual(part);
-      }),
-      { numRuns: propertyRuns(100) },
-    );
-  });
-
   it('is refused with others that are more than 128 MiB in all', () => {
     const large = image(new Uint8Array(2 ** 25), 'image/png');
     expect(ok(1, { content: [large, large, large, large] })).toMatchObject({ status: 'ok' });
     expect(codeOf(() => ok(1, { content: [large, large, large, large, text('a')] }))).toBe(
       'INVALID_ARGUMENT: Expected content of at most 128.0 MiB in all, got 128.0 MiB. Put it where it can be fetched, and give its address.',
     );
-  });
-
-  it('is read once: the part that is checked is the part that is used', () => {
-    let reads = 0;
-    const sly = {
-      type: 'image',
-      mediaType: 'image/png',
-      get data() {
-        return reads++ === 0 ? 'AAAA' : '<html>';
-      },
-    };
-    expect(ok(1, { content: [sly as never] })).toMatchObject({ content: [{ data: 'AAAA' }] });
-    expect(reads).toBe(1);
   });
 
   it.each<readonly [string, () => unknown, RegExp]>([
@@ -384,58 +357,6 @@ describe('a result larger than maxResultBytes', () => {
     expect(reading.text).toMatch(
       /^a{1500}\nb+\n\[… \d+ of 1500 bytes.*\]\nb+\n\[image: image\/png, 4 bytes\]$/s,
     );
-  });
-
-  it('keeps its bound with every kind of part that has words, and the images beside them', async () => {
-    const name = 'n'.repeat(500);
-    const words = (letter: string) => new TextEncoder().encode(letter.repeat(9_000));
-    const contents: readonly (readonly ContentPart[])[] = [
-      [file(words('f'), 'text/plain', { name: 'f.txt' }), image(PIXEL, 'image/png')],
-      [
-        image(PIXEL, 'image/png'),
-        ...Array.from({ length: 99 }, (_, at) =>
-          file(words('g'), 'application/json', { name: `${at}` }),
-        ),
-      ],
-      [
-        image(PIXEL, 'image/png'),
-        ...Array.from({ length: 99 }, (_, at) =>
-          resourceLink(`https://example.org/${at}/${'u'.repeat(3_000)}`, {
-            description: 'd'.repeat(5_000),
-          }),
-        ),
-      ],
-      [
-        image(PIXEL, 'image/png'),
-        resourceLink('https://example.org/a', { description: 'd'.repeat(5_000) }),
-      ],
-      [image(PIXEL, 'image/png'), ...Array.from({ length: 99 }, () => text('t'.repeat(200)))],
-      [
-        image(PIXEL, 'image/png'),
-        ...Array.from({ length: 99 }, () =>
-          image('https://example.org/a.png', 'image/png', { name }),
-        ),
-      ],
-      [text('t'.repeat(9_000)), image(PIXEL, 'image/png')],
-    ];
-    for (const content of contents) {
-      const { content: shown, text: all } = readOutcome(
-        await outcomeOf(ok(null, { content }), { maxResultBytes: 2_000 }),
-      );
-      const described = shown
-        .map((part) => describePart(part) + ('description' in part ? part.description : ''))
-        .join('\n');
-      // The bound, a line break for each part, and the two lines that tell what is not shown.
-      for (const each of [described, all])
-        expect(Buffer.byteLength(each)).toBeLessThan(2_000 + 100 + 200);
-      expect(shown.filter((part) => part.type === 'image' && part.data !== undefined)).toHaveLength(
-        1,
-      );
-    }
-    const { text: told } = readOutcome(
-      await outcomeOf(ok(null, { content: contents[4]! }), { maxResultBytes: 2_000 }),
-    );
-    expect(told).toMatch(/\n\[… \d\d of 100 parts are not shown: ask for less at once …\]$/);
   });
 
   it('cannot be bounded below 1,024 bytes', () => {

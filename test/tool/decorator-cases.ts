@@ -71,7 +71,6 @@ export function describeDecorators({
   Notes,
   MoreNotes,
   SentNotes,
-  Fetch,
   declareVisit,
   declareOtherVisit,
   declarePage,
@@ -146,11 +145,6 @@ export function describeDecorators({
       expect(made.count).toBe(0);
     });
 
-    it('of a subclass has the inherited declaration', () => {
-      expect(names(new LoudGreet())).toEqual(['greet']);
-      expect(call(register(new LoudGreet()).require('greet'), { name: 'Ada' })).toBe('HELLO ADA');
-    });
-
     it('of a toolkit brings its instance methods only', () => {
       expect(names(new Calculator())).toEqual(['add', 'subtract']);
     });
@@ -188,10 +182,6 @@ export function describeDecorators({
       expect(call(better.require('minus'), { a: 5, b: 2 })).toBe(3);
       expect(call(better.require('multiply'), { a: 5, b: 2 })).toBe(10);
       expect(names(Calculator)).toEqual(['add', 'subtract', 'version']);
-    });
-
-    it('runs inherited static methods on the subclass', () => {
-      expect(call(register(BetterCalculator).require('version'))).toBe('1 of BetterCalculator');
     });
   });
 
@@ -250,15 +240,6 @@ export function describeDecorators({
 
     it('stay with inherited tools: a subclass cannot declare what its base did not', () => {
       expect(axes(SentNotes, 'note_find')).toEqual(axes(Notes, 'note_find'));
-    });
-
-    it('hold for a class that is a tool itself', () => {
-      expect(axes(Fetch, 'fetch')).toEqual({
-        category: 'web',
-        accessMode: 'mixed',
-        dangerLevel: 'high',
-        isAccessInferred: true,
-      });
     });
   });
 

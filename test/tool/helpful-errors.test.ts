@@ -48,15 +48,6 @@ describe('a refusal', () => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
   });
 
-  it('of a second registration of the same tool says that its name is taken', () => {
-    const registry = new ToolMetadataRegistry();
-    const tool = definitionOf(least);
-    registry.register(tool);
-    expect(messageOf(() => registry.register(tool))).toContain(
-      'got "a", which is taken. Register each tool once',
-    );
-  });
-
   it.each([
     [
       'registerAll without a list',

@@ -8,7 +8,7 @@ import {
   Priority,
   SideEffect,
 } from '../../src/index.js';
-import { conflictingCategories, dangerRank } from '../../src/core/enum-order.js';
+import { conflictingCategories } from '../../src/core/enum-order.js';
 import { acceptedEntry, issuesWith, sampleEntry } from './sample-tools.js';
 import { propertyRuns } from '../property-runs.js';
 
@@ -196,13 +196,6 @@ describe('what a tool does not declare', () => {
     );
   });
 
-  it('never makes a tool idempotent and free of approval whose declared category writes or executes', () => {
-    for (const executionCategory of ['write', 'execute']) {
-      for (const sideEffects of ['none', 'read_external_service'])
-        expect(acceptedEntry({ executionCategory, sideEffects })?.accessMode).not.toBe('readonly');
-    }
-  });
-
   it('never conflicts with less than the access mode does', () => {
     fc.assert(
       fc.property(declarations, (declared) => {
@@ -212,42 +205,6 @@ describe('what a tool does not declare', () => {
         fc.pre(inferred.includes('executionCategory'));
         expect(conflictingCategories(executionCategory)).toEqual(
           expect.arrayContaining([...conflictingCategories(CATEGORY_OF_ACCESS[accessMode])]),
-        );
-      }),
-      { numRuns: propertyRuns(500) },
-    );
-  });
-
-  it('is never less dangerous than the access mode and the declared side effects', () => {
-    fc.assert(
-      fc.property(declarations, (declared) => {
-        const entry = acceptedEntry(declared);
-        if (entry === undefined) return;
-        const { accessMode, dangerLevel, inferred } = entry;
-        fc.pre(inferred.includes('dangerLevel'));
-        expect(dangerRank(dangerLevel)).toBeGreaterThanOrEqual(
-          dangerRank(DANGER_OF_ACCESS[accessMode]),
-        );
-        if (declared.accessMode === undefined)
-          for (const effect of declared.sideEffects ?? [])
-            expect(dangerRank(dangerLevel)).toBeGreaterThanOrEqual(
-              dangerRank(DANGER_OF_ACCESS[ACCESS_OF_EFFECT[effect]]),
-            );
-      }),
-      { numRuns: propertyRuns(1_000) },
-    );
-  });
-
-  it('runs beside itself only when it is readonly and its category allows it', () => {
-    fc.assert(
-      fc.property(declarations, (declared) => {
-        const entry = acceptedEntry(declared);
-        if (entry === undefined) return;
-        const { accessMode, allowParallel, executionCategory, inferred } = entry;
-        fc.pre(inferred.includes('allowParallel'));
-        expect(allowParallel).toBe(
-          accessMode === 'readonly' &&
-            !conflictingCategories(executionCategory).includes(executionCategory),
         );
       }),
       { numRuns: propertyRuns(500) },
@@ -276,27 +233,5 @@ describe('a contradiction', () => {
     expect(others).toEqual([]);
     expect(issue!.message).toContain('sideEffects');
     expect(issue!.message).toContain(`"${effect}"`);
-  });
-
-  it('is reported once for each pair', () => {
-    expect(
-      issuesWith({
-        accessMode: 'readonly',
-        executionCategory: 'write',
-        sideEffects: ['write', 'system'],
-      }),
-    ).toHaveLength(3);
-  });
-
-  it('is none of the odd pairs that lint reports', () => {
-    for (const options of [
-      { accessMode: 'readonly', executionCategory: 'mixed' },
-      { accessMode: 'readonly', sideEffects: 'filesystem' },
-      { accessMode: 'write', executionCategory: 'compute' },
-      { accessMode: 'write', sideEffects: 'none' },
-      { accessMode: 'execute', dangerLevel: 'safe' },
-    ]) {
-      expect(() => sampleEntry(options)).not.toThrow();
-    }
   });
 });

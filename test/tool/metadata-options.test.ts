@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolEntry } from '../../src/index.js';
-import {
-  issuesWith,
-  LEAST,
-  refusal,
-  sample,
-  sampleEntry,
-  type LooseOptions,
-} from './sample-tools.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
+import { issuesWith, refusal, sample, sampleEntry, type LooseOptions } from './sample-tools.js';
 
 const yes = () => true;
 
@@ -118,16 +110,6 @@ describe('a tool option', () => {
       nonsense: undefined,
     });
     expect(entry.digest).toBe(sampleEntry().digest);
-  });
-
-  it('may be taken from another definition', () => {
-    const first = sample({ keywords: ['a'], sideEffects: 'write' });
-    const second = definitionOf({ ...first, name: 'second' });
-    expect([second.name, second.keywords, second.sideEffects]).toEqual([
-      'second',
-      ['a'],
-      ['write'],
-    ]);
   });
 });
 
@@ -280,14 +262,6 @@ describe('a wrong option', () => {
     expect([...fields].sort()).toEqual(Object.keys(wrong).sort());
   });
 
-  it('is reported together with an execute that is no function', () => {
-    expect(
-      issuesWith({ name: '', execute: 5 })
-        .map(({ path }) => path[0])
-        .sort(),
-    ).toEqual(['execute', 'name']);
-  });
-
   it('is named in the message with its path, next to the name of the tool', () => {
     const error = refusal(() =>
       sample({ aliases: ['ok', 'not ok'], providers: [{ name: 'p', priority: 'x' }] }),
@@ -316,15 +290,4 @@ describe('an unknown option', () => {
       expect(issues[0]!.message).toContain(`"${option}"`);
     },
   );
-
-  it('called __proto__ is refused too', () => {
-    const options: unknown = {
-      ...LEAST,
-      ...(JSON.parse('{"__proto__":{"keywords":["x"]}}') as object),
-    };
-    Object.defineProperty(options, '__proto__', { value: { keywords: ['x'] }, enumerable: true });
-    expect(refusal(() => defineTool(options as never)).message).toContain(
-      'Expected a known option',
-    );
-  });
 });

@@ -150,40 +150,6 @@ describe('a tool at a level', () => {
     }
   });
 
-  it('takes parameters called like keywords for parameters, and values for values', () => {
-    const names = [
-      'description',
-      'default',
-      'examples',
-      'properties',
-      'required',
-      '__proto__',
-      'constructor',
-      '$defs',
-    ];
-    const properties = JSON.parse(
-      `{${names.map((name) => `${JSON.stringify(name)}:{"type":"string"}`).join(',')}}`,
-    ) as object;
-    const inputSchema = {
-      type: 'object',
-      properties: {
-        ...properties,
-        inner: { type: 'object', properties },
-        kind: { enum: [{ description: LONG }], const: { description: LONG } },
-      },
-      required: [...names, 'inner', 'kind'],
-    };
-    for (const level of ['compact', 'stub'] as const) {
-      const shown = rendered({ inputSchema }, level).inputSchema['properties'] as Record<
-        string,
-        Record<string, object>
-      >;
-      expect(Object.keys(shown)).toEqual([...Object.keys(inputSchema.properties)]);
-      expect(Object.keys(shown['inner']!['properties']!)).toEqual(Object.keys(properties));
-      expect(shown['kind']).toEqual(inputSchema.properties.kind);
-    }
-  });
-
   it('never cuts a character in two', () => {
     for (const length of [78, 79, 80, 148, 149, 150]) {
       for (const level of SCHEMA_LEVELS) {
@@ -210,17 +176,6 @@ describe('a tool at a level', () => {
     }
   });
 
-  it('ends a sentence at its end, not at an abbreviation or a number', () => {
-    const first = (description: string) => rendered({ description }, 'compact').description;
-    expect(first('Reads files, e.g. logs, of version 2.5 (i.e. new ones). Fast.')).toBe(
-      'Reads files, e.g. logs, of version 2.5 (i.e. new ones).',
-    );
-    expect(first('Why? Because.')).toBe('Why?');
-    expect(first('No end')).toBe('No end');
-    expect(first(' Two\n lines ')).toBe('Two lines');
-    expect(first('x'.repeat(60_000))).toHaveLength(150);
-  });
-
   it('is the same frozen object every time, to the leaves', () => {
     const entry = sampleEntry(options);
     for (const level of SCHEMA_LEVELS) {
@@ -232,24 +187,6 @@ describe('a tool at a level', () => {
         (Object.isFrozen(value) && Object.values(value).every(isFrozen));
       expect([level, isFrozen(tool)]).toEqual([level, true]);
     }
-  });
-
-  it('leaves what is no property schema alone', () => {
-    const odd = {
-      type: 'object',
-      properties: { any: true, none: false },
-      required: ['any', 'missing'],
-    };
-    expect(rendered({ inputSchema: odd }, 'compact').inputSchema).toEqual(odd);
-    expect(rendered({ inputSchema: odd }, 'stub').inputSchema).toEqual({
-      type: 'object',
-      properties: { any: true },
-      required: ['any', 'missing'],
-    });
-    const union = {
-      anyOf: [{ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }],
-    };
-    expect(rendered({ inputSchema: union }, 'stub').inputSchema).toEqual(union);
   });
 });
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { issuesOf } from '../../src/core/errors.js';
@@ -8,21 +7,12 @@ import {
   defineTool,
   ToolExecutor,
   ToolMetadataRegistry,
-  type StandardSchema,
   type ToolDefinition,
-  type ToolOptions,
 } from '../../src/index.js';
 import { foreignSchema, uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
-import {
-  entryToJson,
-  toolsFromJson,
-  toolToJson,
-  type ToolHandler,
-} from '../../src/tool/tool-data.js';
-import { toolOptions } from '../registry/arbitrary-tools.js';
-import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
+import { entryToJson, toolsFromJson, toolToJson } from '../../src/tool/tool-data.js';
+import { entryOf } from '../../src/tool/tool-definition.js';
 import { registryOf, refusal, sample } from './sample-tools.js';
-import { propertyRuns } from '../property-runs.js';
 
 const work = () => 'done';
 const digestOf = (tool: ToolDefinition) => new ToolMetadataRegistry().register(tool)[0]!.digest;
@@ -37,16 +27,6 @@ const issuesIn = (json: unknown) =>
   toolsFromJson(json, { sample: work }).refused.flatMap(({ error }) =>
     issuesOf(error).map(({ path, message }) => `${path.join('.')}: ${message}`),
   );
-
-const QUERY = { type: 'object', properties: { q: { type: 'string' } } };
-const standard: StandardSchema = Object.assign({
-  '~standard': {
-    version: 1,
-    vendor: 'other',
-    validate: (value: unknown) => ({ value }),
-    jsonSchema: { input: () => QUERY, output: () => QUERY },
-  },
-} as const);
 
 describe('a tool as data', () => {
   it('is plain JSON with exactly what was declared', () => {
@@ -86,73 +66,6 @@ describe('a tool as data', () => {
     expect(json.code).toEqual(['execute', 'dangerFor', 'available', 'inputSchema', 'outputSchema']);
     expect(json.inputSchema).toMatchObject({ type: 'object', required: ['cents'] });
     expect(json.outputSchema).toEqual({ type: 'string' });
-  });
-
-  it('comes back as it was, whatever was declared, for zod, Standard Schema and JSON Schema', () => {
-    const schemas = fc.constantFrom(
-      z.object({
-        path: z.string().min(1),
-        lines: z.array(z.number()).default([]),
-        kind: z.enum(['a', 'b']).optional(),
-      }),
-      z.object({ __proto__: z.string(), constructor: z.number() }),
-      standard,
-      { type: 'object', properties: { ['__proto__']: { type: 'string' } } },
-      {
-        type: 'object',
-        properties: { a: { $ref: '#/$defs/a' } },
-        $defs: { a: { type: 'integer' } },
-        additionalProperties: false,
-      },
-    );
-    const more = fc.record(
-      {
-        version: fc.constantFrom('1.0.0', '2'),
-        handlerRef: fc.constantFrom('sample', 'elsewhere'),
-        timeoutMs: fc.integer({ min: 1, max: 9_999 }),
-        costPerCall: fc.double({ min: 0, max: 1, noNaN: true }),
-        providers: fc.constantFrom(
-          [],
-          [{ name: 'one' }, { name: 'two', priority: 3, config: { key: 'K' } }],
-        ),
-        personaAllowlist: fc.constantFrom(['kim'], []),
-        manual: fc.boolean(),
-        compact: fc.boolean(),
-        summary: fc.constant('short'),
-        auth: fc.constantFrom({ required: true, env: { KEY: 'required' } }, { required: false }),
-        metadata: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
-        outputSchema: schemas,
-        dangerFor: fc.constant(() => DangerLevel.LOW),
-        conflictKeys: fc.constant(() => ['k']),
-        execute: fc.constant(work),
-      },
-      { requiredKeys: [] },
-    );
-    fc.assert(
-      fc.property(toolOptions, more, schemas, (options, others, inputSchema) => {
-        const tool = definitionOf({ ...options, ...others, inputSchema } as unknown as ToolOptions);
-        const code = Object.fromEntries(
-          ['dangerFor', 'conflictKeys', 'available'].flatMap((part) =>
-            tool[part as 'available'] === undefined ? [] : [[part, tool[part as 'available']]],
-          ),
-        );
-        const report = toolsFromJson(
-          stored(tool),
-          new Map<string, ToolHandler>([[tool.name, { ...code, execute: work }]]),
-        );
-        expect(report).toMatchObject({ missing: [], changed: [], refused: [], unused: [] });
-        const [again] = report.tools;
-        expect(digestOf(again!)).toBe(digestOf(tool));
-        expect(JSON.stringify({ ...toolToJson(again!), code: [] })).toBe(
-          JSON.stringify({ ...toolToJson(tool), code: [] }),
-        );
-        // With the definition of the code: the very same tool.
-        const own = toolsFromJson(stored(tool), { [tool.name]: tool });
-        if (tool.execute !== undefined && tool.name !== '__proto__')
-          expect(own.tools[0]).toBe(tool);
-      }),
-      { numRuns: propertyRuns(300) },
-    );
   });
 });
 
@@ -360,25 +273,6 @@ describe('stored tools and their code', () => {
     ]);
   });
 
-  it('refuse a schema that cannot be enforced, as every definition does', () => {
-    const inputSchema = {
-      type: 'object',
-      properties: { a: { $ref: 'https://example.com/a' }, b: { pattern: '(' } },
-    };
-    expect(issuesIn(edited({ inputSchema }))).toEqual([
-      expect.stringMatching(
-        /^inputSchema\.properties\.a\.\$ref: Expected a reference to a schema in the same document/,
-      ),
-      'inputSchema.properties.b.pattern: Expected a regular expression, got "(".',
-    ]);
-    expect(refusal(() => sample({ inputSchema })).code).toBe('INVALID_METADATA');
-    expect(
-      refusal(() =>
-        sample({ outputSchema: { $schema: 'https://example.com/vocabulary', type: 'object' } }),
-      ).message,
-    ).toMatch(/outputSchema\.\$schema: Expected a known draft/);
-  });
-
   it('give bad handlers back to the programmer, all at once', () => {
     const error = refusal(() =>
       toolsFromJson([], { a: 1, b: { execut: work }, c: { dangerFor: 'high' } } as never),
@@ -390,28 +284,5 @@ describe('stored tools and their code', () => {
     ]);
     for (const wrong of [null, [], new Date()])
       expect(refusal(() => toolsFromJson([], wrong as never)).code).toBe('INVALID_ARGUMENT');
-  });
-
-  it('are not mistaken by names that every object has', () => {
-    for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
-      const json = stored(sample({ name, execute: work }));
-      expect(toolsFromJson(json, {}).missing).toEqual([{ name, parts: ['execute'] }]);
-      expect(toolsFromJson(json, new Map([[name, work]])).tools.map((tool) => tool.name)).toEqual([
-        name,
-      ]);
-      expect(
-        toolsFromJson(stored(sample({ handlerRef: name, execute: work })), {}).missing,
-      ).toHaveLength(1);
-    }
-    const json = JSON.parse(
-      `[${JSON.stringify(stored(sample({ execute: work }))[0]).replace('{', '{"__proto__":{"manual":true},')}]`,
-    ) as unknown;
-    expect(issuesIn(json)).toEqual([expect.stringMatching(/^__proto__: /)]);
-    expect(
-      toolsFromJson(
-        stored(sample({ metadata: JSON.parse('{"__proto__":{"x":1}}') as object, execute: work })),
-        { sample: work },
-      ).tools[0]!.metadata,
-    ).toEqual(JSON.parse('{"__proto__":{"x":1}}'));
   });
 });

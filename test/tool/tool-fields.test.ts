@@ -121,20 +121,6 @@ describe('the table of fields', () => {
     expect(new Set(rows.map(([, { wire }]) => wire)).size).toBe(rows.length);
     for (const [, { wire }] of rows) expect(wire).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
-
-  it('has a label for whatever users read, and a rule for each kind that is filtered', () => {
-    for (const target of ['column', 'show', 'axis', 'facts'] as const)
-      for (const [name, { label }] of fieldsOn(target)) expect(label, name).toBeTypeOf('string');
-  });
-
-  it('has every field that a row of the page needs in the lists of HTTP', () => {
-    for (const [name, { on }] of rows) {
-      if (on.includes('axis')) expect(on, name).toContain('row');
-      if (on.includes('row')) expect(on, name).toContain('list');
-      if (on.includes('facts'))
-        expect(on.includes('list') || on.includes('detail'), name).toBe(true);
-    }
-  });
 });
 
 describe('a tool with every option', () => {

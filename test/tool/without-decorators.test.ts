@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, Priority, tool, toolkit, ToolMetadataRegistry } from '../../src/index.js';
+import { defineTool, tool, toolkit, ToolMetadataRegistry } from '../../src/index.js';
 import { LEAST, refusal } from './sample-tools.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
 
 const Text = z.object({ text: z.string() });
 const register = (source: object) => new ToolMetadataRegistry().register(source);
@@ -21,17 +20,6 @@ describe('tool called as a function', () => {
     const count: number = new WordCount().execute({ text: 'one two' });
     expect([WordCount, count]).toEqual([Words, 2]);
     expect(register(WordCount)[0]).toMatchObject({ name: 'word_count' });
-  });
-
-  it('takes a class without a name', () => {
-    const Greet = tool({ name: 'greet', description: 'Greets', inputSchema: Text })(
-      class {
-        execute({ text }: { text: string }) {
-          return `Hello ${text}`;
-        }
-      },
-    );
-    expect(register(Greet)[0]!.definition.execute!({ text: 'Ada' }, {})).toBe('Hello Ada');
   });
 });
 
@@ -148,16 +136,5 @@ describe('a mistake in the options of a tool', () => {
     ['work that is no function', { execute: 'run' }, 'execute: Expected a function, got "run".'],
   ])('%s: says what was meant', (_, options, help) => {
     expect(messageOf(() => defineTool({ ...LEAST, ...options } as never))).toContain(help);
-  });
-
-  it('that gives the schema another name is one issue', () => {
-    const { inputSchema: parameters, ...others } = LEAST;
-    expect(messageOf(() => defineTool({ ...others, parameters } as never))).toBe(
-      'Tool "sample" is refused:\n  parameters: Expected a known option, got "parameters". Did you mean "inputSchema"?',
-    );
-  });
-
-  it('names priorities that there are', () => {
-    expect(definitionOf({ ...LEAST, priority: Priority.HIGH }).priority).toBe(1);
   });
 });

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  isToolError,
-  issuesOf,
-  type ToolError,
-  type ToolErrorCode,
-} from '../../../src/core/errors.js';
+import { isToolError, issuesOf, type ToolError } from '../../../src/core/errors.js';
 import { checkInput } from '../../../src/tool/check-input.js';
 import type { StandardResult } from '../../../src/tool/tool-schema.js';
 import { isDeepFrozen } from '../../core/json-values.js';
@@ -48,12 +43,6 @@ function foreign(
       jsonSchema: { input: () => ({ type: 'object' }) },
     },
   };
-}
-
-function nested(levels: number): unknown {
-  let value: unknown = {};
-  for (let level = 0; level < levels; level++) value = { value };
-  return value;
 }
 
 describe('checkInput', () => {
@@ -353,33 +342,6 @@ describe('checkInput', () => {
     );
   });
 
-  it.each<[string, () => unknown, ToolErrorCode]>([
-    ['100,000 levels', () => nested(100_000), 'LIMIT_EXCEEDED'],
-    ['65 levels', () => nested(64), 'LIMIT_EXCEEDED'],
-    ['10 MB', () => ({ path: 'x'.repeat(10_000_000) }), 'LIMIT_EXCEEDED'],
-    ['a function', () => ({ path: () => 1 }), 'INVALID_INPUT'],
-  ])('refuses %s before any schema sees it', (_, input, code) => {
-    let seen = false;
-    const watching = foreign((value) => {
-      seen = true;
-      return { value };
-    });
-    expect(refused(watching, input()).code).toBe(code);
-    expect(refused(FIELDS, input()).code).toBe(code);
-    expect(seen).toBe(false);
-  });
-
-  it('enforces the patterns of a JSON Schema that code declares', () => {
-    const schema = {
-      type: 'object',
-      properties: { path: { type: 'string', pattern: '^(?!.*\\.\\.)[a-z/]+$' } },
-    };
-    expect(accepted(schema, { path: 'etc/hosts' }).value).toEqual({ path: 'etc/hosts' });
-    expect(refused(schema, { path: '../../etc' }).message).toMatch(
-      /path: Expected a text that matches .*, got "\.\.\/\.\.\/etc"\.$/,
-    );
-  });
-
   it('refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
@@ -391,57 +353,4 @@ describe('checkInput', () => {
     );
     expect(refused({ type: 'object', $ref: '#/$defs/d0', $defs }, {}).code).toBe('LIMIT_EXCEEDED');
   });
-
-  it.each([
-    ['zod', z.object({ path: z.string(), list: z.array(z.string()) })],
-    ['JSON Schema', { ...FIELDS, required: ['path', 'list'] }],
-  ])(
-    'with %s checks, keeps and executes one value, whatever the input answers later',
-    (_, schema) => {
-      let reads = 0;
-      const list = ['a'];
-      const input = new Proxy(
-        {
-          list,
-          get path() {
-            return reads++ === 0 ? 'harmless' : '/etc/shadow';
-          },
-        },
-        {},
-      );
-      const { raw, value } = accepted(schema, input);
-      list.push('b');
-      expect(reads).toBe(1);
-      expect(raw).toEqual({ list: ['a'], path: 'harmless' });
-      expect(value).toEqual({ list: ['a'], path: 'harmless' });
-    },
-  );
-
-  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
-    'lets %s as a parameter pollute nothing, neither in zod nor in JSON Schema',
-    (name) => {
-      const input: unknown = JSON.parse(`{"path":"x",${JSON.stringify(name)}:{"polluted":true}}`);
-      for (const schema of [
-        FIELDS,
-        z.object({ path: z.string() }),
-        z.looseObject({ path: z.string() }),
-        z.record(z.string(), z.any()),
-      ]) {
-        const { raw, value } = accepted(schema, input);
-        expect(Object.keys(raw as object)).toEqual(['path', name]);
-        expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
-        expect((value as { polluted?: unknown }).polluted).toBeUndefined();
-      }
-      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-    },
-  );
-
-  it.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf'])(
-    'finds nothing under %s where the input has none of its own',
-    (name) => {
-      expect(refused(z.object({ [name]: z.string() }), {}).message).toBe(
-        `The input of sample is refused:\n  ${name}: Expected a value (it is required), got none.`,
-      );
-    },
-  );
 });
