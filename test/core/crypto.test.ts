@@ -5,7 +5,7 @@ import * as withNode from '../../src/core/crypto.js';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** The module as it loads where Node's crypto is not. */
+/** The module as it loads without Node's crypto. */
 async function elsewhere(): Promise<typeof withNode> {
   vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
   vi.resetModules();
@@ -13,7 +13,7 @@ async function elsewhere(): Promise<typeof withNode> {
 }
 
 describe('digests and signatures', () => {
-  it('are the same with and without the crypto of Node', async () => {
+  it("digests and signatures are the same with and without Node's crypto", async () => {
     const without = await elsewhere();
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -32,7 +32,7 @@ describe('digests and signatures', () => {
     );
   });
 
-  it('are equal only to themselves', () => {
+  it('a signature equals only itself', () => {
     const { isEqualSignature } = withNode;
     fc.assert(
       fc.property(
@@ -51,14 +51,14 @@ describe('digests and signatures', () => {
 });
 
 describe('bytes as base64', () => {
-  it('are those of Node, however many', () => {
+  it("base64 bytes match Node's for any length", () => {
     for (const length of [0, 1, 2, 3, 8_192, 100_001]) {
       const bytes = withNode.randomBytes(Math.min(length, 65_536));
       expect(withNode.base64Of(bytes)).toBe(Buffer.from(bytes).toString('base64'));
     }
   });
 
-  it('are written and read in the same way with and without the Buffer of Node', () => {
+  it("base64 is the same with and without Node's Buffer", () => {
     const { base64Of, base64Size, bytesOf } = withNode;
     const both = <T>(work: () => T): readonly [T, T] => {
       const fast = work();
@@ -76,7 +76,7 @@ describe('bytes as base64', () => {
         for (const read of both(() => bytesOf(fast))) expect(read).toEqual(bytes);
       }),
     );
-    // The bytes are no window into memory that others share.
+    // The bytes don't expose a shared buffer.
     expect(bytesOf('AAAA').buffer.byteLength).toBe(3);
   });
 
@@ -92,7 +92,7 @@ describe('bytes as base64', () => {
     'AAAA\n',
     'https://example.com/a.png',
     'AAA\u0100',
-  ])('are not read from %j', (text) => {
+  ])('base64 %j is refused', (text) => {
     expect(withNode.base64Size(text)).toBeUndefined();
     expect(() => withNode.bytesOf(text)).toThrow(TypeError);
   });

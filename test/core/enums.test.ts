@@ -23,7 +23,7 @@ import {
 import { issuesOf } from '../../src/core/errors.js';
 
 describe('the enums', () => {
-  it('cannot be changed', () => {
+  it("enums can't be changed", () => {
     for (const each of [
       Priority,
       AccessMode,
@@ -36,20 +36,20 @@ describe('the enums', () => {
       expect(Object.isFrozen(each)).toBe(true);
   });
 
-  it('rank danger and cost from harmless to worst', () => {
+  it('danger and cost rank from harmless to worst', () => {
     expect(Object.values(DangerLevel).map(dangerRank)).toEqual([0, 1, 2, 3, 4]);
     expect(Object.values(CostTier).map(costRank)).toEqual([0, 1, 2, 3]);
   });
 
-  it('ask for confirmation from HIGH on, and not at MEDIUM', () => {
+  it('danger requires confirmation from HIGH on, not at MEDIUM', () => {
     expect(Object.values(DangerLevel).filter(isDangerous)).toEqual(['high', 'critical']);
   });
 
-  it('count every access but readonly as writing', () => {
+  it('every access mode except readonly counts as writing', () => {
     expect(Object.values(AccessMode).filter(isWriting)).toEqual(['write', 'execute', 'mixed']);
   });
 
-  it('boost more important tools more', () => {
+  it('higher priorities have a higher boost', () => {
     expect(PRIORITY_BOOST).toEqual({ 0: 0.3, 1: 0.2, 2: 0.1, 3: 0.05 });
   });
 });
@@ -57,7 +57,7 @@ describe('the enums', () => {
 describe('conflicts of execution categories', () => {
   const all = Object.values(ExecutionCategory);
 
-  it('are symmetric', () => {
+  it('category conflicts are symmetric', () => {
     for (const a of all)
       for (const b of all)
         expect(conflictingCategories(a).includes(b), `${a} and ${b}`).toBe(
@@ -65,7 +65,7 @@ describe('conflicts of execution categories', () => {
         );
   });
 
-  it('keep writes from writes, executes from both, and mixed from everything', () => {
+  it('writes conflict with writes, executes with both, and mixed with everything', () => {
     const changing = ['write', 'execute', 'mixed'];
     for (const a of all) {
       for (const b of all) {
@@ -76,7 +76,7 @@ describe('conflicts of execution categories', () => {
     }
   });
 
-  it('let no tool that can change something run beside its own kind, whatever its category', () => {
+  it('a tool that can change something never runs next to its own kind', () => {
     for (const accessMode of Object.values(AccessMode).filter(isWriting)) {
       for (const executionCategory of all) {
         expect(
@@ -90,7 +90,7 @@ describe('conflicts of execution categories', () => {
     }
   });
 
-  it('let only readonly tools of read_only, compute and network run beside their own kind', () => {
+  it('only readonly tools of read_only, compute and network run next to their own kind', () => {
     expect(
       all.filter((executionCategory) =>
         isParallelizable({ accessMode: 'readonly', executionCategory }),
@@ -100,7 +100,7 @@ describe('conflicts of execution categories', () => {
 });
 
 describe('ToolError', () => {
-  it('carries its code, its facts and its cause', () => {
+  it('a ToolError carries its code, details and cause', () => {
     const cause = new Error('why');
     const error = new ToolError('INVALID_ARGUMENT', 'Expected a', {
       details: { issues: [{ path: [], message: 'm' }] },
@@ -117,7 +117,7 @@ describe('ToolError', () => {
     expect(issuesOf(new ToolError('TIMEOUT', 'late'))).toEqual([]);
   });
 
-  it('is recognised from another copy of the package, and by its code', () => {
+  it('a ToolError of another copy of the package is recognized by its code', () => {
     const foreign = Object.defineProperty({ code: 'TIMEOUT' }, Symbol.for('tooldex/error/v1'), {
       value: true,
     });
@@ -126,7 +126,7 @@ describe('ToolError', () => {
     expect(isToolError(foreign, 'ABORTED')).toBe(false);
   });
 
-  it('is nothing else, however hostile', () => {
+  it('isToolError is false for anything else', () => {
     const trap = new Proxy(
       {},
       {

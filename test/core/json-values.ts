@@ -1,7 +1,7 @@
-/** Where a leaf of a JSON value is, from the outside in. */
+/** The path of a leaf in JSON, outermost first. */
 export type LeafPath = readonly (string | number)[];
 
-/** The places of all leaves, and of empty lists and objects. */
+/** Returns the paths of all leaves, and of empty lists and objects. */
 export function leavesOf(value: unknown, path: LeafPath = []): LeafPath[] {
   if (typeof value !== 'object' || value === null) return [path];
   const entries = Object.entries(value);
@@ -11,7 +11,7 @@ export function leavesOf(value: unknown, path: LeafPath = []): LeafPath[] {
   );
 }
 
-/** A copy of the value with another leaf in one place. */
+/** Returns a copy of the value with another leaf in one place. */
 export function withLeaf(value: unknown, path: LeafPath, leaf: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return leaf;
@@ -27,7 +27,7 @@ export function withLeaf(value: unknown, path: LeafPath, leaf: unknown): unknown
   );
 }
 
-/** The same data with the keys of every object in another order. */
+/** Returns the same data with the keys of every object in another order. */
 export function shuffleKeys(value: unknown, seed: number): unknown {
   if (Array.isArray(value)) return value.map((item) => shuffleKeys(item, seed));
   if (typeof value !== 'object' || value === null) return value;
@@ -38,7 +38,10 @@ export function shuffleKeys(value: unknown, seed: number): unknown {
   return Object.fromEntries([...entries.slice(turn), ...entries.slice(0, turn)].reverse());
 }
 
-/** Whether nothing reachable from the value by its own properties can be changed; functions count as leaves. */
+/**
+ * Returns true if nothing reachable from the value by its own properties can be changed. Functions
+ * count as leaves.
+ */
 export function isDeepFrozen(value: unknown, seen = new Set<unknown>()): boolean {
   if (typeof value !== 'object' || value === null || seen.has(value)) return true;
   seen.add(value);

@@ -37,7 +37,7 @@ function refusalOf(options: unknown): ToolError {
 }
 
 describe('options', () => {
-  it('come back frozen with their defaults, and the object given stays as it was', () => {
+  it('options come back frozen with defaults, and the given object stays unchanged', () => {
     const options = { name: 'a', retries: undefined };
     const checked = checkOptions(schema, options, 'options of the sample');
     expect(checked).toEqual({ name: 'a', timeoutMs: 1_000, retries: 3 });
@@ -50,7 +50,7 @@ describe('options', () => {
     });
   });
 
-  it('are refused with every issue at once, each by its path, what was expected, what came and what to do', () => {
+  it('wrong options are refused together, each with path, expectation, value and advice', () => {
     const error = refusalOf({
       name: ' ',
       timeoutMs: 0,
@@ -80,7 +80,7 @@ describe('options', () => {
     });
   });
 
-  it('are suggested where several begin as what was given', () => {
+  it('several options that begin with the given name are suggested', () => {
     expect(unknownOption('max', ['maxDanger', 'maxTools', 'text'])).toBe(
       'Expected a known option, got "max". Did you mean "maxTools" or "maxDanger"?',
     );
@@ -92,13 +92,13 @@ describe('options', () => {
     [[], 'a list of 0'],
     [new Map(), 'an instance of Map'],
     [Promise.resolve({}), 'a promise. Await it first'],
-  ])('that are no plain object are refused: %s', (options, got) => {
+  ])("options that aren't a plain object are refused: %s", (options, got) => {
     expect(refusalOf(options).message).toBe(
       `The options of the sample are refused:\n  Expected a plain object, got ${got}.`,
     );
   });
 
-  it('called __proto__ or constructor are unknown like others', () => {
+  it('options named __proto__ or constructor are unknown', () => {
     expect(refusalOf(JSON.parse('{"__proto__": 1}')).message).toContain(
       'Expected a known option, got "__proto__".',
     );
@@ -107,7 +107,7 @@ describe('options', () => {
     );
   });
 
-  it('that are secret never show their value', () => {
+  it('secret options never show their value', () => {
     const error = refusalOf({ token: 'hunter2' });
     expect(error.message).toContain(
       'token: Expected 16 characters, got a string. Make them with openssl rand.',

@@ -17,7 +17,7 @@ function nested(levels: number): unknown {
 }
 
 describe('canonicalJson', () => {
-  it('is JSON of the same data', () => {
+  it('canonicalJson is JSON of the same data', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -27,7 +27,7 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('does not depend on the order of keys, at any depth', () => {
+  it("canonicalJson doesn't depend on the order of keys at any depth", () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -38,7 +38,7 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('differs when any leaf differs', () => {
+  it('canonicalJson differs if any leaf differs', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, pick) => {
         const leaves = leavesOf(value);
@@ -50,26 +50,26 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('drops keys without a value and keeps the key __proto__', () => {
+  it('canonicalJson drops undefined values and keeps the key __proto__', () => {
     expect(canonicalJson({ b: undefined, a: 1 })).toBe('{"a":1}');
     expect(canonicalJson(JSON.parse('{"__proto__":{"x":1},"a":2}'))).toBe(
       '{"__proto__":{"x":1},"a":2}',
     );
   });
 
-  it('orders keys by code units whatever the locale', () => {
+  it('canonicalJson orders keys by code units in any locale', () => {
     expect(canonicalJson({ ä: 1, z: 2, Z: 3, a: 4 })).toBe('{"Z":3,"a":4,"z":2,"ä":1}');
     expect(['b', 'a', 'B'].sort(compareText)).toEqual(['B', 'a', 'b']);
   });
 
-  it('digests text with lone surrogates to different digests', () => {
+  it('texts with different lone surrogates have different digests', () => {
     expect(digestOf('\ud800')).not.toBe(digestOf('\ud801'));
     expect(digestOf('x')).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 
 describe('cloneFrozen', () => {
-  it('copies JSON values equal, frozen to the leaves and without sharing', () => {
+  it('cloneFrozen copies JSON values deeply frozen and without sharing', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const copy = cloneFrozen(value);
@@ -80,7 +80,7 @@ describe('cloneFrozen', () => {
     );
   });
 
-  it('keeps the key __proto__ as a key', () => {
+  it('cloneFrozen keeps the key __proto__', () => {
     const copy = cloneFrozen(JSON.parse('{"__proto__":{"polluted":true}}') as object);
     expect(Object.keys(copy)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
@@ -96,12 +96,12 @@ describe('cloneFrozen', () => {
     ['Infinity', [1, -Infinity], '[1]'],
     ['a bigint', { a: 1n }, 'a'],
     ['undefined in a list', { a: [undefined] }, 'a[0]'],
-  ])('refuses %s and says where it is', (_, value, place) => {
+  ])('cloneFrozen refuses %s and names the path', (_, value, place) => {
     expect(() => cloneFrozen<unknown>(value)).toThrow(TypeError);
     expect(() => cloneFrozen<unknown>(value)).toThrow(` at ${place}`);
   });
 
-  it('refuses cycles and data nested too deep, and takes data at the limit', () => {
+  it('cloneFrozen refuses cycles and data beyond 64 levels', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(() => cloneFrozen(cycle)).toThrow(/levels deep \(or a cycle\)/);
@@ -123,7 +123,7 @@ describe('describeValue', () => {
     [Symbol('secret'), 'a symbol'],
     [[1, 2], 'a list of 2'],
     [{ secret: 1 }, 'an object'],
-  ])('shows %s as %s', (value, text) => {
+  ])('describeValue shows %s as %s', (value, text) => {
     expect(describeValue(value)).toBe(text);
   });
 });

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { TOOL_ERROR_CODES } from '../../src/core/errors.js';
 import * as enums from '../../src/core/enums.js';
 
-// Programs compare these, store them and send them: a change here breaks them.
+// Programs compare, store, and send these, so a change here breaks programs.
 
-it('pins the error codes', () => {
+it("error codes don't change", () => {
   expect(TOOL_ERROR_CODES).toEqual([
     'INVALID_METADATA',
     'INVALID_DECORATION',
@@ -43,7 +43,7 @@ it('pins the error codes', () => {
   ]);
 });
 
-it('pins the names, values and order of the enums', () => {
+it("the names, values and order of the enums don't change", () => {
   expect(
     Object.entries(enums)
       .sort(([a], [b]) => (a < b ? -1 : 1))

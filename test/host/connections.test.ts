@@ -4,15 +4,15 @@ import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SERVERS, requestOf, socketTo, statuses, talk, waitFor } from './listening-servers.js';
 
-/** More than a server has places for. */
+/** More connections than a server accepts. */
 const CROWD = 1_200;
 const PLACES = 1_024;
 
-/** Connections that have each sent the same bytes, and nothing after them. */
+/** Opens connections that each send the same bytes and nothing more. */
 async function crowdOf(url: string, bytes: string): Promise<readonly Socket[]> {
   const crowd: Socket[] = [];
   while (crowd.length < CROWD) {
-    // No more at a time than the system keeps until the server has taken them.
+    // Opens only as many at a time as the system queues before the server accepts them.
     const sockets = Array.from({ length: 100 }, () => socketTo(url).resume());
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     for (const socket of sockets) socket.write(bytes);
@@ -24,7 +24,7 @@ async function crowdOf(url: string, bytes: string): Promise<readonly Socket[]> {
 const closedOf = (crowd: readonly Socket[]) =>
   crowd.filter((socket) => socket.destroyed || socket.closed).length;
 
-/** Both servers hold connections by one rule: it is asked of each kind of connection once. */
+/** Both servers use one rule for connections, so each kind of connection is tested once. */
 const HALF_SENT = [
   [
     'the catalogue',
@@ -41,7 +41,7 @@ const HALF_SENT = [
 
 describe.each(SERVERS)('$name', (server) => {
   const halfSent = HALF_SENT.filter(([name]) => name === server.name);
-  it.each(halfSent)(`answers while ${CROWD} connections to %s %s`, async (_, _how, bytes) => {
+  it.each(halfSent)(`a server answers while ${CROWD} connections to %s %s`, async (_, _how, bytes) => {
     const url = await server.start();
     const crowd = await crowdOf(url, bytes);
     for (let index = 0; index < 20; index++)
@@ -49,7 +49,7 @@ describe.each(SERVERS)('$name', (server) => {
     await waitFor(() => closedOf(crowd) >= CROWD - PLACES);
   });
 
-  it('keeps a connection that waits for an answer, however many new ones come', async () => {
+  it('a connection that waits for an answer survives any number of new ones', async () => {
     const url = await server.start();
     const listening = request(new URL(server.streamPath, url), {
       headers: await server.streamHeaders(url),
@@ -92,13 +92,13 @@ describe.each(SERVERS)('$name', (server) => {
     ['a NUL in a header', `${GET}Host: localhost\r\nX: a\0b\r\n\r\n`],
     ['two hosts', `${GET}Host: localhost\r\nHost: evil.com\r\n\r\n`],
   ])(
-    'refuses a request with %s and closes the connection, so that what follows is no request',
+    "a request with %s is refused and its connection closed, so the rest isn't read as a request",
     async (_, text) => {
       expect(statuses(await talk(await server.start(), `${text}${SMUGGLED}`))).toEqual([400]);
     },
   );
 
-  it('takes 16 KiB of headers and no more', async () => {
+  it('a server accepts 16 KiB of headers and no more', async () => {
     const url = await server.start();
     expect(
       statuses(await talk(url, requestOf(server, { more: `X: ${'a'.repeat(15_000)}\r\n` }))),
@@ -108,9 +108,9 @@ describe.each(SERVERS)('$name', (server) => {
     ).toEqual([431]);
   });
 
-  it('takes 100 requests of one connection; the last answer says that it closes', async () => {
+  it('a connection is closed after 100 requests, and the last answer says so', async () => {
     const url = await server.start();
-    // Node closes it some seconds after it has said so.
+    // Node closes it some seconds after announcing it.
     const answer = await talk(url, requestOf(server, { closes: false }).repeat(100), (said) =>
       /^connection: close/im.test(said),
     );
@@ -118,7 +118,7 @@ describe.each(SERVERS)('$name', (server) => {
     expect(answer.match(/^connection: close/gim)).toHaveLength(1);
   });
 
-  it('leaves the Request and Response of the process alone', async () => {
+  it("a server doesn't replace the process's Request and Response", async () => {
     const before = [globalThis.Request, globalThis.Response];
     await server.start();
     expect([globalThis.Request, globalThis.Response]).toEqual(before);

@@ -12,16 +12,16 @@ export interface StartOptions {
   readonly token?: string;
 }
 
-/** One of the two servers that listen, and a request that it answers with 200. */
+/** One of the two listening servers, and a request that it answers with 200. */
 export interface ListeningServer {
   readonly name: string;
   start(options?: StartOptions): Promise<string>;
-  /** The request line, without its line end. */
+  /** The request line without its line break. */
   readonly line: string;
-  /** Headers beside Host, each with its line end. */
+  /** The headers besides Host, each with its line break. */
   readonly headers: string;
   readonly body: string;
-  /** Headers of a request for a stream of events that does not end. */
+  /** Returns the headers of a request for an endless stream of events. */
   streamHeaders(url: string): Promise<Readonly<Record<string, string>>>;
   readonly streamPath: string;
 }
@@ -85,15 +85,15 @@ export const SERVERS: readonly ListeningServer[] = [
   },
 ];
 
-/** A connection that is destroyed at the end of the test. */
+/** Opens a connection that is destroyed at the end of the test. */
 export function socketTo(url: string): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.on('error', () => {}); // The server may cut it: that is looked at elsewhere.
+  socket.on('error', () => {}); // The server may cut it, which other tests check.
   onTestFinished(() => void socket.destroy());
   return socket;
 }
 
-/** Everything a server says to some bytes until it closes the connection, or has said enough. */
+/** Returns everything a server answers until it closes the connection, or has answered enough. */
 export async function talk(
   url: string,
   text: string,
@@ -110,7 +110,7 @@ export async function talk(
   return answer;
 }
 
-/** A whole request, which asks to close the connection after its answer. */
+/** Returns a whole request that asks to close the connection after the answer. */
 export function requestOf(
   { line, headers, body }: ListeningServer,
   { host = 'localhost', more = '', closes = true } = {},
@@ -118,12 +118,12 @@ export function requestOf(
   return `${line}\r\nHost: ${host}\r\n${headers}${more}${closes ? 'Connection: close\r\n' : ''}\r\n${body}`;
 }
 
-/** Statuses of the answers in what a connection said. */
+/** Returns the statuses of the answers on a connection. */
 export function statuses(answer: string): readonly number[] {
   return [...answer.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
 }
 
-/** Waits until something holds. */
+/** Waits until a condition holds. */
 export async function waitFor(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -6,7 +6,7 @@ import { SERVERS, requestOf, statuses, talk, type ListeningServer } from './list
 
 const TOKEN = 'a-token-of-some-length';
 
-/** The sentence with which a request was refused, in whatever form the server has for it. */
+/** Returns the message of a refusal, in whatever form the server sends it. */
 function messageOf(answer: string): string {
   const { error } = JSON.parse(answer.slice(answer.indexOf('{'))) as { error: { message: string } };
   return error.message;
@@ -23,7 +23,7 @@ const answersOf = (text: (server: ListeningServer) => string, options = {}) =>
 
 describe.each(SERVERS)('$name', (server) => {
   it.each(['0.0.0.0', '::', '192.168.0.1', 'example.com'])(
-    'does not listen on %s without a token',
+    "a server without a token doesn't listen on %s",
     async (host) => {
       expect(await refusalOf(server.start({ host }))).toMatch(
         /Expected a token to listen on .* Give the option token/,
@@ -31,7 +31,7 @@ describe.each(SERVERS)('$name', (server) => {
     },
   );
 
-  it('listens everywhere with a token, and asks for it', async () => {
+  it('a server with a token listens everywhere and requires it', async () => {
     const url = await server.start({ host: '0.0.0.0', token: TOKEN });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+/);
     expect(statuses(await talk(url, requestOf(server)))).toEqual([401]);
@@ -40,11 +40,11 @@ describe.each(SERVERS)('$name', (server) => {
     ).toEqual([200]);
   });
 
-  it('refuses a token of 15 characters, and does not repeat it', async () => {
+  it('a token of 15 characters is refused without being repeated', async () => {
     expect(await refusalOf(server.start({ token: 'x'.repeat(15) }))).not.toContain('xxx');
   });
 
-  it('says what to do when the port is taken, and when the address is not of this machine', async () => {
+  it('a taken port and a foreign address are refused with advice', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
@@ -58,14 +58,14 @@ describe.each(SERVERS)('$name', (server) => {
   });
 
   it.each([{ port: -1 }, { port: 1.5 }, { port: '80' }, { port: 65_536 }, { host: '' }])(
-    'refuses to listen on %o',
+    'a server refuses to listen on %o',
     async (wrong) => {
       await refusalOf(server.start(wrong as never));
     },
   );
 
   it.each(['LOCALHOST:1', 'localhost.:1', '127.0.0.1', '[::1]:4780'])(
-    'answers under its own name %s',
+    'a server answers under its own name %s',
     async (host) => {
       expect(statuses(await talk(await server.start(), requestOf(server, { host })))).toEqual([
         200,
@@ -81,13 +81,13 @@ describe.each(SERVERS)('$name', (server) => {
     'localhost@evil.com',
     'a b',
     '',
-  ])('does not answer under the name %j', async (host) => {
+  ])("a server doesn't answer under the name %j", async (host) => {
     expect(
       statuses(await talk(await server.start(), requestOf(server, { host })))[0],
     ).toBeGreaterThanOrEqual(400);
   });
 
-  it('does not answer a request without a host, or with another one in its request line', async () => {
+  it('a server refuses a request without a host, or with another host in its request line', async () => {
     const url = await server.start();
     const bare = requestOf(server).replace('Host: localhost\r\n', '');
     for (const text of [bare, bare.replace('HTTP/1.1', 'HTTP/1.0')])
@@ -105,7 +105,7 @@ describe.each(SERVERS)('$name', (server) => {
     'tauri://localhost',
     'chrome-extension://localhost',
     '',
-  ])('does not answer pages of the origin %j', async (origin) => {
+  ])("a server doesn't answer pages of the origin %j", async (origin) => {
     expect(
       statuses(
         await talk(await server.start(), requestOf(server, { more: `Origin: ${origin}\r\n` })),
@@ -113,7 +113,7 @@ describe.each(SERVERS)('$name', (server) => {
     ).toEqual([403]);
   });
 
-  it('answers pages of its own origin', async () => {
+  it('a server answers pages of its own origin', async () => {
     expect(
       statuses(
         await talk(
@@ -132,7 +132,7 @@ describe.each(SERVERS)('$name', (server) => {
     `Basic ${TOKEN}`,
     TOKEN,
     `Bearer ${TOKEN} ${TOKEN}`,
-  ])('does not take %j for the token', async (authorization) => {
+  ])('a server refuses %j as its token', async (authorization) => {
     const answer = await talk(
       await server.start({ token: TOKEN }),
       requestOf(server, { more: `Authorization: ${authorization}\r\n` }),
@@ -142,7 +142,7 @@ describe.each(SERVERS)('$name', (server) => {
     expect(answer).not.toContain(TOKEN.slice(1));
   });
 
-  it('closes the connection of a refused request whose body it did not read', async () => {
+  it('a refused request with an unread body closes the connection', async () => {
     const answer = await talk(
       await server.start(),
       `POST /mcp HTTP/1.1\r\nHost: evil.com\r\nContent-Length: 100\r\n\r\n{`,
@@ -166,7 +166,7 @@ describe('the listening servers', () => {
       { token: TOKEN },
     ],
     ['that cannot be read', (server: ListeningServer) => requestOf(server, { host: 'a b' }), {}],
-  ])('refuse a request %s in the same words', async (_, text, options) => {
+  ])('both servers refuse a request %s with the same message', async (_, text, options) => {
     const [first, second] = (await answersOf(text, options)).map(messageOf);
     expect(first).toMatch(/^Expected .*, got .*\.$/);
     expect(second).toBe(first);

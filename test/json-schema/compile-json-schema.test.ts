@@ -11,7 +11,7 @@ function fits(schema: object, input: unknown): boolean {
   return compileJsonSchema(schema).check(boundInput(input)).length === 0;
 }
 
-/** What is said of an input, one line per issue. */
+/** Returns the issues of an input, one line each. */
 function told(schema: object, input: unknown): readonly string[] {
   return compileJsonSchema(schema)
     .check(boundInput(input))
@@ -36,7 +36,7 @@ function definitions(count: number, make: (next: { $ref: string }) => object): o
 const circle: Record<string, unknown> = {};
 circle['not'] = circle;
 
-/** Schemas that are none, would be endless or misunderstood, and what their refusal says. */
+/** Schemas that are invalid, endless, or misunderstood, and what their refusal says. */
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
   ['a reference to itself', { $ref: '#' }, /leads back to itself/],
   [
@@ -117,7 +117,7 @@ const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
 ];
 
 describe('compileJsonSchema refuses', () => {
-  it.each(REFUSED)('%s', (_, schema, says) => {
+  it.each(REFUSED)('the schema %s is refused', (_, schema, says) => {
     const error = refusal(() => compileJsonSchema(schema));
     expect(error.code).toBe('INVALID_INPUT_SCHEMA');
     expect(error.message).toMatch(says);
@@ -125,7 +125,7 @@ describe('compileJsonSchema refuses', () => {
     expect(issuesOf(error).length).toBeLessThanOrEqual(20);
   });
 
-  it.each(MISTYPED)('%s: %j', (keyword, value) => {
+  it.each(MISTYPED)('the keyword %s with %j is refused', (keyword, value) => {
     const error = refusal(() => compileJsonSchema({ properties: { a: { [keyword]: value } } }));
     expect(error.code).toBe('INVALID_INPUT_SCHEMA');
     expect(issuesOf(error)[0]?.path.slice(0, 3)).toEqual(['properties', 'a', keyword]);
@@ -145,7 +145,10 @@ const twoBranches = {
   },
 };
 
-/** Schemas whose references multiply, and what they would keep an unbounded check busy with for minutes. */
+/**
+ * Schemas whose references multiply, and inputs that would keep an unlimited check busy for
+ * minutes.
+ */
 const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown])[] = [
   [
     '24 definitions of which each uses the next twice',
@@ -180,7 +183,7 @@ const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown]
   ],
 ];
 
-/** What took quadratic time once, or was refused for its size. */
+/** Inputs that once took quadratic time, or were refused for their size. */
 const LARGE: readonly (readonly [what: string, schema: object, input: unknown, fits: boolean])[] = [
   [
     '40,000 items that must be unique',
@@ -275,7 +278,7 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
 ];
 
 describe('a check', () => {
-  it.each(ENDLESS)('ends with LIMIT_EXCEEDED for %s', (_, schema, input) => {
+  it.each(ENDLESS)('a check ends with LIMIT_EXCEEDED for %s', (_, schema, input) => {
     const compiled = compileJsonSchema(schema);
     const error = refusal(() => compiled.check(boundInput(input)));
     expect(error.code).toBe('LIMIT_EXCEEDED');
@@ -284,13 +287,13 @@ describe('a check', () => {
     );
   });
 
-  it.each(LARGE)('answers for %s', (_, schema, input, answer) => {
+  it.each(LARGE)('a check handles %s', (_, schema, input, answer) => {
     const issues = compileJsonSchema(schema).check(boundInput(input));
     expect(issues.length === 0).toBe(answer);
     expect(issues.map(({ message }) => message).join()).not.toMatch(/a value that fits the schema/);
   });
 
-  it('is one of honest size if its schema is recursive, its list long, or its texts of a usual length', () => {
+  it('a check handles realistic recursive schemas, long lists, and texts of usual length', () => {
     const tree = {
       $ref: '#/$defs/node',
       $defs: {
@@ -397,12 +400,12 @@ describe('a check', () => {
     ],
     ['a line of 3,000 characters', { pattern: '^.*\\S.*$' }, 'x'.repeat(3_000)],
     ['a name in many scripts', { pattern: '^[\\p{L}\\p{M}]+(?: [\\p{L}\\p{M}]+)*$' }, 'Jörg 中村'],
-  ])('is not that of %s', (_, schema, input) => {
+  ])("a check doesn't exceed its steps for %s", (_, schema, input) => {
     expect(fits({ properties: { a: schema } }, { a: input })).toBe(true);
   });
 
   it.each([1, 3, 5, 8])(
-    'of an input %i deep for a schema that refers to itself from two branches tells the issues of one branch',
+    'a recursive schema with two branches reports the issues of one branch for an input %i deep',
     (depth) => {
       expect(
         told(
@@ -422,7 +425,7 @@ describe('a check', () => {
 
 describe('a nasty name', () => {
   it.each(NAMES)(
-    '%s is a property, a definition and an unknown parameter like any other',
+    '%s works as a property, a definition and an unknown parameter',
     (name) => {
       const key = JSON.stringify(name);
       const own = JSON.parse(`{${key}:1}`) as object;
@@ -450,7 +453,7 @@ describe('a nasty name', () => {
   );
 });
 
-/** Patterns of everyday schemas, with a text that fits and some that do not. */
+/** Patterns of everyday schemas, with a text that fits and some that don't. */
 const PATTERNS: readonly (readonly [
   what: string,
   pattern: string,
@@ -489,7 +492,7 @@ const PATTERNS: readonly (readonly [
 
 describe('a pattern of a trusted schema', () => {
   it.each(PATTERNS)(
-    'for %s is enforced in pattern, patternProperties and propertyNames',
+    'a trusted pattern for %s is enforced in pattern, patternProperties and propertyNames',
     (_, pattern, good, bad) => {
       const value = { properties: { a: { pattern } } };
       const members = {
@@ -515,7 +518,7 @@ describe('a pattern of a trusted schema', () => {
     },
   );
 
-  it('says what was expected of a value and of a name', () => {
+  it('a failed pattern is reported with the expectation, for values and names', () => {
     expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual([
       'a: Expected a text that matches ^[a-z]+$, got "A".',
     ]);
@@ -525,7 +528,7 @@ describe('a pattern of a trusted schema', () => {
     ]);
   });
 
-  it('does not look at a text that is too long', () => {
+  it("a trusted pattern isn't run on a text that is too long", () => {
     expect(
       told(
         { properties: { a: { pattern: '^(a+)+$', maxLength: 20 } } },
@@ -540,7 +543,7 @@ describe('a pattern of a foreign schema', () => {
   const endless = `${'a'.repeat(60)}b`;
   const foreignFits = (schema: object, input: unknown) => fits(foreignSchema(schema), input);
 
-  it('is not run, and is a finding wherever it stands', () => {
+  it("a foreign pattern isn't run, and is reported wherever it is", () => {
     const schema = foreignSchema({
       properties: {
         a: { type: 'string', pattern: unsafe },
@@ -558,7 +561,7 @@ describe('a pattern of a foreign schema', () => {
     expect(compileJsonSchema(foreignSchema({ pattern: '(' })).unchecked).toHaveLength(1);
   });
 
-  it('makes no name unknown', () => {
+  it('a foreign pattern makes no name unknown', () => {
     expect(
       foreignFits(
         { patternProperties: { [unsafe]: { type: 'number' } }, additionalProperties: false },
@@ -577,7 +580,7 @@ describe('a pattern of a foreign schema', () => {
     ).toBe(false);
   });
 
-  it('refuses nothing that only it could refuse, also where a keyword turns its answer around', () => {
+  it('a foreign pattern refuses nothing, even where a keyword negates it', () => {
     const pattern = { type: 'string', pattern: unsafe };
     expect([foreignFits({ not: pattern }, 'x'), foreignFits({ not: pattern }, 1)]).toEqual([
       true,
@@ -608,7 +611,7 @@ describe('a pattern of a foreign schema', () => {
     expect(foreignFits({ not: { patternProperties: { [unsafe]: false } } }, { a: 1 })).toBe(true);
   });
 
-  it('is checked by the engine that the user gives', () => {
+  it('a foreign pattern runs on the engine that the user passes', () => {
     const asked: string[] = [];
     const schema = foreignSchema(
       { properties: { a: { pattern: '^x' }, b: { pattern: '(?=y)' } } },
@@ -635,7 +638,7 @@ describe('a pattern of a foreign schema', () => {
 });
 
 describe('an answer', () => {
-  it('says of every field what was expected and what was found', () => {
+  it('every field is reported with the expectation and the value', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -682,14 +685,14 @@ describe('an answer', () => {
     ]);
   });
 
-  it('does not check formats and fills in no defaults', () => {
+  it("formats aren't checked, and defaults aren't filled in", () => {
     const schema = { properties: { a: { format: 'url', default: 'x' } } };
     const raw = boundInput({ a: `http://${'a'.repeat(100_000)}!` });
     expect(compileJsonSchema(schema).check(raw)).toEqual([]);
     expect(compileJsonSchema(schema).check({})).toEqual([]);
   });
 
-  it('understands the drafts: bounds of draft 4, lists of items, references with neighbours, anchors', () => {
+  it('draft 4 bounds, lists of items, references with siblings, and anchors are understood', () => {
     expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: true } } }, { a: 0 })).toBe(
       false,
     );

@@ -20,7 +20,10 @@ const DRAFTS = [
   ['draft2020-12', 'https://json-schema.org/draft/2020-12/schema'],
 ] as const;
 
-/** Left out on purpose, and refused when a tool is defined: references to other documents, dynamic references and custom vocabularies. */
+/**
+ * Left out on purpose and refused when a tool is defined: references to other documents, dynamic
+ * references, and custom vocabularies.
+ */
 const REFUSED: readonly (readonly [place: RegExp, says: RegExp])[] = [
   [/^draft(?:7|2020-12)\/refRemote: /, /reference to a schema in the same document/],
   [/^draft7\/definitions: validate definition against metaschema$/, /same document/],
@@ -53,7 +56,7 @@ describe.skipIf(groups.length === 0)(
   () => {
     const taken = groups.filter(({ place }) => !REFUSED.some(([left]) => left.test(place)));
 
-    it.each(taken.map((group) => [group.place, group] as const))('%s', (_, { schema, tests }) => {
+    it.each(taken.map((group) => [group.place, group] as const))('official suite: %s', (_, { schema, tests }) => {
       const compiled = compileJsonSchema(schema);
       const wrong = tests.filter(
         ({ data, valid }) => (compiled.check(data).length === 0) !== valid,
@@ -70,13 +73,13 @@ describe.skipIf(groups.length === 0)(
       groups
         .filter((group) => !taken.includes(group))
         .map((group) => [group.place, group] as const),
-    )('is refused at definition: %s', (place, { schema }) => {
+    )('official suite, refused at definition: %s', (place, { schema }) => {
       expect(() => compileJsonSchema(schema)).toThrow(
         REFUSED.find(([left]) => left.test(place))![1],
       );
     });
 
-    it('is complete: two drafts, and little is left out', () => {
+    it('the official suite covers two drafts and leaves little out', () => {
       expect(groups.length).toBeGreaterThan(600);
       expect(groups.length - taken.length).toBeLessThan(65);
       for (const [left] of REFUSED) expect(groups.some(({ place }) => left.test(place))).toBe(true);

@@ -115,7 +115,7 @@ async function served(
 }
 
 describe('toolsFromOpenApi', () => {
-  it('derives name, description, category and axes from an operation', async () => {
+  it('a tool gets its name, description, category and axes from its operation', async () => {
     const { registry } = await load(PETS);
     expect([...registry].map(({ name }) => name)).toEqual([
       'listPets',
@@ -145,7 +145,7 @@ describe('toolsFromOpenApi', () => {
     expect(registry.require('addPet').idempotencyKey).not.toBe(true);
   });
 
-  it('makes a schema that stands alone, without readonly fields and without credentials', async () => {
+  it("a tool's schema stands alone, without readonly fields and credentials", async () => {
     const { registry } = await load(PETS);
     expect(registry.require('addPet').inputJsonSchema).toEqual({
       type: 'object',
@@ -167,7 +167,7 @@ describe('toolsFromOpenApi', () => {
     expect(JSON.stringify(registry.require('listPets').inputJsonSchema)).not.toContain('api_key');
   });
 
-  it('sends each argument where the document says', async () => {
+  it('each argument is sent where the document says', async () => {
     const { call, server } = await served(PETS, { auth: { key: 'k-1' } });
     await call('listPets', { status: ['new', 'sold'], filter: { age: 3 }, 'X-Trace': 't' });
     await call('getPet', { id: 'a/b c' });
@@ -192,7 +192,7 @@ describe('toolsFromOpenApi', () => {
     expect(photo.body).toMatch(/name="photo"; filename="a\.txt"[\s\S]*hi[\s\S]*name="caption"/);
   });
 
-  it('asks a function for the credential of each call', async () => {
+  it('a credential function is called for each call', async () => {
     const { executor, server } = await served(PETS, {
       auth: { key: ({ principal }) => `key of ${principal}` },
     });
@@ -200,7 +200,7 @@ describe('toolsFromOpenApi', () => {
     expect(server.seen[0]?.headers['x-key']).toBe('key of ada');
   });
 
-  it('reports operations whose credentials are missing, and says so when a call is refused', async () => {
+  it('missing credentials are reported, and mentioned when a call is refused', async () => {
     const { findings, call } = await served(
       PETS,
       {},
@@ -219,7 +219,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('asks before a write and shows the request', async () => {
+  it('a write needs approval and previews the request', async () => {
     const { registry } = await load(PETS);
     const executor = new ToolExecutor({ registry });
     const outcome = await executor.execute({ id: '1', name: 'deletePet', input: { id: '7' } });
@@ -232,13 +232,13 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it.each(['..', '.', ''])('refuses %j as a part of a path', async (id) => {
+  it.each(['..', '.', ''])('%j as a path segment is refused', async (id) => {
     const { call, server } = await served(PETS, { auth: { key: 'k' } });
     expect(await call('getPet', { id })).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     expect(server.seen).toEqual([]);
   });
 
-  it('follows redirects of reads below the base URL and no others', async () => {
+  it('redirects of reads are followed only below the base URL', async () => {
     const elsewhere = await serveDocument(PETS);
     closers.push(elsewhere.close);
     const { call, server } = await served(
@@ -261,7 +261,7 @@ describe('toolsFromOpenApi', () => {
     expect([server.seen.length, elsewhere.seen.length]).toEqual([3, 0]);
   });
 
-  it('returns JSON as the value and says how to get the next page', async () => {
+  it('a JSON answer is the value, and says how to get the next page', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -281,7 +281,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('returns the status and the body of a refused request', async () => {
+  it('a failed request returns its status and body', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -294,7 +294,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('repeats a read that may succeed later, and never a write', async () => {
+  it('a read that may succeed later is repeated, a write never', async () => {
     let reads = 0;
     const { registry, server } = await served(
       PETS,
@@ -317,7 +317,7 @@ describe('toolsFromOpenApi', () => {
     expect(server.seen.filter(({ operation }) => operation === 'addPet')).toHaveLength(1);
   });
 
-  it('returns a picture as content', async () => {
+  it('a picture is returned as content', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -329,7 +329,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('reads at most 4 MiB of an answer and says so', async () => {
+  it('an answer is read up to 4 MiB, and says so', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -348,7 +348,7 @@ describe('toolsFromOpenApi', () => {
     expect(outcome.status === 'ok' && (outcome.value as string).length).toBe(4 * 2 ** 20);
   });
 
-  it('loads only the operations that are wanted, with the options given for each', async () => {
+  it('only included operations are loaded, with their own options', async () => {
     const { registry } = await load(PETS, {
       include: ['#pets', 'GET /pets/*'],
       exclude: ['add*'],
@@ -361,7 +361,7 @@ describe('toolsFromOpenApi', () => {
     );
   });
 
-  it('lets x-tooldex only tighten, unless the document is trusted', async () => {
+  it('x-tooldex only tightens unless the document is trusted', async () => {
     const document = withOperation({
       operationId: 'purge',
       'x-tooldex': { accessMode: 'mixed', dangerLevel: 'critical', keywords: ['clean'] },
@@ -396,7 +396,7 @@ function withOperation(operation: object, method = 'get', more: object = {}) {
 }
 
 describe('documents that toolsFromOpenApi reads', () => {
-  it('takes Swagger 2, JSON or YAML, from a file or an address', async () => {
+  it('Swagger 2, JSON and YAML are read from files and URLs', async () => {
     const swagger = {
       swagger: '2.0',
       info: { title: 'a', version: '1' },
@@ -446,11 +446,11 @@ describe('documents that toolsFromOpenApi reads', () => {
       /http or https/,
     ],
     ['an option that is misspelt', PETS, { baseURL: 'https://a' }, /baseUrl/],
-  ])('refuses %s', async (_what, source, options, message) => {
+  ])('toolsFromOpenApi refuses %s', async (_what, source, options, message) => {
     await expect(toolsFromOpenApi(source, options as OpenApiOptions)).rejects.toThrow(message);
   });
 
-  it('refuses a document from another host that names a server on this machine', async () => {
+  it("a document from another host can't name a server on this machine", async () => {
     const fetch = () =>
       Promise.resolve(
         Response.json(withOperation({}, 'get', { servers: [{ url: 'http://127.0.0.1:8500' }] })),
@@ -460,7 +460,7 @@ describe('documents that toolsFromOpenApi reads', () => {
     );
   });
 
-  it('turns what it cannot express into findings', async () => {
+  it("what a tool can't express becomes a finding", async () => {
     const { registry, findings } = await load({
       ...withOperation({}),
       paths: {
@@ -494,7 +494,7 @@ describe('documents that toolsFromOpenApi reads', () => {
     ]);
   });
 
-  it('survives a hostile document', async () => {
+  it("a hostile document can't break loading", async () => {
     const doubling = Object.fromEntries(
       Array.from({ length: 22 }, (_, index) => [
         `D${index}`,
@@ -538,7 +538,7 @@ describe('documents that toolsFromOpenApi reads', () => {
     expect(Object.prototype).not.toHaveProperty('type');
   });
 
-  it('never sends a request to a host that a path names', async () => {
+  it("a path can't redirect a request to another host", async () => {
     const urls: string[] = [];
     const { call } = await load(
       { ...withOperation({}), paths: { '//evil.example/x': { get: { operationId: 'away' } } } },

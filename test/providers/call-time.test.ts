@@ -4,7 +4,7 @@ import { ProviderRouter, type ProviderRouterOptions } from '../../src/providers.
 import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
-/** A router over providers in the order given, without checks and jitter, unless told otherwise. */
+/** Returns a router over providers in the given order, without checks and jitter by default. */
 function routerOf(
   fakes: Readonly<Record<string, FakeProvider>>,
   options: Partial<ProviderRouterOptions> = {},
@@ -26,7 +26,7 @@ function routerOf(
 
 describe('the time of a call', () => {
   const hangs = () => new Promise(() => {});
-  /** A call that is given up after `timeoutMs`, as an executor does it. */
+  /** Returns a call that is aborted after `timeoutMs`, as an executor does it. */
   function callFor(
     router: ProviderRouter,
     clock: ManualClock,
@@ -55,7 +55,7 @@ describe('the time of a call', () => {
     return { started, code, told };
   }
 
-  it('is shared: each provider gets half of what is left, the last one the rest', async () => {
+  it('each provider gets half of the remaining time, and the last provider all of it', async () => {
     const { router, clock } = routerOf({
       a: new FakeProvider(hangs),
       b: new FakeProvider(hangs),
@@ -73,7 +73,7 @@ describe('the time of a call', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('is all of one provider when no other would be asked after it: all lack credentials, are unhealthy, or back off', async () => {
+  it('a provider gets all the time if no other would be tried after it', async () => {
     const [a, keyless, down, ill] = [
       new FakeProvider(),
       new FakeProvider(undefined, ['KEY']),
@@ -84,7 +84,7 @@ describe('the time of a call', () => {
       name,
       healthCheckIntervalMs: name === 'ill' ? 60_000 : 0,
     }));
-    const draws = [0, 1]; // The backoff of a is over at once, that of the other after a second.
+    const draws = [0, 1]; // The backoff of a is over immediately, that of the other after a second.
     const { router, clock, call } = routerOf(
       { a, keyless, down, ill },
       { providers, random: () => draws.shift()! },
@@ -102,7 +102,7 @@ describe('the time of a call', () => {
     expect(await code).toBe('TIMEOUT');
   });
 
-  it('is as attemptTimeoutMs says where that is given', async () => {
+  it('attemptTimeoutMs replaces the share of the time', async () => {
     const { router, clock } = routerOf(
       { a: new FakeProvider(hangs), b: new FakeProvider() },
       { attemptTimeoutMs: 700 },
@@ -113,7 +113,7 @@ describe('the time of a call', () => {
     expect(started[1]).toEqual({ provider: 'b', at: 700 });
   });
 
-  it('is not shared with a call that must not be repeated, because no other provider would be given it', async () => {
+  it("a call that can't be repeated isn't given a share, because no other provider would try it", async () => {
     const b = new FakeProvider();
     const { router, clock } = routerOf({ a: new FakeProvider(hangs), b });
     const { code, told } = callFor(router, clock, 800, false);

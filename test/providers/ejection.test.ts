@@ -8,7 +8,7 @@ import { seededRandom } from '../../src/testing/seeded-random.js';
 
 type Fakes = Readonly<Record<string, FakeProvider>>;
 
-/** A router over providers in the order given, without checks and jitter, unless told otherwise. */
+/** Returns a router over providers in the given order, without checks and jitter by default. */
 function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
   const clock = (options.clock as ManualClock | undefined) ?? new ManualClock(1_000_000);
   const events: ToolEvent[] = [];
@@ -24,7 +24,7 @@ function routerOf(fakes: Fakes, options: Partial<ProviderRouterOptions> = {}) {
     onEvent: (event) => events.push(event),
     ...options,
   });
-  /** Makes one call: its answer or the code of its error, and the number of providers that it reached. */
+  /** Makes one call. Returns its answer or error code, and the number of providers it reached. */
   const call = async (repeatable = true) => {
     const before = callsOf(fakes);
     const answer = await router.call({}, {}, { repeatable }).then(
@@ -43,7 +43,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const busy = (retryAfterMs: number) =>
   new ToolError('PROVIDER_UNAVAILABLE', 'too many requests', { details: { retryAfterMs } });
 
-/** A provider of whose calls a share fails at random. */
+/** Returns a provider that fails a share of its calls at random. */
 function flaky(share: number, seed: number): FakeProvider {
   const random = seededRandom(seed);
   return new FakeProvider(() => {
@@ -53,7 +53,7 @@ function flaky(share: number, seed: number): FakeProvider {
 }
 
 describe('a single provider', () => {
-  it('of whose calls 1 % fail at random is sent every one of 600 calls', async () => {
+  it('a single provider with 1 % random failures receives every one of 600 calls', async () => {
     for (const seed of [1, 2, 3]) {
       const a = flaky(0.01, seed);
       const { call, clock, ejections } = routerOf({ a });
@@ -65,7 +65,7 @@ describe('a single provider', () => {
     }
   });
 
-  it('that fails is called until it has failed five times in a row, then left alone and tried out by one call', async () => {
+  it('a single provider backs off after five consecutive failures, and then one call tries it out', async () => {
     const a = new FakeProvider();
     a.fails();
     const { call, clock, router, ejections } = routerOf({ a });
@@ -97,7 +97,7 @@ describe('a single provider', () => {
     expect(router.snapshot()[0]).toMatchObject({ state: 'available', failures: 0 });
   });
 
-  it('that answered in between has not failed five times in a row', async () => {
+  it('a success in between resets the consecutive failures', async () => {
     const a = new FakeProvider();
     const { call, ejections } = routerOf({ a });
     for (let round = 0; round < 5; round += 1) {
@@ -109,7 +109,7 @@ describe('a single provider', () => {
     expect(ejections()).toEqual([]);
   });
 
-  it('is left alone after as many failures in a row as failuresToEject says', async () => {
+  it('a single provider backs off after failuresToEject failures', async () => {
     for (const failuresToEject of [1, 3]) {
       const a = new FakeProvider();
       a.fails();
@@ -123,7 +123,7 @@ describe('a single provider', () => {
       );
   });
 
-  it('says when trying again is worth it, also while nothing keeps calls from it', async () => {
+  it('the error says when to try again, even while nothing blocks calls', async () => {
     const a = new FakeProvider();
     a.fails();
     const { router, clock } = routerOf({ a });
@@ -160,7 +160,7 @@ describe('a service that says when to come back', () => {
         headers: { 'retry-after': new Date(1_030_000).toUTCString() },
       }),
     ],
-  ])('is left alone until then after one failure, even as the only one: %s', async (_, error) => {
+  ])('a provider backs off as long as it asks after one failure, even as the only one: %s', async (_, error) => {
     const a = new FakeProvider();
     a.fails(error);
     const { call, clock, router, ejections } = routerOf({ a });
@@ -174,7 +174,7 @@ describe('a service that says when to come back', () => {
     expect(await call()).toEqual({ answer: 'back', sent: 1 });
   });
 
-  it('and fails the call that tries it out then, is left alone for its backoff, even as the only one', async () => {
+  it('a failed probe after a requested pause backs off, even as the only provider', async () => {
     const a = new FakeProvider();
     a.fails(busy(30_000));
     const { call, clock } = routerOf({ a });
@@ -188,7 +188,7 @@ describe('a service that says when to come back', () => {
     expect((await call()).sent).toBe(1);
   });
 
-  it('and names a time far away is tried out after ten minutes', async () => {
+  it('a provider that asks for a very long pause is tried out after ten minutes', async () => {
     const a = new FakeProvider();
     a.fails(busy(86_400_000));
     const { call, clock } = routerOf({ a });
@@ -201,7 +201,7 @@ describe('a service that says when to come back', () => {
 });
 
 describe('one of several providers', () => {
-  it('is left alone after one failure while another is usable; the last usable one after five in a row', async () => {
+  it('a provider backs off after one failure if another is usable, and the last usable one after five', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.fails();
     const { call, router, ejections } = routerOf({ a, b });
@@ -217,7 +217,7 @@ describe('one of several providers', () => {
     expect(ejections()).toEqual(['a', 'b']);
   });
 
-  it('counts as the last when the other has no credentials, is unhealthy, has no factory, or was told to wait', async () => {
+  it('a provider counts as the last if the others have no credentials or factory, are unhealthy or paused', async () => {
     const others: Readonly<Record<string, (b: FakeProvider) => Partial<ProviderRouterOptions>>> = {
       'no credentials': () => ({}),
       unhealthy: (b) => {

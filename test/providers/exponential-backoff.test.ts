@@ -4,13 +4,13 @@ import { exponentialBackoff } from '../../src/providers.js';
 import { seededRandom } from '../../src/testing/seeded-random.js';
 
 describe('exponentialBackoff', () => {
-  it('doubles from one second and stops at one minute', () => {
+  it('the backoff doubles from one second up to one minute', () => {
     expect(
       [0, 1, 2, 3, 6, 7, 50].map((failures) => exponentialBackoff(failures, { jitter: 'none' })),
     ).toEqual([0, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
   });
 
-  it('is a number within its bound for any number of failures and any base', () => {
+  it('the backoff is within its bound for any number of failures and any base', () => {
     fc.assert(
       fc.property(
         fc.nat(2_000),
@@ -27,7 +27,7 @@ describe('exponentialBackoff', () => {
     );
   });
 
-  it('is spread evenly from 0 to its bound: 10,000 draws have half the bound as their mean, within 2 %', () => {
+  it('full jitter spreads backoffs evenly: 10,000 draws average half the bound within 2 %', () => {
     for (let failures = 1; failures <= 8; failures += 1) {
       const random = seededRandom(failures);
       const bound = exponentialBackoff(failures, { jitter: 'none' });
@@ -39,7 +39,7 @@ describe('exponentialBackoff', () => {
   });
 
   it.each([[-1], [0.5], [NaN], [Infinity], ['1'], [undefined]])(
-    'refuses %s as a number of failures',
+    '%s is refused as a number of failures',
     (failures) => {
       expect(() => exponentialBackoff(failures as number)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
@@ -54,7 +54,7 @@ describe('exponentialBackoff', () => {
     [{ jitter: 'some' }],
     [{ random: 0.5 }],
     [null],
-  ])('refuses the options %o', (options) => {
+  ])('the backoff options %o are refused', (options) => {
     expect(() => exponentialBackoff(1, options as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );

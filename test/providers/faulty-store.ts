@@ -8,14 +8,17 @@ import type {
   StoreMoment,
 } from '../../src/state/state-store.js';
 
-/** What becomes of an operation: it is done, refused, or done and answered by an error all the same. */
+/** The outcome of an operation: done, refused, or done but answered with an error. */
 export type Fault = 'none' | 'refused' | 'lost-answer';
 
-/** A connection to a shared memory that fails as a test says; several connections are several processes. */
+/**
+ * A connection to a shared memory that fails on demand. Several connections act as several
+ * processes.
+ */
 export class FaultyStore implements StateStore {
-  /** Every operation that was asked for, in order. */
+  /** Every requested operation, in order. */
   readonly operations: string[] = [];
-  /** What becomes of the next operation. */
+  /** Returns the outcome of the next operation. */
   next: () => Fault = () => 'none';
   readonly #memory: MemoryStateStore;
   readonly #listeners = new Set<(available: boolean) => void>();
@@ -24,7 +27,7 @@ export class FaultyStore implements StateStore {
     this.#memory = memory;
   }
 
-  /** Takes the connection away or gives it back, and tells so. */
+  /** Interrupts or restores the connection, and notifies listeners. */
   setAvailable(available: boolean): void {
     this.next = () => (available ? 'none' : 'refused');
     for (const listener of this.#listeners) listener(available);

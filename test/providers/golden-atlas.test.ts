@@ -62,7 +62,7 @@ const golden = present ? (JSON.parse(readFileSync(file, 'utf8')) as Golden) : un
 const routerCase = (name: string) => golden!.router.cases.find((each) => each.name === name)!;
 
 describe.skipIf(!present)('the recorded backoffs', () => {
-  it('are those without jitter', () => {
+  it('recorded backoffs equal ours without jitter', () => {
     const cases = golden!.backoff_formula.cases;
     expect(cases.length).toBeGreaterThan(5);
     for (const { consecutive_failures, delay_s } of cases)
@@ -71,7 +71,7 @@ describe.skipIf(!present)('the recorded backoffs', () => {
 });
 
 describe.skipIf(!present)('the recorded percentiles', () => {
-  it('are ours', () => {
+  it('recorded percentiles equal ours', () => {
     for (const { values, p, output } of golden!.percentile.cases) {
       if (output === null) expect(percentile(values, p)).toBeNull();
       else expect(percentile(values, p)).toBeCloseTo(output, 9);
@@ -80,7 +80,7 @@ describe.skipIf(!present)('the recorded percentiles', () => {
 });
 
 describe.skipIf(!present)('the recorded windows', () => {
-  it('are ours, but for two: without calls there is no success rate (recorded 0), and latencies that are no numbers are refused (recorded: left out)', () => {
+  it('recorded windows equal ours, except the success rate without calls and invalid latencies', () => {
     for (const { name, samples, summary } of golden!.rolling_window.cases) {
       const clock = new ManualClock(0);
       const health = new RollingHealth({ clock });
@@ -112,7 +112,10 @@ describe.skipIf(!present)('the recorded windows', () => {
 });
 
 describe.skipIf(!present)('the recorded routes', () => {
-  /** Plays the moments of a case with providers that fail as `failing` says; answers who was called and checked at each. */
+  /**
+   * Plays the events of a case with providers that fail as `failing` says. Returns who was called
+   * and checked each time.
+   */
   async function play(
     name: string,
     failing: (provider: string, call: number, t: number) => boolean,
@@ -176,7 +179,7 @@ describe.skipIf(!present)('the recorded routes', () => {
     };
   }
 
-  it('begin with the lowest priority and fall back; then the first is tried again after its backoff (recorded: never, its score stays worse)', async () => {
+  it('recorded routes begin with the lowest priority and fall back; ours retry the first after its backoff', async () => {
     const { steps, recorded } = await play(
       'priority_fallback_interval0',
       (provider, call) => provider === 'a' && call === 1,
@@ -185,13 +188,13 @@ describe.skipIf(!present)('the recorded routes', () => {
     expect(steps.slice(2).map(({ asked }) => asked)).toEqual(recorded.slice(2).map(() => ['a']));
   });
 
-  it('ask whoever is not backing off when all fail, if one failure of the last usable one is to be enough; then the error lists all (recorded: the last one’s error)', async () => {
+  it('if all providers fail, the recorded route asks those not backing off; our error lists every provider', async () => {
     const { steps, recorded } = await play('all_fail_no_fallback', () => true, {}, 1);
     expect(steps.map(({ asked }) => asked)).toEqual(recorded);
     expect(steps.map(({ answer }) => answer)).toEqual(recorded.map(() => 'PROVIDERS_EXHAUSTED'));
   });
 
-  it('go on with the last usable one until it has failed five times in a row (recorded: one failure, so that at 1 % errors most calls are refused)', async () => {
+  it('the last usable provider continues until five consecutive failures, not one as recorded', async () => {
     const { steps, recorded } = await play('all_fail_no_fallback', () => true);
     expect(steps.slice(0, 5).map(({ asked }) => asked)).toEqual(
       recorded.slice(0, 5).map((asked) => (asked.includes('b') ? asked : [...asked, 'b'])),

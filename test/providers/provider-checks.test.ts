@@ -40,7 +40,7 @@ function routerOf(
 }
 
 describe('health checks', () => {
-  it('are made at most once in an interval, before the provider is used', async () => {
+  it('health checks run at most once per interval, before the provider is used', async () => {
     const a = new FakeProvider();
     const { call, clock } = routerOf({ a });
     for (let index = 0; index < 5; index += 1) await call();
@@ -53,7 +53,7 @@ describe('health checks', () => {
     expect(a.checks).toBe(2);
   });
 
-  it('are shared by callers who come at the same time', async () => {
+  it('callers at the same time share one health check', async () => {
     const a = new FakeProvider();
     let answer = (_: boolean): void => {};
     a.health = () => new Promise((resolve) => (answer = resolve));
@@ -81,7 +81,7 @@ describe('health checks', () => {
       () => new Promise<boolean>(() => {}),
       'its health check gave no answer within 5000 ms',
     ],
-  ])('pass a provider by whose check %s, until it says yes', async (_, health, reason) => {
+  ])('a provider whose check %s is skipped until the check passes', async (_, health, reason) => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.health = health;
     const { call, clock, router, events } = routerOf({ a, b });
@@ -114,7 +114,7 @@ describe('health checks', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('end no backoff, and count as no success', async () => {
+  it('a health check neither ends a backoff nor counts as success', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { call, clock, router } = routerOf(
@@ -132,7 +132,7 @@ describe('health checks', () => {
     });
   });
 
-  it('hold a caller once, also when they take longer than their interval', async () => {
+  it('a health check delays a caller once, even if it takes longer than its interval', async () => {
     const a = new FakeProvider();
     const { call, clock } = routerOf(
       { a },
@@ -149,7 +149,7 @@ describe('health checks', () => {
     expect(a.checks).toBe(2);
   });
 
-  it('take at most half of the time of a call while another provider is in line, also of one that must not be repeated', async () => {
+  it("a health check takes at most half of a call's time if another provider is next", async () => {
     for (const repeatable of [true, false]) {
       const [a, b] = [new FakeProvider(), new FakeProvider()];
       a.health = () => new Promise(() => {});
@@ -169,7 +169,7 @@ describe('health checks', () => {
     }
   });
 
-  it('that hang beyond the time of the call end it with TIMEOUT, and are no failed call of the provider', async () => {
+  it('a hanging health check ends the call with TIMEOUT without counting as a failed call', async () => {
     const a = new FakeProvider();
     const health = new RollingHealth();
     a.health = () => new Promise(() => {});
@@ -221,13 +221,13 @@ describe('credentials', () => {
       'serpapi',
     ],
     ['only the other has its own', { SERPAPI_KEY: 's' }, {}, 'serpapi'],
-  ])('decide between google_cse and serpapi: %s', async (_, env, config, expected) => {
+  ])('credentials decide between google_cse and serpapi: %s', async (_, env, config, expected) => {
     expect(await search({ env, config }).call({ q: 'x' }, {}, REPEATABLE)).toMatchObject({
       provider: expected,
     });
   });
 
-  it('that are missing are named, and no value is', async () => {
+  it('missing credentials are named without any values', async () => {
     const error = (await search({ env: { GOOGLE_CSE_ID: 'very-secret' } })
       .call({}, {}, REPEATABLE)
       .catch((caught: unknown) => caught)) as ToolError;
@@ -237,7 +237,7 @@ describe('credentials', () => {
     expect(JSON.stringify([error.message, error.details])).not.toContain('very-secret');
   });
 
-  it('that come later are used, by a provider that is made again', async () => {
+  it('credentials that appear later are used with a new provider', async () => {
     const env: Record<string, string> = { GOOGLE_API_KEY: 'k' };
     const router = search({ env });
     expect(await router.call({}, {}, REPEATABLE)).toMatchObject({ provider: 'serpapi' });
@@ -247,7 +247,7 @@ describe('credentials', () => {
 });
 
 describe('a factory', () => {
-  it('is not called before its provider is needed, and then once', async () => {
+  it('a factory is called once, when its provider is needed', async () => {
     let made = 0;
     const factory: ProviderFactory = () => ((made += 1), new FakeProvider());
     const router = new ProviderRouter({
@@ -261,7 +261,7 @@ describe('a factory', () => {
     expect(made).toBe(1);
   });
 
-  it('that throws makes its provider unhealthy with a reason; it is tried again after the interval', async () => {
+  it('a factory that throws makes its provider unhealthy, and is retried after the interval', async () => {
     let isBroken = true;
     const a: ProviderFactory = () => {
       if (isBroken) throw new RangeError('/home/me/config');
@@ -286,7 +286,7 @@ describe('a factory', () => {
   });
 
   it.each([[undefined], [null], [{}], [Promise.resolve({})], ['provider']])(
-    'that returns %o makes its provider unhealthy',
+    'a factory that returns %o makes its provider unhealthy',
     async (made) => {
       const { call } = routerOf(
         { a: new FakeProvider() },

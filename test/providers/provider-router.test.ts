@@ -10,7 +10,9 @@ import { ManualClock } from '../../src/testing/manual-clock.js';
 
 const REPEATABLE = { repeatable: true };
 
-/** A router over providers `a`, `b`, … in this order, without checks and jitter, unless told otherwise. */
+/**
+ * Returns a router over providers `a`, `b`, … in this order, without checks and jitter by default.
+ */
 function routerOf(
   fakes: Readonly<Record<string, FakeProvider>>,
   options: Partial<ProviderRouterOptions> = {},
@@ -39,7 +41,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const statuses = (error: unknown) => (error as ToolError).details['attempts'];
 
 describe('ProviderRouter', () => {
-  it('asks the lowest priority first, equal ones in the order declared, and the next one after a failure', async () => {
+  it('a router asks providers by priority, then in declared order, and the next one after a failure', async () => {
     const [a, b, c] = [new FakeProvider(), new FakeProvider(), new FakeProvider()];
     const order: string[] = [];
     for (const [name, fake] of Object.entries({ a, b, c })) {
@@ -65,7 +67,7 @@ describe('ProviderRouter', () => {
     expect(order).toEqual(['b', 'a', 'c']);
   });
 
-  it('leaves a provider that failed alone, tries it out after its backoff, and doubles the backoff with every failure in a row', async () => {
+  it('a failed provider is tried out after its backoff, which doubles with each failure', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { call, clock, router } = routerOf({ a, b });
@@ -95,7 +97,7 @@ describe('ProviderRouter', () => {
     });
   });
 
-  it('counts one failure for many calls that were under way when the service broke', async () => {
+  it('many calls in progress when a service breaks count as one failure', async () => {
     const a = new FakeProvider();
     let breakDown = (): void => {};
     const broken = new Promise<never>((_, reject) => (breakDown = () => reject(new Error('gone'))));
@@ -110,7 +112,7 @@ describe('ProviderRouter', () => {
     expect(events.filter(({ type }) => type === 'provider-ejected')).toHaveLength(1);
   });
 
-  it('leaves nothing on the caller’s signal', async () => {
+  it("a router leaves no listener on the caller's signal", async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { router } = routerOf(
@@ -122,7 +124,7 @@ describe('ProviderRouter', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('lets exactly one of 1,000 concurrent callers try a provider out, in whatever order they run', async () => {
+  it('exactly one of 1,000 concurrent callers tries a provider out', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.boolean(), async (scheduler, isBack) => {
         const [a, b] = [new FakeProvider(), new FakeProvider()];
@@ -140,20 +142,20 @@ describe('ProviderRouter', () => {
         const calls = Array.from({ length: 1_000 }, () =>
           scheduler.schedule(Promise.resolve()).then(async () => call()),
         );
-        // No probe is answered before all callers were there.
+        // No probe is answered before all callers have arrived.
         await scheduler.waitFor(Promise.all(calls));
         const probes = (await Promise.all(calls)).filter(({ attempts }) =>
           attempts.some(({ probe }) => probe),
         );
         expect(probes).toHaveLength(1);
-        // Until it is back, the probe is the only call that it sees; after that it is asked as usual.
+        // Until it's back, it only sees the probe. Then it gets calls as usual.
         if (!isBack) expect(a.calls).toBe(2);
       }),
       { numRuns: 10 },
     );
   });
 
-  it('frees the probe when its caller gives up, and after the lease when it hangs', async () => {
+  it('the probe is free again when its caller gives up, and after a minute if it hangs', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { call, clock, router } = routerOf({ a, b });
@@ -178,7 +180,7 @@ describe('ProviderRouter', () => {
     expect(await call()).toMatchObject({ value: 'back' });
   });
 
-  it('locks no provider out when the date jumps by an hour, either way', async () => {
+  it('a date that jumps an hour either way locks out no provider', async () => {
     for (const jump of [3_600_000, -3_600_000]) {
       const [a, b] = [new FakeProvider(), new FakeProvider()];
       a.fails();
@@ -193,7 +195,7 @@ describe('ProviderRouter', () => {
     }
   });
 
-  it('says when all are out, of each why, and when to come back; at once', async () => {
+  it('if every provider is out, the error immediately lists each reason and when to try again', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     b.fails(new ToolError('PROVIDER_UNAVAILABLE', 'no connection'));
@@ -218,7 +220,7 @@ describe('ProviderRouter', () => {
       { status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' },
       { status: 'failed' },
     ]);
-    // The one that is left goes on until it has failed five times in a row.
+    // The remaining provider continues until five consecutive failures.
     for (let index = 0; index < 3; index += 1) await call().catch(() => {});
     const last = await call().catch((error: unknown) => error);
     expect(last).toMatchObject({
@@ -232,7 +234,7 @@ describe('ProviderRouter', () => {
     expect([a.calls, b.calls, clock.pending]).toEqual([1, 5, 0]);
   });
 
-  it('shows nothing that a service said: its messages may quote keys', async () => {
+  it('errors show no text from a service, which may quote keys', async () => {
     const a = new FakeProvider();
     a.fails(
       Object.assign(new TypeError('https://api.example/?key=hunter2'), {
@@ -271,7 +273,7 @@ describe('ProviderRouter', () => {
       'thrown',
     ],
   ])(
-    'takes %s for the tool’s own answer: no other provider is asked, none is ejected',
+    "%s counts as the tool's own answer: no other provider is asked",
     async (_, answer, how) => {
       const [a, b] = [new FakeProvider(answer), new FakeProvider()];
       const health = new RollingHealth();
@@ -288,7 +290,7 @@ describe('ProviderRouter', () => {
   );
 
   it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE']] as const)(
-    'takes %s for a failure of the service',
+    '%s counts as a failure of the service',
     async (code) => {
       const [a, b] = [new FakeProvider(), new FakeProvider()];
       a.fails(new ToolError(code, 'broken'));
@@ -298,7 +300,7 @@ describe('ProviderRouter', () => {
     },
   );
 
-  it('does not repeat a call that may have had its effect, except when nothing was sent', async () => {
+  it("a call that may have had its effect isn't repeated unless nothing was sent", async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     const { router, clock } = routerOf({ a, b });
     const lost = new Error('connection reset');
@@ -310,7 +312,7 @@ describe('ProviderRouter', () => {
     expect(await router.call({}, {}, { repeatable: false })).toMatchObject({ provider: 'b' });
   });
 
-  it('ends an attempt after its time, even when the provider ignores its signal, and asks the next', async () => {
+  it('an attempt ends after its time even if the provider ignores its signal', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     let signal: AbortSignal | undefined;
     let answerLate = (): void => {};
@@ -332,7 +334,7 @@ describe('ProviderRouter', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('counts nothing when the caller gives up', async () => {
+  it('nothing is counted if the caller gives up', async () => {
     const a = new FakeProvider(() => new Promise(() => {}));
     const health = new RollingHealth();
     const { router } = routerOf({ a }, { health });
@@ -348,7 +350,7 @@ describe('ProviderRouter', () => {
     expect(a.calls).toBe(1);
   });
 
-  it('counts a deadline that passes while the provider is silent as its failure, and throws it', async () => {
+  it("a deadline during a provider's silence counts as its failure and is thrown", async () => {
     const [a, b] = [new FakeProvider(() => new Promise(() => {})), new FakeProvider()];
     const health = new RollingHealth();
     const { router } = routerOf({ a, b }, { health });
@@ -362,7 +364,7 @@ describe('ProviderRouter', () => {
     expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1 });
   });
 
-  it('leaves probes out of the success rate, and lets them decide the state all the same', async () => {
+  it("probes don't count in the success rate, but decide the state", async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     const { call, clock, router } = routerOf({ a, b });
     await call();
@@ -381,7 +383,7 @@ describe('ProviderRouter', () => {
     });
   });
 
-  it('tells who is called and when their work has really ended, and nothing of those who are skipped', async () => {
+  it('onStart and onEnd report calls and the real end of their work, not skipped providers', async () => {
     const [a, b, c] = [
       new FakeProvider(),
       new FakeProvider(undefined, ['KEY']),
@@ -414,7 +416,7 @@ describe('ProviderRouter', () => {
     ).toMatchObject({ provider: 'c' });
   });
 
-  it('tells of attempts, ejection and recovery; a listener that throws changes nothing', async () => {
+  it('events report attempts, ejection and recovery, and a throwing listener changes nothing', async () => {
     const a = new FakeProvider();
     a.fails();
     const { call, clock, events, router } = routerOf({ a }, { failuresToEject: 1 });
@@ -449,7 +451,7 @@ describe('ProviderRouter', () => {
     expect(router.snapshot()).toHaveLength(1);
   });
 
-  it('takes two of one name with different configurations for two, and equal ones for one', async () => {
+  it('providers with equal names and different configurations are two, equal ones are one', async () => {
     const seen: unknown[] = [];
     const providers = [{ server: 's1' }, { server: 's2' }, { server: 's1' }].map((config) => ({
       name: 'mcp',
@@ -475,7 +477,7 @@ describe('ProviderRouter', () => {
     ]);
   });
 
-  it('throws for wrong options, and for a call without providers', async () => {
+  it('wrong options and a tool without providers are refused', async () => {
     const good = { toolName: 'search', providers: [], factories: {} };
     const wrong = [
       { toolName: '' },

@@ -4,7 +4,7 @@ import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 import { FaultyStore } from './faulty-store.js';
 
-/** Processes that share a store and a clock. */
+/** Returns processes that share a store and a clock. */
 function processes() {
   const clock = new ManualClock(1_000_000);
   const memory = new MemoryStateStore({ clock });
@@ -19,7 +19,7 @@ const call = (success: boolean, latencyMs = 1) =>
   ({ kind: 'tool', name: 'search', success, latencyMs, provider: success ? 'a' : 'b' }) as const;
 
 describe('PublishedHealth', () => {
-  it('shows its own calls at once, and those of other processes once it has loaded them', async () => {
+  it("PublishedHealth shows its own calls immediately, and others' after loading", async () => {
     const { clock, start } = processes();
     const [one, other] = [start().health, start().health];
     one.record(call(true, 10));
@@ -39,7 +39,7 @@ describe('PublishedHealth', () => {
     expect(one.lifetime('tool', 'search')).toEqual({ total: 2, success: 1, failure: 1 });
   });
 
-  it('summarizes the last 100 calls of all processes, and counts all of them', async () => {
+  it('PublishedHealth summarizes the last 100 calls of all processes and counts all of them', async () => {
     const { clock, start } = processes();
     const all = [start().health, start().health, start().health];
     for (let index = 0; index < 60; index++) {
@@ -52,7 +52,7 @@ describe('PublishedHealth', () => {
     expect(all[0]!.lifetime('tool', 'search').total).toBe(180);
   });
 
-  it('writes at most once a second, however many calls there are, and nothing when there are none', async () => {
+  it('PublishedHealth writes at most once a second, and nothing without calls', async () => {
     const { clock, start } = processes();
     const { store, health } = start();
     await clock.advanceAsync(5_000);
@@ -61,12 +61,12 @@ describe('PublishedHealth', () => {
       health.record(call(true));
       await clock.advanceAsync(1);
     }
-    // The first time it also enters the list of processes.
+    // The first write also adds the process to the list.
     expect(store.operations).toEqual(['append', 'append', 'append']);
     await health.close();
   });
 
-  it('shows the backoff that ends last, of any process, until it ends', async () => {
+  it('PublishedHealth shows the longest backoff of any process until it ends', async () => {
     const { clock, start } = processes();
     const [one, other, reader] = [start().health, start().health, start().health];
     one.backedOff('search/a#1', { failures: 1, until: clock.now() + 2_000 });
@@ -81,7 +81,7 @@ describe('PublishedHealth', () => {
     for (const health of [one, other, reader]) await health.close();
   });
 
-  it('goes on without the store, and writes everything again when the store is back and empty', async () => {
+  it('PublishedHealth continues without its store, and writes everything once the store is back', async () => {
     const { clock, memory, start } = processes();
     const { store, health } = start();
     health.record(call(true));
@@ -100,7 +100,7 @@ describe('PublishedHealth', () => {
     await Promise.all([health.close(), reader.close()]);
   });
 
-  it('shows what a process did for a day after it has ended', async () => {
+  it("PublishedHealth shows a process's calls for a day after it ended", async () => {
     const { clock, start } = processes();
     const { health } = start();
     health.record(call(true));
@@ -114,7 +114,7 @@ describe('PublishedHealth', () => {
     await reader.close();
   });
 
-  it('leaves no timer behind when it is closed', async () => {
+  it('PublishedHealth leaves no timer after close', async () => {
     const { clock, start } = processes();
     const { health } = start();
     health.record(call(true));

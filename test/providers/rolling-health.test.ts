@@ -10,7 +10,7 @@ const call = (latencyMs: number, success = true) => ({
 });
 
 describe('RollingHealth', () => {
-  it('says nothing of what was never called, instead of a success rate of 0', () => {
+  it('a name without calls has no success rate', () => {
     const health = new RollingHealth();
     expect(health.summary('tool', 'search')).toEqual({
       total: 0,
@@ -25,7 +25,7 @@ describe('RollingHealth', () => {
     expect(health.lastProvider('search')).toBeNull();
   });
 
-  it('forgets all but the last 100 calls, and still counts them', () => {
+  it('RollingHealth keeps the last 100 calls and counts all of them', () => {
     const clock = new ManualClock(5_000);
     const health = new RollingHealth({ clock });
     for (let index = 0; index < 105; index += 1) {
@@ -45,7 +45,7 @@ describe('RollingHealth', () => {
     expect(health.lastCall('tool', 'search')).toEqual({ success: true, latencyMs: 104, at: 5_104 });
   });
 
-  it('keeps tools, providers and jobs of one name apart, whatever the name', () => {
+  it('tools, providers and jobs with the same name are kept apart', () => {
     const health = new RollingHealth();
     for (const name of ['__proto__', 'constructor', 'toString', 'tool:a'])
       health.record({ kind: 'tool', name, success: true, latencyMs: 1 });
@@ -54,28 +54,28 @@ describe('RollingHealth', () => {
     expect(health.summary('job', 'constructor').total).toBe(0);
   });
 
-  it('names the provider of the last success, not of the last call', () => {
+  it('lastProvider is the provider of the last success, not of the last call', () => {
     const health = new RollingHealth();
     health.record({ ...call(1), provider: 'first' });
     health.record({ ...call(1, false), provider: 'second' });
     expect(health.lastProvider('search')).toBe('first');
   });
 
-  it('holds a bounded number of names: the least recently recorded give way', () => {
+  it('RollingHealth drops the least recently recorded names beyond its limit', () => {
     const health = new RollingHealth({ maxKeys: 2 });
     for (const name of ['a', 'b', 'a', 'c'])
       health.record({ kind: 'job', name, success: true, latencyMs: 1 });
     expect(['a', 'b', 'c'].map((name) => health.summary('job', name).total)).toEqual([2, 0, 1]);
   });
 
-  it.each([NaN, '12.5', -1, undefined])('refuses a latency of %o', (latencyMs) => {
+  it.each([NaN, '12.5', -1, undefined])('RollingHealth refuses a latency of %o', (latencyMs) => {
     expect(() => new RollingHealth().record({ ...call(1), latencyMs } as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
   it.each([[{ size: 0 }], [{ size: 1.5 }], [{ maxKeys: NaN }], [{ window: 5 }]])(
-    'refuses the options %o',
+    'RollingHealth refuses the options %o',
     (options) => {
       expect(() => new RollingHealth(options as never)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT' }),

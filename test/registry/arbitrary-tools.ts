@@ -9,7 +9,7 @@ import {
 } from '../../src/index.js';
 import type { LooseOptions } from '../tool/sample-tools.js';
 
-/** Few names, so that tools often meet: some are also used as aliases. */
+/** A few names, so tools often clash. Some are also used as aliases. */
 export const NAMES = [
   'alpha',
   'beta',
@@ -74,7 +74,7 @@ const anyOptions = fc.record({
   ]),
 });
 
-/** Options of a tool with everything that a registry indexes; never a contradiction. */
+/** Options of a tool with everything that a registry indexes, without contradictions. */
 export const toolOptions: fc.Arbitrary<LooseOptions & { readonly name: string }> =
   anyOptions.filter(({ accessMode, executionCategory, sideEffects }) => {
     const changes =
@@ -82,7 +82,7 @@ export const toolOptions: fc.Arbitrary<LooseOptions & { readonly name: string }>
       executionCategory === 'execute' ||
       sideEffects.includes('write') ||
       sideEffects.includes('system');
-    // A readonly tool cannot change anything, whether it says so itself or its side effects do.
+    // A readonly tool can't change anything, whether the access mode or the side effects say so.
     const reads =
       sideEffects.length > 0 &&
       sideEffects.every((effect) => effect === 'none' || effect === 'read_external_service');

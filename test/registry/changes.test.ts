@@ -10,7 +10,7 @@ function watched() {
 }
 
 describe('onChange', () => {
-  it('tells what each step added, replaced and removed, with the revision after it', () => {
+  it('onChange reports added, replaced and removed tools with the new revision', () => {
     const { registry, changes } = watched();
     registry.registerAll([sample({ name: 'c' }), sample({ name: 'b' })]);
     registry.registerAll([sample({ name: 'a' }), sample({ name: 'd' })], { replace: true });
@@ -23,7 +23,7 @@ describe('onChange', () => {
     expect(registry.revision).toBe(4);
   });
 
-  it('calls when the registry already answers for the change', () => {
+  it('the registry already reflects a change when onChange listeners are called', () => {
     const { registry } = watched();
     const seen: unknown[] = [];
     registry.onChange(() =>
@@ -38,7 +38,7 @@ describe('onChange', () => {
     expect(seen).toEqual([[2, true, true, 2]]);
   });
 
-  it('goes on when a listener throws, and the caller notices nothing', () => {
+  it("a listener that throws doesn't affect the caller", () => {
     const { registry, changes } = watched();
     registry.onChange(() => {
       throw new Error('listener');
@@ -49,7 +49,7 @@ describe('onChange', () => {
     expect([changes.length, later, registry.has('b')]).toEqual([1, [2], true]);
   });
 
-  it('tells every listener the changes in the order of their revisions, also when one makes another change', () => {
+  it('listeners receive changes in the order of revisions, even if one makes another change', () => {
     const registry = new ToolMetadataRegistry();
     registry.onChange(({ added }) => {
       if (added.includes('a')) registry.register(sample({ name: 'b' }));

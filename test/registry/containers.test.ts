@@ -72,7 +72,7 @@ const run = (registry: ToolMetadataRegistry, name: string, input: unknown = { id
   new ToolExecutor({ registry, confirm: () => true }).execute({ id: '1', name, input });
 
 describe('metadataOf', () => {
-  it('lists the tools of a class without making an instance, with the place of each declaration', () => {
+  it("metadataOf lists a class's tools and where they're declared, without an instance", () => {
     expect(
       metadataOf(RushOrders).map(({ name, category, declaredOn, method, static: isStatic }) => [
         name,
@@ -91,7 +91,7 @@ describe('metadataOf', () => {
 });
 
 describe('a registry with resolve', () => {
-  it('asks it for every call, with the class and the call', async () => {
+  it('resolve is called for every call, with the class and the call', async () => {
     const asked: unknown[] = [];
     const resolve: ResolveInstance = (Class, call) => {
       asked.push([Class, call?.toolName]);
@@ -109,7 +109,7 @@ describe('a registry with resolve', () => {
     ]);
   });
 
-  it('awaits it, and resolves the class that was registered, not the one that it extends', async () => {
+  it('resolve may be async and receives the registered class, not its base class', async () => {
     const registry = new ToolMetadataRegistry({
       resolve: async (Class) => {
         expect(Class).toBe(RushOrders);
@@ -121,7 +121,7 @@ describe('a registry with resolve', () => {
     expect(await run(registry, 'order_cancel')).toMatchObject({ value: 'cancelled A1 in Bern' });
   });
 
-  it('knows the keys of a call only where the instance is there at once', () => {
+  it('conflict keys are known only if resolve returns the instance synchronously', () => {
     const batches = (resolve: ResolveInstance) => {
       const registry = new ToolMetadataRegistry({ resolve });
       registry.register(Orders);
@@ -138,7 +138,7 @@ describe('a registry with resolve', () => {
     ).toBe(2);
   });
 
-  it('makes the instance for a preview too', async () => {
+  it('resolve also makes the instance for a preview', async () => {
     const registry = new ToolMetadataRegistry({ resolve: () => Promise.resolve(at('Bern')) });
     registry.register(Orders);
     const seen: unknown[] = [];
@@ -152,7 +152,7 @@ describe('a registry with resolve', () => {
     expect(seen).toEqual(['Cancels A1 in Bern']);
   });
 
-  it('fails the call with advice when resolve returns something else', async () => {
+  it('a call fails with advice if resolve returns something else', async () => {
     const registry = new ToolMetadataRegistry({ resolve: () => ({}) });
     registry.register(Orders);
     expect(await run(registry, 'order_find')).toMatchObject({
@@ -183,7 +183,7 @@ describe('register with a prefix', () => {
       ...more,
     });
 
-  it('keeps two instances of one toolkit apart', async () => {
+  it('a prefix keeps two instances of one toolkit apart', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(at('Bern'), { prefix: 'eu_' });
     registry.register(at('Boston'), { prefix: 'us_' });
@@ -196,7 +196,7 @@ describe('register with a prefix', () => {
     expect(await run(registry, 'us_order_find')).toMatchObject({ value: 'a1 in Boston' });
   });
 
-  it('renames aliases, and tools where they name each other', () => {
+  it('a prefix renames aliases, and references between tools', () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(
       [toolOf('read', { aliases: ['open'] }), toolOf('write', { invalidates: ['read', 'search'] })],
@@ -206,7 +206,7 @@ describe('register with a prefix', () => {
     expect(registry.require('eu_write').invalidates).toEqual(['eu_read', 'search']);
   });
 
-  it('refuses a prefix that no name can have', () => {
+  it('a prefix that no name can have is refused', () => {
     const registry = new ToolMetadataRegistry();
     expect(refusal(() => registry.register(toolOf('read'), { prefix: 'eu ' })).message).toContain(
       'Did you mean "eu_read"?',

@@ -3,7 +3,8 @@ import { isToolError } from '../../src/index.js';
 import { issuesWith, registryOf, sample, sampleEntry } from '../tool/sample-tools.js';
 import { present, readShared, registryOfRows, warnIfAbsent } from './victor-catalogue.js';
 
-// Recorded behaviour at the edges, of the system whose design tooldex started from: each with what happens here instead.
+// Recorded edge cases of the system that tooldex's design started from. Each case shows what
+// happens here instead.
 warnIfAbsent('golden-victor-scenarios.test.ts');
 
 const recorded = present
@@ -21,7 +22,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.get('x')?.name).toBe(recorded['alias_collision_last_wins']);
   },
   alias_after_unregister_winner() {
-    // There the alias is lost; here the tool that had it before has it again.
+    // There the alias is lost. Here the earlier tool gets it back.
     expect(recorded['alias_after_unregister_winner']).toBeNull();
     const registry = registryOf({ name: 'a', aliases: ['x'] });
     registry.register(sample({ name: 'b', aliases: ['x'] }), replace);
@@ -29,7 +30,8 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.get('x')?.name).toBe('a');
   },
   alias_shadow() {
-    // There a global table of 68 aliases applies to every registry; here only what tools declare.
+    // There a global table of 68 aliases applies to every registry. Here only declared aliases
+    // count.
     expect(recorded['alias_shadow']).toEqual({ global_alias_read_file: 'read' });
     expect(registryOf({ name: 'read' }).has('read_file')).toBe(false);
     expect(registryOf({ name: 'read', aliases: ['read_file'] }).get('read_file')?.name).toBe(
@@ -37,7 +39,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     );
   },
   category_case() {
-    // There categories are compared as written; here in any case.
+    // There categories are case-sensitive. Here they're case-insensitive.
     expect(recorded['category_case']).toEqual({ exact: 1, lower: 0 });
     const registry = registryOf({ category: 'FileSystem' });
     expect([
@@ -46,7 +48,8 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     ]).toEqual([1, 1]);
   },
   class_tool_without_metadata_fails_open() {
-    // There a tool's own danger is lost when its metadata is generated; here nothing undeclared is safe, and nothing is invented.
+    // There a tool loses its danger when its metadata is generated. Here nothing undeclared is
+    // safe.
     expect(recorded['class_tool_without_metadata_fails_open']).toMatchObject({
       stored: 'MEDIUM/readonly/safe',
       idempotent: true,
@@ -78,12 +81,14 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     );
   },
   keyword_normalisation() {
-    // There `Abc`, `abc ` and `ab` are two keywords, and the short one is dropped; here two, trimmed, and none is dropped.
+    // There `Abc` and `abc ` are two keywords, and `ab` is dropped. Here they're trimmed, and none
+    // is dropped.
     expect(recorded['keyword_normalisation']).toEqual(['abc', 'abc ']);
     expect(sampleEntry({ keywords: ['Abc', 'abc ', 'ab'] }).keywords).toEqual(['abc', 'ab']);
   },
   network_access_mode() {
-    // There network tools are neither writing nor idempotent nor to be approved; here that access mode is not known.
+    // There network tools are neither writing nor idempotent and need no approval. Here that access
+    // mode doesn't exist.
     expect(recorded['network_access_mode']).toEqual({
       approval: 0,
       idempotent: false,
@@ -99,7 +104,8 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     ]).toEqual([true, true, false]);
   },
   overlap_differs_with_rust_wheel() {
-    // There overlapping keywords depend on an optional native module; here all are found. The score is not cut at 1.
+    // There finding overlapping keywords depends on an optional native module. Here all are found,
+    // and scores aren't capped at 1.
     const { regex } = recorded['overlap_differs_with_rust_wheel'] as unknown as {
       regex: [[string[], number]];
     };
@@ -120,7 +126,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
           .priorityBoost,
       ).toBe(boosts[name]![1]);
     }
-    // There is no priority without a boost any more.
+    // Every priority has a boost now.
     expect(boosts['contextual']![1]).toBe(0);
     expect(issuesWith({ priority: 4 })).toHaveLength(1);
   },
@@ -135,14 +141,14 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
     expect(registry.size).toBe(2);
   },
   refresh_force_drops_dynamic() {
-    // There refreshing drops tools that came another way; here one registration never removes another's tool.
+    // There refreshing drops tools from other sources. Here registering never removes another tool.
     expect(recorded['refresh_force_drops_dynamic']).toBe(1);
     const registry = registryOf({ name: 'dynamic' });
     registry.registerAll([sample({ name: 'static' })], replace);
     expect(names(registry).sort()).toEqual(['dynamic', 'static']);
   },
   reregister_changed_metadata() {
-    // There the old rows stay in every index; here none does.
+    // There the old rows stay in every index. Here they don't.
     expect(recorded['reregister_changed_metadata']).toMatchObject({
       categories: ['x', 'y'],
       match_old_keyword: ['a'],
@@ -179,7 +185,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
       const [result] = registryOf({
         keywords: Array.from({ length: count }, (_, index) => `word${index}`),
       }).getToolsMatchingTextScored('word0');
-      // With one keyword the recorded score was cut at 1.
+      // With one keyword, the recorded score was capped at 1.
       if (count === 1) expect([score, result!.base + result!.specificity]).toEqual([1, 1.2]);
       else expect(result!.base + result!.specificity).toBeCloseTo(score, 12);
     }
@@ -193,7 +199,7 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
       }).getToolsMatchingTextScored(keyword);
       expect(result!.base + result!.specificity).toBeCloseTo(score, 12);
     }
-    // It varies only for keywords of one letter, which could not be found before.
+    // It only differs for one-letter keywords, which couldn't be found before.
     expect(registryOf({ keywords: ['r'] }).getToolsMatchingTextScored('r')[0]!.specificity).toBe(
       0.1,
     );
@@ -208,15 +214,15 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
 };
 
 describe.skipIf(!present)('the recorded scenario', () => {
-  it.each(Object.entries(SCENARIOS))('%s', (_, scenario) => {
+  it.each(Object.entries(SCENARIOS))('recorded scenario: %s', (_, scenario) => {
     scenario();
   });
 
-  it('is one of these, and every one is here', () => {
+  it('every recorded scenario has a case here', () => {
     expect(Object.keys(SCENARIOS).sort()).toEqual(Object.keys(recorded).sort());
   });
 
-  it('of a misspelt enum member, which hid two tools, is an error that names them', () => {
+  it('a misspelled enum member, which used to hide two tools, is an error that names them', () => {
     const rows = readShared('data/victor-tools.json') as Parameters<typeof registryOfRows>[0];
     const misspelt = rows.filter(({ kind }) => kind === 'unimportable');
     expect(misspelt).toHaveLength(2);
@@ -234,7 +240,7 @@ describe.skipIf(!present)('the recorded scenario', () => {
     }
   });
 
-  it('of approval by danger begins at high, where the original began at medium', () => {
+  it('approval by danger begins at high, where the original began at medium', () => {
     const registry = registryOf(
       { name: 'medium', accessMode: 'readonly', dangerLevel: 'medium' },
       { name: 'high', accessMode: 'readonly', dangerLevel: 'high' },

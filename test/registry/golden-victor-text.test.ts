@@ -58,7 +58,7 @@ const INSIDE = 'keyword only inside another word';
 const INFLECTION = 'keyword in another inflection, or across other separators';
 const SHORT = 'keyword under three letters';
 
-/** Whether a keyword is in a text, but only where a letter or digit goes on before or after it. */
+/** Returns true if a keyword is in a text only as part of longer words. */
 function onlyInsideWords(keyword: string, text: string): boolean {
   const lower = text.toLowerCase();
   const goesOn = /[\p{L}\p{N}]/u;
@@ -74,7 +74,7 @@ function onlyInsideWords(keyword: string, text: string): boolean {
   return true;
 }
 
-/** Whether the words of a keyword are in a text one after the other in some inflection, though the keyword as written is not. */
+/** Returns true if the words of a keyword are in a text only in inflected form. */
 function onlyInflected(keyword: string, text: string): boolean {
   if (text.toLowerCase().includes(keyword) && !onlyInsideWords(keyword, text)) return false;
   const stems = splitWords(text).map(({ whole }) => stem(whole));
@@ -82,7 +82,7 @@ function onlyInflected(keyword: string, text: string): boolean {
   return stems.some((_, start) => form.every((each, offset) => stems[start + offset] === each));
 }
 
-/** The rule by which a keyword of a tool was found before and is not found now, or the other way round. */
+/** Returns the rule that explains why a keyword is found only before or only now. */
 function ruleFor(
   tool: string,
   list: 'keywords' | 'mandatory_keywords',
@@ -107,7 +107,7 @@ const BOOST: Readonly<Record<string, number>> = {
 
 describe.skipIf(!present)('the recorded texts', () => {
   it.each(queries.map((query) => [query.text.slice(0, 60), query] as const))(
-    '%j differs by keywords inside words, inflections, short and invented keywords only',
+    'recorded matches of %j differ only by substrings, inflections, and short or invented keywords',
     (_, { text, scored }) => {
       const before = new Map(scored.map(({ tool, matched }) => [tool, matched]));
       const now = new Map(
@@ -133,7 +133,7 @@ describe.skipIf(!present)('the recorded texts', () => {
     },
   );
 
-  it('have the recorded scores wherever the same keywords were found, but for the cap, the short keywords and the lowest priority', () => {
+  it('equal matches have the recorded score, except for the cap, short keywords and the lowest priority', () => {
     for (const { text, scored } of queries) {
       const now = new Map(
         registry.getToolsMatchingTextScored(text).map((result) => [result.toolName, result]),

@@ -67,7 +67,10 @@ const [
 ] = Object.keys(RULES) as [string, string, string, string, string, string, string, string, string];
 const SHORT = 'keywords under three letters are kept';
 
-/** Checks a set of tools against the recorded one: each difference by one of the rules that may apply to this set. */
+/**
+ * Compares a set of tools with the recorded set. Every difference must follow from one of the given
+ * rules.
+ */
 function compare(
   what: string,
   recorded: readonly string[],
@@ -96,7 +99,7 @@ const names = (entries: Iterable<{ readonly name: string }>) =>
 describe.skipIf(!present)('the recorded derived sets', () => {
   const set = (name: string) => golden[name] as readonly string[];
 
-  it('of writing and repeatable tools differ only where nothing was declared, or network access', () => {
+  it('recorded write and idempotent sets differ only for undeclared and network access', () => {
     compare('write', set('write_tools'), registry.getWriteTools(), UNDECLARED, NETWORK);
     compare(
       'cache invalidating',
@@ -112,7 +115,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(set('idempotent_tools')).toContain(name);
   });
 
-  it('of tools to ask about only gain tools, but for the threshold of danger', () => {
+  it('the recorded approval set only gains tools, except for the danger threshold', () => {
     compare(
       'requiring approval',
       set('tools_requiring_approval'),
@@ -126,7 +129,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(registry.getDangerousTools().has(name)).toBe(true);
   });
 
-  it('of parallelizable tools only lose tools', () => {
+  it('the recorded parallelizable set only loses tools', () => {
     compare(
       'parallelizable',
       set('parallelizable_tools'),
@@ -139,7 +142,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(set('parallelizable_tools')).toContain(name);
   });
 
-  it('of critical, unavailable and progress-tracked tools are the same', () => {
+  it('recorded critical, unavailable and progress-tracked tools are the same', () => {
     compare('critical', set('critical_tools'), registry.getCriticalTools());
     compare('available', set('available_tools'), names(registry.filter({ available: true })));
     compare('unavailable', set('unavailable_tools'), names(registry.filter({ available: false })));
@@ -152,14 +155,14 @@ describe.skipIf(!present)('the recorded derived sets', () => {
   });
 });
 
-// Recorded modes may be none of ours, such as network.
+// A recorded mode, such as network, may not exist here.
 const isAccessMode = (mode: string): mode is AccessMode =>
   (Object.values(AccessMode) as string[]).includes(mode);
 
 describe.skipIf(!present)('the recorded indexes', () => {
   const index = (name: string) => golden[name] as Sets;
 
-  it('by priority differ only for the priority that is no more, and where none was declared', () => {
+  it('recorded priorities differ only for the dropped priority and undeclared ones', () => {
     for (const [level, recorded] of Object.entries(index('by_priority'))) {
       const value = (['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const).indexOf(level as 'LOW');
       compare(
@@ -172,7 +175,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     }
   });
 
-  it('by access differ only where nothing was declared, or network access', () => {
+  it('recorded access differs only for undeclared and network access', () => {
     for (const [mode, recorded] of Object.entries(index('by_access_mode')))
       compare(
         `access ${mode}`,
@@ -183,7 +186,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('by danger differ only where nothing was declared', () => {
+  it('recorded danger differs only if undeclared', () => {
     for (const [level, recorded] of Object.entries(index('by_danger_level')))
       compare(
         `danger ${level}`,
@@ -193,7 +196,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('by execution category differ only where none was declared', () => {
+  it('recorded execution categories differ only if undeclared', () => {
     for (const [category, recorded] of Object.entries(index('by_execution_category')))
       compare(
         `execution ${category}`,
@@ -204,7 +207,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('by stage and task type are the same', () => {
+  it('recorded stages and task types are the same', () => {
     for (const [stage, recorded] of Object.entries(index('by_stage')))
       compare(`stage ${stage}`, recorded, registry.getToolsByStage(stage));
     for (const [taskType, recorded] of Object.entries(index('by_task_type')))
@@ -213,7 +216,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect([...registry.getAllTaskTypes()]).toEqual(Object.keys(index('by_task_type')).sort());
   });
 
-  it('by category differ only where none was declared', () => {
+  it('recorded categories differ only if undeclared', () => {
     const categories = new Set([
       ...Object.keys(index('by_category')),
       ...registry.getAllCategories(),
@@ -227,7 +230,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('by keyword differ only for keywords that nobody declared, and for short ones', () => {
+  it('recorded keywords differ only for invented and short keywords', () => {
     for (const keyword of new Set([
       ...Object.keys(index('by_keyword')),
       ...registry.getAllKeywords(),
@@ -245,7 +248,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect(tally.get(SHORT)).toBe(2);
   });
 
-  it('by mandatory keyword are the same', () => {
+  it('recorded mandatory keywords are the same', () => {
     for (const [keyword, recorded] of Object.entries(index('by_mandatory_keyword')))
       compare(
         `mandatory ${keyword}`,
@@ -254,7 +257,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('of the keywords of a category differ only by such keywords and categories', () => {
+  it('recorded category keywords differ only for such keywords and categories', () => {
     for (const [category, recorded] of Object.entries(index('category_keywords'))) {
       const now = registry.getCategoryKeywords(category);
       for (const keyword of new Set([...recorded, ...now])) {
@@ -279,7 +282,10 @@ describe.skipIf(!present)('the recorded indexes', () => {
 });
 
 describe.skipIf(!present)('the recorded conflicts', () => {
-  /** The original's relation: what the category of the first lists. A tool without category counted as read_only. */
+  /**
+   * The original's relation: the conflicts that the first tool's category lists. A tool without
+   * category counted as read_only.
+   */
   const LISTED: Sets = {
     write: ['write', 'mixed'],
     execute: ['execute', 'write', 'mixed'],
@@ -300,7 +306,7 @@ describe.skipIf(!present)('the recorded conflicts', () => {
   };
   const listed = (a: string, b: string) => LISTED[a]!.includes(b);
 
-  it('differ pair by pair only by category and access, and by a relation that is symmetric and lets mixed tools run alone', () => {
+  it('recorded conflicts differ only by category, access, symmetry, and mixed tools running alone', () => {
     for (const [first, recorded] of Object.entries(golden['conflicting_tools'] as Sets)) {
       const now = registry.getConflictingTools(first);
       for (const second of rows.keys()) {

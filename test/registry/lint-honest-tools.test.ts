@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, lintTools, ToolMetadataRegistry, type ToolSource } from '../../src/index.js';
 
-/** Twelve tools as their authors would declare them: what matters, and not every axis. */
+/** Twelve tools as authors would declare them: the important axes, not all. */
 const HONEST = [
   defineTool({
     name: 'read_file',
@@ -132,13 +132,13 @@ function lintOf(tools: readonly ToolSource[]) {
   return lintTools(registry);
 }
 
-it('twelve honest tools that declare three to five axes have no finding, together or alone', () => {
+it('twelve honest tools with three to five declared axes have no findings, alone or together', () => {
   expect(HONEST).toHaveLength(12);
   expect(lintOf(HONEST)).toEqual([]);
   for (const each of HONEST) expect(lintOf([each]), each.name).toEqual([]);
 });
 
-it('a tool among them that declares nothing, or what cannot be meant, is found', () => {
+it('a tool among honest ones that declares nothing, or something implausible, is reported', () => {
   const rulesWith = (options: Readonly<Record<string, unknown>>) =>
     lintOf([
       ...HONEST.slice(1),

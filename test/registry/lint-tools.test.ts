@@ -8,7 +8,7 @@ import {
 } from '../../src/index.js';
 import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
-/** Declares everything; every rule likes it. */
+/** A tool that declares everything, so every rule accepts it. */
 const GOOD: LooseOptions = {
   name: 'read_file',
   description: 'Reads the text of a file below the root',
@@ -25,7 +25,7 @@ const GOOD: LooseOptions = {
   invalidates: ['files'],
   execute: () => '',
 };
-/** Declares what is required, and can run. */
+/** A tool that declares only what is required, and can run. */
 const BARE: LooseOptions = {
   name: 'read_file',
   description: 'Reads the text of a file below the root',
@@ -42,7 +42,7 @@ const findings = (...tools: readonly LooseOptions[]) =>
   }));
 const rulesOf = (...tools: readonly LooseOptions[]) => findings(...tools).map(({ rule }) => rule);
 
-/** For every rule one tool it reports, one it does not, and what its message names. */
+/** For every rule, a tool that it reports, a tool that it accepts, and what its message names. */
 const CASES: readonly (readonly [
   rule: string,
   severity: string,
@@ -190,7 +190,7 @@ const CASES: readonly (readonly [
 ];
 
 describe('lintTools', () => {
-  it('finds nothing in tools that declare everything', () => {
+  it('lintTools reports nothing about tools that declare everything', () => {
     expect(findings(GOOD)).toEqual([]);
     expect(
       findings(
@@ -202,7 +202,7 @@ describe('lintTools', () => {
 
   it.each(
     CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const),
-  )('%s reports %s', (rule, named, severity, bad, good) => {
+  )('the lint rule %s reports %s', (rule, named, severity, bad, good) => {
     const found = findings(bad).filter((finding) => finding.rule === rule);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
@@ -210,7 +210,7 @@ describe('lintTools', () => {
     expect(rulesOf(good)).not.toContain(rule);
   });
 
-  /** The least that thirteen tools declare which differ in words. */
+  /** Thirteen tools that declare little and differ in words. */
   const many = (count: number, options: (index: number) => LooseOptions) =>
     Array.from({ length: count }, (_, index) => ({
       ...BARE,
@@ -223,7 +223,7 @@ describe('lintTools', () => {
     ['no-keywords', { keywords: ['read'] }],
     ['missing-metadata', { category: 'files' }],
   ])(
-    '%s reports the tools that lack what most others have, where there are more than a model sees at once',
+    'the lint rule %s reports tools that lack what most others have, if there are too many for a model',
     (rule, declared) => {
       const rulesAt = (count: number, having: number) =>
         rulesOf(...many(count, (index) => (index < having ? declared : {})));
@@ -242,9 +242,9 @@ describe('lintTools', () => {
       'a reader of a service whose category is only that it reads',
       { ...GOOD, sideEffects: ['network'] },
     ],
-  ])('finds nothing in %s', (_, options) => expect(findings(options)).toEqual([]));
+  ])('lintTools reports nothing about %s', (_, options) => expect(findings(options)).toEqual([]));
 
-  it('switches rules off and changes their severity, and leaves the others as they are', () => {
+  it('lintTools turns rules off and changes severities one by one', () => {
     const registry = registryOf(BARE, {
       ...GOOD,
       name: 'other',
@@ -284,7 +284,7 @@ describe('lintTools', () => {
     [{ rule: {} }, 'Did you mean "rules"?'],
     [{ rules: 'off' }, 'got "off"'],
     [null, 'Expected a plain object, got null'],
-  ])('refuses %j with what was meant', (options, message) => {
+  ])('lintTools refuses %j and suggests what was meant', (options, message) => {
     const error = refusal(() => lintTools(registryOf(GOOD), options as never));
     expect([error.code, error.message]).toEqual([
       'INVALID_ARGUMENT',
@@ -292,7 +292,7 @@ describe('lintTools', () => {
     ]);
   });
 
-  it('reports a description that is nearly that of an earlier tool', () => {
+  it('lintTools reports a description almost equal to an earlier one', () => {
     const tools = [
       GOOD,
       { ...GOOD, name: 'other', description: 'Compares two branches' },
@@ -311,7 +311,7 @@ describe('lintTools', () => {
     ).toEqual([]);
   });
 
-  it('takes names of tools in invalidates as they are written', () => {
+  it('lintTools compares names in invalidates case-sensitively', () => {
     expect(
       rulesOf(
         { ...GOOD, name: 'ReadFile' },
@@ -325,7 +325,7 @@ describe('lintTools', () => {
     ).toEqual([]);
   });
 
-  it('reports each pattern of a foreign schema, and none of a schema that the program declares', () => {
+  it("lintTools reports each pattern of a foreign schema, and no pattern of the program's own", () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     expect(
       findings({ ...GOOD, progressParams: [], inputSchema: foreignSchema(inputSchema) }),
@@ -341,14 +341,14 @@ describe('lintTools', () => {
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
   });
 
-  it('refuses a SafetyPolicy in place of its options: its rules cannot be read, and nothing would be found', () => {
+  it("lintTools refuses a SafetyPolicy as options, because it can't read the policy's rules", () => {
     const registry = new ToolMetadataRegistry();
     expect(() => lintTools(registry, { policy: new SafetyPolicy({ registry }) as never })).toThrow(
       /policy: Expected the options of the policy, as \{ rules, allow \}, got an object/,
     );
   });
 
-  it('reports names in a policy that no tool has, and aliases where only own names count', () => {
+  it('lintTools reports unknown names in a policy, and aliases in rules that allow', () => {
     const registry = registryOf({ ...GOOD, aliases: ['cat'] });
     const lint = (
       ...policy: Parameters<typeof lintTools> extends [unknown, ...infer Rest] ? Rest : never
@@ -399,7 +399,7 @@ describe('lintTools', () => {
     expect(Object.isFrozen(lintTools(registry, { allow: ['x'] }))).toBe(true);
   });
 
-  it('orders findings by tool in registration order, and freezes them', () => {
+  it('findings are frozen and ordered by tool, in registration order', () => {
     const found = lintTools(
       registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }),
     );

@@ -7,7 +7,7 @@ import {
 import { splitWords, stem } from '../../src/search/words.js';
 import { ALIASES, CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES } from './arbitrary-tools.js';
 
-/** Requests that the tools of `arbitrary-tools` answer in part. */
+/** Requests that the tools of `arbitrary-tools` partly answer. */
 export const TEXTS = [
   '',
   'git diff',
@@ -37,12 +37,12 @@ const available = (entry: ToolEntry) => {
   }
 };
 
-/** Whether two tools may not run at the same time. */
+/** Returns true if two tools can't run at the same time. */
 export function conflict(a: ToolEntry, b: ToolEntry): boolean {
   return alone(a) || alone(b) || (!together(a) && !together(b));
 }
 
-/** The keywords of a list that are in a text, found by comparing all of them with every place of it. */
+/** Returns the keywords in a text, by comparing each of them with every place. */
 export function keywordsIn(
   keywords: readonly string[],
   text: string,
@@ -66,7 +66,7 @@ export function keywordsIn(
   });
 }
 
-/** Whom a name or alias means: a tool's own name first, then the latest tool with the alias. */
+/** Returns the tool with a name or alias: a tool's own name wins, then the latest alias. */
 export function resolveNaively(entries: readonly ToolEntry[], name: string): ToolEntry | undefined {
   return (
     entries.find((entry) => entry.name === name) ??
@@ -74,7 +74,7 @@ export function resolveNaively(entries: readonly ToolEntry[], name: string): Too
   );
 }
 
-/** Everything a registry is asked for in these tests, as plain data. */
+/** Returns everything that these tests ask a registry, as plain data. */
 export function answersOf(registry: ToolMetadataRegistry): Record<string, unknown> {
   const names = (entries: Iterable<ToolEntry>) => [...entries].map(({ name }) => name);
   const each = <T extends string | number>(values: readonly T[], ask: (value: T) => unknown) =>
@@ -148,7 +148,7 @@ export const FILTERS: readonly ToolFilter[] = [
   { available: false },
 ];
 
-/** The same answers, each worked out anew from the entries in registration order. */
+/** Returns the same answers, computed from the entries in registration order. */
 export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unknown> {
   const names = (test: (entry: ToolEntry) => boolean) =>
     entries.filter(test).map(({ name }) => name);

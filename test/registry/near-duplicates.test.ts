@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nearDuplicates } from '../../src/registry/lint/near-duplicates.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** The same by comparing every pair. */
+/** Does the same by comparing every pair. */
 function byAllPairs(
   texts: readonly ReadonlySet<string>[],
   meet: (a: number, b: number) => boolean,
@@ -23,7 +23,7 @@ function byAllPairs(
 describe('nearDuplicates', () => {
   const text = fc.uniqueArray(fc.constantFrom(...'abcdefghijkl'), { maxLength: 8 });
 
-  it('names for every text the first earlier one that comparing all pairs finds', () => {
+  it('nearDuplicates finds the same first duplicates as comparing all pairs', () => {
     fc.assert(
       fc.property(fc.array(text, { maxLength: 12 }), fc.nat({ max: 3 }), (texts, apart) => {
         const sets = texts.map((words) => new Set(words));
@@ -34,7 +34,7 @@ describe('nearDuplicates', () => {
     );
   });
 
-  it('compares a text with a bounded number of others, however many share its words', () => {
+  it('nearDuplicates compares a text with a limited number of others', () => {
     const texts = Array.from(
       { length: 1_000 },
       (_, number) => new Set([...'abcdefghi', `${number}`]),

@@ -15,14 +15,14 @@ describe('looking up by label', () => {
   });
 
   it.each(['code search', 'CODE SEARCH', '  Code Search '])(
-    'takes any case and surrounding blanks: %j',
+    'lookups ignore case and spaces around labels: %j',
     (category) => {
       expect(names(registry.getByCategory(category))).toEqual(['a']);
       expect([...registry.getCategoryKeywords(category)]).toEqual(['git diff']);
     },
   );
 
-  it('does so for keywords, stages and task types too', () => {
+  it('lookups by keyword, stage and task type ignore case and spaces too', () => {
     expect(names(registry.getByKeyword(' GIT DIFF'))).toEqual(['a']);
     expect(names(registry.getByStage('READING'))).toEqual(['a']);
     expect([...registry.getToolsByStage('Reading ')]).toEqual(['a']);
@@ -30,7 +30,7 @@ describe('looking up by label', () => {
     expect([...registry.getToolsByTaskType('eDit')]).toEqual(['a']);
   });
 
-  it.each([undefined, null, 5, {}, Symbol('git'), '', '  '])('finds nothing for %s', (label) => {
+  it.each([undefined, null, 5, {}, Symbol('git'), '', '  '])('lookups find nothing for %s', (label) => {
     const any = label as never;
     expect([
       registry.getByCategory(any),
@@ -47,7 +47,7 @@ describe('looking up by label', () => {
   });
 
   it.each([undefined, null, -1, 5, {}, Symbol('git'), '', 'LOW', 'toString'])(
-    'refuses %s where there are only the values of an enum',
+    'a lookup of %s is refused, because the enum has fixed values',
     (value) => {
       const any = value as never;
       for (const look of [
@@ -67,7 +67,7 @@ describe('looking up by label', () => {
     },
   );
 
-  it("refuses a tool in place of its name, which is no other tool's name", () => {
+  it('a tool passed instead of its name is refused', () => {
     const { definition } = registry.require('a');
     const any = definition as never;
     for (const look of [
@@ -106,7 +106,7 @@ describe('the derived sets', () => {
     { name: 'unknown' },
   );
 
-  it('follow their rules', () => {
+  it('derived sets follow their rules', () => {
     expect([...registry.getWriteTools()]).toEqual(['writes', 'runs', 'unknown']);
     expect([...registry.getCacheInvalidatingTools()]).toEqual(['writes', 'runs', 'unknown']);
     expect([...registry.getIdempotentTools()]).toEqual(['reads', 'fetches', 'asks', 'harms']);
@@ -122,7 +122,7 @@ describe('the derived sets', () => {
     expect([...registry.getCriticalTools()]).toEqual(['reads']);
   });
 
-  it('name as conflicting who may not run at the same time, from both sides', () => {
+  it('getConflictingTools is symmetric', () => {
     for (const { name: a } of registry) {
       expect(registry.getConflictingTools(a).has(a)).toBe(false);
       for (const { name: b } of registry)
@@ -135,7 +135,7 @@ describe('the derived sets', () => {
     expect(registry.getConflictingTools('unknown').size).toBe(6);
   });
 
-  it('say of a name as models write it whether approval is needed: by alias too, and for unknown names', () => {
+  it('requiresApproval accepts aliases, and requires approval for unknown names', () => {
     const registry = registryOf(
       { name: 'read', accessMode: 'readonly' },
       { name: 'remove', accessMode: 'write', aliases: ['rm'] },
@@ -145,7 +145,7 @@ describe('the derived sets', () => {
     ).toEqual([false, true, true, true, true]);
   });
 
-  it('answer conflicts by alias too, and with everything for a name that nobody knows', () => {
+  it('getConflictingTools accepts aliases, and returns every tool for an unknown name', () => {
     const two = registryOf(
       { name: 'a', aliases: ['x'], accessMode: 'write' },
       { name: 'b', accessMode: 'write' },
@@ -156,7 +156,7 @@ describe('the derived sets', () => {
 });
 
 describe('the vocabularies', () => {
-  it('hold what at least one tool has, sorted, and forget the rest', () => {
+  it('vocabularies list what at least one tool has, sorted', () => {
     const registry = registryOf(
       { name: 'a', category: 'Web', keywords: ['b', 'a'], stages: ['reading'], taskTypes: ['x'] },
       { name: 'b', category: 'git', keywords: ['c', 'B'], stages: ['analysis'], taskTypes: ['x'] },
@@ -178,7 +178,7 @@ describe('the vocabularies', () => {
     expect(vocabularies()).toEqual([['git'], ['b', 'c'], ['analysis'], ['x']]);
   });
 
-  it('give the keywords of all tools of a category', () => {
+  it("getCategoryKeywords lists the keywords of a category's tools", () => {
     const registry = registryOf(
       { name: 'a', category: 'git', keywords: ['diff', 'commit'] },
       { name: 'b', category: 'git', keywords: ['diff', 'branch'] },
@@ -203,7 +203,7 @@ describe('availability', () => {
       },
       false,
     ],
-  ])('of a tool %s', (_, available, expected) => {
+  ])('isAvailable of a tool %s', (_, available, expected) => {
     const registry = registryOf({ name: 'a', aliases: ['b'], available });
     expect([registry.isAvailable('a'), registry.isAvailable('b')]).toEqual([expected, expected]);
     expect(registry.filter({ available: true })).toHaveLength(expected ? 1 : 0);
@@ -211,7 +211,7 @@ describe('availability', () => {
     expect(registry.summary().unavailable).toBe(expected ? 0 : 1);
   });
 
-  it('is asked each time and never while registering', () => {
+  it('availability is checked on every query and never on registration', () => {
     let calls = 0;
     const registry = registryOf({ name: 'a', available: () => calls++ > 0 });
     expect(calls).toBe(0);
@@ -231,7 +231,7 @@ describe('require', () => {
     { name: 'read_file' },
   );
 
-  it('names what looks alike for a name it does not know', () => {
+  it('require suggests similar names for an unknown name', () => {
     const error = refusal(() => registry.require('git_dif'));
     expect(error.code).toBe('TOOL_NOT_FOUND');
     expect(error.message).toContain('"git_dif"');
@@ -239,7 +239,7 @@ describe('require', () => {
     expect(error.details['suggestions']).toContain('git_diff');
   });
 
-  it('refuses a name of any length without repeating it', () => {
+  it('require refuses a name of any length without repeating it', () => {
     const error = refusal(() => registry.require('g'.repeat(1 << 20)));
     expect(error.code).toBe('TOOL_NOT_FOUND');
     expect(error.message.length).toBeLessThan(300);
@@ -248,7 +248,7 @@ describe('require', () => {
 });
 
 describe('the summary', () => {
-  it('counts by every axis, label and derived set', () => {
+  it('summary counts by every axis, label and derived set', () => {
     const registry = registryOf(
       {
         name: 'a',
@@ -298,7 +298,7 @@ describe('the matching metrics', () => {
     return registry;
   }
 
-  it('count texts, results, empty answers, time, keywords and categories', () => {
+  it('metrics count texts, results, empty results, time, keywords and categories', () => {
     const registry = measured();
     registry.getToolsMatchingTextScored('git git git');
     registry.getToolsMatchingTextScored('diff');
@@ -324,7 +324,7 @@ describe('the matching metrics', () => {
     });
   });
 
-  it('name at most ten keywords and five categories, equal ones by name', () => {
+  it('metrics list at most ten keywords and five categories, ties by name', () => {
     const registry = registryOf(
       ...Array.from({ length: 12 }, (_, index) => ({
         name: `t${index}`,

@@ -24,7 +24,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What a step makes of a plain list of entries; nothing when it is refused. */
+/** Applies a step to a plain list of entries. Returns nothing if the step is refused. */
 function applied(entries: readonly ToolEntry[], change: Step): readonly ToolEntry[] | undefined {
   if ('unregister' in change) return entries.filter(({ name }) => name !== change.unregister);
   const added = change.register.map(sampleEntry);
@@ -42,7 +42,7 @@ function applied(entries: readonly ToolEntry[], change: Step): readonly ToolEntr
   );
 }
 
-/** Does the step to a registry; says whether it was taken. */
+/** Applies a step to a registry. Returns true if it was accepted. */
 function apply(registry: ToolMetadataRegistry, change: Step): boolean {
   if ('unregister' in change) {
     registry.unregister(change.unregister);
@@ -58,7 +58,7 @@ function apply(registry: ToolMetadataRegistry, change: Step): boolean {
 }
 
 describe('a registry after any 200 changes', () => {
-  it('answers every query like a recount of its entries, after every change', () => {
+  it('after every one of 200 random changes, a registry answers like a recount of its entries', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 200, maxLength: 200, size: 'max' }), (steps) => {
         const registry = new ToolMetadataRegistry();
@@ -89,7 +89,7 @@ describe('the order of registration', () => {
     .uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 2 })
     .map((tools) => tools.map((tool): LooseOptions => ({ ...tool, aliases: [] })));
 
-  it('shows only where answers are in that order, and not in scores, sets, vocabularies and searches', () => {
+  it('the registration order affects only answers in that order, not scores, sets and searches', () => {
     fc.assert(
       fc.property(different, fc.nat(), (tools, seed) => {
         const turn = seed % tools.length;

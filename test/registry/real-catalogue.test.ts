@@ -9,7 +9,7 @@ const rows = activeRows();
 describe.skipIf(!present)('a real catalogue of 64 tools', () => {
   const catalogue: ToolMetadataRegistry = registryOfRows(rows);
 
-  it('is planned as its sets say, all pairs: apart where tools conflict, and beyond that only a read after a write or a tool beside itself', () => {
+  it('planExecution separates all pairs of 64 tools that conflict, read after write, or repeat a tool', () => {
     const apart = (...pair: readonly string[]) =>
       planExecution(
         catalogue,

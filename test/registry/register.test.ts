@@ -36,12 +36,12 @@ class StaticTools {
 }
 
 describe('ToolMetadataRegistry', () => {
-  it('starts empty, and so does the default one', () => {
+  it('a new registry is empty, and so is the default registry', () => {
     for (const registry of [new ToolMetadataRegistry(), defaultRegistry])
       expect([registry.size, registry.revision, named(registry)]).toEqual([0, 0, []]);
   });
 
-  it('returns the entries it registered, in order, and lists them in that order', () => {
+  it('register returns the entries in order and lists them in that order', () => {
     const registry = new ToolMetadataRegistry();
     const entries = registry.registerAll([sample({ name: 'b' }), sample({ name: 'a' })]);
     expect(entries.map(({ name }) => name)).toEqual(['b', 'a']);
@@ -50,7 +50,7 @@ describe('ToolMetadataRegistry', () => {
     expect(registry.require('a')).toBe(entries[1]);
   });
 
-  it('refuses plain options and says to wrap them', () => {
+  it('register refuses plain options and says how to wrap them', () => {
     const error = refusal(() =>
       new ToolMetadataRegistry().register({ name: 'a', description: 'b', inputSchema: {} }),
     );
@@ -58,7 +58,7 @@ describe('ToolMetadataRegistry', () => {
     expect(error.message).toContain('defineTool({…})');
   });
 
-  it('refuses a class whose constructor requires arguments, and says to register an instance', () => {
+  it('register refuses a class whose constructor requires arguments, and suggests an instance', () => {
     const registry = registryOf({ name: 'a' });
     const state = stateOf(registry);
     const error = refusal(() => registry.registerAll([sample({ name: 'b' }), OrderTools]));
@@ -74,7 +74,7 @@ describe('ToolMetadataRegistry', () => {
     expect(registry.require('orders').definition.execute?.({}, {})).toBe('key');
   });
 
-  it('takes classes that are constructed without arguments, or whose tools need no instance', () => {
+  it('register accepts classes without constructor arguments, or whose tools need no instance', () => {
     class OwnConstructor extends OrderTools {
       constructor() {
         super('own');
@@ -100,7 +100,7 @@ describe('ToolMetadataRegistry', () => {
   });
 
   it.each([undefined, null, 5, 'read', [], {}, () => 1, class Plain {}])(
-    'refuses %s, which is no tool',
+    'register refuses %s',
     (source) => {
       expect(refusal(() => new ToolMetadataRegistry().register(source as ToolSource)).code).toBe(
         'NOT_A_TOOL',
@@ -135,7 +135,7 @@ describe('a batch', () => {
           throw new Error('source');
         })(),
     ],
-  ])('is refused whole when %s', (_, sources) => {
+  ])('registerAll changes nothing if %s', (_, sources) => {
     const registry = before();
     const events: unknown[] = [];
     registry.onChange((change) => events.push(change));
@@ -145,14 +145,14 @@ describe('a batch', () => {
     expect(events).toEqual([]);
   });
 
-  it('says which name is taken by whom, and how to go on', () => {
+  it('registerAll names the taken name, its owner, and what to do', () => {
     const error = refusal(() => before().registerAll([sample({ name: 'c', aliases: ['a2'] })]));
     expect(error.code).toBe('DUPLICATE_TOOL');
     expect(error.details).toEqual({ name: 'a2', tool: 'c', takenBy: 'a' });
     expect(error.message).toMatch(/"a2".*"c".*"a".*replace: true/);
   });
 
-  it('is one step: one revision and one event', () => {
+  it('registerAll makes one revision and sends one event', () => {
     const registry = new ToolMetadataRegistry();
     const revisions: number[] = [];
     registry.onChange(({ revision }) => revisions.push(revision));
@@ -163,7 +163,7 @@ describe('a batch', () => {
 });
 
 describe('replacing', () => {
-  it('leaves no trace of the tool before', () => {
+  it('replacing a tool leaves no trace of it', () => {
     const registry = registryOf({
       name: 'a',
       aliases: ['old'],
@@ -186,14 +186,14 @@ describe('replacing', () => {
     ]);
   });
 
-  it('moves the tool to the end of the order', () => {
+  it('replacing a tool moves it to the end of the order', () => {
     const registry = registryOf({ name: 'a' }, { name: 'b' });
     registry.register(sample({ name: 'a' }), { replace: true });
     expect(named(registry)).toEqual(['b', 'a']);
     expect(registry.getByAccessMode('mixed').map(({ name }) => name)).toEqual(['b', 'a']);
   });
 
-  it('by two tools of one name in a batch keeps the last', () => {
+  it('of two tools with one name in a replacing batch, the last one stays', () => {
     const registry = registryOf({ name: 'a', version: '0' });
     const changes: unknown[] = [];
     registry.onChange(({ added, replaced }) => changes.push([added, replaced]));
@@ -216,7 +216,7 @@ describe('replacing', () => {
 });
 
 describe('unregistering', () => {
-  it('says whether there was a tool of that name, and takes no alias for one', () => {
+  it('unregister returns whether the name was registered, and ignores aliases', () => {
     const registry = registryOf({ name: 'a', aliases: ['b'] });
     expect([registry.unregister('b'), registry.unregister('nobody'), registry.revision]).toEqual([
       false,
@@ -231,7 +231,7 @@ describe('unregistering', () => {
     expect([registry.size, registry.has('a'), registry.has('b')]).toEqual([0, false, false]);
   });
 
-  it('frees the names for others', () => {
+  it("unregister frees the tool's names", () => {
     const registry = registryOf({ name: 'a', aliases: ['b'] });
     registry.unregister('a');
     registry.register(sample({ name: 'b', aliases: ['a'] }));
@@ -242,7 +242,7 @@ describe('unregistering', () => {
 describe('aliases under replacement', () => {
   const replace = { replace: true };
 
-  it('never hide a tool from its own name', () => {
+  it("an alias never hides another tool's own name", () => {
     const registry = registryOf({ name: 'search' });
     registry.register(sample({ name: 'code_search', aliases: ['search'] }), replace);
     expect(registry.get('search')?.name).toBe('search');
@@ -252,7 +252,7 @@ describe('aliases under replacement', () => {
     expect(registry.get('search')?.name).toBe('search');
   });
 
-  it('go to the latest tool that claims them, and back when it goes', () => {
+  it('the latest tool has a shared alias, and the earlier tool gets it back', () => {
     const registry = registryOf({ name: 'a', aliases: ['x'] });
     registry.register(sample({ name: 'b', aliases: ['x'] }), replace);
     registry.register(sample({ name: 'c', aliases: ['x'] }), replace);

@@ -63,14 +63,14 @@ const filled = () =>
   registryOf({ name: 'a', ...FULL }, { name: 'w', ...WRITING }, { name: 'x', ...WRITING });
 
 describe('a returned list', () => {
-  it.each(Object.entries(LISTS))('of %s is frozen to the leaves', (_, ask) => {
+  it.each(Object.entries(LISTS))('the list returned by %s is deeply frozen', (_, ask) => {
     const list = ask(filled());
     expect(() => (list as unknown[]).push('x')).toThrow(TypeError);
     expect(isDeepFrozen(list)).toBe(true);
   });
 
   it.each(Object.entries(LISTS).filter(([name]) => name !== 'register'))(
-    'of %s is not altered by later changes',
+    "the list returned by %s doesn't change later",
     (_, ask) => {
       const registry = filled();
       const list = ask(registry);
@@ -87,7 +87,7 @@ describe('a returned list', () => {
 });
 
 describe('a returned set', () => {
-  it.each(Object.entries(SETS))('of %s refuses changes', (_, ask) => {
+  it.each(Object.entries(SETS))("the set returned by %s can't be changed", (_, ask) => {
     const registry = filled();
     const set = ask(registry) as Set<string>;
     const before = [...set];
@@ -96,7 +96,7 @@ describe('a returned set', () => {
     expect([...ask(registry)]).toEqual(before);
   });
 
-  it.each(Object.entries(SETS))('of %s is not altered by later changes', (_, ask) => {
+  it.each(Object.entries(SETS))("the set returned by %s doesn't change later", (_, ask) => {
     const registry = filled();
     const set = ask(registry);
     const before = [...set];

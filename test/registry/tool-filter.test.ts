@@ -118,7 +118,7 @@ function passesNaively(entry: ToolEntry, filter: ToolFilter): boolean {
 }
 
 describe('filter', () => {
-  it("asks for values of the author's own metadata, one of several, and one of a tool's list", () => {
+  it("filter matches the author's metadata by value, by one of several, and inside lists", () => {
     const registry = registryOf(
       { name: 'invoice', metadata: { team: 'billing', regions: ['eu', 'us'] } },
       { name: 'chat', metadata: { team: 'support', owner: { id: 7 } } },
@@ -134,7 +134,7 @@ describe('filter', () => {
     expect(found({ __proto__: null, toString: 'x' })).toEqual([]);
   });
 
-  it('keeps exactly the tools that pass every condition, in registration order', () => {
+  it('filter returns exactly the tools that match every condition, in registration order', () => {
     const tools = fc.uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 3 });
     fc.assert(
       fc.property(tools, fc.array(filters, { minLength: 5, maxLength: 20 }), (options, asked) => {
@@ -153,7 +153,7 @@ describe('filter', () => {
     { name: 'c' },
   );
 
-  it('goes by own names, not by aliases', () => {
+  it('filter by name ignores aliases', () => {
     expect(registry.filter({ name: 'b' })).toEqual([]);
     expect(registry.filter({ name: ['a', 'b'] })).toHaveLength(1);
   });
@@ -180,13 +180,13 @@ describe('filter', () => {
     ['no object', 'git', 'object'],
     ['nothing', undefined, 'object'],
     ['a map', new Map([['accessMode', 'write']]), 'object'],
-  ])('refuses %s instead of letting everything through', (_, filter, found) => {
+  ])('filter refuses %s instead of matching everything', (_, filter, found) => {
     const error = refusal(() => registry.filter(filter as ToolFilter));
     expect(error.code).toBe('INVALID_ARGUMENT');
     expect(error.message).toContain(found);
   });
 
-  it('asks availability last, only of tools that pass the rest', () => {
+  it('filter checks availability last, only for tools that match the rest', () => {
     const asked: string[] = [];
     const many = registryOf(
       ...['a', 'b'].map((name) => ({

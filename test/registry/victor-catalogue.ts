@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { ToolMetadataRegistry } from '../../src/index.js';
 import { sample, type LooseOptions } from '../tool/sample-tools.js';
 
-/** A tool of the recorded catalogue; `declared` is what its author wrote. */
+/** A tool of the recorded catalogue. `declared` is what its author wrote. */
 export interface Row {
   readonly name: string;
   readonly kind: string;
@@ -16,12 +16,12 @@ export interface Row {
 
 const folder = resolve(import.meta.dirname, '../../../shared');
 
-/** Whether the recorded data lies beside the checkout. */
+/** True if the recorded data is next to the checkout. */
 export const present =
   existsSync(resolve(folder, 'data/victor-tools.json')) &&
   existsSync(resolve(folder, 'golden/victor.json'));
 
-/** Says once that the tests of a file do not run. */
+/** Warns once that the tests of a file don't run. */
 export function warnIfAbsent(what: string): void {
   if (!present) console.warn(`${what}: skipped, the recorded data is not beside the checkout`);
 }
@@ -30,17 +30,23 @@ export function readShared(path: string): unknown {
   return JSON.parse(readFileSync(resolve(folder, path), 'utf8'));
 }
 
-/** All rows, in the order in which the original imports them: also those that others of the same name replace. */
+/**
+ * Returns all rows in the original's import order, including those that others of the same name
+ * replace.
+ */
 export function allRows(): readonly Row[] {
   return present ? (readShared('data/victor-tools.json') as Row[]) : [];
 }
 
-/** The 64 rows that survive their name collisions. */
+/** Returns the 64 rows that remain after name collisions. */
 export function activeRows(): readonly Row[] {
   return allRows().filter(({ active }) => active);
 }
 
-/** What an author declared, as a member name of an enum: `AccessMode.READONLY` and `readonly` are both `READONLY`. */
+/**
+ * Returns what an author declared as an enum member: `AccessMode.READONLY` and `readonly` are both
+ * `READONLY`.
+ */
 export function declaredAs(row: Row, field: string): string | undefined {
   const value = row.declared[field];
   return typeof value === 'string' ? value.replace(/^\w+\./, '').toUpperCase() : undefined;
@@ -105,7 +111,7 @@ export function registryOfRows(rows: readonly Row[]): ToolMetadataRegistry {
   return registry;
 }
 
-/** Counts why recorded and present answers agree or differ. */
+/** Counts why recorded and current answers agree or differ. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 

@@ -52,13 +52,13 @@ const registryWith = (tools: readonly (readonly [readonly string[], object])[]) 
 const brief = (results: readonly { toolName: string; score: number }[]) =>
   results.map(({ toolName, score }) => [toolName, score]);
 
-/** The reference: every tool scored from its words, none passed over, whatever the postings say. */
+/** The reference: scores every tool by its words, without the postings. */
 function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
   const index = new InvertedIndex();
   for (const entry of registry) index.add(entry);
   index.update();
   const plan = planQuery(parseQuery(text), index, readRelatedWords({}));
-  const { relatedRarities } = new CandidateFinder().find(plan, index); // Counts how rare a word and its stand-ins are together.
+  const { relatedRarities } = new CandidateFinder().find(plan, index); // This also computes how rare a word and its stand-ins are together.
   const scorer = new DocumentScorer(plan, relatedRarities, index);
   return [...registry]
     .map((entry, document) => ({ entry, score: scorer.score(document) }))
@@ -73,7 +73,7 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
 }
 
 describe('search', () => {
-  it('equals a full scan', () => {
+  it('search returns the same as a full scan', () => {
     const spoken = fc
       .array(
         fc.oneof(
@@ -94,7 +94,7 @@ describe('search', () => {
     );
   });
 
-  it('passes over tools that cannot be among the best, and no others: the best k are the first k of all', () => {
+  it("search skips only tools that can't be among the best results", () => {
     fc.assert(
       fc.property(catalogue, phrase(8), fc.integer({ min: 1, max: 40 }), (tools, text, k) => {
         const registry = registryWith(tools);

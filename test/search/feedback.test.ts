@@ -6,7 +6,7 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 import { propertyRuns } from '../property-runs.js';
 
 describe('learning from use', () => {
-  it('lifts a tool for a request like the one that it served, and says so', () => {
+  it('a recorded use ranks the tool higher for a similar request, and the explanation says so', () => {
     const registry = manyTools();
     expect(ranking(registry, 'will I need a gazebo in Rome')).not.toContain('weather_report');
     use(registry, 'do I need a gazebo in Oslo today', 'weather_report');
@@ -17,14 +17,14 @@ describe('learning from use', () => {
     });
   });
 
-  it('brings in a tool that shares no word with the request, also where no tool does', () => {
+  it('a recorded use finds the tool for requests that share no other word with it', () => {
     const registry = manyTools();
     expect(ranking(registry, 'gazebo wanted')).toEqual([]);
     use(registry, 'gazebo wanted', 'weather_report');
     expect(ranking(registry, 'gazebo wanted?')).toEqual(['weather_report']);
   });
 
-  it('ignores failures', () => {
+  it('a recorded failure changes nothing', () => {
     const registry = manyTools();
     const text = 'what was the weather in Rome on this date';
     const before = registry.search(text);
@@ -32,7 +32,7 @@ describe('learning from use', () => {
     expect(registry.search(text)).toEqual(before);
   });
 
-  it('remembers the last twenty different requests that a tool served', () => {
+  it("a tool's last twenty distinct requests are remembered", () => {
     const registry = manyTools();
     use(registry, 'gazebo for the office', 'weather_report');
     for (const word of 'abcdefghijklmnopqrs')
@@ -43,14 +43,14 @@ describe('learning from use', () => {
     expect(ranking(registry, 'gazebo')).toEqual([]);
   });
 
-  it('remembers no small talk, numbers and quoted values', () => {
+  it("small talk, numbers and quoted values aren't remembered", () => {
     const registry = manyTools();
     use(registry, 'please help me find "gazebo" 17', 'play_music');
     for (const text of ['please help me with "gazebo" 17', 'gazebo'])
       expect(ranking(registry, text)).not.toContain('play_music');
   });
 
-  it('leaves the tool, its digest and what models see as they were', () => {
+  it('a recorded use changes neither the tool, its digest, nor what models see', () => {
     const registry = manyTools();
     const before = [...registry];
     use(registry, 'gazebo for the office', 'weather_report');
@@ -59,7 +59,7 @@ describe('learning from use', () => {
     expect(registry.revision).toBe(manyTools().revision);
   });
 
-  it('never shows a tool that the filter excludes or that is gone', () => {
+  it('a recorded use never brings back a filtered or removed tool', () => {
     const registry = manyTools();
     use(registry, 'gazebo for the office', 'weather_report', 'success', 20);
     expect(
@@ -73,7 +73,7 @@ describe('learning from use', () => {
     expect(ranking(registry, 'gazebo for the office')[0]).toBe('weather_report');
   });
 
-  it('refuses what is no use', () => {
+  it('recordUse refuses wrong values', () => {
     const registry = manyTools();
     expect(
       refusal(() =>
@@ -113,7 +113,7 @@ describe('learning from use', () => {
     return registry;
   };
 
-  it('gives exactly the best of all, however few are asked for', () => {
+  it('search with recorded uses returns exactly the best results for any limit', () => {
     fc.assert(
       fc.property(uses, fc.nat(12), fc.constantFrom(...SUBJECTS), (history, limit, text) => {
         const registry = taught(history);

@@ -38,12 +38,12 @@ const HOSTILE: readonly (readonly [what: string, text: string])[] = [
 ];
 
 describe('a hostile text', () => {
-  it.each(HOSTILE)('of %s finds nothing and harms nothing', (_, text) => {
+  it.each(HOSTILE)('a text of %s finds nothing', (_, text) => {
     expect(ask(text)).toEqual(NOTHING);
     expect(ask('show git')).toEqual([['git'], ['git'], ['vcs'], ['git']]);
   });
 
-  it('of any kind is answered', () => {
+  it('search answers any text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 500 }),
@@ -53,7 +53,7 @@ describe('a hostile text', () => {
     );
   });
 
-  it('of right-to-left words between marks is read by its words', () => {
+  it('right-to-left words between direction marks are found', () => {
     expect(ask('\u202bgit\u202c عرض')[0]).toEqual(['git']);
   });
 });
@@ -61,7 +61,7 @@ describe('a hostile text', () => {
 describe('a long text', () => {
   const filler = (length: number) => 'x '.repeat(length / 2);
 
-  it('is read up to 8,192 characters and ignored from there on', () => {
+  it('search reads the first 8,192 characters and ignores the rest', () => {
     expect(LIMITS.queryLength).toBe(8_192);
     expect(ask(`${filler(8_192 - 8)}show git`)).toEqual([['git'], ['git'], ['vcs'], ['git']]);
     expect(ask(`${filler(8_192)}show git`)).toEqual(NOTHING);

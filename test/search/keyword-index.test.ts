@@ -4,7 +4,7 @@ import { KeywordIndex, keywordForm } from '../../src/search/keyword-index.js';
 import { splitWords, stem } from '../../src/search/words.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** What the index must answer, by comparing every keyword with every place of the text. */
+/** Finds the same by comparing every keyword with every place in the text. */
 function findNaively(keywords: readonly string[], text: string): ReadonlySet<string> {
   const forms = new Set(keywords.map((keyword) => keywordForm(keyword).join(' ')));
   const words = splitWords(text);
@@ -71,7 +71,7 @@ const text = fc
   .map((words) => words.flat().join(''));
 
 describe('KeywordIndex', () => {
-  it('finds what comparing every keyword with every place of the text finds', () => {
+  it('KeywordIndex finds the same as comparing every keyword with every place', () => {
     fc.assert(
       fc.property(keywords, text, (declared, request) => {
         const index = new KeywordIndex();
@@ -82,14 +82,14 @@ describe('KeywordIndex', () => {
     );
   });
 
-  it('names keywords in the order in which they appear', () => {
+  it('KeywordIndex returns keywords in order of appearance', () => {
     const index = new KeywordIndex();
     for (const each of ['diff', 'show', 'show diff', 'git']) index.add(each);
     expect([...index.find('git: show diff, git')]).toEqual(['git', 'show', 'show diff', 'diff']);
   });
 
   it.each(['🔥', '!!!', '❤️', '+', '#'])(
-    'never finds %s, which has neither letter nor digit',
+    'KeywordIndex never finds %s, which has no letter or digit',
     (each) => {
       const index = new KeywordIndex();
       index.add(each);

@@ -4,7 +4,7 @@ import { refusal, registryOf } from '../tool/sample-tools.js';
 
 const found = (registry: ToolMetadataRegistry, text: string) =>
   registry.getToolsMatchingTextScored(text).map(({ toolName }) => toolName);
-/** Whether one keyword is found in a text. */
+/** Returns true if a keyword is found in a text. */
 const finds = (keyword: string, text: string, others: readonly string[] = []) =>
   found(
     registryOf(
@@ -42,7 +42,7 @@ describe('a keyword', () => {
     ['constructor', 'the constructor is broken'],
     ['__proto__', 'about __proto__ in JavaScript'],
     ['ملف', 'افتح ملف جديد'],
-  ])('%j is found in %j', (keyword, text) => {
+  ])('the keyword %j is found in %j', (keyword, text) => {
     expect(finds(keyword, text)).toBe(true);
   });
 
@@ -57,11 +57,11 @@ describe('a keyword', () => {
     ['run tests', 'run the tests'],
     ['ls', 'false'],
     ['🔥', '🔥'],
-  ])('%j is not found in %j', (keyword, text) => {
+  ])("the keyword %j isn't found in %j", (keyword, text) => {
     expect(finds(keyword, text)).toBe(false);
   });
 
-  it('that is the whole identifier keeps its parts from matching', () => {
+  it('a keyword that is the whole identifier keeps its parts from matching', () => {
     expect(finds('git', 'open GitHub')).toBe(true);
     expect(finds('git', 'open GitHub', ['github'])).toBe(false);
     expect(finds('github', 'open GitHub', ['git', 'hub'])).toBe(true);
@@ -71,7 +71,7 @@ describe('a keyword', () => {
 
 describe('the keyword score', () => {
   it.each(Object.entries(Priority))(
-    'of one of two keywords with priority %s is base, specificity and boost',
+    'the score of one of two keywords with priority %s is base, specificity and boost',
     (name, priority) => {
       const boost = { CRITICAL: 0.3, HIGH: 0.2, MEDIUM: 0.1, LOW: 0.05 }[name]!;
       expect(
@@ -93,7 +93,7 @@ describe('the keyword score', () => {
 });
 
 describe('the scored results', () => {
-  it('are ordered by score, then priority, then name', () => {
+  it('scored results are ordered by score, then priority, then name', () => {
     const registry = registryOf(
       { name: 'z', keywords: ['git'], priority: 2 },
       { name: 'a', keywords: ['git'], priority: 2 },
@@ -104,7 +104,7 @@ describe('the scored results', () => {
     expect(found(registry, 'git')).toEqual(['most', 'B', 'a', 'z', 'half']);
   });
 
-  it('can be limited by score and by number', () => {
+  it('minScore and maxResults limit the scored results', () => {
     const registry = registryOf(
       { name: 'a', keywords: ['x'] },
       { name: 'b', keywords: ['x', 'y'] },
@@ -123,7 +123,7 @@ describe('the scored results', () => {
     expect(limited({ maxResults: Infinity })).toEqual(['a', 'b', 'c']);
   });
 
-  it('are empty for a text without keywords, with no tools put in instead', () => {
+  it('a text without keywords has no results', () => {
     const registry = registryOf({ name: 'read', priority: 0, keywords: ['read'] });
     for (const text of ['', '   ', 'xyz abc 123'])
       expect(registry.getToolsMatchingTextScored(text)).toEqual([]);
@@ -131,7 +131,7 @@ describe('the scored results', () => {
 });
 
 describe('mandatory keywords', () => {
-  it('bring their tools by name, whatever the score, in the order of names', () => {
+  it('mandatory keywords select their tools by name, whatever the score', () => {
     const registry = registryOf(
       { name: 'z', mandatoryKeywords: ['show diff'] },
       { name: 'a', mandatoryKeywords: ['diff', 'ls'] },
@@ -146,7 +146,7 @@ describe('mandatory keywords', () => {
 });
 
 describe('detected categories', () => {
-  it('are those of the tools with a keyword in the text, each once, sorted', () => {
+  it('detected categories are those of tools with a keyword in the text, sorted', () => {
     const registry = registryOf(
       { name: 'a', category: 'VCS', keywords: ['git'] },
       { name: 'b', category: 'vcs', keywords: ['commit'] },
@@ -160,7 +160,7 @@ describe('detected categories', () => {
 
 describe('a text that is no text', () => {
   it.each([undefined, null, 5, {}, ['git'], Symbol('git')])(
-    '(%s) is refused by every text query',
+    'a text query with %s is refused',
     (text) => {
       const registry = registryOf({ keywords: ['git'] });
       for (const query of [

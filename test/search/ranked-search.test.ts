@@ -32,7 +32,7 @@ describe('search', () => {
     ],
     ['inflection', { name: 'one', description: 'Compares texts' }, 'comparing'],
     ['part of an identifier', { name: 'getWeather' }, 'weather'],
-  ])('finds a tool by its %s', (_, tool, text) => {
+  ])('search finds a tool by its %s', (_, tool, text) => {
     expect(names(registryOf(tool, { name: 'other', description: 'Something else' }), text)).toEqual(
       [tool.name],
     );
@@ -44,11 +44,11 @@ describe('search', () => {
     ['github', { description: 'Talks to GitHub' }],
     ['PostgreSQL', { keywords: ['postgresql'] }],
     ['javascript', { description: 'Runs JavaScript' }],
-  ])('finds %j whatever the capitals within the word', (text, tool) => {
+  ])('search finds %j whatever its capitals', (text, tool) => {
     expect(registryOf({ name: 'one', ...tool }).search(text)).toHaveLength(1);
   });
 
-  it('says for each word in which fields it was found', () => {
+  it('the explanation says which fields each word was found in', () => {
     const [result] = registryOf({
       name: 'git_diff',
       keywords: ['diff'],
@@ -61,7 +61,7 @@ describe('search', () => {
     expect(result!.explanation).toBe('"show" in description; "diff" in name, keywords');
   });
 
-  it('ranks a rare word above a common one, and a name above a description', () => {
+  it('search ranks rare words above common ones, and names above descriptions', () => {
     const registry = registryOf(
       { name: 'a', description: 'read the file' },
       { name: 'b', description: 'write the file' },
@@ -73,7 +73,7 @@ describe('search', () => {
     expect(names(registry, 'read a file')[0]).toBe('a');
   });
 
-  it('orders equal scores by priority, then by name', () => {
+  it('search results with equal scores are ordered by priority, then name', () => {
     const tool = (name: string, priority: number) => ({ name, priority, keywords: ['apple'] });
     expect(
       names(
@@ -83,7 +83,7 @@ describe('search', () => {
     ).toEqual(['z', 'a', 'c', 'd', 'b']);
   });
 
-  it('gives at most ten results, or as many as asked', () => {
+  it('search returns at most ten results by default, or as many as asked', () => {
     const registry = registryOf(
       ...Array.from({ length: 15 }, (_, index) => ({ name: `t${index}`, keywords: ['apple'] })),
     );
@@ -94,13 +94,13 @@ describe('search', () => {
     expect(names(registry, 'apple', { limit: -1 })).toEqual([]);
   });
 
-  it('finds nothing by words that say nothing', () => {
+  it('stop words find nothing', () => {
     expect(
       names(registryOf({ description: 'What it is and how to do this' }), 'what is this and how'),
     ).toEqual([]);
   });
 
-  it('knows tools that came, changed and went after the first search', () => {
+  it('search reflects tools added, replaced and removed after the first search', () => {
     const registry = registryOf({ name: 'a', keywords: ['apple'] });
     expect(names(registry, 'apple')).toEqual(['a']);
     registry.register(definitionOf({ ...LEAST, name: 'b', keywords: ['apple'] }));
@@ -112,7 +112,7 @@ describe('search', () => {
     expect(names(registry, 'apple')).toEqual([]);
   });
 
-  it('gives the same scores whether a tool was there from the start or came later', () => {
+  it("a tool's score doesn't depend on when it was added", () => {
     const tools = [
       { name: 'a', keywords: ['apple', 'tree'] },
       { name: 'b', description: 'An apple a day' },

@@ -29,11 +29,11 @@ describe('splitWords', () => {
     ['(?:regex|[injection)', ['regex', 'injection']],
     ['🔥🚀', []],
     ['run🔥tests', ['run', 'tests']],
-  ])('%j has the words %j', (text, expected) => {
+  ])('the words of %j are %j', (text, expected) => {
     expect(wholes(text)).toEqual(expected);
   });
 
-  it.each(['❤️', '☁️ ⚠️', '🏳️‍🌈', '✔︎'])('finds no word in the emoji %s', (text) => {
+  it.each(['❤️', '☁️ ⚠️', '🏳️‍🌈', '✔︎'])('the emoji %s contains no word', (text) => {
     expect(wholes(text)).toEqual([]);
   });
 
@@ -46,11 +46,11 @@ describe('splitWords', () => {
     ['README', ['readme']],
     ['git', ['git']],
     ['Git', ['git']],
-  ])('splits the identifier %s into %j', (identifier, expected) => {
+  ])('the identifier %s has the parts %j', (identifier, expected) => {
     expect(parts(identifier)).toEqual([expected]);
   });
 
-  it('gives the same words whatever separates them', () => {
+  it('splitWords returns the same words for any separators', () => {
     const separator = fc.constantFrom(' ', '_', '-', '.', ', ', '\n', ' / ', '…');
     fc.assert(
       fc.property(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stem } from '../../src/search/words.js';
 
-/** Words that are forms of one word. */
+/** Forms of the same word. */
 const ALIKE: readonly (readonly string[])[] = [
   ['test', 'tests', 'tested', 'testing'],
   ['file', 'files', 'filed', 'filing'],
@@ -30,7 +30,7 @@ const ALIKE: readonly (readonly string[])[] = [
   ['copy', 'copies', 'copied', 'copying'],
 ];
 
-/** Words that are not forms of each other. */
+/** Words that aren't forms of each other. */
 const DIFFERENT: readonly (readonly [string, string])[] = [
   ['test', 'latest'],
   ['universe', 'university'],
@@ -48,24 +48,24 @@ const DIFFERENT: readonly (readonly [string, string])[] = [
 
 describe('stem', () => {
   it.each(ALIKE.map((words) => [words.join(', '), words] as const))(
-    'gives %s one form',
+    'the stem is the same for %s',
     (_, words) => {
       expect(new Set(words.map(stem)).size).toBe(1);
     },
   );
 
-  it.each(DIFFERENT)('keeps %s and %s apart', (a, b) => {
+  it.each(DIFFERENT)('the stems of %s and %s differ', (a, b) => {
     expect(stem(a)).not.toBe(stem(b));
   });
 
   it.each(['ls', 'db', 'ci', 'is', 'as', 'c++', 'c#', 'sha256', 'naïves', 'файлы', '文件', ''])(
-    'leaves %j as it is',
+    'the stem of %j is the word itself',
     (word) => {
       expect(stem(word)).toBe(word);
     },
   );
 
-  it('takes words of any length', () => {
+  it('stem accepts words of any length', () => {
     expect(stem('a'.repeat(100_000))).toHaveLength(100_000);
     expect(stem(`${'y'.repeat(3_000)}s`).length).toBeGreaterThan(0);
   });

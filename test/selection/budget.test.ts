@@ -16,7 +16,7 @@ describe('guaranteed tools above a limit', () => {
     { name: 'hit', description: 'The weather' },
   );
 
-  it('more than maxTools: an error value, all of them listed, and everything else with its reason', () => {
+  it('guaranteed tools beyond maxTools are an error that lists them and gives the other reasons', () => {
     const ranking = ['found', 'hit', 'core'].map((toolName) => ({ toolName, score: 1 }));
     const selection = select(registry, {
       ...counted,
@@ -37,7 +37,7 @@ describe('guaranteed tools above a limit', () => {
     expect(select(registry, { ...counted, include: ['asked'], maxTools: 2 }).error).toBeUndefined();
   });
 
-  it('maxTools 0 means no tool, and is an error when there are guaranteed ones', () => {
+  it('maxTools 0 selects nothing, and is an error if there are guaranteed tools', () => {
     expect(select(registry, { ...counted, maxTools: 0 })).toMatchObject({
       tools: [{ toolName: 'core' }],
       error: { code: 'BUDGET_EXCEEDED' },
@@ -50,7 +50,7 @@ describe('guaranteed tools above a limit', () => {
     ]);
   });
 
-  it('more than maxTools beside the CRITICAL ones: an error value, too, and a CRITICAL one more is none', () => {
+  it("guaranteed tools beyond maxTools are an error even next to CRITICAL ones, which don't count", () => {
     const selection = select(registry, { text, include: ['asked'], maxTools: 1 });
     expect([chosen(selection), selection.error?.code]).toEqual([
       ['asked', 'core', 'must'],
@@ -65,7 +65,7 @@ describe('guaranteed tools above a limit', () => {
     });
   });
 
-  it('more than the token budget even as stubs: an error value, all of them listed, and everything else with its reason', () => {
+  it('guaranteed tools beyond the token budget, even as stubs, are an error that lists them', () => {
     const selection = select(registry, { text, include: ['asked'], tokenBudget: 50 });
     expect(selection.error).toMatchObject({
       code: 'BUDGET_EXCEEDED',
@@ -86,7 +86,7 @@ describe('guaranteed tools above a limit', () => {
 });
 
 describe('the token budget', () => {
-  it('counts exactly the text that the model receives, by the hook', () => {
+  it('countTokens receives exactly the text that the model reads', () => {
     const counted: string[] = [];
     const countTokens = (json: string) => counted.push(json) && json.length;
     const selection = select(registryOf(...four), { text, countTokens, tokenBudget: 1_600 });
@@ -99,14 +99,14 @@ describe('the token budget', () => {
     expect(selection.tokenBudget).toBe(1_600);
   });
 
-  it('is a quarter of the characters without a hook', () => {
+  it('without countTokens, the count is a quarter of the characters', () => {
     const selection = select(registryOf(...four), { text });
     expect(selection.tools.map(({ tokens }) => tokens)).toEqual(
       bytes(selection).map((json) => Math.ceil(json.length / 4)),
     );
   });
 
-  it('demotes full → compact → stub, the later first, before it drops; and exactly to the token', () => {
+  it('the budget demotes later tools first, full to compact to stub, before it drops any', () => {
     const registry = registryOf(...four);
     const { full, compact, stub } = costs(registry, 'a');
     expect([full > compact, compact > stub]).toEqual([true, true]);
@@ -118,7 +118,7 @@ describe('the token budget', () => {
     expect(at(4 * full)).toEqual(['full', 'full', 'full', 'full']);
     expect(at(4 * full - 1)).toEqual(['full', 'full', 'full', 'compact']);
     expect(at(full + 3 * compact)).toEqual(['full', 'compact', 'compact', 'compact']);
-    // Two tools in short rather than one in full and one as a stub.
+    // Two compact tools are better than a full tool and a stub.
     expect([2 * compact <= full + stub, at(3 * full + stub)]).toEqual([
       true,
       ['full', 'full', 'compact', 'compact'],
@@ -134,7 +134,7 @@ describe('the token budget', () => {
     });
   });
 
-  it('demotes and drops the guaranteed last', () => {
+  it('guaranteed tools are demoted and dropped last', () => {
     const registry = registryOf(...four, long('zz', { priority: 0 }));
     const { full, compact, stub } = costs(registry, 'a');
     const last = costs(registry, 'zz');
@@ -148,7 +148,7 @@ describe('the token budget', () => {
     expect(full).toBeGreaterThan(compact);
   });
 
-  it('what is freed by a drop goes to the first', () => {
+  it('tokens freed by a dropped tool go to the first tools', () => {
     const registry = registryOf(long('a'), {
       name: 'b',
       description: 'Forecasts the weather',
@@ -171,7 +171,7 @@ describe('the token budget', () => {
     ]);
   });
 
-  it('a hook that gives no count is refused: with it no budget could be kept', () => {
+  it('a countTokens that returns no number is refused', () => {
     for (const count of [NaN, -1, Infinity, '12', undefined, Promise.resolve(1)]) {
       expect(() =>
         select(registryOf(...four), {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { registryOf } from '../tool/sample-tools.js';
 import { costs, long, select } from './selection-cases.js';
 
-/** The paths of everything in a value that could be changed. */
+/** Returns the paths of everything in a value that could be changed. */
 function changeable(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null || value instanceof Error) return [];
   return [
@@ -16,7 +16,7 @@ function changeable(value: unknown, path = ''): string[] {
 describe('a selection', () => {
   const registry = registryOf(long('a'), long('b', { compact: true }), long('c', { priority: 0 }));
 
-  it('is frozen to the leaves at every level, its error details too', () => {
+  it('a selection is deeply frozen, including its error details', () => {
     const { compact, stub } = costs(registry, 'a');
     for (const tokenBudget of [10_000, compact + 2 * stub, 3 * stub, 1]) {
       const selection = select(registry, {

@@ -8,7 +8,8 @@ import {
   warnIfAbsent,
 } from '../registry/victor-catalogue.js';
 
-// Requests labelled with the tools that serve them, for the recorded catalogue of 64 tools, five of them CRITICAL.
+// Requests labelled with the tools that serve them, for the recorded catalogue of 64 tools. Five of
+// them are CRITICAL.
 warnIfAbsent('labelled-requests.test.ts');
 
 const labels = present
@@ -18,7 +19,10 @@ const labels = present
   : [];
 const registry = registryOfRows(activeRows());
 
-/** The mean share of the labelled tools that a selection has, and the mean number of its tools. */
+/**
+ * Returns the mean share of the labelled tools that are selected, and the mean number of selected
+ * tools.
+ */
 function measure(options: { readonly maxTools: number; readonly criticalOutsideLimit?: boolean }) {
   const each = labels.map(([text, wanted]) => {
     const { tools, error } = selectTools(registry, { text, ...options });
@@ -39,7 +43,7 @@ function measure(options: { readonly maxTools: number; readonly criticalOutsideL
 }
 
 describe.skipIf(!present)('the labelled requests', () => {
-  it('find as many of their tools among eight as they did in the original, 0.88, or more', () => {
+  it('labelled requests get at least 0.88 of their tools among eight, like the original', () => {
     const { recall, count } = measure({ maxTools: 8 });
     console.info(
       `Labelled requests, maxTools 8: recall ${recall.toFixed(3)} with ${count.toFixed(1)} tools`,
@@ -48,7 +52,7 @@ describe.skipIf(!present)('the labelled requests', () => {
     expect(count).toBeLessThanOrEqual(8 + 5);
   });
 
-  it('lose tools to the CRITICAL ones where these take places, and none where there are as many places more', () => {
+  it('labelled requests lose tools to CRITICAL ones only if those count toward the limit', () => {
     expect(measure({ maxTools: 8, criticalOutsideLimit: false }).recall).toBeLessThan(0.8);
     expect(measure({ maxTools: 13, criticalOutsideLimit: false })).toEqual(
       measure({ maxTools: 8 }),

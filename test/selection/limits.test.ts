@@ -33,7 +33,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     ['cost', { costTier: 'medium' }, { maxCostTier: 'low' }],
     ['filter', { category: 'git' }, { filter: { category: 'web' } }],
   ];
-  it.each(cases)('%s: %o with %o', (reason, options, limits) => {
+  it.each(cases)('the limit wins over %s: %o with %o', (reason, options, limits) => {
     const registry = registryOf({ ...HARMLESS, ...WANTED, ...options, name: 'wanted' });
     const selection = select(registry, { ...request, ...limits });
     expect([chosen(selection), droppedBecause(selection), selection.error]).toEqual([
@@ -42,12 +42,12 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
       undefined,
     ]);
     expect(selection.dropped[0]!.explanation).not.toBe('');
-    // Without the limit it is there.
+    // Without the limit, the tool is selected.
     if (Object.keys(limits).length > 0)
       expect(chosen(select(registry, request))).toEqual(['wanted']);
   });
 
-  it('the strongest of several reasons is given: exclusion, availability, danger, access, cost, filter', () => {
+  it('the strongest reason is given: exclusion, availability, danger, access, cost, filter', () => {
     const registry = registryOf({
       ...WANTED,
       name: 'wanted',
@@ -79,7 +79,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     expect(reason(open, { filter: limits.filter })).toBe('filter');
   });
 
-  it('a danger that nobody declared counts as the stricter one, and the reason says so', () => {
+  it("an inferred danger counts, and the reason says that it's inferred", () => {
     const selection = select(registryOf({ name: 'wanted', ...WANTED }), {
       ...request,
       maxDanger: 'low',
@@ -89,7 +89,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     ]);
   });
 
-  it('an availability check is asked once in a selection, so that one answer holds', () => {
+  it('availability is checked once per tool and selection', () => {
     let asked = 0;
     const registry = registryOf({
       name: 'moody',
@@ -111,7 +111,7 @@ describe('include and exclude', () => {
     { name: 'ls', aliases: ['dir'], description: 'Lists' },
   );
 
-  it('take aliases for their tool', () => {
+  it('include and exclude accept aliases', () => {
     expect(chosen(select(registry, { include: ['dir', 'delete_file'] }))).toEqual(['ls', 'rm']);
     for (const [include, exclude] of [
       ['rm', 'delete_file'],
@@ -123,7 +123,7 @@ describe('include and exclude', () => {
     }
   });
 
-  it('report unknown names, hostile ones too, and throw nothing', () => {
+  it('unknown names in include and exclude are reported', () => {
     const unknown = [
       'lss',
       '__proto__',

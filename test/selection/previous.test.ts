@@ -8,7 +8,7 @@ const ranked = (...names: string[]) =>
 const catalogue = () => registryOf(...['a', 'b', 'c', 'd', 'e', 'f'].map((name) => long(name)));
 
 describe('with previous', () => {
-  it('earlier tools keep place, level and bytes, whatever the words now say; new ones are only appended', () => {
+  it('previous tools keep their place, level and bytes, and new tools come after them', () => {
     const registry = catalogue();
     const first = select(registry, {
       ranking: ranked('c', 'a'),
@@ -33,7 +33,7 @@ describe('with previous', () => {
     ]);
   });
 
-  it('only new ones give way to the budget: demoted, then dropped', () => {
+  it('only new tools give way to the budget: demoted, then dropped', () => {
     const registry = catalogue();
     const { full, compact, stub } = costs(registry, 'a');
     const previous = select(registry, { ranking: ranked('a', 'b') });
@@ -47,7 +47,7 @@ describe('with previous', () => {
     expect(at(2 * full)).toEqual(['full', 'full']);
   });
 
-  it('earlier ones leave, the last first and with the reason, only when the limits are lower or a guaranteed tool needs the room', () => {
+  it('previous tools leave, last first, only for lower limits or a guaranteed tool', () => {
     const registry = catalogue();
     const { full, stub } = costs(registry, 'a');
     const previous = select(registry, { ranking: ranked('a', 'b', 'c') });
@@ -74,7 +74,7 @@ describe('with previous', () => {
     ]);
   });
 
-  it('what is now forbidden or removed leaves with the reason; the others keep order and bytes', () => {
+  it('previous tools that are forbidden or removed leave with a reason, and the others stay', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b', 'c', 'd') });
     registry.unregister('d');
@@ -86,7 +86,7 @@ describe('with previous', () => {
     expect(bytes(selection).slice(0, 2)).toEqual([bytes(previous)[0], bytes(previous)[2]]);
   });
 
-  it('a replaced tool keeps its place, but its new text is new: it may be demoted, and is a stub if it says so', () => {
+  it('a replaced tool keeps its place, but its new text can be demoted', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b') });
     registry.registerAll([sample(long('b', { compact: true, description: 'Forecasts it anew' }))], {
@@ -108,12 +108,12 @@ describe('with previous', () => {
       bytes(previous)[0],
       'compact',
     ]);
-    // Registered again with the same text, nothing changes.
+    // Registering the same text again changes nothing.
     registry.registerAll([sample(long('b'))], { replace: true });
     expect(bytes(select(registry, { previous }))).toEqual(bytes(previous));
   });
 
-  it('may come from a file: plain JSON of it serves as well', () => {
+  it('previous can be JSON from a file', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('c', 'a') });
     const stored = JSON.parse(asText(previous)) as Selection;
@@ -123,7 +123,7 @@ describe('with previous', () => {
     );
   });
 
-  it('HIGH tools that took what remained come last again, or not at all: they neither take a place nor the tokens that a turn needs', () => {
+  it('HIGH tools that filled remaining room take neither a place nor tokens in the next turn', () => {
     const registry = registryOf(
       long('a'),
       long('b'),

@@ -1,4 +1,7 @@
-/** Prints selections over a generated catalogue, turn after turn, and what the tool search answers: what another process must print too. */
+/**
+ * Prints selections from a generated catalogue over several turns, and the tool search's answers.
+ * Another process must print the same.
+ */
 import {
   createToolSearchTool,
   selectTools,

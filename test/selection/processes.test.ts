@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { program, ROOT } from '../programs.js';
 
-/** What the script prints in a process of its own, with these settings of Node and the environment. */
+/** Returns what the script prints in its own process, with these Node flags and environment. */
 function printed(flags: readonly string[], environment: Readonly<Record<string, string>>): string {
   return execFileSync(process.execPath, [...flags, program('test/selection/print-selections.ts')], {
     cwd: ROOT,
@@ -13,7 +13,7 @@ function printed(flags: readonly string[], environment: Readonly<Record<string, 
 }
 
 describe('equal requests', () => {
-  it('give equal bytes in every process, whatever its locale, time zone and hash seed', () => {
+  it('equal requests give equal bytes in every process, locale and time zone', () => {
     const first = printed(['--hash-seed=1'], { LANG: 'C', LC_ALL: 'C', TZ: 'UTC' });
     const second = printed(['--hash-seed=99'], {
       LANG: 'tr_TR.UTF-8',

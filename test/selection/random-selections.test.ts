@@ -112,7 +112,7 @@ function registryWith(all: readonly LooseOptions[]): ToolMetadataRegistry {
   return registry;
 }
 
-/** The rule of what may be offered, written down a second time. */
+/** Implements the rule for what can be offered a second time. */
 function isPermitted(
   registry: ToolMetadataRegistry,
   entry: ToolEntry,
@@ -139,7 +139,7 @@ function isGuaranteed(
   );
 }
 
-/** What holds of every selection. */
+/** Checks what is true of every selection. */
 function expectSound(
   registry: ToolMetadataRegistry,
   asked: SelectionRequest,
@@ -181,7 +181,7 @@ function expectSound(
       ({ reason, explanation }) => reason !== undefined && explanation !== '',
     ),
   ).toBe(true);
-  // Whatever was named is answered for.
+  // Every included or excluded name is accounted for.
   for (const each of [
     ...(asked.include ?? []),
     ...(asked.rank?.('', []) ?? []).map(({ toolName }) => toolName),
@@ -191,7 +191,7 @@ function expectSound(
 }
 
 describe('a selection of any catalogue for any request', () => {
-  it('offers nothing forbidden, everything guaranteed, and keeps to its limits or says that it cannot', () => {
+  it('a random selection has nothing forbidden, everything guaranteed, and keeps its limits or reports an error', () => {
     fc.assert(
       fc.property(tools, request, (all, asked) => {
         const registry = registryWith(all);
@@ -201,7 +201,7 @@ describe('a selection of any catalogue for any request', () => {
     );
   });
 
-  it('keeps the prefix over any turns: earlier tools that stay are first, in order, with equal level and bytes', () => {
+  it('a random selection keeps the previous tools first, in order, with equal bytes', () => {
     fc.assert(
       fc.property(tools, fc.array(request, { minLength: 2, maxLength: 6 }), (all, turns) => {
         const registry = registryWith(all);
@@ -218,7 +218,7 @@ describe('a selection of any catalogue for any request', () => {
     );
   });
 
-  it('is the same whatever the order of registration, and when asked again', () => {
+  it("a random selection doesn't depend on the registration order", () => {
     const shuffled = tools.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
     );
@@ -240,7 +240,7 @@ function expectPrefix(
   { tools: all }: Selection,
   selection: Selection,
 ): void {
-  // HIGH tools that took the places that remained have no place to keep.
+  // HIGH tools that filled remaining room don't keep their place.
   const previous = { tools: all.filter(({ reason }) => reason !== 'high_priority') };
   const before = new Map(previous.tools.map((each) => [each.toolName, each]));
   const stayed = selection.tools.filter(({ toolName }) => before.has(toolName));
@@ -256,7 +256,7 @@ function expectPrefix(
       before.get(toolName)!.level,
       JSON.stringify(before.get(toolName)!.rendered),
     ]);
-  // Those that left had to: forbidden, or no room.
+  // Tools that left were forbidden, or there was no room.
   for (const { toolName, entry } of previous.tools) {
     if (stayed.some((each) => each.toolName === toolName)) continue;
     const why = selection.dropped.find((each) => each.toolName === toolName)?.reason;
@@ -267,7 +267,7 @@ function expectPrefix(
     ).toContain(why);
   }
   const added = selection.tools.length - stayed.length;
-  // No tool leaves for one that is merely relevant.
+  // No tool leaves for a tool that is only relevant.
   if (selection.tools.slice(stayed.length).some(({ guaranteed }) => !guaranteed) && added > 0)
     expect(
       previous.tools.every(

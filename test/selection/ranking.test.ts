@@ -18,7 +18,7 @@ describe('guaranteed tools', () => {
     include: ['asked'],
   });
 
-  it('are there whatever the stage and task type, before what the words hit, each with its strongest reason', () => {
+  it('guaranteed tools come before hits whatever the stage and task type, each with its strongest reason', () => {
     expect(
       selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
     ).toEqual([
@@ -31,7 +31,7 @@ describe('guaranteed tools', () => {
     expect(select(registry, { include: ['zulu'] }).tools[0]!.reason).toBe('included');
   });
 
-  it('by a mandatory keyword only when it is in the text', () => {
+  it('a mandatory keyword guarantees its tool only if the request contains it', () => {
     expect(chosen(select(registry, { text: 'undeployable' }))).toEqual(['core', 'zulu']);
   });
 });
@@ -44,7 +44,7 @@ describe('CRITICAL tools', () => {
   const chosenFor = (request: object) =>
     chosen(select(registry, { text: 'format text', maxTools: 2, ...request }));
 
-  it('come beside the tools that maxTools counts, and take no hit from them, however many they are', () => {
+  it('CRITICAL tools come in addition to maxTools and displace no hit', () => {
     expect(chosenFor({})).toEqual(['c1', 'c2', 'c3', 'one', 'six']);
     expect(chosenFor({ criticalOutsideLimit: true, include: ['c2'] })).toEqual([
       'c2',
@@ -64,7 +64,7 @@ describe('CRITICAL tools', () => {
     expect(chosen(select(many, { text: 'format text', maxTools: 1 }))).toHaveLength(41);
   });
 
-  it('take places of the others when the request says so', () => {
+  it('CRITICAL tools take places if criticalOutsideLimit is false', () => {
     expect(chosenFor({ criticalOutsideLimit: false, maxTools: 4 })).toEqual([
       'c1',
       'c2',
@@ -78,7 +78,7 @@ describe('CRITICAL tools', () => {
 });
 
 describe('search rank', () => {
-  it('orders what is within the stage and the task type; tools that name none are for all', () => {
+  it('hits are ordered by rank within the stage and task type, and tools that name none are for all', () => {
     const registry = registryOf(
       { name: 'one', description: 'Formats text', stages: ['Reading'], taskTypes: ['Edit'] },
       { name: 'two', description: 'Formats text and more' },
@@ -102,7 +102,7 @@ describe('search rank', () => {
     expect(chosen(select(registry, { text, stage: 'nowhere' }))).toEqual(['two']);
   });
 
-  it('puts HIGH before MEDIUM before LOW at equal relevance, then names', () => {
+  it('hits with equal relevance are ordered by priority, then name', () => {
     const same = (name: string, priority: number) => ({
       name,
       priority,
@@ -129,7 +129,7 @@ describe('search rank', () => {
     expect(chosen(select(registry, { text: 'format text' }))).toEqual(['fits', 'less']);
   });
 
-  it('tools that fit far less than the best are left out, with that reason', () => {
+  it('tools that fit far less than the best are dropped with that reason', () => {
     const registry = registryOf({ name: 'best' }, { name: 'near' }, { name: 'far' });
     const ranking = [
       { toolName: 'best', score: 10 },
@@ -143,7 +143,7 @@ describe('search rank', () => {
     ]);
   });
 
-  it('what does not fit into maxTools is left out, with that reason and score', () => {
+  it('tools beyond maxTools are dropped with that reason and their score', () => {
     const registry = registryOf({ name: 'a' }, { name: 'b' }, { name: 'c' });
     const selection = select(registry, {
       maxTools: 2,
@@ -182,7 +182,7 @@ describe('what is not hit', () => {
     { name: 'f_medium', priority: 2, taskTypes: ['search'] },
   );
 
-  it('HIGH before MEDIUM of the stage, then of the task type, when the words hit nothing; LOW never', () => {
+  it('without hits, HIGH tools of the stage and task type come before MEDIUM, and LOW never', () => {
     const selection = select(registry, { stage: 'reading', taskType: 'search' });
     expect(selection.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([
       ['z_high', 'stage'],
@@ -199,13 +199,13 @@ describe('what is not hit', () => {
     ]);
   });
 
-  it('behind what is hit only HIGH; a LOW tool comes when it is hit', () => {
+  it("with hits, only HIGH tools follow, and a LOW tool comes only if it's a hit", () => {
     expect(
       chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' })),
     ).toEqual(['e_low', 'z_high', 'b_high', 'd_high']);
   });
 
-  it('is HIGH tools, also for a request without stage and task type: what remains of the places is theirs, the most relevant first', () => {
+  it('remaining room goes to HIGH tools, most relevant first', () => {
     const selection = select(registry);
     expect(
       selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
@@ -239,7 +239,7 @@ describe('a ranking made elsewhere', () => {
     { name: 'third', stages: ['execution'] },
   );
 
-  it('replaces the search', () => {
+  it('a rank function replaces the search', () => {
     const selection = select(registry, {
       text: 'format text',
       ranking: [{ toolName: 'other', score: 1, explanation: 'by meaning' }],
@@ -258,7 +258,7 @@ describe('a ranking made elsewhere', () => {
     ).toEqual(['format']);
   });
 
-  it('cannot unlock what limits or the stage forbid, and says why', () => {
+  it("a rank function can't override limits or the stage", () => {
     const ranking = ['third', 'other', 'format', 'gone'].map((toolName) => ({
       toolName,
       score: 1,
@@ -272,7 +272,7 @@ describe('a ranking made elsewhere', () => {
 });
 
 describe('every tool', () => {
-  it('has a reason in words, chosen or dropped', () => {
+  it('every tool has a reason in words, selected or dropped', () => {
     const registry = registryOf(
       ...['reading', 'execution'].flatMap((stage) =>
         [0, 1, 2, 3].map((priority) => ({

@@ -29,7 +29,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 describe('a request with a wrong part', () => {
-  it.each(Object.keys(WRONG))('is refused, naming it: %s', (part) => {
+  it.each(Object.keys(WRONG))('a selection request with a wrong part is refused by name: %s', (part) => {
     for (const value of WRONG[part]!) {
       const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
       expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
@@ -45,7 +45,7 @@ describe('a request with a wrong part', () => {
     [{ toolName: 7, score: 1 }],
     [{ toolName: 'a', score: NaN }],
     [{ toolName: 'a', score: Infinity }],
-  ])('is refused when its rank returns %j', (ranking) => {
+  ])('a selection is refused if its rank returns %j', (ranking) => {
     const error = refusal(() => selectTools(registry, { text: 'x', rank: () => ranking as never }));
     expect([error.code, error.message]).toEqual([
       'INVALID_ARGUMENT',
@@ -53,7 +53,7 @@ describe('a request with a wrong part', () => {
     ]);
   });
 
-  it('is refused for parts that nobody knows, and for what is no request', () => {
+  it('unknown options and non-requests are refused', () => {
     for (const request of [
       { text: 'x', max: 3 },
       { text: 'x', tokenbudget: 5 },
@@ -69,7 +69,7 @@ describe('a request with a wrong part', () => {
     }
   });
 
-  it('names every wrong part at once', () => {
+  it('all wrong parts of a request are named at once', () => {
     const { message } = refusal(() =>
       selectTools(registry, {
         maxTools: -1,
@@ -82,7 +82,7 @@ describe('a request with a wrong part', () => {
 });
 
 describe('options of the tool search', () => {
-  it('are checked the same way', () => {
+  it('options of the tool search are checked the same way', () => {
     const wrong = [
       { maxResults: 0 },
       { maxResults: 1.5 },

@@ -6,22 +6,22 @@ import {
 } from '../../src/index.js';
 import type { DropReason } from '../../src/selection/selection.js';
 
-/** The names of the chosen tools, in their order. */
+/** Returns the names of the selected tools, in order. */
 export function chosen({ tools }: Selection): string[] {
   return tools.map(({ toolName }) => toolName);
 }
 
-/** Why tools were left out, by name. */
+/** Returns why tools were left out, by name. */
 export function droppedBecause({ dropped }: Selection): Record<string, DropReason> {
   return Object.fromEntries(dropped.map(({ toolName, reason }) => [toolName, reason]));
 }
 
-/** The chosen tools as a model receives them, one text each. */
+/** Returns the selected tools as a model receives them, one text each. */
 export function bytes({ tools }: Selection): string[] {
   return tools.map(({ rendered }) => JSON.stringify(rendered));
 }
 
-/** Everything of a selection that is plain data, as text. */
+/** Returns all plain data of a selection as text. */
 export function asText({
   tools,
   dropped,
@@ -40,12 +40,12 @@ export function asText({
   });
 }
 
-/** A request whose ranking is a list, whatever the text. */
+/** A request whose ranking is a fixed list. */
 export type ListedRequest = Partial<Omit<SelectionRequest, 'rank'>> & {
   readonly ranking?: ReturnType<NonNullable<SelectionRequest['rank']>>;
 };
 
-/** A selection for a text that hits nothing, unless the request says otherwise. */
+/** Selects for a text without hits, unless the request says otherwise. */
 export function select(
   registry: ToolMetadataRegistry,
   { ranking, ...request }: ListedRequest = {},
@@ -54,7 +54,7 @@ export function select(
   return selectTools(registry, { text: 'qqq', ...request, ...rank });
 }
 
-/** Harmless by every axis. */
+/** Options that are harmless on every axis. */
 export const HARMLESS = Object.freeze({
   accessMode: 'readonly',
   dangerLevel: 'safe',
@@ -63,7 +63,7 @@ export const HARMLESS = Object.freeze({
   executionCategory: 'compute',
 });
 
-/** A schema with a required and an optional parameter, each described at length. */
+/** A schema with a required and an optional parameter, each with a long description. */
 export const LONG_SCHEMA = Object.freeze({
   type: 'object',
   properties: {
@@ -82,7 +82,7 @@ export const LONG_SCHEMA = Object.freeze({
   additionalProperties: false,
 });
 
-/** Options of a tool that is several times shorter at each lower level. */
+/** Returns options of a tool that gets several times shorter at each level. */
 export function long(
   name: string,
   options: Readonly<Record<string, unknown>> = {},
@@ -95,7 +95,7 @@ export function long(
   };
 }
 
-/** What a tool costs at each level by the default count. */
+/** Returns a tool's cost at each level by the default count. */
 export function costs(
   registry: ToolMetadataRegistry,
   name: string,

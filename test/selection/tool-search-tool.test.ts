@@ -36,7 +36,7 @@ function askOf(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}) 
 const found = ({ found }: Answer) => found.map(({ name }) => name);
 
 describe('the tool that finds tools', () => {
-  it('finds tools for a request, each as a line with why', () => {
+  it('the search tool finds tools for a request, one line each with the reason', () => {
     const ask = askOf(registryOf(long('weather'), { name: 'paint', description: 'Paints' }));
     const answer = ask({ query: 'weather forecast' });
     expect(answer).toEqual({
@@ -52,7 +52,7 @@ describe('the tool that finds tools', () => {
     });
   });
 
-  it('shows the whole of tools by name or alias, each once, and which names are unknown', () => {
+  it('the search tool shows whole tools by name or alias, and lists unknown names', () => {
     const registry = registryOf(long('weather', { aliases: ['forecast'], compact: true }));
     const { tools, unknown } = askOf(registry)({
       names: ['forecast', 'weather', 'wether', 'wether'],
@@ -77,7 +77,7 @@ describe('the tool that finds tools', () => {
     ['availability', {}, { available: () => false }],
     ['an availability check that throws', {}, { available: throwing }],
   ];
-  it.each(cases)('neither finds nor explains what limits forbid: %s', (_, limits, options) => {
+  it.each(cases)('the search tool neither finds nor explains what limits forbid: %s', (_, limits, options) => {
     const registry = registryOf({
       ...HARMLESS,
       name: 'secret',
@@ -100,7 +100,7 @@ describe('the tool that finds tools', () => {
     ).not.toContain('secret');
   });
 
-  it('asks the registry when it is called: later registrations count, and so do exclusions by a later alias', () => {
+  it('the search tool sees later registrations, and exclusions by a later alias', () => {
     const registry = registryOf();
     const ask = askOf(registry, { exclude: ['rm'] });
     expect(found(ask({ query: 'weather' }))).toEqual([]);
@@ -121,7 +121,7 @@ describe('the tool that finds tools', () => {
     });
   });
 
-  it('never shows itself', () => {
+  it('the search tool never shows itself', () => {
     for (const options of [{}, { name: 'look' }]) {
       const name = options.name ?? 'find_tools';
       expect(
@@ -130,7 +130,7 @@ describe('the tool that finds tools', () => {
     }
   });
 
-  it('answers at most maxResults', () => {
+  it('the search tool returns at most maxResults tools', () => {
     const registry = registryOf(
       ...Array.from({ length: 30 }, (_, index) => long(`weather_${index}`)),
     );
@@ -140,7 +140,7 @@ describe('the tool that finds tools', () => {
     ).toHaveLength(3);
   });
 
-  it('bounds what a model may ask of it at once', async () => {
+  it('the search tool limits what a model can ask at once', async () => {
     const schema = createToolSearchTool(registryOf()).inputSchema;
     const accepts = async (input: unknown) =>
       (await schema['~standard'].validate(input)).issues === undefined;
@@ -150,7 +150,7 @@ describe('the tool that finds tools', () => {
     expect(await accepts({ names: ['a'.repeat(10_000)] })).toBe(false);
   });
 
-  it('is harmless by every axis, and guaranteed in every selection', () => {
+  it('the search tool is harmless on every axis, and guaranteed in every selection', () => {
     const registry = registryOf();
     askOf(registry);
     expect(registry.requiresApproval('find_tools')).toBe(false);

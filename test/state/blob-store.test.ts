@@ -25,7 +25,7 @@ const make = {
 };
 
 describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
-  it('gives all bytes back under their SHA-256', async () => {
+  it('a blob store returns bytes by their SHA-256', async () => {
     const store: BlobStore = storeWith();
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (data) => {
@@ -37,7 +37,7 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
     );
   });
 
-  it('knows nothing of bytes that were not put, and forgets those that are deleted', async () => {
+  it('a blob store returns nothing for unknown or deleted digests', async () => {
     const store = storeWith();
     const digest = sha256(bytes('a'));
     expect([await store.get(digest), await store.delete(digest)]).toEqual([undefined, false]);
@@ -45,7 +45,7 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
     expect([await store.delete(digest), await store.get(digest)]).toEqual([true, undefined]);
   });
 
-  it('keeps bytes for their life since they were last put or read', async () => {
+  it('bytes live for ttlMs after they were last put or read', async () => {
     const clock = new ManualClock();
     const store = storeWith({ ttlMs: 1_000, clock });
     const [read, unread] = [await store.put(bytes('read')), await store.put(bytes('unread'))];
@@ -56,7 +56,7 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
   });
 
   it.each([['../../etc/passwd'], ['A'.repeat(64)], [`${'a'.repeat(64)}/..`], [''], [7]])(
-    'refuses %j as a digest, and what is no bytes',
+    'a blob store refuses %j as a digest, and anything but bytes',
     async (digest) => {
       const store = storeWith();
       await expect(store.get(digest as string)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -69,7 +69,7 @@ describe.each(Object.entries(make))('a blob store in %s', (_, storeWith) => {
 });
 
 describe('MemoryBlobStore', () => {
-  it('drops what was used least recently when it is full, and refuses what never fits', async () => {
+  it('MemoryBlobStore drops the least recently used blobs when full, and refuses what never fits', async () => {
     const store = new MemoryBlobStore({ maxBytes: 6 });
     const [first, second] = [await store.put(bytes('aaa')), await store.put(bytes('bbb'))];
     await store.get(first);
@@ -84,7 +84,7 @@ describe('MemoryBlobStore', () => {
 });
 
 describe('DirectoryBlobStore', () => {
-  it('makes a directory and files that only their owner reads, named by digest and nothing else', async () => {
+  it('DirectoryBlobStore makes files that only their owner can read, named by digest', async () => {
     const path = folder();
     const digest = await new DirectoryBlobStore(path).put(bytes('secret'));
     expect([
@@ -95,7 +95,7 @@ describe('DirectoryBlobStore', () => {
     expect(await new DirectoryBlobStore(path).get(digest)).toEqual(bytes('secret'));
   });
 
-  it('puts nothing into a directory that every user can write', async () => {
+  it('DirectoryBlobStore refuses a directory that every user can write', async () => {
     const path = folder();
     mkdirSync(path);
     chmodSync(path, 0o777);
@@ -108,7 +108,7 @@ describe('DirectoryBlobStore', () => {
     expect(readdirSync(path)).toEqual([]);
   });
 
-  it('takes a file whose bytes are not those of its name for missing, and removes it', async () => {
+  it("a file whose bytes don't match its digest counts as missing and is removed", async () => {
     const path = folder();
     const store = new DirectoryBlobStore(path);
     const digest = await store.put(bytes('honest'));
@@ -118,7 +118,7 @@ describe('DirectoryBlobStore', () => {
     expect(await store.get(digest)).toBeUndefined();
   });
 
-  it('clears away what is over, also what another process left half written, and no file of others', async () => {
+  it('DirectoryBlobStore removes expired and half-written files, and no others', async () => {
     const path = folder();
     const clock = new ManualClock(Date.now());
     await new DirectoryBlobStore(path, { clock }).put(bytes('old'));
@@ -132,7 +132,7 @@ describe('DirectoryBlobStore', () => {
     expect(readdirSync(path).sort()).toEqual([digest, 'mine.txt'].sort());
   });
 
-  it('says that it is unavailable when the directory cannot be written or read, without its path', async () => {
+  it('an inaccessible directory is STATE_UNAVAILABLE, without its path', async () => {
     const path = folder();
     writeFileSync(path, 'a file');
     const store = new DirectoryBlobStore(path);

@@ -1,22 +1,24 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A network between a client and a server that fails as told. */
+/** A network between a client and a server that fails on demand. */
 export class FaultProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
-  /** Where new connections lead to. */
+  /** The port that new connections lead to. */
   targetPort: number;
-  /** How long each piece of data takes to the server. */
+  /** The delay of each piece of data on its way to the server, in milliseconds. */
   delayMs = 0;
-  /** Whether all data is lost, without a sign to either side. A connection that lost some stays silent for good. */
+  /**
+   * Drops all data without telling either side. A connection that lost data stays silent forever.
+   */
   silent = false;
-  /** After so many pieces of data to the server the connection is reset; 0 for never. */
+  /** The number of pieces of data after which the connection is reset. 0 means never. */
   resetEvery = 0;
-  /** Whether of the next reply only the first half arrives before the connection is reset. */
+  /** Cuts the next reply in half before the connection is reset. */
   truncating = false;
-  /** How many connections were accepted, and pieces of data came for the server. */
+  /** The number of accepted connections, and of pieces of data for the server. */
   accepted = 0;
   pieces = 0;
 
@@ -41,12 +43,12 @@ export class FaultProxy {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Ends what goes to the clients; what comes from them is still taken. */
+  /** Ends the data to the clients. Data from them is still accepted. */
   endToClients(): void {
     for (const { client } of this.#pairs) client.end();
   }
 
-  /** Ends the connections to the server without a word to the clients, which stay connected to nothing. */
+  /** Closes the connections to the server without telling the clients. */
   forgetClients(): void {
     for (const pair of this.#pairs) {
       this.#pairs.delete(pair);
@@ -90,7 +92,7 @@ export class FaultProxy {
       this.pieces += 1;
       if (this.resetEvery > 0 && pieces % this.resetEvery === 0) client.resetAndDestroy();
       else {
-        // In order, also when the delay changes meanwhile.
+        // Keeps the order even if the delay changes.
         const { delayMs } = this;
         toServer = toServer.then(async () => {
           if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));

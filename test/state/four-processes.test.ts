@@ -9,7 +9,7 @@ warnIfNoRedis('several processes on one Redis');
 
 const run = promisify(execFile);
 
-/** What the child script prints; it fails when the script does not end by itself. */
+/** Returns what the child script prints. Fails if the script doesn't end by itself. */
 async function child<T>(...args: readonly string[]): Promise<T> {
   const { stdout } = await run(process.execPath, [program('test/state/state-child.ts'), ...args], {
     cwd: ROOT,
@@ -27,7 +27,7 @@ describe.skipIf(!redisPresent)(
     });
     afterAll(() => server.stop());
 
-    it('agree: one wins each round, sums are exact, limits hold', async () => {
+    it('processes sharing a Redis agree: one wins each round, sums are exact, limits hold', async () => {
       interface Work {
         readonly won: readonly number[];
         readonly applied: number;
@@ -46,7 +46,7 @@ describe.skipIf(!redisPresent)(
       await store.close();
     });
 
-    it('exit by themselves after close(), also when Redis is not there', async () => {
+    it('processes exit by themselves after close(), even without a Redis', async () => {
       expect(await child('close', server.url)).toEqual({ available: true });
       const gone = await RedisServer.start();
       await gone.stop();

@@ -3,7 +3,7 @@ import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 
 describe('a state store in memory', () => {
-  it('does not grow with keys that have expired', async () => {
+  it("expired keys don't use memory", async () => {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
     for (let key = 0; key < 20_000; key++) {
@@ -14,13 +14,13 @@ describe('a state store in memory', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('refuses unknown options', () => {
+  it('MemoryStateStore refuses unknown options', () => {
     expect(() => new MemoryStateStore({ time: 1 } as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
-  it('does not mind when the date is set', async () => {
+  it("changing the system's date doesn't affect lifetimes", async () => {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
     await store.compareAndSet('key', undefined, 'a', { ttlMs: 1_000 });

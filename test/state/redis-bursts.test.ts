@@ -13,7 +13,7 @@ describe.skipIf(!redisPresent)(
     });
     afterAll(() => server.stop());
 
-    it('takes an answer that arrived while the process was busy for longer than it waits', async () => {
+    it('an answer that arrives while the process is busy longer than the timeout still counts', async () => {
       const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 100 });
       const changes: boolean[] = [];
       store.onAvailability((available) => changes.push(available));

@@ -6,12 +6,18 @@ import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-se
 
 warnIfNoRedis('faults of Redis');
 
-/** The time that the store waits for an answer; the promise of two seconds is for the default of one. */
+/**
+ * The time the store waits for an answer. The promise of two seconds is for the default of one
+ * second.
+ */
 const TIMEOUT_MS = 200;
-/** What all operations may take together. */
+/** The maximum time for all operations together. */
 const PROMPT_MS = 2 * TIMEOUT_MS;
 
-/** What becomes of each operation of a store, and how long the slowest takes of the time in which this process listens. */
+/**
+ * Tries every operation of a store. Returns the outcomes and the longest time, counted only while
+ * this process was responsive.
+ */
 async function tryAll(
   store: StateStore,
 ): Promise<{ readonly codes: readonly string[]; readonly slowestMs: number }> {
@@ -23,7 +29,7 @@ async function tryAll(
     () => store.append('list', 'item', { max: 10 }),
   ];
   let slowestMs = 0;
-  // A busy machine lets it tick late, and then it counts less.
+  // On a busy machine this ticks late, and counts less.
   let listenedMs = 0;
   const ticks = setInterval(() => (listenedMs += 10), 10);
   const codes = await Promise.all(
@@ -65,7 +71,10 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await server.restart();
   });
 
-  /** That operations settle soon while it fails, are all refused after the first that had no answer, and work after it. */
+  /**
+   * Expects operations to settle quickly while Redis fails, to be refused after the first
+   * unanswered one, and to work afterwards.
+   */
   async function expectOutage(
     fail: () => void | Promise<void>,
     fix: () => void | Promise<void>,
@@ -89,19 +98,19 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(await store.get('back')).toBe('yes');
   }
 
-  it('answers soon and comes back when Redis is killed and started again', () =>
+  it('operations settle quickly and recover after Redis is killed and restarted', () =>
     expectOutage(
       () => server.kill(),
       () => server.restart(),
     ));
 
-  it('answers soon and comes back when the process of Redis is stopped and goes on', () =>
+  it('operations settle quickly and recover after the Redis process is paused', () =>
     expectOutage(
       () => server.pause(),
       () => server.resume(),
     ));
 
-  it('answers soon and comes back when Redis pauses its clients for a second', async () => {
+  it('operations settle quickly and recover after Redis pauses its clients for a second', async () => {
     await server.command('CLIENT', 'PAUSE', '1000', 'ALL');
     const { codes, slowestMs } = await tryAll(store);
     expect(slowestMs).toBeLessThan(PROMPT_MS);
@@ -111,32 +120,32 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([false, true]);
   });
 
-  it('answers soon and comes back when the way to Redis is slow', () =>
+  it('operations settle quickly and recover after a slow connection', () =>
     expectOutage(
       () => void (proxy.delayMs = 500),
       () => void (proxy.delayMs = 0),
     ));
 
-  it('answers soon and comes back when the network loses everything without a sign', () =>
+  it('operations settle quickly and recover after the network silently drops all data', () =>
     expectOutage(
       () => void (proxy.silent = true),
       () => void (proxy.silent = false),
     ));
 
-  it('answers soon and comes back when the network forgets its connections without a sign', () =>
+  it('operations settle quickly and recover after the network silently drops its connections', () =>
     expectOutage(
       () => proxy.forgetClients(),
       () => undefined,
     ));
 
-  it('is back within a moment when all connections are reset', async () => {
+  it('the store recovers quickly after all connections are reset', async () => {
     proxy.cut();
     await eventually(() => changes.length > 0, 'the loss is noticed');
     await expectReturn();
     expect(changes).toEqual([false, true]);
   });
 
-  it('gives each ticket to one of two processes, whatever the network does to their questions and answers', async () => {
+  it('each ticket goes to one of two processes, whatever the network does', async () => {
     const otherProxy = await FaultProxy.start(server.port);
     const other = await RedisStateStore.connect({
       url: otherProxy.url,
@@ -179,7 +188,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(wins).toEqual(Array.from({ length: 60 }, (_, ticket) => ticket));
   });
 
-  it('finds nothing after everything was flushed, and goes on', async () => {
+  it('after FLUSHALL the store is empty and keeps working', async () => {
     await store.increment('count', 5);
     await server.flush();
     expect(await store.get('count')).toBeUndefined();
@@ -190,7 +199,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([]);
   });
 
-  it('drops answers that come too late', async () => {
+  it('answers that come too late are dropped', async () => {
     await store.compareAndSet('early', undefined, 'early');
     server.pause();
     await expect(store.get('early')).rejects.toMatchObject({
@@ -203,7 +212,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(await store.get('early')).toBe('early');
   });
 
-  it('says that an operation did not happen when it was not even sent', async () => {
+  it("an operation that was never sent says that it didn't happen", async () => {
     await server.kill();
     await store.get('key').catch(() => undefined);
     await expect(store.increment('count', 1)).rejects.toMatchObject({
@@ -212,7 +221,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     });
   });
 
-  it('starts without its Redis and works once that is there', async () => {
+  it('a store starts without its Redis and works once Redis is there', async () => {
     await server.kill();
     const early = await RedisStateStore.connect({ url: server.url });
     try {
@@ -226,7 +235,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     }
   });
 
-  it('refuses what Redis refuses, with its reason, and stays available', async () => {
+  it('a refusal by Redis is reported with its reason, and the store stays available', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     await expect(store.increment('count', 1)).rejects.toMatchObject({
       code: 'STATE_UNAVAILABLE',
@@ -236,7 +245,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(store.available).toBe(true);
   });
 
-  it('looks for the new master when its own became a replica', async () => {
+  it('the store finds the new master after its own became a replica', async () => {
     const before = proxy.accepted;
     await server.command('REPLICAOF', '127.0.0.1', '1');
     await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({
@@ -248,7 +257,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await expectReturn();
   });
 
-  it('settles what waits when it is closed', async () => {
+  it('close settles all waiting operations', async () => {
     server.pause();
     const waiting = tryAll(store);
     await store.close();

@@ -26,7 +26,7 @@ describe.skipIf(!redisPresent)(
       return store;
     }
 
-    /** That no write bound to an identity happens any more, and what is there stays as it is. */
+    /** Expects writes bound to an identity to be refused, and existing data to stay. */
     async function expectRefused(store: RedisStateStore, identity: string): Promise<void> {
       const before = await store.get('ticket');
       await expect(
@@ -44,7 +44,7 @@ describe.skipIf(!redisPresent)(
       expect(await store.read('list')).toEqual([]);
     }
 
-    it('refuses what was bound to it before, when it comes back with an older snapshot', async () => {
+    it('writes bound to the old identity are refused after Redis restores an older snapshot', async () => {
       const server = await startRedis();
       const store = await connect({ url: server.url });
       const { identity } = await store.now();
@@ -65,7 +65,7 @@ describe.skipIf(!redisPresent)(
     it.each([
       ['an append-only file', ['--appendonly', 'yes', '--appendfsync', 'always']],
       ['nothing kept', []],
-    ])('refuses what was bound to it before, after a restart with %s', async (_, settings) => {
+    ])('writes bound to the old identity are refused after a restart with %s', async (_, settings) => {
       const server = await startRedis(...settings);
       const store = await connect({ url: server.url });
       const { identity } = await store.now();
@@ -76,7 +76,7 @@ describe.skipIf(!redisPresent)(
       await expectRefused(store, identity);
     });
 
-    it('goes on after a restart, if the operator names the store', async () => {
+    it('writes continue after a restart if the operator named the store', async () => {
       const server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
       const store = await connect({ url: server.url, identity: 'ours' });
       const { identity } = await store.now();
@@ -88,7 +88,7 @@ describe.skipIf(!redisPresent)(
       expect(await store.compareAndSet('ticket', 'free', 'taken', { identity })).toBe(true);
     });
 
-    it('refuses what was bound to its master, when a replica takes over', async () => {
+    it('writes bound to the old identity are refused after a replica takes over', async () => {
       const master = await startRedis();
       const replica = await startRedis('--replicaof', '127.0.0.1', String(master.port));
       const proxy = await FaultProxy.start(master.port);
@@ -111,7 +111,7 @@ describe.skipIf(!redisPresent)(
       await expectRefused(store, identity);
     });
 
-    it('tells no identity to a user who may not ask for it, unless the operator names the store', async () => {
+    it('a user without INFO gets no identity unless the operator named the store', async () => {
       const server = await startRedis();
       await server.command(
         'ACL',

@@ -22,13 +22,13 @@ describe('options of a store on Redis', () => {
     ['a time that is no number', { url, timeoutMs: NaN }],
     ['no options', undefined],
     ['an identity that is no text', { url, identity: 1 }],
-  ])('refuse %s', async (_, options) => {
+  ])('RedisStateStore refuses %s', async (_, options) => {
     await expect(RedisStateStore.connect(options as RedisStateStoreOptions)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
   });
 
-  it('advise whoever gives a client itself', async () => {
+  it('passing a client instead of options is refused with advice', async () => {
     const advice = {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('RedisStateStore.connect({ client })') as string,
@@ -38,7 +38,7 @@ describe('options of a store on Redis', () => {
     expect(() => new Constructor(createClient())).toThrow(expect.objectContaining(advice));
   });
 
-  it('do not repeat an address, which may carry a password', async () => {
+  it("errors don't repeat the URL, which can contain a password", async () => {
     const error: unknown = await RedisStateStore.connect({
       url: 'http://user:secret@localhost',
     }).catch((caught: unknown) => caught);
@@ -53,7 +53,7 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
   });
   afterAll(() => server.stop());
 
-  it('uses the settings of a client that it is given, and neither connects nor closes that', async () => {
+  it("a given client's settings are used, but not its connection", async () => {
     const client = createClient({ url: server.url, database: 3, RESP: 3, pingInterval: 5 });
     const store = await RedisStateStore.connect({ client, prefix: 'app:', timeoutMs: 10_000 });
     await store.compareAndSet('key', undefined, 'a');
@@ -65,7 +65,7 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
     client.destroy();
   });
 
-  it('keeps its keys apart from those of another prefix', async () => {
+  it('keys with different prefixes are kept apart', async () => {
     const [one, other] = [
       await RedisStateStore.connect({ url: server.url, prefix: 'one:', timeoutMs: 10_000 }),
       await RedisStateStore.connect({ url: server.url, prefix: 'other:', timeoutMs: 10_000 }),
@@ -75,7 +75,7 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
     await Promise.all([one.close(), other.close()]);
   });
 
-  it('is unavailable with a wrong password, says so without it, and is there once it is right', async () => {
+  it("a wrong password makes the store unavailable without being shown, until it's right", async () => {
     await server.command('CONFIG', 'SET', 'requirepass', 'right');
     const store = await RedisStateStore.connect({
       url: `redis://:wrong-secret@127.0.0.1:${server.port}`,

@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEADLINE_MS } from '../programs.js';
 
-/** Whether there is a Redis to start. */
+/** True if there is a Redis to start. */
 export const redisPresent = spawnSync('redis-server', ['--version']).status === 0;
 
-/** Says once that the tests of a file do not run. */
+/** Warns once that the tests of a file don't run. */
 export function warnIfNoRedis(what: string): void {
   if (!redisPresent) console.warn(`${what}: skipped, the program redis-server is not installed`);
 }
 
-/** A Redis of this test's own, on a free port of this machine; it keeps nothing on disk unless told. */
+/** A Redis for one test, on a free port of this machine. It saves nothing to disk by default. */
 export class RedisServer {
   readonly port: number;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tooldex-redis-'));
@@ -28,7 +28,10 @@ export class RedisServer {
     process.once('exit', this.#killWithUs);
   }
 
-  /** @param settings more of its command line, such as `--appendonly yes` or `--maxmemory-policy allkeys-lru`. */
+  /**
+   * @param settings more command line options, such as `--appendonly yes` or `--maxmemory-policy
+   * allkeys-lru`.
+   */
   static async start(...settings: readonly string[]): Promise<RedisServer> {
     const server = new RedisServer(await freePort(), settings);
     await server.restart();
@@ -39,7 +42,7 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Ends it as `kill -9` does. */
+  /** Kills the process like `kill -9`. */
   async kill(): Promise<void> {
     const ended = this.#process;
     this.#process = undefined;
@@ -48,7 +51,7 @@ export class RedisServer {
     await once(ended, 'exit');
   }
 
-  /** Starts it again on the same port, with what it saved. */
+  /** Starts it again on the same port with its saved data. */
   async restart(): Promise<void> {
     await this.kill();
     this.#process = spawn(
@@ -73,7 +76,7 @@ export class RedisServer {
     await eventually(async () => (await this.command('PING')) === '+PONG', 'redis-server answers');
   }
 
-  /** Stops its process in the middle of whatever it does. */
+  /** Pauses its process. */
   pause(): void {
     this.#process?.kill('SIGSTOP');
   }
@@ -86,7 +89,10 @@ export class RedisServer {
     await this.command('FLUSHALL');
   }
 
-  /** Sends one command over a connection of its own. @returns the first line of the reply, as Redis wrote it. */
+  /**
+   * Sends one command over its own connection. @returns the first line of the reply, as Redis wrote
+   * it.
+   */
   async command(...words: readonly string[]): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
     try {
@@ -107,17 +113,17 @@ export class RedisServer {
   }
 }
 
-/** Waits until something is so; it is asked every 10 ms, for minutes. */
+/** Waits until a condition holds. Checks it every 10 ms, for minutes. */
 export async function eventually(
   isSo: () => boolean | Promise<boolean>,
   what: string,
 ): Promise<void> {
-  // Counted, not measured: a busy machine has more time.
+  // Counts checks rather than time, so a busy machine gets more time.
   for (let waitedMs = 0; waitedMs <= DEADLINE_MS; waitedMs += 10) {
     try {
       if (await isSo()) return;
     } catch {
-      // Not yet.
+      // The condition doesn't hold yet.
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

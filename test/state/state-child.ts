@@ -1,6 +1,9 @@
 import { RedisStateStore } from '../../src/state.js';
 
-/** One of several processes that share a Redis: does what its first argument says and prints what came of it as JSON. */
+/**
+ * One of several processes that share a Redis. Does what its first argument says and prints the
+ * result as JSON.
+ */
 const [task = '', url = '', name = ''] = process.argv.slice(2);
 const store = await RedisStateStore.connect({ url, timeoutMs: 10_000 });
 
@@ -8,7 +11,7 @@ const ROUNDS = 200;
 const INCREMENTS = 500;
 
 if (task === 'work') {
-  // All wait for each other before they start, so that they really race.
+  // All processes wait for each other, so they really race.
   await store.increment('ready', 1);
   while (Number(await store.get('ready')) < 4)
     await new Promise((resolve) => setImmediate(resolve));

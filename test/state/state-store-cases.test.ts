@@ -22,7 +22,8 @@ describe.skipIf(!redisPresent)('a state store on Redis (skipped without redis-se
   });
   afterAll(() => server.stop());
 
-  // Redis has its own clock, so its time must really pass: the cases wait together, each under a prefix of its own.
+  // Redis has its own clock, so real time must pass. The cases wait together, each under its own
+  // prefix.
   for (const { name, run } of stateStoreCases())
     it.concurrent(name, async () => {
       const store = await RedisStateStore.connect({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { LONG_MS, refused, type NamedRun, type StateStoreCase } from './store-case.js';
 import { COUNTER_CASES } from './store-counter-cases.js';
 
-/** Returns the promises that every `StateStore` keeps. Each case needs a store of its own without any keys. */
+/** Returns the promises that every `StateStore` keeps. Each case needs its own empty store. */
 export function stateStoreCases(): readonly StateStoreCase[] {
   return [...CASES, ...COUNTER_CASES].map(([name, run]) => Object.freeze({ name, run }));
 }

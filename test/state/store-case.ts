@@ -5,20 +5,20 @@ import type { StateStore } from '../../src/state/state-store.js';
 /** One promise of every state store. */
 export interface StateStoreCase {
   readonly name: string;
-  /** Rejects when the store, which must be empty at first, breaks the promise. */
+  /** Rejects if the store, which must be empty at first, breaks the promise. */
   readonly run: (store: StateStore, tools: StateStoreTools) => Promise<void>;
 }
 
-/** The means that a case has beside the store. */
+/** The means that a case has besides the store. */
 interface StateStoreTools {
-  /** Lets at least so many milliseconds pass for the store. */
+  /** Lets at least this many milliseconds pass for the store. */
   readonly advance: (ms: number) => Promise<void>;
 }
 
 /** A case as these files write it. */
 export type NamedRun = readonly [name: string, run: StateStoreCase['run']];
 
-/** A lifetime that no case outlives. */
+/** A lifetime that outlasts every case. */
 export const LONG_MS = 3_600_000;
 
 /** Expects a refusal. @returns the error, which must have the code. */

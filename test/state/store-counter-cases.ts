@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { LONG_MS, refused, type NamedRun } from './store-case.js';
 
-/** The cases for what every state store counts, for good and within windows. */
+/** The cases for counters, with and without windows. */
 export const COUNTER_CASES: readonly NamedRun[] = [
   [
     'adds up what 100 add at once',
     async (store) => {
-      // First under a new key, then under one that exists.
+      // First with a new key, then with an existing one.
       for (const before of [0, 100]) {
         const sums = await Promise.all(
           Array.from({ length: 100 }, () => store.increment('count', 1)),

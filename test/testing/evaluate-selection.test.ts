@@ -20,7 +20,7 @@ const shop = () =>
   });
 
 describe('evaluateSelection', () => {
-  it('computes recall and nDCG as their formulas say', () => {
+  it('evaluateSelection computes recall and nDCG by their formulas', () => {
     const requests = [
       { text: 'where is the order', tools: ['order_status'] },
       { text: 'cancel the order, send a mail', tools: ['cancel_order', 'send_mail'] },
@@ -28,7 +28,7 @@ describe('evaluateSelection', () => {
     ];
     const registry = shop();
     const { recall, ndcg, misses } = evaluateSelection(registry, requests, { maxTools: 2 });
-    // 1, 1 and 0 of the wanted tools; all found ones stand first.
+    // 1, 1, and 0 of the wanted tools, and each found tool is first.
     expect(recall).toBeCloseTo(2 / 3);
     expect(ndcg).toBeCloseTo(2 / 3);
     expect(misses.map(({ text, toolName }) => [text, toolName])).toEqual([
@@ -44,7 +44,7 @@ describe('evaluateSelection', () => {
     expect(second).toMatchObject({ recall: 1, ndcg: 1 / Math.log2(3) });
   });
 
-  it('says what took the place of a missed tool, and why', () => {
+  it("evaluateSelection reports what took a missed tool's place, and why", () => {
     const { misses } = evaluateSelection(
       shop(),
       [{ text: 'cancel an order', tools: ['list_orders'] }],
@@ -62,7 +62,7 @@ describe('evaluateSelection', () => {
     ]);
   });
 
-  it('counts the tokens of the selection beside all tools and the first hits in full', () => {
+  it('evaluateSelection counts the tokens of the selection, of all tools, and of the first hits in full', () => {
     const { tokens } = evaluateSelection(
       shop(),
       [{ text: 'where is the order', tools: ['order_status'] }],
@@ -74,7 +74,7 @@ describe('evaluateSelection', () => {
     expect(tokens).toEqual({ selected: 10, allTools: 40, firstInFull: 10 });
   });
 
-  it('names confused tools with the words that would tell them apart, and tools that are never selected', () => {
+  it('evaluateSelection lists confused tools with distinguishing words, and tools never selected', () => {
     const { confused, neverSelected } = evaluateSelection(
       shop(),
       [
@@ -89,7 +89,7 @@ describe('evaluateSelection', () => {
     expect(neverSelected).toEqual(['cancel_order', 'list_orders', 'send_mail']);
   });
 
-  it('suggests keywords and examples that fix misses, with what they break', () => {
+  it('evaluateSelection suggests keywords and examples, with what they fix and break', () => {
     const registry = shop();
     const { suggestions } = evaluateSelection(
       registry,
@@ -118,7 +118,7 @@ describe('evaluateSelection', () => {
       [{ text: 'a', tools: ['order_stats'] }],
       /Did you mean "order_status"\?/,
     ],
-  ])('refuses %s', (_what, requests, message) => {
+  ])('evaluateSelection refuses %s', (_what, requests, message) => {
     expect(() => evaluateSelection(shop(), requests)).toThrow(message);
   });
 });

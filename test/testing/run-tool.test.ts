@@ -75,7 +75,7 @@ class Kit {
 }
 
 describe('runTool', () => {
-  it('holds input and output to the schemas, as an executor does', async () => {
+  it('runTool checks input and output like an executor', async () => {
     expect((await runTool(double, { n: '4' })).outcome).toMatchObject({
       status: 'ok',
       value: 8,
@@ -93,7 +93,7 @@ describe('runTool', () => {
     expect((await runTool(ask)).outcome).toMatchObject({ status: 'ask_user', question: 'Which?' });
   });
 
-  it('takes a class, an instance, and the tool of a toolkit that the name says', async () => {
+  it('runTool accepts a class, an instance, or a named tool of a toolkit', async () => {
     expect((await runTool(Greet, { name: 'Ada' })).outcome).toMatchObject({ value: 'Hello, Ada' });
     expect((await runTool(new Greet('Hi'), { name: 'Ada' })).outcome).toMatchObject({
       value: 'Hi, Ada',
@@ -108,7 +108,7 @@ describe('runTool', () => {
     await expect(runTool((() => 1) as never)).rejects.toMatchObject({ code: 'NOT_A_TOOL' });
   });
 
-  it('gives the events, progress among them, and hands the tool who calls and the context', async () => {
+  it('runTool returns the events, and passes the caller and context to the tool', async () => {
     let told: ToolContext | undefined;
     const slow = defineTool({
       name: 'slow',
@@ -134,7 +134,7 @@ describe('runTool', () => {
     expect(told?.context).toBe(database);
   });
 
-  it('approves nothing unless it is told to', async () => {
+  it('runTool approves nothing by default', async () => {
     expect((await runTool(remove, { path: 'a' })).outcome).toMatchObject({
       status: 'approval_required',
       pending: { kind: 'approval', toolName: 'remove', input: { path: 'a' } },
@@ -151,7 +151,7 @@ describe('runTool', () => {
     ).toMatchObject({ status: 'denied' });
   });
 
-  it('lets a function decide about the pending call, and passes its failed assertions on', async () => {
+  it('runTool passes the pending call to approve, and rethrows its failed assertions', async () => {
     const shown: PendingApproval[] = [];
     const { outcome } = await runTool(
       remove,
@@ -173,7 +173,7 @@ describe('runTool', () => {
     ).rejects.toThrow('expected b, got a');
   });
 
-  it('answers questions from a list or by a function; the answer is the outcome', async () => {
+  it('runTool answers questions from a list or a function, and the answer is the outcome', async () => {
     expect((await runTool(ask, {}, { answers: ['Blue'] })).outcome).toMatchObject({
       status: 'ok',
       value: 'blue',
@@ -201,7 +201,7 @@ describe('runTool', () => {
     });
   });
 
-  it('does the work of manual calls, held to the output schema', async () => {
+  it('runTool does the work of manual calls, checked by the output schema', async () => {
     expect((await runTool(expert)).outcome).toMatchObject({
       status: 'manual',
       pending: { kind: 'manual' },
@@ -220,7 +220,7 @@ describe('runTool', () => {
       });
   });
 
-  it('hands the executor its options: providers, a clock', async () => {
+  it('runTool passes executor options such as providers and a clock', async () => {
     const search = defineTool({
       name: 'search',
       description: 'd',
@@ -251,7 +251,7 @@ describe('runTool', () => {
     expect((await run).outcome).toMatchObject({ status: 'error', code: 'TIMEOUT' });
   });
 
-  it('refuses options that it does not know, and wrong ones', async () => {
+  it('runTool refuses unknown and wrong options', async () => {
     await expect(runTool(double, { n: 1 }, { aprove: true } as never)).rejects.toThrow(/approve/);
     await expect(runTool(double, { n: 1 }, { approve: 'yes' } as never)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',

@@ -30,7 +30,7 @@ function codeOf(make: () => unknown): unknown {
   return undefined;
 }
 
-/** Runs a tool that answers with these parts. */
+/** Runs a tool that returns these parts. */
 async function outcomeOf(result: unknown, options: object = {}, executorOptions: object = {}) {
   const registry = new ToolMetadataRegistry();
   registry.register(
@@ -51,7 +51,7 @@ async function outcomeOf(result: unknown, options: object = {}, executorOptions:
 }
 
 describe('a part of a result', () => {
-  it('holds bytes as base64 with their number, or an address', () => {
+  it('a part holds base64 with its size, or a URL', () => {
     expect(image(PIXEL, 'image/png')).toEqual({
       type: 'image',
       mediaType: 'image/png',
@@ -83,7 +83,7 @@ describe('a part of a result', () => {
     expect(Object.isFrozen(text('hi'))).toBe(true);
   });
 
-  it('is refused with others that are more than 128 MiB in all', () => {
+  it('parts over 128 MiB in total are refused', () => {
     const large = image(new Uint8Array(2 ** 25), 'image/png');
     expect(ok(1, { content: [large, large, large, large] })).toMatchObject({ status: 'ok' });
     expect(codeOf(() => ok(1, { content: [large, large, large, large, text('a')] }))).toBe(
@@ -170,14 +170,14 @@ describe('a part of a result', () => {
       () => ok(1, { content: [{ type: 'picture' }] as never }),
       /a part as text, image, audio, file or resourceLink make it, got "picture"/,
     ],
-  ])('with %s is refused', (_, make, message) => {
+  ])('a part %s is refused', (_, make, message) => {
     expect(codeOf(make)).toMatch(/^INVALID_ARGUMENT/);
     expect(codeOf(make)).toMatch(message);
   });
 });
 
 describe('the result of a tool with content', () => {
-  it('has the value for programs, and for models its words and the parts in their order', async () => {
+  it('programs get the value of a result with content, and models its text and parts in order', async () => {
     const outcome = await outcomeOf(ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] }));
     expect(outcome).toMatchObject({
       status: 'ok',
@@ -195,7 +195,7 @@ describe('the result of a tool with content', () => {
     });
   });
 
-  it('shows texts in place of the value, no value where it is null, and nothing that is for users alone', async () => {
+  it("text replaces the value for models, null isn't shown, and parts for users are hidden from models", async () => {
     const read = async (value: unknown, ...content: ContentPart[]) =>
       readOutcome(await outcomeOf(ok(value, { content }))).text;
     expect(await read({ width: 2 }, text('A picture, 2 wide'), image(PIXEL, 'image/png'))).toBe(
@@ -215,7 +215,7 @@ describe('the result of a tool with content', () => {
     ).toBe('[link to a.pdf: application/pdf, 2.0 MiB, https://example.org/a.pdf]');
   });
 
-  it('has no blank text among its parts, which model services refuse', async () => {
+  it("blank text isn't sent to models, because model services refuse it", async () => {
     const read = async (value: unknown, ...content: ContentPart[]) =>
       readOutcome(await outcomeOf(ok(value, { content }))).content.map((part) =>
         part.type === 'text' ? part.text : part.type,
@@ -226,7 +226,7 @@ describe('the result of a tool with content', () => {
     expect(await read('')).toEqual(['']);
   });
 
-  it('ends the run as the value of a halt, and keeps its parts', async () => {
+  it('a halt with content ends the run with its value and keeps the parts', async () => {
     const outcome = await outcomeOf(
       halt('done', ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] })),
     );
@@ -246,7 +246,7 @@ describe('the result of a tool with content', () => {
     ).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'done' });
   });
 
-  it('is checked by the output schema, and kept in the cache with its parts', async () => {
+  it('the value of a result with content is checked by the output schema, and cached with its parts', async () => {
     let runs = 0;
     const registry = new ToolMetadataRegistry();
     registry.register(
@@ -277,7 +277,7 @@ describe('the result of a tool with content', () => {
     ).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 
-  it('whose parts are of a kind that is not known is refused, since the tool of another version may mean anything by them', async () => {
+  it('content with a part of an unknown kind is refused', async () => {
     const foreign = Object.defineProperty(
       { status: 'ok', value: 1, content: [{ type: 'hologram' }] },
       Symbol.for('tooldex/result/v1'),
@@ -294,7 +294,7 @@ describe('the result of a tool with content', () => {
 describe('a result larger than maxResultBytes', () => {
   const long = `BEGIN${'x'.repeat(200_000)}END`;
 
-  it('is shown to models by its beginning, its end and its size, and given to programs whole', async () => {
+  it('a result over maxResultBytes reaches models as its beginning, end and size, and programs whole', async () => {
     for (const [options, executorOptions, most] of [
       [{}, {}, 65_536],
       [{}, { maxResultBytes: 2_000 }, 2_000],
@@ -311,7 +311,7 @@ describe('a result larger than maxResultBytes', () => {
     }
   });
 
-  it('in any writing keeps whole characters, and is never longer than its bound and one line', () => {
+  it('a shortened result keeps whole characters and stays within its limit and one line', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' }),
@@ -321,7 +321,7 @@ describe('a result larger than maxResultBytes', () => {
           const bytes = Buffer.byteLength(value);
           if (bytes <= most) expect(shown).toBe(value);
           else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
-          expect(Buffer.from(shown).toString()).toBe(shown); // No half of a character.
+          expect(Buffer.from(shown).toString()).toBe(shown); // The text has no half characters.
           const [head = '', tail = ''] = shown.split(
             /\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/,
           );
@@ -332,7 +332,7 @@ describe('a result larger than maxResultBytes', () => {
     );
   });
 
-  it('is bounded so as the value of a halt, as the message of a failure, and as its details', async () => {
+  it("maxResultBytes also limits the value of a halt, a failure's message and its details", async () => {
     const long = 'x'.repeat(5_000);
     for (const result of [halt('enough', long), fail(long), fail('no', { long })]) {
       const { text } = readOutcome(await outcomeOf(result, { maxResultBytes: 1_024 }));
@@ -345,7 +345,7 @@ describe('a result larger than maxResultBytes', () => {
     ]).toEqual([5_000, true]);
   });
 
-  it('shares its bound among the texts of the content', async () => {
+  it('all text parts of a result share maxResultBytes', async () => {
     const reading = readOutcome(
       await outcomeOf(
         ok(null, {
@@ -359,7 +359,7 @@ describe('a result larger than maxResultBytes', () => {
     );
   });
 
-  it('cannot be bounded below 1,024 bytes', () => {
+  it('maxResultBytes below 1,024 is refused', () => {
     expect(
       codeOf(() => new ToolExecutor({ registry: new ToolMetadataRegistry(), maxResultBytes: 10 })),
     ).toMatch(/maxResultBytes/);

@@ -9,11 +9,11 @@ import {
 } from '../../src/index.js';
 import { LEAST, refusal, sampleEntry } from './sample-tools.js';
 
-/** A class of which the cases only need that it can be made. */
+/** A class of which the cases only need instances. */
 export type AnyClass = new (...args: never[]) => object;
 
 /**
- * The classes that both decorator modes are tried with, each written down in a file of its mode.
+ * The classes for testing both decorator modes. Each mode declares them in its own file.
  *
  * `made` counts the instances of the classes that say so.
  */
@@ -50,15 +50,15 @@ export interface DecoratedClasses {
   readonly declareOtherVisit: (registry: ToolMetadataRegistry) => AnyClass;
   /** Declares a class whose constructor takes a page. */
   readonly declarePage: (registry: ToolMetadataRegistry) => AnyClass;
-  /** Looks like a tool and is none. */
+  /** A class that looks like a tool but isn't one. */
   readonly Plain: AnyClass;
-  /** Definitions of classes whose decorators are wrong, with a part of the message. */
+  /** Definitions of classes with wrong decorators, and a part of the message. */
   readonly mistakes: readonly (readonly [what: string, define: () => unknown, help: string])[];
-  /** Definitions of classes that decorate what cannot be a tool. */
+  /** Definitions of classes that decorate something that can't be a tool. */
   readonly refused: readonly (readonly [what: string, define: () => unknown])[];
 }
 
-/** Cases that hold whatever the decorator mode. */
+/** Declares the cases for both decorator modes. */
 export function describeDecorators({
   made,
   Greet,
@@ -87,13 +87,13 @@ export function describeDecorators({
   const call = (entry: ToolEntry, input?: unknown): unknown => entry.definition.execute!(input, {});
 
   describe('a decorated class', () => {
-    it('becomes a tool when it is registered, and not before', () => {
+    it("a decorated class becomes a tool only when it's registered", () => {
       const registry = new ToolMetadataRegistry();
       expect([registry.size, defaultRegistry.size]).toEqual([0, 0]);
       expect(registry.register(Greet).map(({ name }) => name)).toEqual(['greet']);
     });
 
-    it('is read without being instantiated, even when its constructor throws', () => {
+    it('a class is read without an instance, even if its constructor throws', () => {
       const registry = register(Explosive);
       expect(registry.require('explosive')).toMatchObject({
         accessMode: 'readonly',
@@ -104,7 +104,7 @@ export function describeDecorators({
       expect(() => call(registry.require('explosive'))).toThrow('constructed');
     });
 
-    it('is instantiated once, when one of its tools first runs', () => {
+    it('a class is instantiated once, when one of its tools first runs', () => {
       made.count = 0;
       const entry = register(Greet).require('greet');
       expect(made.count).toBe(0);
@@ -113,13 +113,13 @@ export function describeDecorators({
       expect(made.count).toBe(1);
     });
 
-    it('hands its declaration on to a subclass without one, which runs its own code', () => {
+    it('a subclass without a declaration inherits it and runs its own code', () => {
       const entry = register(LoudGreet).require('greet');
       expect(call(entry, { name: 'Ada' })).toBe('HELLO ADA');
       expect(entry.description).toBe(register(Greet).require('greet').description);
     });
 
-    it('keeps its own declaration when a subclass has another', () => {
+    it('a class keeps its own declaration if a subclass has another', () => {
       expect(names(GreetAgain)).toEqual(['greet_again']);
       expect(register(GreetAgain).require('greet_again').accessMode).toBe('readonly');
       expect(names(Greet)).toEqual(['greet']);
@@ -127,7 +127,7 @@ export function describeDecorators({
       expect([...register(Greet, GreetAgain)]).toHaveLength(2);
     });
 
-    it('may have decorated methods too', () => {
+    it('a class that is a tool can also have decorated methods', () => {
       const registry = register(Both);
       expect([...registry].map(({ name }) => name)).toEqual(['whole', 'part']);
       expect([call(registry.require('whole')), call(registry.require('part'))]).toEqual([
@@ -138,20 +138,20 @@ export function describeDecorators({
   });
 
   describe('an instance', () => {
-    it('runs the tools that it is registered for, and no other is made', () => {
+    it('a registered instance runs its tools, and no other instance is made', () => {
       const instance = new (Greet as new (greeting: string) => object)('Good day');
       made.count = 0;
       expect(call(register(instance).require('greet'), { name: 'Ada' })).toBe('Good day Ada');
       expect(made.count).toBe(0);
     });
 
-    it('of a toolkit brings its instance methods only', () => {
+    it('an instance of a toolkit registers only its instance methods', () => {
       expect(names(new Calculator())).toEqual(['add', 'subtract']);
     });
   });
 
   describe('a toolkit', () => {
-    it('has one tool for each decorated method, static and symbol ones too', () => {
+    it('a toolkit has one tool per decorated method, including static and symbol methods', () => {
       const registry = register(Calculator);
       expect([...registry].map(({ name }) => name)).toEqual(['add', 'subtract', 'version']);
       expect(call(registry.require('add'), { a: 1, b: 2 })).toEqual({ sum: 3, calls: 1 });
@@ -159,7 +159,7 @@ export function describeDecorators({
       expect(call(registry.require('version'))).toBe('1 of Calculator');
     });
 
-    it('has one instance for all its tools, made when the first runs', () => {
+    it('a toolkit makes one instance for all its tools, when the first one runs', () => {
       made.count = 0;
       const registry = register(Calculator);
       call(registry.require('version'));
@@ -170,7 +170,7 @@ export function describeDecorators({
       expect(made.count).toBe(1);
     });
 
-    it('is changed by a subclass only for the subclass', () => {
+    it('a subclass changes a toolkit only for itself', () => {
       const better = register(BetterCalculator);
       expect([...better].map(({ name }) => name).sort()).toEqual([
         'add',
@@ -196,7 +196,7 @@ export function describeDecorators({
       };
     };
 
-    it('count as declared by its methods, static ones too, with the digest that they would have', () => {
+    it('toolkit defaults count as declared by its methods, static ones too, with the same digest', () => {
       const expected = {
         category: 'notes',
         accessMode: 'readonly',
@@ -219,7 +219,7 @@ export function describeDecorators({
       expect(call(register(Notes).require('note_find'), { text: 'x' })).toBe('found x');
     });
 
-    it('are replaced by what a method declares itself', () => {
+    it("a method's own declaration replaces a toolkit default", () => {
       expect(axes(Notes, 'note_add')).toEqual({
         category: 'drafts',
         accessMode: 'write',
@@ -228,7 +228,7 @@ export function describeDecorators({
       });
     });
 
-    it('hold for the tools of a class that extends it, unless that has its own', () => {
+    it('toolkit defaults apply to subclasses without their own @toolkit', () => {
       expect(axes(MoreNotes, 'note_list')).toEqual(axes(Notes, 'note_find'));
       expect(axes(SentNotes, 'note_send')).toEqual({
         category: undefined,
@@ -238,13 +238,13 @@ export function describeDecorators({
       });
     });
 
-    it('stay with inherited tools: a subclass cannot declare what its base did not', () => {
+    it('inherited tools keep the defaults of their base class', () => {
       expect(axes(SentNotes, 'note_find')).toEqual(axes(Notes, 'note_find'));
     });
   });
 
   describe('@registry.tool', () => {
-    it('declares and registers a class with the tools of its methods and the defaults of its toolkit', () => {
+    it("@registry.tool registers a class with its methods' tools and its toolkit's defaults", () => {
       const registry = new ToolMetadataRegistry();
       const Visit = declareVisit(registry);
       expect([...registry].map(({ name, category }) => [name, category])).toEqual([
@@ -255,7 +255,7 @@ export function describeDecorators({
       expect(call(registry.require('visit'))).toBe('visited');
     });
 
-    it('replaces the tools of a class of the same name, whose module was evaluated again', () => {
+    it('@registry.tool replaces the tools of a class with the same name if its module ran again', () => {
       const registry = new ToolMetadataRegistry();
       declareVisit(registry);
       declareVisit(registry, 'visited again');
@@ -263,7 +263,7 @@ export function describeDecorators({
       expect(registry.size).toBe(2);
     });
 
-    it('refuses a tool whose name another class, or another registration, has', () => {
+    it('@registry.tool refuses a tool name that another class or registration has', () => {
       const registry = new ToolMetadataRegistry();
       declareVisit(registry);
       expect(refusal(() => declareOtherVisit(registry)).code).toBe('DUPLICATE_TOOL');
@@ -272,7 +272,7 @@ export function describeDecorators({
       expect(refusal(() => declareVisit(other)).code).toBe('DUPLICATE_TOOL');
     });
 
-    it('makes classes by resolve, and refuses those that need it where there is none', () => {
+    it('@registry.tool makes classes with resolve, and without it refuses classes that need it', () => {
       class Page {
         readonly title = 'home';
       }
@@ -284,13 +284,13 @@ export function describeDecorators({
   });
 
   describe('a mistake in decorating', () => {
-    it.each(mistakes)('%s: is refused with what was meant', (_, define, help) => {
+    it.each(mistakes)('a decorating mistake (%s) is refused with the likely fix', (_, define, help) => {
       expect(refusal(define).message).toContain(help);
     });
   });
 
   describe('@tool', () => {
-    it.each(refused)('on %s is refused where it is written, naming the tool', (_, define) => {
+    it.each(refused)('@tool on %s is refused at the declaration, naming the tool', (_, define) => {
       let error: unknown;
       try {
         define();
@@ -302,14 +302,14 @@ export function describeDecorators({
       expect((error as Error).message).toContain('a class or a public method');
     });
 
-    it('is what a registry asks for when a class or instance has none', () => {
+    it('a registry asks for @tool if a class or instance has none', () => {
       for (const source of [Plain, new Plain(), {}, [], () => 1, Object.create(null) as object]) {
         expect(() => register(source)).toThrow(/@tool/);
         expect(() => register(Greet, source)).toThrow(/@tool/);
       }
     });
 
-    it('declares what defineTool declares', () => {
+    it('@tool declares the same as defineTool', () => {
       expect(register(Both).require('part').inputJsonSchema).toEqual(LEAST.inputSchema);
       expect(Object.isFrozen(register(Both).require('part'))).toBe(true);
     });

@@ -20,11 +20,11 @@ class Probed {
 }
 
 describe('this file', () => {
-  it('is compiled with standard decorators', () => {
+  it('this file is compiled with standard decorators', () => {
     expect(new Probed().method()).toHaveLength(2);
   });
 
-  it('hands decorators a context', () => {
+  it("this file's decorators receive a context", () => {
     expect(seen).toEqual([
       ['method', 'method'],
       ['class', 'Probed'],
@@ -164,10 +164,10 @@ class Plain {
   }
 }
 
-/** For the compiler a decorator of anything: what the real one refuses at run time. */
+/** A decorator that the compiler accepts anywhere, to test what is refused at run time. */
 const misplaced = () => tool({ ...LEAST, name: 'misplaced' }) as (...target: unknown[]) => void;
 
-// For the compiler decorators of anything, as a program without types has them.
+// The compiler accepts these decorators anywhere, like a program without types.
 type Anything = (...target: unknown[]) => void;
 const bare = tool as Anything;
 const bareToolkit = toolkit as Anything;

@@ -4,7 +4,7 @@ import { defineTool, ToolMetadataRegistry, type ToolEntry } from '../../src/inde
 import { isDeepFrozen } from '../core/json-values.js';
 import { LEAST, sampleEntry } from './sample-tools.js';
 
-/** Options of which every part can be changed by whoever holds them. */
+/** Options whose every part the caller can change. */
 function changeableOptions() {
   return {
     ...LEAST,
@@ -48,7 +48,7 @@ function entryFrom(options: object): ToolEntry {
 }
 
 describe('metadata', () => {
-  it('is frozen to the leaves, on the entry and on the definition', () => {
+  it('metadata is deeply frozen, on the entry and on the definition', () => {
     const entry = entryFrom(changeableOptions());
     expect(isDeepFrozen(entry)).toBe(true);
     expect(isDeepFrozen(entry.definition)).toBe(true);
@@ -58,7 +58,7 @@ describe('metadata', () => {
     expect(() => Object.assign(entry.metadata!['owner'] as object, { x: 1 })).toThrow(TypeError);
   });
 
-  it('does not change when the caller changes what was handed in', () => {
+  it("metadata doesn't change when the caller changes the given options", () => {
     const options = changeableOptions();
     const entry = entryFrom(options);
     const before = JSON.stringify(entry);
@@ -71,7 +71,7 @@ describe('metadata', () => {
     expect(entry.digest).toBe(entryFrom(changeableOptions()).digest);
   });
 
-  it('keeps functions, zod schemas and other Standard Schemas as they are', () => {
+  it('metadata keeps functions, zod schemas and other Standard Schemas by reference', () => {
     const inputSchema = z.object({ path: z.string() });
     const outputSchema = {
       '~standard': {
@@ -108,7 +108,7 @@ describe('metadata', () => {
     expect(Object.isFrozen(outputSchema)).toBe(false);
   });
 
-  it('has one entry per definition, whoever registers it', () => {
+  it('a definition has one entry in every registry', () => {
     const definition = defineTool(changeableOptions());
     const [first] = new ToolMetadataRegistry().register(definition);
     const [second] = new ToolMetadataRegistry().register(definition);
@@ -118,7 +118,7 @@ describe('metadata', () => {
 });
 
 describe('an input schema', () => {
-  it('of zod is shown as JSON Schema of what goes in, without its dialect', () => {
+  it("a zod schema's input is shown as JSON Schema without the dialect", () => {
     const schema = z.object({
       path: z.string().describe('Where'),
       depth: z.coerce.number().default(1),
@@ -169,11 +169,11 @@ describe('an input schema', () => {
       },
       /schema of an object/,
     ],
-  ])('of another library %s is refused', (_, standard, message) => {
+  ])('a schema of another library %s is refused', (_, standard, message) => {
     expect(() => sampleEntry({ inputSchema: { '~standard': standard } })).toThrow(message);
   });
 
-  it('with a property called __proto__ keeps it', () => {
+  it('a schema property named __proto__ is kept', () => {
     const schema: unknown = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"string"}}}',
     );

@@ -44,7 +44,7 @@ describe('a refusal', () => {
       'property "a", got "strng".',
     ],
     [{ description: 'A', inputSchema: {} }, 'name: Expected a value (it is required)'],
-  ])('of the options %# says what to do', (options, help) => {
+  ])('wrong options (case %#) are refused with advice', (options, help) => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
   });
 
@@ -86,7 +86,7 @@ describe('a refusal', () => {
       () => lintTools([definitionOf(least)] as never),
       'Register the tools in one first',
     ],
-  ])('of %s says what was expected', (_, act, help) => {
+  ])('passing %s is refused with what was expected', (_, act, help) => {
     expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
   });
 });

@@ -14,7 +14,7 @@ const NASTY = [
 
 describe('a nasty name', () => {
   it.each(NASTY)(
-    '%s is a tool name, alias, keyword, category, stage and metadata key like any other',
+    '%s works as a tool name, alias, keyword, category, stage and metadata key',
     (nasty) => {
       const registry = registryOf({
         name: nasty,
@@ -46,7 +46,7 @@ describe('a nasty name', () => {
     },
   );
 
-  it('of 10 kB is refused where names and labels are bounded, and its message does not repeat it', () => {
+  it('a name or label of 10 kB is refused without being repeated in the message', () => {
     for (const options of [
       { name: LONG },
       { aliases: [LONG] },

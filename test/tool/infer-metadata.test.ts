@@ -22,7 +22,7 @@ const effects = fc.oneof(
   ),
 );
 
-/** Everything from which something can be inferred, in all combinations that are no contradiction. */
+/** All combinations of declarations that don't contradict each other. */
 const declarations = fc
   .record({
     priority: maybe(Object.values(Priority)),
@@ -58,7 +58,7 @@ const AXES = [
   'sends',
 ] as const;
 
-/** The least access that a declared fact gives away: undefined when it gives away nothing. */
+/** The least access that a side effect implies, or undefined if it implies none. */
 const ACCESS_OF_EFFECT: Readonly<Record<SideEffect, AccessMode>> = {
   none: 'readonly',
   read_external_service: 'readonly',
@@ -86,11 +86,11 @@ const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = {
   mixed: 'mixed',
 };
 
-/** Whether access `a` allows everything that access `b` allows. */
+/** Returns true if access `a` allows everything that access `b` allows. */
 const covers = (a: AccessMode, b: AccessMode) => a === b || a === 'mixed' || b === 'readonly';
 
 describe('what a tool does not declare', () => {
-  it('is inferred as mixed, dangerous, of medium cost and alone when nothing is declared', () => {
+  it('a tool that declares nothing is mixed, high danger, medium cost, and runs alone', () => {
     const entry = sampleEntry();
     expect(AXES.map((axis) => entry[axis])).toEqual([
       Priority.MEDIUM,
@@ -119,7 +119,7 @@ describe('what a tool does not declare', () => {
     });
   });
 
-  it.each(Object.values(SideEffect))('follows the side effect %s by the table', (effect) => {
+  it.each(Object.values(SideEffect))('the side effect %s determines the other axes by the table', (effect) => {
     const access = ACCESS_OF_EFFECT[effect];
     expect(sampleEntry({ sideEffects: effect })).toMatchObject({
       accessMode: access,
@@ -133,11 +133,11 @@ describe('what a tool does not declare', () => {
     [['system', 'read_external_service'], 'execute'],
     [['write', 'system'], 'mixed'],
     [['write', 'database'], 'mixed'],
-  ])('follows several side effects together: %s is %s', (sideEffects, accessMode) => {
+  ])('the side effects %s are inferred as %s', (sideEffects, accessMode) => {
     expect(sampleEntry({ sideEffects }).accessMode).toBe(accessMode);
   });
 
-  it.each(Object.values(AccessMode))('follows the declared access %s', (accessMode) => {
+  it.each(Object.values(AccessMode))('the declared access %s determines the other axes', (accessMode) => {
     expect(sampleEntry({ accessMode })).toMatchObject({
       executionCategory: CATEGORY_OF_ACCESS[accessMode],
       dangerLevel: DANGER_OF_ACCESS[accessMode],
@@ -162,11 +162,11 @@ describe('what a tool does not declare', () => {
     [{ accessMode: 'readonly' }, 'free'],
     [{ accessMode: 'write' }, 'medium'],
     [{}, 'medium'],
-  ])('costs by what is declared: %o is %s', (declared, tier) => {
+  ])('the declaration %o costs %s', (declared, tier) => {
     expect(sampleEntry(declared).costTier).toBe(tier);
   });
 
-  it('is exactly what inferred names, and what is declared stays as declared', () => {
+  it("inferred names exactly the axes that weren't declared", () => {
     fc.assert(
       fc.property(declarations, (declared) => {
         const entry = acceptedEntry(declared);
@@ -179,7 +179,7 @@ describe('what a tool does not declare', () => {
     );
   });
 
-  it('never gets less access than the declared side effects and category need', () => {
+  it('inferred access is never less than the side effects and category need', () => {
     fc.assert(
       fc.property(declarations, (declared) => {
         const entry = acceptedEntry(declared);
@@ -196,7 +196,7 @@ describe('what a tool does not declare', () => {
     );
   });
 
-  it('never conflicts with less than the access mode does', () => {
+  it('inferred conflicts are never fewer than those of the access mode', () => {
     fc.assert(
       fc.property(declarations, (declared) => {
         const entry = acceptedEntry(declared);
@@ -214,7 +214,7 @@ describe('what a tool does not declare', () => {
 
 describe('a contradiction', () => {
   it.each(['write', 'execute'])(
-    'of access readonly and category %s is refused',
+    'a readonly tool with category %s is refused',
     (executionCategory) => {
       expect(issuesWith({ accessMode: 'readonly', executionCategory })[0]!.message).toMatch(
         /executionCategory .*readonly.*got/,
@@ -225,7 +225,7 @@ describe('a contradiction', () => {
     },
   );
 
-  it.each(['write', 'system'])('of access readonly and side effect %s is refused', (effect) => {
+  it.each(['write', 'system'])('a readonly tool with side effect %s is refused', (effect) => {
     const [issue, ...others] = issuesWith({
       accessMode: 'readonly',
       sideEffects: ['network', effect],

@@ -47,7 +47,7 @@ const FULL: LooseOptions = {
   metadata: { owner: { team: 'a', size: 3, open: null } },
 };
 
-/** A value of the same kind that says something else and is allowed in the same place. */
+/** Returns a different value of the same kind that is allowed in the same place. */
 function another(path: readonly (string | number)[], leaf: unknown): unknown {
   const place = path.join('.');
   const known: Readonly<Record<string, unknown>> = {
@@ -75,7 +75,7 @@ function leafAt(value: unknown, path: readonly (string | number)[]): unknown {
 describe('the digest', () => {
   const digest = sampleEntry(FULL).digest;
 
-  it('is a SHA-256, equal for equal options however their keys are ordered', () => {
+  it("the digest is a SHA-256 that doesn't depend on the order of keys", () => {
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     fc.assert(
       fc.property(
@@ -87,7 +87,7 @@ describe('the digest', () => {
   });
 
   it.each(leavesOf(FULL).map((path) => [path.join('.'), path] as const))(
-    'differs when only %s differs',
+    'the digest changes if only %s changes',
     (_, path) => {
       const changed = withLeaf(FULL, path, another(path, leafAt(FULL, path))) as LooseOptions;
       expect(sampleEntry(changed).digest).not.toBe(digest);
@@ -98,17 +98,17 @@ describe('the digest', () => {
     Object.keys(FULL).filter(
       (option) => !(option in LEAST) && !['manual', 'compact', 'requiresConsent'].includes(option),
     ),
-  )('differs when %s is not declared', (option) => {
+  )("the digest changes if %s isn't declared", (option) => {
     const changed = Object.fromEntries(Object.entries(FULL).filter(([key]) => key !== option));
     expect(sampleEntry(changed).digest).not.toBe(digest);
   });
 
-  it('differs when a value is declared instead of inferred, though it is the same', () => {
+  it('the digest changes if a value is declared instead of inferred', () => {
     expect(sampleEntry({ accessMode: 'mixed' }).digest).not.toBe(sampleEntry().digest);
   });
 
   it.each(['dangerFor', 'canonicalInput', 'conflictKeys', 'cacheKey', 'available'])(
-    'differs when there is a function %s, but not between two of them',
+    'the digest shows that there is a function %s, but not which one',
     (option) => {
       const first = sampleEntry({ [option]: () => 'a' }).digest;
       expect(first).not.toBe(sampleEntry().digest);
@@ -116,7 +116,7 @@ describe('the digest', () => {
     },
   );
 
-  it('is that of the JSON Schema a zod schema stands for', () => {
+  it('a zod schema has the digest of its JSON Schema', () => {
     expect(sampleEntry({ inputSchema: z.object({ a: z.string() }) }).digest).toBe(
       sampleEntry({ inputSchema: z.object({ a: z.string() }) }).digest,
     );

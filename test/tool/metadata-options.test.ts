@@ -5,7 +5,7 @@ import { issuesWith, refusal, sample, sampleEntry, type LooseOptions } from './s
 
 const yes = () => true;
 
-/** One right value for every option, and what the entry shows of it. */
+/** A valid value for every option, and what the entry shows of it. */
 const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown: unknown])[] = [
   ['name', 'A.b_c-9', 'A.b_c-9'],
   ['description', ' Does things ', ' Does things '],
@@ -77,11 +77,11 @@ const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown:
 ];
 
 describe('a tool option', () => {
-  it.each(RIGHT)('%s is kept as declared and shown on the entry', (option, given, shown) => {
+  it.each(RIGHT)('the option %s is kept as declared and shown on the entry', (option, given, shown) => {
     expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
   });
 
-  it('is never missing where it is a list or a switch', () => {
+  it('lists and switches are never missing on the entry', () => {
     const entry = sampleEntry();
     for (const list of [
       'aliases',
@@ -102,7 +102,7 @@ describe('a tool option', () => {
     expect(entry.personaAllowlist).toBeUndefined();
   });
 
-  it('that is undefined counts as not given', () => {
+  it('an undefined option counts as missing', () => {
     const entry = sampleEntry({
       keywords: undefined,
       accessMode: undefined,
@@ -113,7 +113,10 @@ describe('a tool option', () => {
   });
 });
 
-/** Wrong values: the option, the value, where the issue is, what it says is allowed, and what it says was found. */
+/**
+ * Wrong values: the option, the value, the path of the issue, the expectation, and what the message
+ * shows.
+ */
 const WRONG: readonly (readonly [
   option: string,
   value: unknown,
@@ -232,7 +235,7 @@ const WRONG: readonly (readonly [
 
 describe('a wrong option', () => {
   it.each(WRONG)(
-    '%s: %s is refused with the field, what is allowed and what was found',
+    'the option %s with %s is refused with its path, the expectation and the value',
     (option, value, path, allowed, found) => {
       const issues = issuesWith({ [option]: value });
       expect(issues.map((issue) => issue.path)).toEqual([path]);
@@ -241,7 +244,7 @@ describe('a wrong option', () => {
     },
   );
 
-  it('is reported together with every other wrong option', () => {
+  it('all wrong options are reported together', () => {
     const wrong: LooseOptions = {
       name: 'a b',
       description: '',
@@ -262,7 +265,7 @@ describe('a wrong option', () => {
     expect([...fields].sort()).toEqual(Object.keys(wrong).sort());
   });
 
-  it('is named in the message with its path, next to the name of the tool', () => {
+  it("a wrong option is named with its path, next to the tool's name", () => {
     const error = refusal(() =>
       sample({ aliases: ['ok', 'not ok'], providers: [{ name: 'p', priority: 'x' }] }),
     );
@@ -273,7 +276,7 @@ describe('a wrong option', () => {
   });
 
   it.each([undefined, null, 'options', 5, [], new Map()])(
-    'given in place of all options (%s) is refused',
+    'options given as %s are refused',
     (options) => {
       expect(refusal(() => defineTool(options as never)).code).toBe('INVALID_METADATA');
     },
@@ -282,7 +285,7 @@ describe('a wrong option', () => {
 
 describe('an unknown option', () => {
   it.each(['keyword', 'access_mode', 'constructor', 'toString', 'entry', '__PROTO__'])(
-    '%s is refused by name',
+    'the unknown option %s is refused by name',
     (option) => {
       const issues = issuesWith({ [option]: 1 });
       expect(issues).toHaveLength(1);

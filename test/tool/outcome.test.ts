@@ -3,7 +3,7 @@ import { askUser, fail, halt, ok } from '../../src/index.js';
 import { isToolResult } from '../../src/tool/outcome.js';
 
 describe('the result helpers', () => {
-  it('make results that say what they are', () => {
+  it('ok, fail, askUser and halt return results with their status', () => {
     expect(ok(5)).toEqual({ status: 'ok', value: 5 });
     expect(fail('no such file', { path: 'a' })).toEqual({
       status: 'error',
@@ -20,7 +20,7 @@ describe('the result helpers', () => {
     expect(askUser('?')).not.toHaveProperty('options');
   });
 
-  it('make frozen results that are known as such, and nothing else is', () => {
+  it('results are frozen, and nothing else counts as a result', () => {
     for (const result of [ok(1), fail('x'), askUser('?'), halt('r', 1)]) {
       expect(Object.isFrozen(result)).toBe(true);
       expect(isToolResult(result)).toBe(true);
@@ -30,7 +30,7 @@ describe('the result helpers', () => {
       expect(isToolResult(value)).toBe(false);
   });
 
-  it('ask with choices, which are texts or values with labels', () => {
+  it('askUser accepts choices as strings or values with labels', () => {
     expect(
       askUser('Which?', {
         choices: ['a', { value: 'b', label: 'The b' }, { value: 'c' }],
@@ -66,13 +66,13 @@ describe('the result helpers', () => {
     { choices: 'ab' },
     { timeoutMs: 0 },
     'ab',
-  ])('refuse %j as options of a question', (options) => {
+  ])('askUser refuses %j as options', (options) => {
     expect(() => askUser('Which?', options as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
     );
   });
 
-  it('copy the details of a failure', () => {
+  it('fail copies its details', () => {
     const details = { path: 'a' };
     const result = fail('no', details);
     details.path = 'b';

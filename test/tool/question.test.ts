@@ -100,12 +100,12 @@ describe('an answer', () => {
         ],
       ],
     ],
-  ] as const)('to a question for %s is read by what it offers', (_, options, cases) => {
+  ] as const)('an answer to a question for %s is read by its choices', (_, options, cases) => {
     for (const [answer, expected] of cases)
       expect([answer, valueOf(question(options), answer)]).toEqual([answer, expected]);
   });
 
-  it('is only ever made of offered values where no others are allowed', () => {
+  it('an answer is always one of the choices unless others are allowed', () => {
     const values = fc.uniqueArray(
       fc.string({ minLength: 1 }).filter((each) => each.trim() !== ''),
       { minLength: 1, maxLength: 5 },
@@ -123,7 +123,7 @@ describe('an answer', () => {
     );
   });
 
-  it('to a form is an object of its fields, as such or as JSON, with defaults for what is missing', () => {
+  it('an answer to a form is an object or its JSON, with defaults for missing fields', () => {
     const form = {
       type: 'object',
       properties: {
@@ -150,7 +150,7 @@ describe('an answer', () => {
     expect(choiceWords(asked)).toBe(' (JSON with the fields name, age, tags)');
   });
 
-  it('to a form of any JSON Schema is whatever fits it, as it is or as its JSON', () => {
+  it('an answer to a form of any JSON Schema must fit it, directly or as JSON', () => {
     const number = question({ form: { type: 'integer', minimum: 1 } });
     expect([5, '5', 0, 'five'].map((each) => valueOf(number, each))).toEqual([
       5,
@@ -169,7 +169,7 @@ describe('an answer', () => {
     expect(choiceWords(number)).toBe(' (JSON that fits {"type":"integer","minimum":1})');
   });
 
-  it('to a form needs a valid schema, and nothing beside the form', () => {
+  it('a form needs a valid schema and no choices', () => {
     for (const form of [5, { type: 'object', properties: { a: { pattern: '(' } } }])
       expect(() => question({ form: form as never })).toThrow(/form/);
     expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(
@@ -177,7 +177,7 @@ describe('an answer', () => {
     );
   });
 
-  it('may come with hints for the program that shows the question: they are carried along', () => {
+  it('hints of a question are passed on', () => {
     expect(question({ choices: ['a'], mask: '####', style: { danger: true } })).toMatchObject({
       options: ['a'],
       hints: { mask: '####', style: { danger: true } },
@@ -185,7 +185,7 @@ describe('an answer', () => {
     expect(question({ timeoutMs: 5 })).not.toHaveProperty('hints');
   });
 
-  it('that is refused is told what is taken', () => {
+  it('a refused answer names the accepted answers', () => {
     expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({
       ok: false,
       message: 'Expected one or more of "red", "b" (Blue), or another text, as the answer, got 5.',
@@ -194,7 +194,7 @@ describe('an answer', () => {
 });
 
 describe('the choices of a question', () => {
-  it('stand behind it with their labels, and how many may be taken', () => {
+  it('a question shows its choices with labels, and how many can be taken', () => {
     expect(choiceWords(question(['a', 'b']))).toBe(' (one of: a, b)');
     expect(choiceWords(question({ choices, multiple: true, allowOther: true }))).toBe(
       ' (one or more of: red, b (Blue); or another answer)',

@@ -30,7 +30,7 @@ describe('a tool at a level', () => {
     inputSchema: schema,
   };
 
-  it('full: everything as declared', () => {
+  it('a full tool shows everything as declared', () => {
     expect(rendered(options, 'full')).toEqual({
       name: 'tree',
       description: options.description,
@@ -38,7 +38,7 @@ describe('a tool at a level', () => {
     });
   });
 
-  it('compact: the first sentence, every parameter, short descriptions', () => {
+  it('a compact tool shows its first sentence, every parameter, and short descriptions', () => {
     const { name, description, inputSchema } = rendered(options, 'compact');
     expect([name, description]).toEqual(['tree', 'Shows a tree.']);
     const properties = inputSchema['properties'] as Record<string, { description: string }>;
@@ -52,7 +52,7 @@ describe('a tool at a level', () => {
     expect(properties['depth']!.description).toBe('Short');
   });
 
-  it('stub: one line, and the types of the required parameters', () => {
+  it('a stub shows one line and the types of the required parameters', () => {
     expect(rendered(options, 'stub')).toEqual({
       name: 'tree',
       description: 'Shows a tree.',
@@ -65,7 +65,7 @@ describe('a tool at a level', () => {
     });
   });
 
-  it('stub: the summary where there is one, on one line', () => {
+  it("a stub shows the tool's summary on one line if it has one", () => {
     expect(rendered({ ...options, summary: 'Tree,\nin short.' }, 'stub').description).toBe(
       'Tree, in short.',
     );
@@ -74,7 +74,7 @@ describe('a tool at a level', () => {
     );
   });
 
-  it('stub: keeps an object of parameters even without any, as some services refuse a schema that has none', () => {
+  it('a stub keeps an empty parameters object, because some services require one', () => {
     const optional = { type: 'object', properties: { depth: { type: 'integer' } } };
     expect(rendered({ inputSchema: optional }, 'stub').inputSchema).toEqual({
       type: 'object',
@@ -88,7 +88,7 @@ describe('a tool at a level', () => {
     });
   });
 
-  it('shortens the descriptions within parameters, too, and leaves out definitions that nothing refers to any more', () => {
+  it('rendering shortens nested descriptions and drops unused definitions', () => {
     const node: z.ZodType = z.lazy(() =>
       z.object({ text: z.string().describe(LONG), children: z.array(node) }).meta({ id: 'Node' }),
     );
@@ -113,7 +113,7 @@ describe('a tool at a level', () => {
     expect(needed).toContain('$defs');
   });
 
-  it('keeps what is referred to: definitions through definitions, the whole, and one parameter from another', () => {
+  it('rendering keeps definitions that are referred to, also through other definitions', () => {
     const word = { type: 'string' };
     const $defs = {
       A: { type: 'array', items: { $ref: '#/$defs/B' } },
@@ -150,7 +150,7 @@ describe('a tool at a level', () => {
     }
   });
 
-  it('never cuts a character in two', () => {
+  it('rendering never cuts a character in half', () => {
     for (const length of [78, 79, 80, 148, 149, 150]) {
       for (const level of SCHEMA_LEVELS) {
         const inputSchema = {
@@ -176,7 +176,7 @@ describe('a tool at a level', () => {
     }
   });
 
-  it('is the same frozen object every time, to the leaves', () => {
+  it('rendering a tool returns the same deeply frozen object every time', () => {
     const entry = sampleEntry(options);
     for (const level of SCHEMA_LEVELS) {
       const tool = renderTool(entry, level);
@@ -191,7 +191,7 @@ describe('a tool at a level', () => {
 });
 
 describe('the highest level', () => {
-  it('is the stub for tools declared compact, and full for others', () => {
+  it('the highest level is stub for compact tools, and full for others', () => {
     expect([highestLevel(sampleEntry({ compact: true })), highestLevel(sampleEntry())]).toEqual([
       'stub',
       'full',
@@ -200,7 +200,7 @@ describe('the highest level', () => {
 });
 
 describe('the estimate of tokens', () => {
-  it('is a quarter of the characters, rounded up', () => {
+  it('the estimate of tokens is a quarter of the characters, rounded up', () => {
     expect(['', 'a', 'abcd', 'abcde'].map(estimateTokens)).toEqual([0, 1, 1, 2]);
   });
 });

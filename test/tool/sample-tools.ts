@@ -8,7 +8,7 @@ import {
 import { issuesOf, type Issue } from '../../src/core/errors.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-/** The least a tool must declare. */
+/** The minimum that a tool must declare. */
 export const LEAST = Object.freeze({
   name: 'sample',
   description: 'A sample',
@@ -18,12 +18,12 @@ export const LEAST = Object.freeze({
 /** Any options, right or wrong. */
 export type LooseOptions = Readonly<Record<string, unknown>>;
 
-/** A definition of a tool with these options besides the required ones. */
+/** Returns a definition of a tool with these options and the required ones. */
 export function sample(options: LooseOptions = {}): ToolDefinition {
   return definitionOf({ ...LEAST, ...options });
 }
 
-/** The entry of a tool with these options besides the required ones. */
+/** Returns the entry of a tool with these options and the required ones. */
 export function sampleEntry(options: LooseOptions = {}): ToolEntry {
   return new ToolMetadataRegistry().register(sample(options))[0]!;
 }
@@ -35,7 +35,9 @@ export function registryOf(...tools: readonly LooseOptions[]): ToolMetadataRegis
   return registry;
 }
 
-/** The error of the library that an action throws; anything else it throws, or no error, fails the test. */
+/**
+ * Returns the library's error that an action throws. The test fails for any other error, or none.
+ */
 export function refusal(action: () => unknown): ToolError {
   try {
     action();
@@ -49,14 +51,14 @@ export function refusal(action: () => unknown): ToolError {
   throw new Error('expected a ToolError, nothing was thrown');
 }
 
-/** What is wrong with options that are refused. */
+/** Returns the issues of options that are refused. */
 export function issuesWith(options: LooseOptions): readonly Issue[] {
   const error = refusal(() => sample(options));
   if (error.code !== 'INVALID_METADATA') throw error;
   return issuesOf(error);
 }
 
-/** The entry of a tool with these options, or nothing when they are refused as wrong metadata. */
+/** Returns the entry of a tool with these options, or undefined if they're refused. */
 export function acceptedEntry(options: LooseOptions): ToolEntry | undefined {
   try {
     return sampleEntry(options);

@@ -16,10 +16,10 @@ import { registryOf, refusal, sample } from './sample-tools.js';
 
 const work = () => 'done';
 const digestOf = (tool: ToolDefinition) => new ToolMetadataRegistry().register(tool)[0]!.digest;
-/** Through text, as a file or another process has it. */
+/** Goes through JSON text, as in a file or another process. */
 const stored = (...tools: readonly ToolDefinition[]) =>
   JSON.parse(JSON.stringify(tools.map(toolToJson))) as Record<string, unknown>[];
-/** A stored tool as somebody edited it. */
+/** Returns a stored tool that somebody has edited. */
 const edited = (change: Readonly<Record<string, unknown>>, tool = sample({ execute: work })) => [
   { ...stored(tool)[0]!, ...change },
 ];
@@ -29,7 +29,7 @@ const issuesIn = (json: unknown) =>
   );
 
 describe('a tool as data', () => {
-  it('is plain JSON with exactly what was declared', () => {
+  it('a stored tool is plain JSON with exactly what was declared', () => {
     const json = toolToJson(sample({ keywords: ['Words'], manual: true }));
     expect(json).toEqual(JSON.parse(JSON.stringify(json)));
     expect(json).toMatchObject({
@@ -43,7 +43,7 @@ describe('a tool as data', () => {
     expect(Object.isFrozen(json)).toBe(true);
   });
 
-  it('is the same of a definition and of its entry, and nothing else has one', () => {
+  it('a stored tool is the same for a definition and its entry, and nothing else can be stored', () => {
     const registry = registryOf({});
     expect(toolToJson(registry.require('sample'))).toEqual(
       toolToJson(registry.require('sample').definition),
@@ -52,7 +52,7 @@ describe('a tool as data', () => {
       expect(refusal(() => toolToJson(wrong as never)).code).toBe('NOT_A_TOOL');
   });
 
-  it('names the code that it cannot hold, and holds schemas as JSON Schema', () => {
+  it('a stored tool names its code and holds schemas as JSON Schema', () => {
     const tool = defineTool({
       name: 'pay',
       description: 'Pays',
@@ -70,7 +70,7 @@ describe('a tool as data', () => {
 });
 
 describe('stored tools and their code', () => {
-  it('find their work by name or by handlerRef, in an object or a Map, and run it', async () => {
+  it('stored tools find their work by name or handlerRef, in an object or a Map', async () => {
     const tools = [
       sample({ name: 'one', accessMode: AccessMode.READONLY, execute: work }),
       sample({
@@ -98,7 +98,7 @@ describe('stored tools and their code', () => {
     }
   });
 
-  it('prefer the handler of their handlerRef to one of their name', () => {
+  it('a handler for the handlerRef wins over a handler for the name', () => {
     const { tools, unused } = toolsFromJson(stored(sample({ handlerRef: 'b', execute: work })), {
       sample: () => 'by name',
       b: () => 'by ref',
@@ -106,7 +106,7 @@ describe('stored tools and their code', () => {
     expect([tools[0]!.execute!({}, {}), unused]).toEqual(['by ref', ['sample']]);
   });
 
-  it('are reported when their work is missing, and when a handler is for none of them', () => {
+  it('tools without their work and handlers without a tool are reported', () => {
     expect(toolsFromJson(stored(sample({ execute: work })), { smaple: work })).toEqual({
       tools: [],
       missing: [{ name: 'sample', parts: ['execute'] }],
@@ -120,7 +120,7 @@ describe('stored tools and their code', () => {
     ]);
   });
 
-  it('need no work where a user or a provider answers', () => {
+  it('stored tools need no work if a user or provider answers', () => {
     expect(
       toolsFromJson(
         stored(
@@ -132,7 +132,7 @@ describe('stored tools and their code', () => {
     ).toEqual(['sample', 'other', 'third']);
   });
 
-  it('do not come back less careful: without dangerFor, canonicalInput, conflictKeys or available they are missing', () => {
+  it('tools without dangerFor, canonicalInput, conflictKeys or available are missing', () => {
     for (const [part, value] of Object.entries<() => unknown>({
       dangerFor: () => DangerLevel.CRITICAL,
       canonicalInput: () => ({}),
@@ -149,7 +149,7 @@ describe('stored tools and their code', () => {
         toolsFromJson(json, { sample: { execute: work, [part]: value } }).tools[0],
       ).toHaveProperty(part, value);
     }
-    // Also when the list of code was cut out of the file: the digest knows.
+    // The digest reveals it even if the list of code was cut out of the file.
     const [json] = stored(sample({ dangerFor: () => DangerLevel.CRITICAL, execute: work }));
     expect(toolsFromJson([{ ...json, code: ['execute'] }], { sample: work })).toMatchObject({
       tools: [],
@@ -157,7 +157,7 @@ describe('stored tools and their code', () => {
     });
   });
 
-  it('say when only the JSON Schema is left of a schema that was code, and take the schema back', () => {
+  it('tools whose schema was code are listed as jsonSchemaOnly, unless the schema is passed again', () => {
     const inputSchema = z.object({ path: z.string().refine((path) => !path.includes('..')) });
     const tool = defineTool({ name: 'sample', description: 'Reads', inputSchema, execute: work });
     expect(toolsFromJson(stored(tool), { sample: work })).toMatchObject({
@@ -170,7 +170,7 @@ describe('stored tools and their code', () => {
     }
   });
 
-  it('are reported as changed when the file or the code is another, with what they are now', () => {
+  it('tools whose file or code changed are reported with their current form', () => {
     const before = sample({ accessMode: AccessMode.WRITE, execute: work });
     const [json] = stored(before);
     const tampered = toolsFromJson([{ ...json, accessMode: 'readonly' }], { sample: work });
@@ -189,7 +189,7 @@ describe('stored tools and their code', () => {
     ).toHaveLength(1);
   });
 
-  it('take manual only as true or false', () => {
+  it("a stored tool's manual must be true or false", () => {
     for (const manual of [null, 0, 1, 'yes', 'true', []]) {
       expect(issuesIn(edited({ manual }))).toEqual([
         expect.stringMatching(/^manual: Expected true or false, got /),
@@ -200,7 +200,7 @@ describe('stored tools and their code', () => {
     expect(registryOf({}).require('sample').manual).toBe(false);
   });
 
-  it('are refused with everything that is wrong, and by another format without guessing', () => {
+  it('stored tools are refused with everything wrong, and another format without guessing', () => {
     expect(
       issuesIn(
         edited({
@@ -238,7 +238,7 @@ describe('stored tools and their code', () => {
       expect(refusal(() => toolsFromJson(wrong)).code).toBe('INVALID_ARGUMENT');
   });
 
-  it('keep what is foreign about a schema, and are changed when the file says otherwise', () => {
+  it('a stored foreign schema stays foreign, and editing that counts as a change', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     const foreign = sample({ inputSchema: foreignSchema(inputSchema), execute: work });
     const own = sample({ inputSchema, execute: work });
@@ -253,7 +253,8 @@ describe('stored tools and their code', () => {
         entryOf(toolsFromJson(stored(own), { sample: work }).tools[0]!).inputJsonSchema,
       ),
     ).toEqual([]);
-    // Of each schema on its own: a tool's own input is enforced beside the output of a server.
+    // Each schema has its own origin: a tool's own input is enforced even if its output comes from
+    // a server.
     const mixed = sample({ inputSchema, outputSchema: foreignSchema(inputSchema), execute: work });
     const { outputSchema, inputSchema: ownInput } = toolsFromJson(stored(mixed), { sample: work })
       .tools[0]!;
@@ -261,7 +262,7 @@ describe('stored tools and their code', () => {
     expect(
       toolsFromJson([{ ...stored(mixed)[0]!, foreignSchemas: undefined }], { sample: work }),
     ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
-    // Patterns cannot be switched off by an edit.
+    // An edit can't switch patterns off.
     expect(
       toolsFromJson([{ ...stored(own)[0]!, foreignSchemas: ['inputSchema'] }], { sample: work }),
     ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
@@ -273,7 +274,7 @@ describe('stored tools and their code', () => {
     ]);
   });
 
-  it('give bad handlers back to the programmer, all at once', () => {
+  it('all bad handlers are reported at once', () => {
     const error = refusal(() =>
       toolsFromJson([], { a: 1, b: { execut: work }, c: { dangerFor: 'high' } } as never),
     );

@@ -16,7 +16,7 @@ import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render-tool.js';
 import { tooldex } from '../cli/command-line.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-/** Every option, so that a new one is missed here until it is given; texts say whose they are. */
+/** Every option, so a new option fails here until it's added. Each text names its option. */
 const OPTIONS = {
   name: 'mark-name',
   description: 'mark-description',
@@ -95,13 +95,13 @@ const wires = (...targets: readonly FieldTarget[]) =>
     .map(([, { wire }]) => wire)
     .sort();
 const keys = (value: unknown) => Object.keys(value as object).sort();
-/** The options whose own text an output contains. */
+/** Returns the options whose text an output contains. */
 function marksIn(text: string): readonly string[] {
   const marks = new Set(text.toLowerCase().match(/mark-[a-z]+/g));
   return keys(OPTIONS).filter((option) => marks.has(`mark-${option.toLowerCase()}`));
 }
 
-/** What one tool is asked for alone: also what follows from its fields. */
+/** The fields shown for a single tool, including derived ones. */
 const detailed = [...wires('list', 'detail'), 'derived_sets', 'shown_to_models'].sort();
 
 async function catalogue() {
@@ -116,7 +116,7 @@ async function catalogue() {
 }
 
 describe('the table of fields', () => {
-  it('has a row for each option, each with a name of its own outside the process', () => {
+  it('the table has a row for each option, each with its own wire name', () => {
     expect(optionRows.map(([name]) => name).sort()).toEqual(keys(OPTIONS));
     expect(new Set(rows.map(([, { wire }]) => wire)).size).toBe(rows.length);
     for (const [, { wire }] of rows) expect(wire).toMatch(/^[a-z]+(_[a-z]+)*$/);
@@ -124,7 +124,7 @@ describe('the table of fields', () => {
 });
 
 describe('a tool with every option', () => {
-  it('is stored with all of them, functions by name only, and restored with the same digest', () => {
+  it('a tool with every option is stored with all of them and restored with the same digest', () => {
     const stored = toolToJson(tool);
     const functions = optionRows
       .filter(([, { kind }]) => kind === 'function')
@@ -147,12 +147,12 @@ describe('a tool with every option', () => {
       ]);
   });
 
-  it('gives the schema of manifests its keys', () => {
+  it("the manifest schema has the table's keys", () => {
     const { definitions } = manifestJsonSchema as { definitions: { tool: { properties: object } } };
     expect(keys(definitions.tool.properties)).toEqual([...wires('manifest'), 'type'].sort());
   });
 
-  it('is shown by HTTP with the fields of lists, with those of details when it is asked for alone, and no other', async () => {
+  it('HTTP shows exactly the list and detail fields of the table', async () => {
     const { get, json } = await catalogue();
     const { tools } = await json('/tools');
     expect(keys(tools![0])).toEqual(wires('list'));
@@ -168,7 +168,7 @@ describe('a tool with every option', () => {
     expect(await get('/tools/mark-name')).not.toContain('secret-of');
   });
 
-  it('is described by OpenAPI with the same fields and conditions', async () => {
+  it('OpenAPI describes the same fields and conditions as the table', async () => {
     const { json } = await catalogue();
     const { paths } = (await json('/openapi.json')) as unknown as {
       paths: Record<
@@ -215,7 +215,7 @@ describe('a tool with every option', () => {
     ]);
   });
 
-  it('is shown to a model with what models read, at every level', () => {
+  it('models read exactly the fields for models, at every level', () => {
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
     for (const level of SCHEMA_LEVELS) {
@@ -234,7 +234,7 @@ describe('a tool with every option', () => {
     );
   });
 
-  it('is shown by the command line in the columns and lines of the table', async () => {
+  it("the command line shows the table's columns and lines", async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
     const { out } = await tooldex(['list'], { tools: registry, columns: Infinity });
@@ -252,7 +252,7 @@ describe('a tool with every option', () => {
     ]);
   });
 
-  it('is asked for by the command line by the conditions that have an option', () => {
+  it('the command line filters by the conditions that have a flag', () => {
     const flags = rows.flatMap(([, { filter, most }]) =>
       [filter, most].flatMap((each) => (each?.flag === undefined ? [] : [each])),
     );
@@ -279,7 +279,7 @@ describe('a tool with every option', () => {
     expect(registry.filter({ ...asked, taskType: ['another'] })).toHaveLength(0);
   });
 
-  it('is read by the page with the fields of its rows, and filtered by the axes of the table', async () => {
+  it('the page reads its row fields and filters by its axes', async () => {
     const { json } = await catalogue();
     const { tools, facets } = await json(`/tools?facets=true&fields=${ROW_FIELDS.join(',')}`);
     expect(keys(tools![0])).toEqual(wires('row'));

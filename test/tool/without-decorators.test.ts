@@ -8,7 +8,7 @@ const register = (source: object) => new ToolMetadataRegistry().register(source)
 const messageOf = (act: () => unknown) => refusal(act).message;
 
 describe('tool called as a function', () => {
-  it('returns the very class, with its own type, and declares it', () => {
+  it('tool called as a function declares the class and returns it with its type', () => {
     class Words {
       execute({ text }: z.infer<typeof Text>) {
         return text.split(' ').length;
@@ -43,7 +43,7 @@ describe('toolkit called as a function', () => {
       },
     );
 
-  it('returns the class, whose named methods are tools with the defaults', () => {
+  it('toolkit called as a function returns the class with its named methods as tools', () => {
     const Notes = make();
     expect(new Notes().find({ text: 'x' })).toBe('found x');
     const tools = register(Notes);
@@ -54,7 +54,7 @@ describe('toolkit called as a function', () => {
     expect(tools[0]!.definition.execute!({ text: 'x' }, {})).toBe('found x');
   });
 
-  it('refuses a method that the class does not have', () => {
+  it('toolkit called as a function refuses an unknown method', () => {
     expect(messageOf(() => toolkit({}, { find: { ...LEAST } })(class {} as never))).toBe(
       '@toolkit: expected a method "find" of the class, got undefined. Name the methods as the class does.',
     );
@@ -80,13 +80,13 @@ describe('a class as a tool without execute', () => {
       class Counter {},
       'Add execute(input, context), declare manual: true, or register an instance that has it.',
     ],
-  ])('%s is refused when it is registered', (_, target, help) => {
+  ])("a class %s is refused when it's registered", (_, target, help) => {
     asTool(target);
     expect(messageOf(() => register(target))).toContain(help);
     expect(messageOf(() => register(new target()))).toContain(help);
   });
 
-  it('is accepted where execute is a field of the instance, comes from a class that extends it, or is answered elsewhere', () => {
+  it('a class without execute is accepted if an instance or subclass has it, or others answer', () => {
     const Field = asTool(
       class {
         execute = () => 1;
@@ -134,7 +134,7 @@ describe('a mistake in the options of a tool', () => {
     ],
     ['a name with blanks', { name: 'word count' }, 'got "word count". Did you mean "word_count"?'],
     ['work that is no function', { execute: 'run' }, 'execute: Expected a function, got "run".'],
-  ])('%s: says what was meant', (_, options, help) => {
+  ])("a mistake in a tool's options (%s) gets the likely fix", (_, options, help) => {
     expect(messageOf(() => defineTool({ ...LEAST, ...options } as never))).toContain(help);
   });
 });

@@ -13,7 +13,7 @@ const shown = (shape: z.ZodRawShape) =>
 const declared = (shape: z.ZodRawShape) =>
   sampleEntry({ inputSchema: z.object(shape) }).inputJsonSchema['properties'];
 
-/** Schemas that no JSON value meets, each with the beginning of its way out. */
+/** Schemas that no JSON value fits, each with the beginning of the advice. */
 const UNMET: readonly (readonly [got: string, schema: z.ZodType, wayOut: string])[] = [
   ['z.date()', z.date(), 'Use z.iso.datetime()'],
   ['z.bigint()', z.bigint(), 'Use z.int(), or z.coerce.bigint()'],
@@ -37,7 +37,7 @@ const fields = (properties: object, ...required: string[]) => ({
   ...(required.length > 0 && { required }),
 });
 
-/** Schemas that some JSON value meets, and what of them is shown. */
+/** Schemas that some JSON value fits, and what is shown of them. */
 const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[] = [
   ['a union with a date that has an id', z.union([z.string(), dated('a')]), text],
   ['a union of unions', z.union([z.union([z.date(), z.bigint()]), z.string()]), text],
@@ -152,7 +152,7 @@ const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[
 
 describe('an input schema that no model can meet', () => {
   it.each(UNMET)(
-    '%s is refused when the tool is defined, with the way out',
+    '%s as input is refused when the tool is defined, with advice',
     (got, schema, wayOut) => {
       const [issue, ...others] = refused(z.object({ when: schema }));
       expect(others).toEqual([]);
@@ -164,7 +164,7 @@ describe('an input schema that no model can meet', () => {
     },
   );
 
-  it('is refused wherever it stands, every place at once', () => {
+  it('an impossible schema is refused at any depth, with all its places', () => {
     const wrappers: Readonly<Record<string, (inner: z.ZodType) => z.ZodType>> = {
       optional: (inner) => inner.optional(),
       nullable: (inner) => inner.nullable(),
@@ -194,7 +194,7 @@ describe('an input schema that no model can meet', () => {
     );
   });
 
-  it('is told in short time, and with at most 100 places, however often its parts are used', () => {
+  it("an impossible schema is reported quickly and with at most 100 places if it's reused", () => {
     let used: z.ZodType = z.object({ at: z.date() }).meta({ id: 'Level0' });
     for (let level = 1; level < 30; level++)
       used = z.object({ a: used, b: used }).meta({ id: `Level${level}` });
@@ -206,7 +206,7 @@ describe('an input schema that no model can meet', () => {
     });
   });
 
-  it('is refused when two of its parts have one id', () => {
+  it('two schemas with the same id are refused', () => {
     const schema = z.object({
       a: z.string().meta({ id: 'Twice' }),
       b: z.number().meta({ id: 'Twice' }),
@@ -219,7 +219,7 @@ describe('an input schema that no model can meet', () => {
     ]);
   });
 
-  it('of zod 3 is refused with the version to install, as a schema and as the shape of one', () => {
+  it('a zod 3 schema is refused with the version to install', () => {
     for (const schema of [z3.object({ a: z3.string() }), { a: z3.string() }]) {
       expect(refused(schema)).toEqual([
         {
@@ -233,7 +233,7 @@ describe('an input schema that no model can meet', () => {
 });
 
 describe('an input schema of zod', () => {
-  it('shows the text that coercion reads, and calls the tool with what it makes', () => {
+  it('a coerced input is shown as the string it reads, and the tool receives the converted value', () => {
     const entry = sampleEntry({
       inputSchema: z.object({ when: z.coerce.date().describe('Then'), id: z.coerce.bigint() }),
     });
@@ -249,7 +249,7 @@ describe('an input schema of zod', () => {
     });
   });
 
-  it('is accepted where a custom type says its JSON Schema, a codec reads text, or a function makes the value', () => {
+  it('a custom type with JSON Schema, a codec from text, and a computed value are accepted', () => {
     const isoDate = z.codec(z.iso.datetime(), z.date(), {
       decode: (text) => new Date(text),
       encode: (date) => date.toISOString(),
@@ -268,7 +268,7 @@ describe('an input schema of zod', () => {
     });
   });
 
-  it('leaves out of a union what JSON cannot carry', () => {
+  it("union branches that JSON can't carry are left out", () => {
     expect(
       declared({
         a: z.union([z.string(), z.date()]).describe('A'),
@@ -284,13 +284,13 @@ describe('an input schema of zod', () => {
     });
   });
 
-  it.each(MET)('takes %s and shows what a model can give', (_, schema, json) => {
+  it.each(MET)('a schema with %s is shown as what a model can give', (_, schema, json) => {
     expect(
       sampleEntry({ inputSchema: z.object({ it: schema }) }).inputJsonSchema['properties'],
     ).toEqual({ it: json });
   });
 
-  it('holds itself where a model can end it', () => {
+  it('a recursive schema is accepted if a model can end it', () => {
     const tree: z.ZodType = z.lazy(() =>
       z.object({ at: z.union([z.date(), z.iso.date()]), children: z.array(tree) }),
     );
@@ -303,13 +303,13 @@ describe('an input schema of zod', () => {
     expect(checkInput(entry, { tree: { at: 5, children: [] } })).toMatchObject({ ok: false });
   });
 
-  it('may answer with what JSON cannot carry: only inputs come from a model', () => {
+  it("an output can have types that JSON can't carry", () => {
     expect(sampleEntry({ outputSchema: z.object({ when: z.date() }) }).outputSchema).toBeDefined();
   });
 });
 
 describe('what a model reads of a schema', () => {
-  it('has no bounds of safe integers, no patterns beside formats and no dialect', () => {
+  it('models see no safe-integer bounds, patterns of formats, or dialect', () => {
     const formats = {
       date: z.iso.date(),
       moment: z.iso.datetime(),
@@ -340,7 +340,7 @@ describe('what a model reads of a schema', () => {
     ).toEqual({ type: 'object' });
   });
 
-  it('keeps the bounds and patterns that say something', () => {
+  it('models see meaningful bounds and patterns', () => {
     const shape = {
       count: z.int().min(1).max(9),
       small: z.int32(),

@@ -7,7 +7,7 @@ import { refusal } from '../sample-tools.js';
 import { propertyRuns } from '../../property-runs.js';
 
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
-// What JSON writes in one, two, three, four and six bytes.
+// Characters that JSON writes in one, two, three, four, and six bytes.
 const anyText = fc.string({
   unit: fc.oneof(
     fc.constantFrom('"', '\\', '\n', '\u0000', '\u007f', 'é', '€', '😀', '\ud800', '\udfff'),
@@ -35,7 +35,7 @@ const inList = (inner: unknown) => [inner];
 const inObject = (inner: unknown) => ({ inner });
 
 describe('boundInput', () => {
-  it('gives what a round trip through JSON gives, frozen and without sharing, for all JSON values', () => {
+  it('boundInput returns a frozen JSON round trip of any JSON value', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const copy = boundInput(value);
@@ -48,7 +48,7 @@ describe('boundInput', () => {
     );
   });
 
-  it('takes exactly as many bytes as the JSON text has, and no more', () => {
+  it('boundInput accepts exactly as many bytes as the JSON text has', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const bytes = Buffer.byteLength(JSON.stringify(value));
@@ -59,13 +59,13 @@ describe('boundInput', () => {
     );
   });
 
-  it('takes a missing input as no parameters, drops members without a value, and knows one zero', () => {
+  it('boundInput turns a missing input into {}, drops undefined members and normalizes −0', () => {
     expect(boundInput(undefined)).toEqual({});
     expect(boundInput({ a: undefined, b: 1 })).toStrictEqual({ b: 1 });
     expect(Object.is(boundInput(-0), 0)).toBe(true);
   });
 
-  it('takes 64 levels and refuses the next, in lists and objects', () => {
+  it('boundInput accepts 64 levels of lists and objects, and refuses 65', () => {
     for (const wrap of [inList, inObject]) {
       expect(boundInput(nested(64, wrap))).toEqual(nested(64, wrap));
       expect(refusal(() => boundInput(nested(65, wrap))).code).toBe('LIMIT_EXCEEDED');
@@ -110,7 +110,7 @@ describe('boundInput', () => {
         return self;
       },
     ],
-  ])('ends at a limit for %s', (_, make) => {
+  ])('boundInput stops at a limit for %s', (_, make) => {
     const error = refusal(() => boundInput(make()));
     expect(error.code).toBe('LIMIT_EXCEEDED');
     expect(error.message).toMatch(/^Expected an input .*, got more/);
@@ -127,7 +127,7 @@ describe('boundInput', () => {
     ['a bigint', { a: 1n }, 'a: ', '1n'],
     // eslint-disable-next-line no-sparse-arrays
     ['a hole in a list', [1, , 2], '[1]: ', 'undefined'],
-  ])('refuses %s, says where it is and what came', (_, value, place, found) => {
+  ])('boundInput refuses %s, with its path and value', (_, value, place, found) => {
     const error = refusal(() => boundInput(value));
     expect(error.code).toBe('INVALID_INPUT');
     expect(error.message).toBe(

@@ -12,7 +12,7 @@ const FIELDS = {
   required: ['path'],
 };
 
-/** The answer of a schema that answers at once. */
+/** Checks an input with a schema that answers synchronously. */
 function checked(inputSchema: unknown, input: unknown) {
   const answer = checkInput(sampleEntry({ inputSchema }), input);
   if (answer instanceof Promise) throw new Error('expected an answer at once');
@@ -31,7 +31,7 @@ function refused(inputSchema: unknown, input: unknown): ToolError {
   return answer.error;
 }
 
-/** A Standard Schema of some other library. */
+/** A Standard Schema of another library. */
 function foreign(
   validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>,
 ) {
@@ -46,7 +46,7 @@ function foreign(
 }
 
 describe('checkInput', () => {
-  it('gives zod’s value with defaults and conversions, and keeps what was given', () => {
+  it("checkInput returns zod's value with defaults and conversions, and the given input as raw", () => {
     const schema = z.object({
       path: z.string().trim(),
       limit: z.number().default(10),
@@ -63,7 +63,7 @@ describe('checkInput', () => {
     expect(value).toEqual({ path: 'x', limit: 10, day: new Date('2024-01-02'), extra: [{ a: 1 }] });
   });
 
-  it('freezes what was given and the plain data that the schema gives, and leaves instances of classes alone', () => {
+  it("checkInput freezes the input and the schema's plain data, but not class instances", () => {
     const schema = z.object({
       a: z.array(z.object({ b: z.number() })),
       m: z.any().transform(() => new Map([['k', { open: true }]])),
@@ -79,14 +79,14 @@ describe('checkInput', () => {
     expect(Object.isFrozen(m.get('k'))).toBe(false);
   });
 
-  it('gives the input itself for plain JSON Schema, without defaults', () => {
+  it('checkInput returns the input itself for plain JSON Schema, without defaults', () => {
     const { raw, value } = accepted(FIELDS, { path: 'x', more: [1] });
     expect(value).toBe(raw);
     expect(raw).toEqual({ path: 'x', more: [1] });
     expect(isDeepFrozen(raw)).toBe(true);
   });
 
-  it('takes a missing input as no parameters', () => {
+  it('checkInput turns a missing input into {}', () => {
     expect(accepted(z.object({}), undefined).raw).toEqual({});
     expect(accepted({ type: 'object', properties: {} }, undefined).raw).toEqual({});
     expect(refused(FIELDS, undefined).message).toBe(
@@ -98,8 +98,8 @@ describe('checkInput', () => {
     ['text that holds JSON', '{"path":"x"}'],
     ['a list', [{ path: 'x' }]],
     ['a number', 1],
-  ])('refuses %s: parameters have names', (_, input) => {
-    // Without a type the JSON Schema itself would accept all but objects.
+  ])('checkInput refuses %s, because parameters have names', (_, input) => {
+    // Without a type, the JSON Schema itself would accept anything but objects.
     for (const schema of [
       FIELDS,
       { properties: {}, required: ['path'] },
@@ -112,7 +112,7 @@ describe('checkInput', () => {
     }
   });
 
-  it('refuses null for a tool that requires parameters', () => {
+  it('checkInput refuses null if the tool requires parameters', () => {
     for (const schema of [{ properties: {}, required: ['path'] }, z.object({ path: z.string() })]) {
       expect(refused(schema, null).message).toMatch(
         /Expected an object of named parameters, got null/,
@@ -120,7 +120,7 @@ describe('checkInput', () => {
     }
   });
 
-  it('says of zod’s issues where, what was expected and what was found', () => {
+  it("checkInput reports the path, expectation and value of zod's issues", () => {
     const schema = z.strictObject({
       path: z.string().min(3),
       limit: z.int(),
@@ -189,7 +189,7 @@ describe('checkInput', () => {
       'at least 1970-01-01T00:00:00.000Z, got "1960-01-01".',
     ],
   ])(
-    'words what zod’s %#th check expects as JSON Schema would, with the author’s own words after it',
+    "the expectation of zod's check %# reads like JSON Schema's, followed by the author's message",
     (field, value, expected) => {
       expect(
         refused(z.object({ field }), { field: value }).message.replace(
@@ -209,7 +209,7 @@ describe('checkInput', () => {
     'clientSecret',
     'Authorization',
     'tokens',
-  ])('shows of %s only the kind of what came', (name) => {
+  ])('checkInput shows only the kind of a secret value: %s', (name) => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
     const schemas = [
@@ -237,7 +237,7 @@ describe('checkInput', () => {
     expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
   });
 
-  it('names the required parameters where null was given for them', () => {
+  it('checkInput names the required parameters if null was passed instead', () => {
     expect(refused(FIELDS, null).message).toMatch(
       /named parameters, got null\. Required is "path"\.$/,
     );
@@ -246,7 +246,7 @@ describe('checkInput', () => {
     );
   });
 
-  it('repeats no words of an author about a secret', () => {
+  it("checkInput doesn't repeat an author's message about a secret", () => {
     expect(
       refused(
         z.object({
@@ -257,19 +257,19 @@ describe('checkInput', () => {
     ).toMatch(/accepts, got a string\.$/);
   });
 
-  it('shows of a text that was given instead of parameters only that it is one', () => {
+  it("checkInput doesn't show a string that was passed instead of parameters", () => {
     expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(
       /named parameters, got a string\. Parse the JSON text first\.$/,
     );
   });
 
-  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('shows what came in %s', (name) => {
+  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('checkInput shows the value in %s', (name) => {
     expect(
       refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
     ).toMatch(/Expected a number, got "x"\.$/);
   });
 
-  it('lists at most 20 issues and counts the rest', () => {
+  it('checkInput lists at most 20 issues and counts the rest', () => {
     const input = { list: Array.from({ length: 50 }, () => 'x') };
     for (const schema of [
       z.object({ list: z.array(z.number()) }),
@@ -292,7 +292,7 @@ describe('checkInput', () => {
     expect(issuesOf(refused(many, {}))).toHaveLength(20);
   });
 
-  it('answers with a promise only when the schema does', async () => {
+  it('checkInput returns a promise only if the schema does', async () => {
     const schema = z
       .object({ a: z.string() })
       .refine(async ({ a }) => a === 'good', 'expected good');
@@ -333,7 +333,7 @@ describe('checkInput', () => {
       foreign(() => ({ value: new Proxy({}, { ownKeys: boom }) })),
     ],
     ['has a refinement that throws', z.object({ a: z.number() }).refine(boom)],
-  ])('refuses the input when a schema %s, without its words', async (_, inputSchema) => {
+  ])("checkInput refuses the input without the schema's message if the schema %s", async (_, inputSchema) => {
     const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
     const error = answer.ok ? undefined : answer.error;
     expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
@@ -342,7 +342,7 @@ describe('checkInput', () => {
     );
   });
 
-  it('refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
+  it('checkInput refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
         `d${index}`,
