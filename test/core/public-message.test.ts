@@ -96,7 +96,9 @@ describe('a public message', () => {
     ['file:/home/ada/a.js', 'file:a.js'],
     ['[/home/ada/a.txt,/home/ada/b.txt]', '[a.txt,b.txt]'],
     ['`/home/ada/a.txt`', '`a.txt`'],
-  ])('a public message shows %s as %s', (message, expected) => expect(shown(message)).toBe(expected));
+  ])('a public message shows %s as %s', (message, expected) =>
+    expect(shown(message)).toBe(expected),
+  );
 
   it.each([
     'see https://example.com/docs/a/b?x=1#y',

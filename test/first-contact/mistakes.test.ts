@@ -108,7 +108,7 @@ const THROWN: readonly (readonly [
   [
     'new ToolMetadataRegistry([tool])',
     () => new js.Registry([read]),
-    'Expected the options of a registry, or none, got a list of 1. Register tools afterwards: registry.registerAll([…]).',
+    'Expected an object with the options of a registry, got a list of 1. Register tools afterwards: registry.registerAll([…]).',
   ],
   ['new ToolMetadataRegistry(tool)', () => new js.Registry(read), 'Register tools afterwards'],
   [
@@ -156,19 +156,19 @@ const THROWN: readonly (readonly [
   [
     'register(tool) twice',
     () => js.registry().register(read),
-    'Expected a free name, got "read", which is taken. Register each tool once, rename one, or pass {replace: true}.',
+    'The name "read" is already taken. Register each tool once, rename one of them, or pass {replace: true}.',
   ],
   [
     'registerAll(module)',
     () => js.empty().registerAll(module),
-    'Expected a list of tools, got an object. Give the values of a module or an object: registerAll(Object.values(module)).',
+    'Expected a list of tools, got an object. Pass the values of a module or an object: registerAll(Object.values(module)).',
   ],
   [
     'registerAll({ read })',
     () => js.empty().registerAll({ read }),
     'registerAll(Object.values(module))',
   ],
-  ['registerAll(tool)', () => js.empty().registerAll(read), 'register takes a single one.'],
+  ['registerAll(tool)', () => js.empty().registerAll(read), 'Use register for a single tool.'],
   [
     'registerAll(promise)',
     () => js.empty().registerAll(Promise.resolve([read])),
@@ -177,22 +177,22 @@ const THROWN: readonly (readonly [
   [
     'registerAll("glob")',
     () => js.empty().registerAll('src/*.ts'),
-    'Load the tools of files with loadTools of tooldex/load.',
+    'Load tools from files with loadTools from tooldex/load.',
   ],
   [
     'registerAll(Object.values(module)) with a number',
     () => js.empty().registerAll(Object.values(module)),
-    'Expected a tool (made with defineTool, or a class or instance decorated with @tool) at position 0 of the list, got 1. Leave it out',
+    'Expected a tool (made with defineTool, or a class or instance decorated with @tool) at position 0 of the list, got 1. Remove it',
   ],
   [
     'registerAll(Object.values(module)) with a function',
     () => js.empty().registerAll([read, function helper() {}]),
-    'at position 1 of the list, got the undecorated helper. Leave it out',
+    'at position 1 of the list, got the undecorated helper. Remove it',
   ],
   [
     'registerAll(Object.values(module)) with a schema',
     () => js.empty().registerAll([read, z.object({})]),
-    'at position 1 of the list, got an instance of ZodObject. Leave it out',
+    'at position 1 of the list, got an instance of ZodObject. Remove it',
   ],
   [
     'register(a toolkit without tools)',
@@ -204,7 +204,7 @@ const THROWN: readonly (readonly [
           },
         ),
       ),
-    'got the toolkit Notes without tool methods. Decorate its methods with @tool({…}).',
+    'got the toolkit Notes, which has no tool methods. Decorate its methods with @tool({…}).',
   ],
   [
     'register(an instance of a toolkit without tools)',
@@ -216,7 +216,7 @@ const THROWN: readonly (readonly [
           },
         ))(),
       ),
-    'got the toolkit Notes without tool methods',
+    'got the toolkit Notes, which has no tool methods',
   ],
   [
     'register(an instance without decoration)',
@@ -295,26 +295,22 @@ const THROWN: readonly (readonly [
   [
     'get(tool)',
     () => js.registry().get(read),
-    'Expected the name of a tool, got the tool itself. Give its name: "read".',
+    'Expected the name of a tool, got the tool itself. Pass its name: "read".',
   ],
-  ['get(entry)', () => js.registry().get(js.registry().get('read')), 'Give its name: "read".'],
+  ['get(entry)', () => js.registry().get(js.registry().get('read')), 'Pass its name: "read".'],
   [
     'has(Class)',
     () => js.empty().has(Greet),
-    'Expected the name of a tool, got the tool itself. Give its name: "greet".',
+    'Expected the name of a tool, got the tool itself. Pass its name: "greet".',
   ],
-  ['require(instance)', () => js.empty().require(new (Greet as any)()), 'Give its name: "greet".'],
+  ['require(instance)', () => js.empty().require(new (Greet as any)()), 'Pass its name: "greet".'],
   [
     'unregister(Toolkit)',
     () => js.empty().unregister(Notes),
-    'Give one of its names: "note_find" or "note_list".',
+    'Pass one of its names: "note_find" or "note_list".',
   ],
-  ['unregister(tool)', () => js.registry().unregister(read), 'Give its name: "read".'],
-  [
-    'require("raed")',
-    () => js.registry().require('raed'),
-    'Expected the name of a registered tool, got "raed"',
-  ],
+  ['unregister(tool)', () => js.registry().unregister(read), 'Pass its name: "read".'],
+  ['require("raed")', () => js.registry().require('raed'), 'No tool is registered as "raed"'],
   ['search()', () => js.registry().search(), 'Expected a string, got undefined'],
   [
     'search({ text })',
@@ -372,7 +368,7 @@ const THROWN: readonly (readonly [
   [
     'chat({ mode: "unattended" })',
     () => js.chat({ model: () => undefined, tools: [read], prompt: 'x', mode: 'unattended' }),
-    'mode: Expected one of "auto", "manual", got "unattended". The mode of the policy is policyMode.',
+    'mode: Expected one of "auto", "manual", got "unattended". Set the mode of the policy with policyMode.',
   ],
   [
     'toAISDKTools(registry, executor)',

@@ -41,13 +41,16 @@ const HALF_SENT = [
 
 describe.each(SERVERS)('$name', (server) => {
   const halfSent = HALF_SENT.filter(([name]) => name === server.name);
-  it.each(halfSent)(`a server answers while ${CROWD} connections to %s %s`, async (_, _how, bytes) => {
-    const url = await server.start();
-    const crowd = await crowdOf(url, bytes);
-    for (let index = 0; index < 20; index++)
-      expect(statuses(await talk(url, requestOf(server)))).toEqual([200]);
-    await waitFor(() => closedOf(crowd) >= CROWD - PLACES);
-  });
+  it.each(halfSent)(
+    `a server answers while ${CROWD} connections to %s %s`,
+    async (_, _how, bytes) => {
+      const url = await server.start();
+      const crowd = await crowdOf(url, bytes);
+      for (let index = 0; index < 20; index++)
+        expect(statuses(await talk(url, requestOf(server)))).toEqual([200]);
+      await waitFor(() => closedOf(crowd) >= CROWD - PLACES);
+    },
+  );
 
   it('a connection that waits for an answer survives any number of new ones', async () => {
     const url = await server.start();

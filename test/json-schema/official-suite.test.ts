@@ -56,18 +56,21 @@ describe.skipIf(groups.length === 0)(
   () => {
     const taken = groups.filter(({ place }) => !REFUSED.some(([left]) => left.test(place)));
 
-    it.each(taken.map((group) => [group.place, group] as const))('official suite: %s', (_, { schema, tests }) => {
-      const compiled = compileJsonSchema(schema);
-      const wrong = tests.filter(
-        ({ data, valid }) => (compiled.check(data).length === 0) !== valid,
-      );
-      expect(
-        wrong.map(
-          ({ description, valid }) => `${description}: expected ${valid ? 'valid' : 'invalid'}`,
-        ),
-      ).toEqual([]);
-      expect(compiled.unchecked).toEqual([]);
-    });
+    it.each(taken.map((group) => [group.place, group] as const))(
+      'official suite: %s',
+      (_, { schema, tests }) => {
+        const compiled = compileJsonSchema(schema);
+        const wrong = tests.filter(
+          ({ data, valid }) => (compiled.check(data).length === 0) !== valid,
+        );
+        expect(
+          wrong.map(
+            ({ description, valid }) => `${description}: expected ${valid ? 'valid' : 'invalid'}`,
+          ),
+        ).toEqual([]);
+        expect(compiled.unchecked).toEqual([]);
+      },
+    );
 
     it.each(
       groups

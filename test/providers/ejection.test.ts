@@ -160,19 +160,22 @@ describe('a service that says when to come back', () => {
         headers: { 'retry-after': new Date(1_030_000).toUTCString() },
       }),
     ],
-  ])('a provider backs off as long as it asks after one failure, even as the only one: %s', async (_, error) => {
-    const a = new FakeProvider();
-    a.fails(error);
-    const { call, clock, router, ejections } = routerOf({ a });
-    expect((await call()).sent).toBe(1);
-    expect(ejections()).toEqual(['a']);
-    expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', backoffUntil: 1_030_000 });
-    clock.advance(29_999);
-    expect((await call()).sent).toBe(0);
-    clock.advance(1);
-    a.answers(() => 'back');
-    expect(await call()).toEqual({ answer: 'back', sent: 1 });
-  });
+  ])(
+    'a provider backs off as long as it asks after one failure, even as the only one: %s',
+    async (_, error) => {
+      const a = new FakeProvider();
+      a.fails(error);
+      const { call, clock, router, ejections } = routerOf({ a });
+      expect((await call()).sent).toBe(1);
+      expect(ejections()).toEqual(['a']);
+      expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', backoffUntil: 1_030_000 });
+      clock.advance(29_999);
+      expect((await call()).sent).toBe(0);
+      clock.advance(1);
+      a.answers(() => 'back');
+      expect(await call()).toEqual({ answer: 'back', sent: 1 });
+    },
+  );
 
   it('a failed probe after a requested pause backs off, even as the only provider', async () => {
     const a = new FakeProvider();

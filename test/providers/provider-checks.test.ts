@@ -79,7 +79,7 @@ describe('health checks', () => {
     [
       'is silent',
       () => new Promise<boolean>(() => {}),
-      'its health check gave no answer within 5000 ms',
+      "its health check didn't answer within 5000 ms",
     ],
   ])('a provider whose check %s is skipped until the check passes', async (_, health, reason) => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
@@ -159,7 +159,7 @@ describe('health checks', () => {
       expect(await result).toMatchObject({
         provider: 'b',
         attempts: [
-          { provider: 'a', status: 'skipped', reason: 'its health check has not answered yet' },
+          { provider: "a', status: 'skipped', reason: 'its health check hasn't answered yet" },
           {},
         ],
       });

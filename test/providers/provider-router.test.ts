@@ -217,7 +217,7 @@ describe('ProviderRouter', () => {
       details: { retryAt: clock.now() + 600 },
     });
     expect(statuses(second)).toMatchObject([
-      { status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' },
+      { status: 'skipped', reason: 'backing off for 600 ms after 1 consecutive failure' },
       { status: 'failed' },
     ]);
     // The remaining provider continues until five consecutive failures.
@@ -228,7 +228,7 @@ describe('ProviderRouter', () => {
       details: { retryAt: clock.now() + 600 },
     });
     expect(statuses(last)).toMatchObject([
-      { status: 'skipped', reason: 'backing off for 600 ms after 1 failure in a row' },
+      { status: 'skipped', reason: 'backing off for 600 ms after 1 consecutive failure' },
       { status: 'skipped', reason: 'backing off for 16000 ms after 5 failures in a row' },
     ]);
     expect([a.calls, b.calls, clock.pending]).toEqual([1, 5, 0]);
@@ -272,22 +272,19 @@ describe('ProviderRouter', () => {
       },
       'thrown',
     ],
-  ])(
-    "%s counts as the tool's own answer: no other provider is asked",
-    async (_, answer, how) => {
-      const [a, b] = [new FakeProvider(answer), new FakeProvider()];
-      const health = new RollingHealth();
-      const { call, router } = routerOf({ a, b }, { health });
-      if (how === 'returned')
-        expect(await call()).toMatchObject({ value: { status: 'error', message: 'no such page' } });
-      else await expect(call()).rejects.toBeInstanceOf(ToolError);
-      expect(b.calls).toBe(0);
-      expect(router.snapshot()[0]).toMatchObject({
-        state: 'available',
-        metrics: { success: 1, failure: 0 },
-      });
-    },
-  );
+  ])("%s counts as the tool's own answer: no other provider is asked", async (_, answer, how) => {
+    const [a, b] = [new FakeProvider(answer), new FakeProvider()];
+    const health = new RollingHealth();
+    const { call, router } = routerOf({ a, b }, { health });
+    if (how === 'returned')
+      expect(await call()).toMatchObject({ value: { status: 'error', message: 'no such page' } });
+    else await expect(call()).rejects.toBeInstanceOf(ToolError);
+    expect(b.calls).toBe(0);
+    expect(router.snapshot()[0]).toMatchObject({
+      state: 'available',
+      metrics: { success: 1, failure: 0 },
+    });
+  });
 
   it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE']] as const)(
     '%s counts as a failure of the service',

@@ -213,6 +213,6 @@ describe('register with a prefix', () => {
     );
     expect(
       refusal(() => registry.register(toolOf('read'), { prefix: 5 as never })).message,
-    ).toContain('Expected prefix as the beginning of names, got 5.');
+    ).toContain('Expected a prefix of letters, digits, dots, underscores and hyphens, got 5.');
   });
 });

@@ -89,7 +89,9 @@ describe('texts of tools', () => {
     ['a control character', 'a\u001b[8mb'],
     ['text far to the right', `a${' '.repeat(200)}b`],
     ['text far below', `a${' \n'.repeat(40)}b`],
-  ])('lint reports hidden text: %s', (_, description) => expect(rulesOf(description)).toContain('hidden-text'));
+  ])('lint reports hidden text: %s', (_, description) =>
+    expect(rulesOf(description)).toContain('hidden-text'),
+  );
 
   it.each<[string, string]>([
     ['Persian', 'می‌خواهم فایل‌ها را بخوانم'],
@@ -177,7 +179,7 @@ describe('names of tools', () => {
         rule: 'look-alike',
         severity: 'warning',
         toolName: 'read_fi1e',
-        message: 'its name looks like read_file: models and users may take one for the other',
+        message: 'its name looks like read_file: models and users can mistake one for the other',
       },
     ]);
   });

@@ -303,7 +303,8 @@ describe('lintTools', () => {
         rule: 'near-duplicate-description',
         severity: 'warning',
         toolName: 'second',
-        message: 'the description is nearly that of read_file: a model cannot tell them apart',
+        message:
+          "the description is almost the same as that of read_file: a model can't tell them apart",
       },
     ]);
     expect(
@@ -334,8 +335,7 @@ describe('lintTools', () => {
         rule: 'pattern-unchecked',
         severity: 'warning',
         toolName: 'read_file',
-        message:
-          'the pattern "^x$" at properties.a.pattern of its input is left to the server that the tool comes from',
+        message: `the pattern "^x$" at properties.a.pattern of its input isn't checked here but left to the server that the tool comes from`,
       },
     ]);
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
@@ -384,7 +384,7 @@ describe('lintTools', () => {
         'unknown-tool',
         'warning',
         'cat',
-        'the allow-list of the policy names "cat", an alias, and what allows goes by the own names of tools; did you mean "read_file"?',
+        `the allow-list of the policy names "cat", an alias, but rules that allow calls match only the tools' own names; did you mean "read_file"?`,
       ],
     ]);
     expect(

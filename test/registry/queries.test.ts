@@ -30,21 +30,24 @@ describe('looking up by label', () => {
     expect([...registry.getToolsByTaskType('eDit')]).toEqual(['a']);
   });
 
-  it.each([undefined, null, 5, {}, Symbol('git'), '', '  '])('lookups find nothing for %s', (label) => {
-    const any = label as never;
-    expect([
-      registry.getByCategory(any),
-      registry.getByKeyword(any),
-      registry.getByStage(any),
-      registry.getByTaskType(any),
-    ]).toEqual([[], [], [], []]);
-    expect([
-      registry.get(any),
-      registry.has(any),
-      registry.isAvailable(any),
-      registry.unregister(any),
-    ]).toEqual([undefined, false, false, false]);
-  });
+  it.each([undefined, null, 5, {}, Symbol('git'), '', '  '])(
+    'lookups find nothing for %s',
+    (label) => {
+      const any = label as never;
+      expect([
+        registry.getByCategory(any),
+        registry.getByKeyword(any),
+        registry.getByStage(any),
+        registry.getByTaskType(any),
+      ]).toEqual([[], [], [], []]);
+      expect([
+        registry.get(any),
+        registry.has(any),
+        registry.isAvailable(any),
+        registry.unregister(any),
+      ]).toEqual([undefined, false, false, false]);
+    },
+  );
 
   it.each([undefined, null, -1, 5, {}, Symbol('git'), '', 'LOW', 'toString'])(
     'a lookup of %s is refused, because the enum has fixed values',
@@ -82,7 +85,7 @@ describe('looking up by label', () => {
       expect(look).toThrow(
         expect.objectContaining({
           code: 'INVALID_ARGUMENT',
-          message: 'Expected the name of a tool, got the tool itself. Give its name: "a".',
+          message: 'Expected the name of a tool, got the tool itself. Pass its name: "a".',
         }),
       );
     }

@@ -29,14 +29,17 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 describe('a request with a wrong part', () => {
-  it.each(Object.keys(WRONG))('a selection request with a wrong part is refused by name: %s', (part) => {
-    for (const value of WRONG[part]!) {
-      const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
-      expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
-      if (part !== 'filter') expect(error.message).toContain(part);
-      expect(Array.isArray(error.details['issues'])).toBe(true);
-    }
-  });
+  it.each(Object.keys(WRONG))(
+    'a selection request with a wrong part is refused by name: %s',
+    (part) => {
+      for (const value of WRONG[part]!) {
+        const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
+        expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
+        if (part !== 'filter') expect(error.message).toContain(part);
+        expect(Array.isArray(error.details['issues'])).toBe(true);
+      }
+    },
+  );
 
   it.each([
     7,

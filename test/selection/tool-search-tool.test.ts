@@ -77,28 +77,31 @@ describe('the tool that finds tools', () => {
     ['availability', {}, { available: () => false }],
     ['an availability check that throws', {}, { available: throwing }],
   ];
-  it.each(cases)('the search tool neither finds nor explains what limits forbid: %s', (_, limits, options) => {
-    const registry = registryOf({
-      ...HARMLESS,
-      name: 'secret',
-      aliases: ['hush'],
-      description: 'Forecasts the weather',
-      priority: 0,
-      mandatoryKeywords: ['weather'],
-      ...options,
-    });
-    const answer = askOf(
-      registry,
-      limits,
-    )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
-    expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
-    // A selection with the same limits decides the same.
-    expect(
-      selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
-        ({ toolName }) => toolName,
-      ),
-    ).not.toContain('secret');
-  });
+  it.each(cases)(
+    'the search tool neither finds nor explains what limits forbid: %s',
+    (_, limits, options) => {
+      const registry = registryOf({
+        ...HARMLESS,
+        name: 'secret',
+        aliases: ['hush'],
+        description: 'Forecasts the weather',
+        priority: 0,
+        mandatoryKeywords: ['weather'],
+        ...options,
+      });
+      const answer = askOf(
+        registry,
+        limits,
+      )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
+      expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
+      // A selection with the same limits decides the same.
+      expect(
+        selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
+          ({ toolName }) => toolName,
+        ),
+      ).not.toContain('secret');
+    },
+  );
 
   it('the search tool sees later registrations, and exclusions by a later alias', () => {
     const registry = registryOf();

@@ -102,7 +102,7 @@ describe('DirectoryBlobStore', () => {
     await expect(new DirectoryBlobStore(path).put(bytes('a'))).rejects.toMatchObject({
       code: 'STATE_UNAVAILABLE',
       message: expect.stringContaining(
-        'got one that every user can write. Check the directory and its permissions.',
+        'got a directory that every user can write. Check the directory and its permissions.',
       ) as string,
     });
     expect(readdirSync(path)).toEqual([]);

@@ -65,16 +65,19 @@ describe.skipIf(!redisPresent)(
     it.each([
       ['an append-only file', ['--appendonly', 'yes', '--appendfsync', 'always']],
       ['nothing kept', []],
-    ])('writes bound to the old identity are refused after a restart with %s', async (_, settings) => {
-      const server = await startRedis(...settings);
-      const store = await connect({ url: server.url });
-      const { identity } = await store.now();
-      await store.compareAndSet('ticket', undefined, 'free', { identity });
-      await server.restart();
-      await eventually(() => store.available, 'the store is back');
-      expect(await store.get('ticket')).toBe(settings.length > 0 ? 'free' : undefined);
-      await expectRefused(store, identity);
-    });
+    ])(
+      'writes bound to the old identity are refused after a restart with %s',
+      async (_, settings) => {
+        const server = await startRedis(...settings);
+        const store = await connect({ url: server.url });
+        const { identity } = await store.now();
+        await store.compareAndSet('ticket', undefined, 'free', { identity });
+        await server.restart();
+        await eventually(() => store.available, 'the store is back');
+        expect(await store.get('ticket')).toBe(settings.length > 0 ? 'free' : undefined);
+        await expectRefused(store, identity);
+      },
+    );
 
     it('writes continue after a restart if the operator named the store', async () => {
       const server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');

@@ -100,7 +100,7 @@ describe('runTool', () => {
     });
     expect((await runTool(new Kit(), {}, { name: 'second' })).outcome).toMatchObject({ value: 2 });
     await expect(runTool(Kit)).rejects.toThrow(
-      'Expected the name of one of the tools, got none for 2 tools. Give options.name: first, second.',
+      'Expected the name of one of the tools, got none for 2 tools. Pass options.name: first, second.',
     );
     await expect(runTool(Kit, {}, { name: 'third' })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -259,7 +259,7 @@ describe('runTool', () => {
     await expect(runTool(double, { n: 1 }, { answers: ['first', 'second'] })).rejects.toMatchObject(
       {
         code: 'INVALID_ARGUMENT',
-        message: expect.stringContaining('answers: Expected a list of one answer') as string,
+        message: expect.stringContaining('answers: Expected a list with one answer') as string,
       },
     );
     await expect(runTool(double, { n: 1 }, { answers: 'yes' } as never)).rejects.toMatchObject({

@@ -87,7 +87,7 @@ describe('a part of a result', () => {
     const large = image(new Uint8Array(2 ** 25), 'image/png');
     expect(ok(1, { content: [large, large, large, large] })).toMatchObject({ status: 'ok' });
     expect(codeOf(() => ok(1, { content: [large, large, large, large, text('a')] }))).toBe(
-      'INVALID_ARGUMENT: Expected content of at most 128.0 MiB in all, got 128.0 MiB. Put it where it can be fetched, and give its address.',
+      'INVALID_ARGUMENT: Expected content of at most 128.0 MiB in total, got 128.0 MiB. Upload it somewhere, and pass its URL instead.',
     );
   });
 
@@ -95,7 +95,7 @@ describe('a part of a result', () => {
     [
       'a source that is neither bytes nor address',
       () => image(5 as never, 'image/png'),
-      /Expected the bytes of the image as a Uint8Array, or its address, got 5/,
+      /Expected the bytes of the image as a Uint8Array, or its URL, got 5/,
     ],
     [
       'an address that is none',
@@ -168,7 +168,7 @@ describe('a part of a result', () => {
     [
       'content that was written by hand',
       () => ok(1, { content: [{ type: 'picture' }] as never }),
-      /a part as text, image, audio, file or resourceLink make it, got "picture"/,
+      /a part made by text, image, audio, file, or resourceLink, got "picture"/,
     ],
   ])('a part %s is refused', (_, make, message) => {
     expect(codeOf(make)).toMatch(/^INVALID_ARGUMENT/);

@@ -284,9 +284,12 @@ export function describeDecorators({
   });
 
   describe('a mistake in decorating', () => {
-    it.each(mistakes)('a decorating mistake (%s) is refused with the likely fix', (_, define, help) => {
-      expect(refusal(define).message).toContain(help);
-    });
+    it.each(mistakes)(
+      'a decorating mistake (%s) is refused with the likely fix',
+      (_, define, help) => {
+        expect(refusal(define).message).toContain(help);
+      },
+    );
   });
 
   describe('@tool', () => {

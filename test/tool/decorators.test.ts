@@ -263,7 +263,7 @@ describeDecorators({
         }
         return Bare;
       },
-      'expected @tool({…}) with its options, got @tool without them on Bare. Write @tool({ name, description, inputSchema }).',
+      'expected @tool({…}) with its options, got @tool without options on Bare. Write @tool({ name, description, inputSchema }).',
     ],
     [
       '@tool without parentheses on a method',
@@ -273,7 +273,7 @@ describeDecorators({
             return 1;
           }
         },
-      'got @tool without them on run.',
+      'got @tool without options on run.',
     ],
     [
       '@toolkit without parentheses',
@@ -286,7 +286,7 @@ describeDecorators({
         }
         return Bare;
       },
-      'expected @toolkit({…}) with its options, got @toolkit without them on Bare.',
+      'expected @toolkit({…}) with its options, got @toolkit without options on Bare.',
     ],
     [
       '@toolkit on a method',
@@ -310,7 +310,7 @@ describeDecorators({
         }
         return Twice;
       },
-      'Tool "second": expected one @tool on class Twice, got a second beside that of the tool "first".',
+      'Tool "second": expected one @tool on class Twice, got a second @tool next to that of the tool "first".',
     ],
     [
       'two @tool on one method',
@@ -352,7 +352,7 @@ describeDecorators({
     [
       'a name among the defaults',
       () => toolkit({ name: 'notes' } as object),
-      'name: Expected options that all tools of a toolkit share, got one of a single tool. Declare it in @tool.',
+      'name: Expected options that all tools of a toolkit can share, got an option of a single tool. Declare it in @tool.',
     ],
   ],
   refused: [

@@ -52,7 +52,7 @@ describe('a refusal', () => {
     [
       'registerAll without a list',
       (registry: ToolMetadataRegistry) => registry.registerAll(definitionOf(least) as never),
-      'register takes a single one',
+      'Use register for a single tool',
     ],
     [
       'an unknown option of keyword matching',

@@ -77,9 +77,12 @@ const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown:
 ];
 
 describe('a tool option', () => {
-  it.each(RIGHT)('the option %s is kept as declared and shown on the entry', (option, given, shown) => {
-    expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
-  });
+  it.each(RIGHT)(
+    'the option %s is kept as declared and shown on the entry',
+    (option, given, shown) => {
+      expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
+    },
+  );
 
   it('lists and switches are never missing on the entry', () => {
     const entry = sampleEntry();
@@ -129,7 +132,7 @@ const WRONG: readonly (readonly [
   ['name', 'x'.repeat(129), ['name'], '1 to 128', '"xxx'],
   ['name', 'line\n', ['name'], '1 to 128', '"line\\n"'],
   ['name', 7, ['name'], 'string', '7'],
-  ['description', ' \n ', ['description'], 'not blank', '" \\n "'],
+  ['description', ' \n ', ['description'], "isn't blank", '" \\n "'],
   ['description', 'x'.repeat(65_537), ['description'], 'at most 65536 characters', '"xxx'],
   ['version', 2, ['version'], 'string', '2'],
   ['aliases', ['ok', 'not ok'], ['aliases', 1], '1 to 128', '"not ok"'],
@@ -175,7 +178,7 @@ const WRONG: readonly (readonly [
   ['sideEffects', ['none', 'write'], ['sideEffects'], '"none" alone', 'a list of 2'],
   ['category', ['git'], ['category'], 'string', 'a list of 1'],
   ['keywords', 'git', ['keywords'], 'a list', '"git"'],
-  ['keywords', ['ok', ''], ['keywords', 1], 'not blank', '""'],
+  ['keywords', ['ok', ''], ['keywords', 1], "isn't blank", '""'],
   ['keywords', ['x'.repeat(201)], ['keywords', 0], 'at most 200 characters', '"xxx'],
   [
     'keywords',
@@ -185,7 +188,7 @@ const WRONG: readonly (readonly [
     'a list of 1001',
   ],
   ['mandatoryKeywords', [5], ['mandatoryKeywords', 0], 'string', '5'],
-  ['stages', ['  '], ['stages', 0], 'not blank', '"  "'],
+  ['stages', ['  '], ['stages', 0], "isn't blank", '"  "'],
   ['examples', ['x'.repeat(8_193)], ['examples', 0], 'at most 8192 characters', '"xxx'],
   ['progressParams', [{}], ['progressParams', 0], 'string', 'an object'],
   ['timeoutMs', 0, ['timeoutMs'], 'at least 1', '0'],

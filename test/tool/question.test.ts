@@ -173,7 +173,7 @@ describe('an answer', () => {
     for (const form of [5, { type: 'object', properties: { a: { pattern: '(' } } }])
       expect(() => question({ form: form as never })).toThrow(/form/);
     expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(
-      /beside a form/,
+      /either a form, or choices/,
     );
   });
 

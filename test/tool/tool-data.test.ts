@@ -215,13 +215,13 @@ describe('stored tools and their code', () => {
     ).toEqual([
       expect.stringMatching(/^code: /),
       expect.stringMatching(/^digest: /),
-      expect.stringMatching(/^execute: Expected no function/),
+      expect.stringMatching(/^execute: Expected data instead of a function/),
       expect.stringMatching(/^bogus: /),
       expect.stringMatching(/^name: /),
       expect.stringMatching(/^inputSchema: /),
     ]);
     expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual([
-      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". It was stored by another version of tooldex.',
+      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". Another version of tooldex stored it.',
     ]);
     for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest'])
       expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([

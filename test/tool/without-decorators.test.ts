@@ -56,7 +56,7 @@ describe('toolkit called as a function', () => {
 
   it('toolkit called as a function refuses an unknown method', () => {
     expect(messageOf(() => toolkit({}, { find: { ...LEAST } })(class {} as never))).toBe(
-      '@toolkit: expected a method "find" of the class, got undefined. Name the methods as the class does.',
+      `@toolkit: expected a method "find" of the class, got undefined. Use the names of the class's methods.`,
     );
   });
 });
@@ -73,12 +73,12 @@ describe('a class as a tool without execute', () => {
           return 1;
         }
       },
-      'Tool "sample": expected a class with a method execute, got Counter without. Did you mean to call its method "run" execute?',
+      'Tool "sample": expected a class with a method execute, got Counter without execute. Did you mean to call its method "run" execute?',
     ],
     [
       'with none',
       class Counter {},
-      'Add execute(input, context), declare manual: true, or register an instance that has it.',
+      'Add execute(input, context), declare manual: true, or register an instance that has execute.',
     ],
   ])("a class %s is refused when it's registered", (_, target, help) => {
     asTool(target);
@@ -102,7 +102,7 @@ describe('a class as a tool without execute', () => {
     expect(
       [new Field(), Derived, new Derived(), Manual].map((source) => register(source).length),
     ).toEqual([1, 1, 1, 1]);
-    expect(() => register(Field)).toThrow(/register an instance that has it/);
+    expect(() => register(Field)).toThrow(/register an instance that has execute/);
   });
 });
 

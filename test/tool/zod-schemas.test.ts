@@ -23,7 +23,7 @@ const UNMET: readonly (readonly [got: string, schema: z.ZodType, wayOut: string]
   ['z.nan()', z.nan(), 'Use z.number()'],
   ['z.file()', z.file(), 'the path of the file'],
   ['z.undefined()', z.undefined(), 'Use .optional()'],
-  ['z.function()', z.function(), 'Leave it out'],
+  ['z.function()', z.function(), 'Remove it'],
   ['z.custom() or z.instanceof()', z.instanceof(URL), '.meta({ type: … })'],
   ['z.custom() or z.instanceof()', z.custom<`#${string}`>(), '.meta({ type: … })'],
   ['z.literal() of another value', z.literal(1n), 'a number, true'],

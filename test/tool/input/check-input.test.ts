@@ -90,7 +90,7 @@ describe('checkInput', () => {
     expect(accepted(z.object({}), undefined).raw).toEqual({});
     expect(accepted({ type: 'object', properties: {} }, undefined).raw).toEqual({});
     expect(refused(FIELDS, undefined).message).toBe(
-      'The input of sample is refused:\n  path: Expected a value (it is required), got none.',
+      'The input of sample is refused:\n  path: Expected a value (it is required), got nothing.',
     );
   });
 
@@ -145,8 +145,8 @@ describe('checkInput', () => {
       '  mode: Expected one of "r", "w", got "q".',
       '  list[1].a: Expected a number, got "b".',
       '  who: Expected a string, or an object, got true.',
-      '  need: Expected a value (it is required), got none.',
-      '  Expected only known parameters, got "extra key". Leave them out.',
+      '  need: Expected a value (it is required), got nothing.',
+      '  Expected only known parameters, got "extra key". Remove them.',
     ]);
     expect(issuesOf(error)[3]).toEqual({
       path: ['list', 1, 'a'],
@@ -166,7 +166,7 @@ describe('checkInput', () => {
     [z.string().regex(/^a+$/), 'b', 'a text that matches /^a+$/, got "b".'],
     [z.string().startsWith('a'), 'b', 'a text that begins with "a", got "b".'],
     [z.string().endsWith('a'), 'b', 'a text that ends with "a", got "b".'],
-    [z.string().includes('a'), 'b', 'a text with "a" in it, got "b".'],
+    [z.string().includes('a'), 'b', 'a text that contains "a", got "b".'],
     [
       z.number().refine((n) => n % 2 === 0, 'must be even'),
       3,
@@ -263,11 +263,14 @@ describe('checkInput', () => {
     );
   });
 
-  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])('checkInput shows the value in %s', (name) => {
-    expect(
-      refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
-    ).toMatch(/Expected a number, got "x"\.$/);
-  });
+  it.each(['keyword', 'monkey', 'author', 'spinner', 'path'])(
+    'checkInput shows the value in %s',
+    (name) => {
+      expect(
+        refused({ properties: { [name]: { type: 'number' } } }, { [name]: 'x' }).message,
+      ).toMatch(/Expected a number, got "x"\.$/);
+    },
+  );
 
   it('checkInput lists at most 20 issues and counts the rest', () => {
     const input = { list: Array.from({ length: 50 }, () => 'x') };
@@ -333,14 +336,17 @@ describe('checkInput', () => {
       foreign(() => ({ value: new Proxy({}, { ownKeys: boom }) })),
     ],
     ['has a refinement that throws', z.object({ a: z.number() }).refine(boom)],
-  ])("checkInput refuses the input without the schema's message if the schema %s", async (_, inputSchema) => {
-    const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
-    const error = answer.ok ? undefined : answer.error;
-    expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
-    expect(error?.message).toBe(
-      'The input of sample is refused:\n  Expected an input that the schema can check, got one on which it failed. Change the input.',
-    );
-  });
+  ])(
+    "checkInput refuses the input without the schema's message if the schema %s",
+    async (_, inputSchema) => {
+      const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
+      const error = answer.ok ? undefined : answer.error;
+      expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
+      expect(error?.message).toBe(
+        'The input of sample is refused:\n  The schema threw while checking this input. Change the input.',
+      );
+    },
+  );
 
   it('checkInput refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
     const $defs = Object.fromEntries(
