@@ -6,7 +6,7 @@ import { AccessMode, defineTool, image, file, ok } from '../../src/index.js';
 import { MemoryBlobStore, type BlobStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 
-/** A screenshot of 700 kB, as the browsers' servers give it. */
+/** A screenshot of 700 kB, the size that browser servers return. */
 const PIXELS = randomBytes(700_140);
 const BASE64 = PIXELS.toString('base64');
 const screenshot = defineTool({

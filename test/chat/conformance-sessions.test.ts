@@ -10,7 +10,7 @@ import {
 } from '../../src/chat.js';
 import { isSendable, sampleTools, toolOf, user } from './chat-cases.js';
 
-// What the system that this one continues does, case by case: questions and sessions.
+// The behavior of the system that this one continues, case by case: questions and sessions.
 
 const calling = (...calls: readonly (readonly [id: string, name: string])[]): ScriptedAnswer => ({
   calls: calls.map(([id, name]) => ({ id, name })),
@@ -69,7 +69,7 @@ describe('sessions', () => {
   });
 
   it.each([42, null, { role: 'user' }, [{ role: 'nobody', content: 'x' }], []])(
-    'refuse to begin with %j',
+    "a session can't start with %j",
     async (junk) => {
       const { engine, model } = setUp(['Hello!']);
       await expect(Session.create().start(engine, junk as never)).rejects.toMatchObject({

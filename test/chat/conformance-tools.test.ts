@@ -10,7 +10,8 @@ import { chat, scriptedModel, type ChatOptions, type ScriptedAnswer } from '../.
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-// What the system that this one continues does, case by case: tools, their outcomes, what a model reads, tools in short.
+// The behavior of the system that this one continues, case by case: tools, outcomes, what a model
+// reads, and compact tools.
 
 const required = {
   name: 'weather',

@@ -91,7 +91,7 @@ function registryOf(written: string[]): ToolMetadataRegistry {
   return registry;
 }
 
-/** Shared by all processes of a program. */
+/** All processes of a program share it. */
 const approvalKey = new Uint8Array(32).fill(3);
 
 function setUp(options: Partial<NonNullable<Parameters<typeof toAISDKTools>[1]>> = {}) {
@@ -123,7 +123,7 @@ const answered = (messages: readonly ModelMessage[], approved: boolean): ModelMe
   ];
 };
 
-/** What the model was told in the last request it got. */
+/** Returns what the model received in its last request. */
 const told = (model: MockLanguageModelV3) =>
   model.doGenerateCalls
     .at(-1)!
@@ -262,12 +262,7 @@ describe('tools in the AI SDK', () => {
       (messages: ModelMessage[]) =>
         JSON.parse(JSON.stringify(messages).replaceAll('"w1"', '"w2"')) as ModelMessage[],
     ],
-    [
-      'an approval of another tool',
-      (messages: ModelMessage[]) =>
-        JSON.parse(JSON.stringify(messages).replaceAll('"write"', '"math__add"')) as ModelMessage[],
-    ],
-  ])('execute refuses %s', async (_, change) => {
+  ])('execute refuses a call with %s', async (_, change) => {
     const { tools, written } = setUp();
     const model = new MockLanguageModelV3({
       doGenerate: [calling(['w1', 'write', { text: 'hello' }])],
@@ -284,7 +279,7 @@ describe('tools in the AI SDK', () => {
     ['the other first', ['goodbye', 'hello']],
     ['the other last', ['hello', 'goodbye']],
   ])(
-    'do not run a call that shares its id with one of another input: the user saw only one of both (%s)',
+    "a call that shares its id with a call of another input doesn't run (%s)",
     async (_, texts) => {
       const { tools, written } = setUp();
       const model = new MockLanguageModelV3({
