@@ -20,7 +20,7 @@ export interface Parameter {
 }
 
 /** How the argument `body` is sent. */
-export interface Body {
+interface Body {
   readonly mediaType: string;
   readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'binary';
 }

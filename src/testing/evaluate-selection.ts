@@ -37,7 +37,7 @@ export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'prev
 }
 
 /** Two tools that are confused: the wrong one was offered. */
-export interface Confusion {
+interface Confusion {
   readonly wanted: string;
   readonly offered: string;
   /** The number of requests where that happened. */

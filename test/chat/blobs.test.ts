@@ -61,18 +61,6 @@ describe('content that is kept in a blob store', () => {
     expect(shownTo(model) === shownTo(without.model)).toBe(true);
   });
 
-  it('a session read from its snapshot sends stored content again', async () => {
-    const blobs = new MemoryBlobStore();
-    const { session } = await withScreenshot({ blobs });
-    const model = scriptedModel(['Still a page.']);
-    const again = await Session.fromJSON(JSON.parse(JSON.stringify(session))).start(
-      { model, tools: [screenshot], blobs },
-      'And now?',
-    );
-    expect(shownTo(model)).toContain(BASE64);
-    expect(JSON.stringify(again.session)).not.toContain(BASE64);
-  });
-
   it('the model reads that content is gone after its lifetime', async () => {
     const clock = new ManualClock();
     const blobs = new MemoryBlobStore({ clock, ttlMs: 1_000 });

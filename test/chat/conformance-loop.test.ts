@@ -365,16 +365,4 @@ describe('the events of a chat', () => {
       'chat-completed',
     ]);
   });
-
-  it('the start of a slow call is reported while it runs', async () => {
-    const done = gate();
-    const { engine } = setUp([calling(['a', 'slow']), 'done'], [toolOf('slow', () => done.opened)]);
-    const seen: string[] = [];
-    for await (const event of streamChat({ ...engine, prompt: 'please' })) {
-      seen.push(event.type);
-      // The tool can only end now. If the event waited for its end, the test would hang.
-      if (event.type === 'tool-started') done.open();
-    }
-    expect(seen).toContain('tool-encoded');
-  });
 });

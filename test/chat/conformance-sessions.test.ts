@@ -68,17 +68,6 @@ describe('sessions', () => {
     expect(result.text).toBe('Hello!');
   });
 
-  it.each([42, null, { role: 'user' }, [{ role: 'nobody', content: 'x' }], []])(
-    "a session can't start with %j",
-    async (junk) => {
-      const { engine, model } = setUp(['Hello!']);
-      await expect(Session.create().start(engine, junk as never)).rejects.toMatchObject({
-        code: 'INVALID_ARGUMENT',
-      });
-      expect(model.requests).toEqual([]);
-    },
-  );
-
   it('several results are taken together or not at all', async () => {
     const { engine } = setUp([calling(['c', 'charge'], ['d', 'refund'])]);
     const { session } = await Session.create().start(engine, 'pay');

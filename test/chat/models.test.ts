@@ -228,22 +228,6 @@ describe('a model of the AI SDK', () => {
     expect(outputsOf(result.messages)).toEqual({ a: { type: 'text', value: 'pong' } });
   });
 
-  it('a model reads that it called an unknown tool, and other calls run', async () => {
-    const { result } = await both(
-      [
-        [call('a', 'pong'), call('b', 'ping'), call('c', 'constructor'), call('d', '__proto__')],
-        [text('ok')],
-      ],
-      { tools: [ping] },
-    );
-    expect(outputsOf(result.messages)).toMatchObject({
-      a: { type: 'error-text', value: expect.stringContaining('ping') },
-      b: { value: 'pong' },
-      c: { type: 'error-text' },
-      d: { type: 'error-text' },
-    });
-  });
-
   it('two calls with one id are both answered, with their own arguments', async () => {
     const { result } = await both(
       [

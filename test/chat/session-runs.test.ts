@@ -31,19 +31,6 @@ async function finish(from: Session, engine: ChatEngine): Promise<Session> {
   return session;
 }
 
-describe('a run that is given up', () => {
-  it('a run aborted before it starts keeps what the user said', async () => {
-    const { engine } = newCase(['hello']);
-    const { session } = await Session.create().start(engine, 'Hi', { signal: AbortSignal.abort() });
-    expect([session.status, session.haltedReason, session.messages]).toEqual([
-      'completed',
-      'cancelled',
-      [{ role: 'user', content: 'Hi' }],
-    ]);
-    expect((await session.continue(engine)).result.text).toBe('hello');
-  });
-});
-
 describe('a checkpoint', () => {
   it('no call starts if the checkpoint before it throws', async () => {
     for (let failAt = 1; failAt <= 12; failAt += 1) {

@@ -154,26 +154,4 @@ describe('the answers to a model', () => {
       chat.toMessages([outcome({ status: 'halt', reason: 'done', value: 1 })])[0]!.content,
     ).toBe('1');
   });
-
-  it('every outcome gives an answer', () => {
-    const open = [
-      { status: 'error', message: 'broke' },
-      { status: 'denied', reason: 'read-only' },
-      { status: 'approval_required', pending: { reason: 'It writes' } },
-      { status: 'manual' },
-      { status: 'ask_user', question: 'Which?' },
-    ].map((each) => toAnthropicTools(tools).toMessages([outcome(each)])[0]!.content[0]!);
-    for (const each of open) expect(each.is_error).toBe(true);
-    expect(open.map(({ content }) => content as string).join('\n')).toMatch(
-      /broke\nread was not run: read-only\. .*\nread was not run yet: this call needs approval\. It writes\. .*\nread is answered by a user or another program.*\nread asks the user: Which\?/,
-    );
-  });
-
-  it('no calls give no answers', () => {
-    expect([
-      chat.toMessages([]),
-      toAnthropicTools(tools).toMessages([]),
-      toGeminiTools(tools).toMessages([]),
-    ]).toEqual([[], [], []]);
-  });
 });
