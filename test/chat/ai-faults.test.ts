@@ -10,7 +10,7 @@ import {
 import { chat, scriptedModel, type ChatResult, type ScriptedAnswer } from '../../src/chat.js';
 import { outputsOf, results, toolOf } from './chat-cases.js';
 
-// Three faults of the AI SDK's own loop, first as they are there, so that the claim stays honest, and then what happens here.
+// Cases in which the AI SDK's own loop goes wrong, and what a chat here does instead.
 
 function here(answers: readonly ScriptedAnswer[]) {
   const paid: string[] = [];
@@ -30,7 +30,7 @@ const pay = (...ids: string[]): ScriptedAnswer => ({
   calls: ids.map((id) => ({ id, name: id === 'p' ? 'person' : 'pay', input: { for: id } })),
 });
 
-/** Yeses to all that waits for one. */
+/** Approves everything that waits for approval. */
 async function approvalsOf(
   { pending }: ChatResult,
   executor: ToolExecutor,

@@ -12,7 +12,7 @@ import {
 import type { AssistantMessage, ChatMessage, ChatResult, ToolCallPart } from '../../src/chat.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-/** Allowed without a question, and side by side. */
+/** Options for a tool that is allowed without approval and can run in parallel. */
 export const reads = {
   accessMode: AccessMode.READONLY,
   dangerLevel: DangerLevel.SAFE,
@@ -20,7 +20,7 @@ export const reads = {
 } as const;
 export const nothing = z.object({});
 
-/** A tool that is told by one function what becomes of its calls. */
+/** Returns a tool whose function decides the outcome of its calls. */
 export function toolOf(
   name: string,
   execute:
@@ -41,7 +41,7 @@ export function toolOf(
   });
 }
 
-/** Tools for each thing that can become of a call, and how often each ran. */
+/** Returns a tool for each outcome, and how often each ran. */
 export function sampleTools() {
   const ran: string[] = [];
   const counted = (
@@ -79,7 +79,7 @@ export function sampleTools() {
   return { tools, ran };
 }
 
-/** A promise that a test settles when it wants to. */
+/** Returns a promise that a test settles when it wants. */
 export function gate<T = void>(): {
   readonly opened: Promise<T>;
   readonly open: (value: T) => void;
@@ -92,7 +92,10 @@ export function gate<T = void>(): {
 const partsOf = (message: ChatMessage): readonly { readonly type: string }[] =>
   typeof message.content === 'string' ? [] : message.content;
 
-/** The calls of a thread that have no result right behind them; throws when a thread is none that services accept. */
+/**
+ * Returns the calls of a thread without a result directly after them. Throws if services wouldn't
+ * accept the thread.
+ */
 export function openCalls(messages: readonly ChatMessage[]): readonly string[] {
   const open: string[] = [];
   for (const [at, message] of messages.entries()) {
@@ -112,7 +115,7 @@ export function openCalls(messages: readonly ChatMessage[]): readonly string[] {
   return open;
 }
 
-/** Whether any model would accept the thread, once what is pending has its results. */
+/** Returns true if any model would accept the thread once pending calls have results. */
 export function isSendable({
   messages,
   pending,
@@ -122,7 +125,7 @@ export function isSendable({
   );
 }
 
-/** What the model read of each call, by id. */
+/** Returns what the model read about each call, by id. */
 export function outputsOf(messages: readonly ChatMessage[]): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     messages.flatMap((message) =>

@@ -5,7 +5,7 @@ import { haltedReason, RESERVED_REASONS } from '../../src/chat/chat-result.js';
 import { isSendable, sampleTools } from './chat-cases.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** The tools of one turn, and the reason that each would give if it were alone. */
+/** The tools of one turn, and the reason that each would give alone. */
 const REASONS = {
   asks: 'ask_user',
   fails: 'tool_error',
@@ -56,7 +56,7 @@ const expected = (names: readonly Name[], { haltWhen = false, maxTurns = 8 }) =>
 describe('of several reasons to stand still', () => {
   const names = Object.keys(REASONS) as Name[];
 
-  // Not more than four calls: the fifth equal one is taken for a loop.
+  // At most four calls, because the fifth equal one counts as a loop.
   it('the halted reason follows the documented order for any calls, and no pending call is lost', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -11,7 +11,8 @@ import {
 } from '../../src/chat.js';
 import { gate, isSendable, outputsOf, results, sampleTools, toolOf } from './chat-cases.js';
 
-// What the system that this one continues does, case by case: the loop, tools of other people, questions, events.
+// The behavior of the system that this one continues, case by case: the loop, manual tools,
+// questions, events.
 
 type Calls = readonly (readonly [id: string, name: string])[];
 const calling = (...calls: Calls): ScriptedAnswer => ({
@@ -113,22 +114,19 @@ describe('the tools of one turn', () => {
     ['rejects', () => Promise.reject(new Error('in the hook')), 'in the hook'],
     ['says what is no decision', () => 'perhaps', 'perhaps'],
     ['says nothing', () => undefined, 'undefined'],
-  ])(
-    'end the run when the function for failed calls %s; it is asked once',
-    async (_what, decide, message) => {
-      let asked = 0;
-      const { run } = setUp([calling(['a', 'fails'])]);
-      const result = await run({ onToolError: () => ((asked += 1), decide() as 'halt') });
-      expect(result).toMatchObject({
-        haltedReason: 'tool_error',
-        metadata: { haltToolCallId: 'a', error: { message: expect.stringContaining(message) } },
-      });
-      expect(asked).toBe(1);
-      expect(outputsOf(result.messages)).toEqual({
-        a: { type: 'error-text', value: 'no luck today' },
-      });
-    },
-  );
+  ])("the run ends if onToolError %s, and it's called once", async (_what, decide, message) => {
+    let asked = 0;
+    const { run } = setUp([calling(['a', 'fails'])]);
+    const result = await run({ onToolError: () => ((asked += 1), decide() as 'halt') });
+    expect(result).toMatchObject({
+      haltedReason: 'tool_error',
+      metadata: { haltToolCallId: 'a', error: { message: expect.stringContaining(message) } },
+    });
+    expect(asked).toBe(1);
+    expect(outputsOf(result.messages)).toEqual({
+      a: { type: 'error-text', value: 'no luck today' },
+    });
+  });
 
   it('a call that halts ends the run after slower calls finish', async () => {
     const halted = gate();
@@ -200,23 +198,6 @@ describe('the tools of one turn', () => {
 });
 
 describe('the loop', () => {
-  it('the loop continues until the model answers without calls', async () => {
-    const { run, model } = setUp([{ calls: [{ id: 'a', name: 'echo', input: { x: 1 } }] }, 'done']);
-    const { haltedReason, turns, messages, text } = await run();
-    expect({
-      haltedReason,
-      text,
-      turns: turns.map(({ index }) => index),
-      roles: messages.map(({ role }) => role),
-    }).toEqual({
-      haltedReason: 'completed',
-      text: 'done',
-      turns: [0, 1],
-      roles: ['user', 'assistant', 'tool', 'assistant'],
-    });
-    expect(model.requests[1]!.messages).toEqual(messages.slice(0, 3));
-  });
-
   it('the loop asks the model at most maxTurns times, by default 8', async () => {
     const script = Array.from({ length: 10 }, (_, at): ScriptedAnswer => ({
       calls: [{ name: 'echo', input: { at } }],
@@ -269,17 +250,6 @@ describe('the loop', () => {
         haltWhen: () => Promise.reject(new RangeError('mine')),
       }),
     ).rejects.toThrow(new RangeError('mine'));
-  });
-
-  it('an empty thread is refused before the model is asked', async () => {
-    const { run, model } = setUp(['Hello!']);
-    await expect(run({ prompt: undefined as never })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
-    await expect(run({ prompt: undefined as never, messages: [] })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
-    expect(model.requests).toEqual([]);
   });
 
   it('a result lists its turns in order, with the text and calls of the last', async () => {
@@ -373,41 +343,6 @@ describe('manual tools', () => {
     });
     expect(ran).toEqual([]);
   });
-
-  it('manual calls without a result are named before the model is asked', async () => {
-    const { messages } = await setUp([
-      calling(['w', 'weather'], ['c', 'charge'], ['d', 'refund']),
-    ]).run();
-    const { model, engine } = setUp(['never']);
-    await expect(
-      chat({
-        ...engine,
-        messages: [...messages, results(['d', 'refund', 'done'])],
-        prompt: 'and?',
-      }),
-    ).rejects.toMatchObject({
-      code: 'OPEN_TOOL_CALLS',
-      message: expect.stringContaining('c (charge)'),
-      details: { callIds: ['c'] },
-    });
-    expect(model.requests).toEqual([]);
-  });
-
-  it.each([
-    ['asks', 'ask_user'],
-    ['stops', 'all_done'],
-    ['fails', 'tool_error'],
-  ])("a manual call isn't lost next to a call that %s", async (name, haltedReason) => {
-    const result = await setUp([calling(['a', name], ['c', 'charge'])]).run({
-      onToolError: 'halt',
-    });
-    expect(result).toMatchObject({
-      haltedReason,
-      metadata: { manualToolCalls: [{ toolCallId: 'c' }] },
-    });
-    expect(result.pending.map(({ callId }) => callId)).toContain('c');
-    expect(isSendable(result)).toBe(true);
-  });
 });
 
 describe('the events of a chat', () => {
@@ -429,17 +364,5 @@ describe('the events of a chat', () => {
       'turn-completed',
       'chat-completed',
     ]);
-  });
-
-  it('the start of a slow call is reported while it runs', async () => {
-    const done = gate();
-    const { engine } = setUp([calling(['a', 'slow']), 'done'], [toolOf('slow', () => done.opened)]);
-    const seen: string[] = [];
-    for await (const event of streamChat({ ...engine, prompt: 'please' })) {
-      seen.push(event.type);
-      // The tool can end only now: had the event waited for its end, the test would hang.
-      if (event.type === 'tool-started') done.open();
-    }
-    expect(seen).toContain('tool-encoded');
   });
 });

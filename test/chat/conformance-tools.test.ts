@@ -7,42 +7,13 @@ import {
   type ToolDefinition,
 } from '../../src/index.js';
 import { chat, scriptedModel, type ChatOptions, type ScriptedAnswer } from '../../src/chat.js';
-import { outputsOf, reads, toolOf } from './chat-cases.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
-
-// What the system that this one continues does, case by case: tools, their outcomes, what a model reads, tools in short.
-
-const required = {
-  name: 'weather',
-  description: 'By city',
-  inputSchema: { type: 'object' },
-} as const;
+import { outputsOf, toolOf } from './chat-cases.js';
 
 function registryOf(...tools: readonly ToolDefinition[]): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(tools);
   return registry;
 }
-
-describe('what becomes of a call', () => {
-  const outcomeOf = async (execute: ToolDefinition['execute'] | undefined, input: unknown = {}) =>
-    new ToolExecutor({
-      registry: registryOf(definitionOf({ ...reads, ...required, ...(execute && { execute }) })),
-    }).execute(
-      { id: '1', name: 'weather', input },
-      { conversationId: 's1', context: { tenant: 'x' } },
-    );
-
-  it('a tool knows its call, conversation and context', async () => {
-    expect(
-      await outcomeOf((_input, { callId, conversationId, context }) => ({
-        callId,
-        conversationId,
-        context,
-      })),
-    ).toMatchObject({ value: { callId: '1', conversationId: 's1', context: { tenant: 'x' } } });
-  });
-});
 
 describe('tools shown in short', () => {
   const inShort = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fail, halt } from '../../src/index.js';
+import { halt } from '../../src/index.js';
 import { chat, encodeValue, scriptedModel, Session, type ChatOptions } from '../../src/chat.js';
 
 const LONGEST_RESULT = 65_536;
@@ -120,24 +120,6 @@ describe('a tool that halts with what its output schema refuses', () => {
 });
 
 describe('an encoder of the caller', () => {
-  it("an encoder encodes values and onToolError's replacements", async () => {
-    const encode = (value: unknown) => ({
-      type: 'text' as const,
-      value: `<${JSON.stringify(value)}>`,
-    });
-    expect((await readOf({ a: 1 }, { encode })).output).toEqual({
-      type: 'text',
-      value: '<{"a":1}>',
-    });
-    expect(
-      (await readOf(fail('x'), { encode, onToolError: () => ({ continue: 7 }) })).output,
-    ).toEqual({ type: 'text', value: '<7>' });
-    expect((await readOf(fail('x'), { encode })).output).toEqual({
-      type: 'error-text',
-      value: 'x',
-    });
-  });
-
   it('a failing encoder tells programs why, and the model only that the tool ran', async () => {
     const heard: unknown[] = [];
     const onToolError = (_: unknown, outcome: unknown) => (

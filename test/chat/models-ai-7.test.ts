@@ -15,7 +15,7 @@ describe.skipIf(!isInstalled)(
   'version 7 of the AI SDK on Node 22 (skipped without npm ci --prefix test/node22)',
   () => {
     it('version 7 of the AI SDK does in chats and sessions what version 6 does', async () => {
-      // Beside the packages for Node 22, so that `ai` is found there and not in the project.
+      // Next to the packages for Node 22, so `ai` is found there and not in the project.
       const folder = mkdtempSync(join(FOLDER, 'bundle-'));
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const outfile = join(folder, 'check.mjs');

@@ -25,10 +25,13 @@ import {
 } from './session-world.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** Kinds whose work is never begun. */
+/** Kinds whose work never starts. */
 const NEVER_BEGUN: ReadonlySet<Kind> = new Set(['manual', 'unknown', 'invalid']);
 
-/** A process that can be killed at one of its writes: before the write, or after it and before the answer. */
+/**
+ * A process that can be killed at one of its writes: before the write, or after it but before the
+ * answer.
+ */
 class Process {
   dead = false;
   readonly sessions: SessionStore;
@@ -49,7 +52,7 @@ class Process {
     this.executor = newExecutor(world, this);
   }
 
-  /** Does something; `died` when the process is killed over it, at its write number `at`. */
+  /** Runs some work. Returns `died` if the process is killed during it, at write number `at`. */
   async run<T>(work: () => Promise<T>, at: number, afterWriting: boolean): Promise<T | 'died'> {
     const died = new Promise<'died'>((resolve) => (this.#die = () => resolve('died')));
     this.#left = at;
@@ -77,11 +80,11 @@ interface Played {
   readonly world: World;
   readonly deaths: number;
   readonly cancels: number;
-  /** Calls of which nobody knew whether they had run. */
+  /** Calls whose outcome nobody knew. */
   readonly uncertain: ReadonlySet<string>;
 }
 
-/** What a script is played on. */
+/** The store and processes for a script. */
 interface Stage {
   readonly shared?: StateStore;
   readonly world?: World;
@@ -89,7 +92,10 @@ interface Stage {
   readonly key?: Uint8Array;
 }
 
-/** Plays a script in one process after the other, with random people and accidents, until the model has said its last word. */
+/**
+ * Plays a script in one process after another, with random people and accidents, until the model
+ * has given its last answer.
+ */
 async function play(
   script: Script,
   seed: number,
@@ -113,7 +119,7 @@ async function play(
       return { session, world, uncertain, ...counts };
     if (session.pending.length > 0 && !chance(0.1)) {
       session = decide(session, pick(session.pending));
-      if (chance(0.5)) session = await session.save(); // Without it the decision is lost with the process.
+      if (chance(0.5)) session = await session.save(); // Otherwise the decision is lost with the process.
       if (chance(0.2)) session = await elsewhere();
       continue;
     }
@@ -191,7 +197,7 @@ async function play(
       if (givenUp.signal.aborted) counts.cancels += 1;
       if (ended !== 'died') return ended.session;
     } catch (error) {
-      // It was tried although something waits.
+      // It was tried although something was pending.
       if (from.pending.length > 0 && isToolError(error, 'INVALID_STATE')) return from;
       throw error;
     }
@@ -200,7 +206,10 @@ async function play(
   }
 }
 
-/** What holds at any time: the thread can be sent, the snapshot is the session, and nothing ran twice that nobody had run again. */
+/**
+ * Checks what is always true: the thread can be sent, the snapshot equals the session, and nothing
+ * ran twice unless a user asked for it.
+ */
 function assertHealthy(session: Session, script: Script, world: World): void {
   assertSendable(session.messages);
   const copy = JSON.parse(JSON.stringify(session)) as unknown;
@@ -213,7 +222,7 @@ function assertHealthy(session: Session, script: Script, world: World): void {
   }
 }
 
-/** What the model may read of a call, by what it does and by what people may have said. */
+/** Checks that a call's result fits what the call does and what people decided. */
 function assertResult(
   script: Script,
   id: string,
@@ -282,36 +291,7 @@ describe('any conversation', () => {
       }),
       { numRuns: propertyRuns(250) },
     );
-    // So that the accidents really happened.
+    // Makes sure that the accidents really happened.
     expect(Math.min(deaths, cancels, uncertain)).toBeGreaterThan(0);
-  });
-});
-
-const KEY = new Uint8Array(32).fill(5);
-
-describe('processes killed at their writes', () => {
-  it('processes killed at their writes lose nothing', async () => {
-    const random = seededRandom(3);
-    const pick = () => KINDS[Math.floor(random() * KINDS.length)]!;
-    let deaths = 0;
-    for (let round = 0; deaths < propertyRuns(100); round += 1) {
-      const script = Array.from({ length: 3 }, () => Array.from({ length: 5 }, pick));
-      const shared = new MemoryStateStore();
-      const played = await play(script, round, {
-        shared,
-        world: new World('x'.repeat(20_000)),
-        id: `s${round}`,
-        key: KEY,
-      });
-      const results = resultsIn(played.session.messages);
-      expect(results.map(([id]) => id)).toEqual(
-        script.flatMap((turn, at) => turn.map((_, position) => callId(at, position))),
-      );
-      for (const [id, output] of results)
-        assertResult(script, id, output, played.uncertain, played.world);
-      const stored = await new SessionStore({ store: shared, key: KEY }).open(`s${round}`);
-      expect(stored!.toJSON()).toEqual(played.session.toJSON());
-      deaths += played.deaths;
-    }
   });
 });

@@ -2,7 +2,7 @@ import { scriptedModel, type ChatEngine, type ScriptedAnswer } from '../../src/c
 import { isToolError, type ToolExecutor } from '../../src/index.js';
 import { newExecutor, World, type Kind } from './session-world.js';
 
-/** A call of a scripted answer, of a tool that does what its name says. */
+/** Returns a call of a scripted answer. Its tool does what its name says. */
 export function call(id: string, name: Kind, input: object = {}) {
   return { id, name, input: { of: id, ...input } };
 }
@@ -12,7 +12,7 @@ export interface Case {
   readonly world: World;
 }
 
-/** An engine whose model gives these answers; its tools count their starts in `world`. */
+/** Returns an engine whose model gives these answers. Its tools count their starts in `world`. */
 export function newCase(
   answers: readonly ScriptedAnswer[],
   more: Partial<ChatEngine> = {},
@@ -28,7 +28,7 @@ export function newCase(
   };
 }
 
-/** The code with which something is refused; `fine` when it is not. */
+/** Returns the code of the refusal, or `fine` if there was none. */
 export function codeOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'fine',

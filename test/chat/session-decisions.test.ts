@@ -91,7 +91,7 @@ describe('calls that wait', () => {
     for (const on of [decided, closed, copyOf(closed)]) {
       for (const [id, take] of Object.entries(decide))
         expect([id, codeIn(take(on))]).toEqual([id, 'no change']);
-      expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // Equal data, whatever the order of keys.
+      expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // The data is equal whatever the order of its keys.
       const others = [
         on.submitToolResult('m', { b: 2 }),
         on.deny('m'),
@@ -141,7 +141,7 @@ describe('an approval', () => {
     const { session: refused } = await sessionOf(
       session.approve('p', { input: { of: 1 } }),
     ).continue(engine);
-    // The model did not make this mistake, and reads nothing of it.
+    // It wasn't the model's mistake, so the model isn't told about it.
     expect(resultsIn(refused.messages)).toEqual([]);
     expect(refused.pending).toMatchObject([{ kind: 'approval', callId: 'p' }]);
     expect(world.starts.size).toBe(0);

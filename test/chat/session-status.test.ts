@@ -3,7 +3,7 @@ import { Session, type SessionStatus } from '../../src/chat.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { resultsIn } from './session-thread.js';
 
-/** A session in each status, and an engine that goes on with it. */
+/** Returns a session in each status, and an engine that continues it. */
 async function sessionIn(
   status: SessionStatus | 'idle, decided' | 'uncertain',
 ): Promise<{ readonly session: Session; readonly engine: ReturnType<typeof newCase>['engine'] }> {

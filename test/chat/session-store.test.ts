@@ -7,7 +7,7 @@ import { call, codeOf, newCase } from './session-cases.js';
 import { WRITES, watched, type Operation } from './session-stores.js';
 import { newExecutor, World } from './session-world.js';
 
-/** A memory whose operations can be watched and spoiled. */
+/** Returns a memory store whose operations can be observed and changed. */
 function spied(
   before: (operation: Operation) => void | Promise<void>,
   shared = new MemoryStateStore(),
@@ -18,12 +18,15 @@ function spied(
   };
 }
 
-/** Parts that no head names any more are gone after a minute, so that a process reading them can read on. */
+/**
+ * Parts that no head names any more are kept for a minute, so a process that is reading them can
+ * finish.
+ */
 const GONE_MS = 60_000;
 const namesIn = async (store: StateStore): Promise<readonly string[]> =>
   (await store.list('session')).map((key) => key.split('/').slice(0, 2).join('/'));
 
-/** Long, and of characters with two halves: after `filler` of one length or another, a cut falls between them. */
+/** Long text made of surrogate pairs. `filler` shifts it so that a cut falls inside a pair. */
 const long = (of: number, filler = 'x'): string => `${filler}${'😀'.repeat(of / 2)}`;
 
 describe('a session in a store', () => {
@@ -130,7 +133,7 @@ describe('a session in a store', () => {
 
 describe('a session in a store, signed with a key', () => {
   const KEY = new Uint8Array(32).fill(7);
-  /** What a store holds of a session with long and short parts. */
+  /** Returns what a store has of a session with long and short parts. */
   async function written(key?: Uint8Array) {
     const store = new MemoryStateStore();
     const { engine } = newCase([
@@ -142,7 +145,7 @@ describe('a session in a store, signed with a key', () => {
       .start(engine, long(1000));
     const saved = await session.approve('p').session.save();
     const head = (await store.get('session/s'))!;
-    // Parts that no head names any more are still there for a minute.
+    // Parts that no head names any more are kept for a minute.
     const keys = (await store.list('session')).filter(
       (each) => each === 'session/s' || head.includes(each.slice('session-part/s/'.length)),
     );
@@ -182,7 +185,7 @@ describe('a session in a store, signed with a key', () => {
         for (const [each, value] of held)
           await store.compareAndSet(each, undefined, each === key ? changed : value);
         const opened = await codeOf(new SessionStore({ store, key: KEY }).open('s'));
-        // The whole head of another session of this id is as genuine; its parts are not here.
+        // The head of another session with this id is just as genuine, but its parts aren't here.
         expect([key, changed?.slice(0, 40), opened]).toEqual([
           key,
           changed?.slice(0, 40),

@@ -20,7 +20,10 @@ export const WRITES: ReadonlySet<Operation> = new Set<Operation>([
   'append',
 ]);
 
-/** A store each of whose operations goes through a function, which may look, wait, fail, or leave it out. */
+/**
+ * Returns a store whose operations all go through a function that can observe, delay, fail, or skip
+ * them.
+ */
 export function watched(
   store: StateStore,
   around: (
@@ -42,14 +45,17 @@ export function watched(
   });
 }
 
-/** A memory that can restart with what it held earlier, as a server that is restarted from an older snapshot of its data. */
+/**
+ * A memory store that can restart with earlier data, like a server restarted from an older
+ * snapshot.
+ */
 export class RestartingStore {
-  /** To be given to those who use it: it stays the same over restarts. */
+  /** The store to pass to the code under test. It stays the same after restarts. */
   readonly store: StateStore;
   readonly #writes: { readonly operation: Operation; readonly given: readonly unknown[] }[] = [];
   #memory = new MemoryStateStore();
 
-  /** @param trusted whether it tells the same identity after a restart. */
+  /** @param trusted keeps the identity after a restart. */
   constructor(trusted = false) {
     this.store = watched(this.#memory, async (operation, given) => {
       const own = trusted ? given.map(withoutIdentity) : given;
@@ -61,7 +67,7 @@ export class RestartingStore {
     });
   }
 
-  /** How much was written so far; to be given to `restart`. */
+  /** The number of writes so far. Pass it to `restart`. */
   get saved(): number {
     return this.#writes.length;
   }

@@ -8,7 +8,7 @@ export function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] 
 
 export const isOwnCall = ({ providerExecuted }: ToolCallPart): boolean => providerExecuted !== true;
 
-/** All results of a thread, in its order. */
+/** Returns all results of a thread, in order. */
 export function resultsIn(
   messages: readonly ChatMessage[],
 ): readonly (readonly [callId: string, output: ToolOutput])[] {

@@ -15,7 +15,7 @@ import {
 } from '../../src/index.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
-/** What a call of a script does. */
+/** The kinds of calls in a script. */
 export const KINDS = [
   'auto',
   'idempotent',
@@ -34,16 +34,16 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 export type Script = readonly (readonly Kind[])[];
 
-/** What outlives every process of a test: how often each call's work was begun. */
+/** The facts that outlive every process of a test: how often each call's work started. */
 export class World {
   readonly starts = new Map<string, number>();
-  /** The number of times that a user let a call run again. */
+  /** The number of times that a user let each call run again. */
   readonly reruns = new Map<string, number>();
 
-  /** @param filler is in each result, to make it as long. */
+  /** @param filler makes each result longer. */
   constructor(readonly filler = '') {}
 
-  /** What a call that was carried out answers. */
+  /** Returns the answer of a call that ran. */
   deed(callId: string): object {
     return this.filler === '' ? { did: callId } : { did: callId, filler: this.filler };
   }
@@ -61,7 +61,7 @@ export class World {
   }
 }
 
-/** A process of a test: when it is dead, nothing in it goes on. */
+/** A process of a test. Once it's dead, nothing in it continues. */
 export interface Life {
   readonly dead: boolean;
 }
@@ -78,7 +78,7 @@ const policy: Policy = {
   },
 };
 
-/** Fresh tools and a fresh executor, as a new process has them. */
+/** Returns new tools and a new executor, as a new process has them. */
 export function newExecutor(world: World, life: Life = { dead: false }): ToolExecutor {
   const registry = new ToolMetadataRegistry();
   const inputSchema = {
@@ -131,13 +131,16 @@ export function newExecutor(world: World, life: Life = { dead: false }): ToolExe
 
 export const callId = (turn: number, at: number): string => `c${turn}-${at}`;
 
-/** Which work a call is, by its id. */
+/** Returns the kind of a call by its id. */
 export function kindOf(script: Script, id: string): Kind {
   const [turn, at] = id.slice(1).split('-').map(Number);
   return script[turn!]![at!]!;
 }
 
-/** A model that goes by the thread alone, as a real one: so it answers the same in every process. It refuses threads that services refuse. */
+/**
+ * Returns a model that answers from the thread alone, so it answers the same in every process. It
+ * refuses threads that services refuse.
+ */
 export function scriptOf(script: Script): ModelStep {
   return async function* ({ messages }) {
     assertSendable(messages);
@@ -167,7 +170,10 @@ export function scriptOf(script: Script): ModelStep {
   };
 }
 
-/** That a model accepts a thread: each call has one result, in the order of the calls, right after them. */
+/**
+ * Checks that a model would accept the thread: each call has one result, in order, directly after
+ * the calls.
+ */
 export function assertSendable(messages: readonly ChatMessage[]): void {
   const schema = modelMessageSchema.array().safeParse(messages);
   if (!schema.success) throw new Error(`not what the AI SDK takes: ${schema.error.message}`);

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
-import { isToolError } from '../../src/index.js';
 import { call, codeOfThrown, newCase } from './session-cases.js';
 import type { Kind } from './session-world.js';
 
 type Data = Record<string, unknown>;
 
-/** A snapshot as these tests edit it. */
+/** A snapshot that these tests can edit. */
 interface Editable {
   id: string;
   messages: { content: unknown[] }[];
@@ -30,7 +29,7 @@ const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 const codeOf = (snapshot: unknown, options = {}): string =>
   codeOfThrown(() => Session.fromJSON(snapshot, options));
 
-/** A session in which every kind of record occurs. */
+/** Returns a session with every kind of record. */
 async function rich(): Promise<Session> {
   const kinds: readonly Kind[] = [
     'auto',
@@ -74,7 +73,7 @@ beforeAll(async () => {
   whole = copy((await rich()).toJSON());
 });
 
-/** All places of some data, with what stands there. */
+/** Yields every path in some data, with its value. */
 function* placesOf(
   data: unknown,
   path: readonly (string | number)[] = [],
@@ -101,13 +100,15 @@ function edited(
   return made;
 }
 
-/** Places whose content is the user's or the model's: any plain data will do there. */
+/**
+ * Returns true for places with the user's or the model's content, where any plain data is valid.
+ */
 const isFree = (path: readonly (string | number)[]): boolean =>
   path[0] === 'context' ||
   path.some((key, at) => (key === 'input' || key === 'value') && at < path.length) ||
   path.includes('providerOptions');
 
-/** What was read may be nothing, and need not say from where. */
+/** Returns true for labels and facts, which may be missing. */
 const isLabelOrFact = ([field, ...path]: readonly (string | number)[]): boolean =>
   field === 'flow' && (path.length < 2 || ['from', 'inferred'].includes(String(path.at(-1))));
 
@@ -164,12 +165,12 @@ describe('a snapshot', () => {
             !Array.isArray(value) &&
             typeof value !== 'object'
           )
-            continue; // Another text or number may be right.
+            continue; // Another text or number can be valid.
           if (Array.isArray(wrong) && Array.isArray(value)) continue;
-          if (path.join('.') === 'flow' && JSON.stringify(wrong) === '{}') continue; // Nothing was read.
+          if (path.join('.') === 'flow' && JSON.stringify(wrong) === '{}') continue; // The session had read nothing.
           const made = edited(whole, path, (holder, key) => (holder[key] = wrong));
           if ((typeof wrong === 'string' || Array.isArray(wrong)) && path.at(-1) === 'content')
-            continue; // May be either; what then does not fit together is tried below.
+            continue; // Both are valid here. The next test covers fields that don't fit together.
           edits += 1;
           expect([path.join('.'), wrong, codeOf(made)]).toEqual([
             path.join('.'),
@@ -205,53 +206,6 @@ describe('a snapshot', () => {
         codeOf(Object.defineProperty(copy(whole), extra, { value: {}, enumerable: true })),
       ]).toEqual([extra, 'INVALID_SNAPSHOT']);
     expect(edits).toBeGreaterThan(1000);
-  });
-
-  it('anything but a whole snapshot is refused', () => {
-    for (const junk of [
-      undefined,
-      null,
-      0,
-      '',
-      'x',
-      [],
-      {},
-      [whole],
-      JSON.stringify(whole),
-      new Map(),
-      () => whole,
-      { ...whole, format: 'tooldex.other' },
-      { ...whole, format: undefined },
-    ])
-      expect(codeOf(junk)).toBe('INVALID_SNAPSHOT');
-    const text = JSON.stringify(whole);
-    for (let end = 1; end < text.length; end += 97) {
-      let parsed: unknown;
-      try {
-        parsed = JSON.parse(text.slice(0, end));
-      } catch {
-        continue;
-      }
-      expect(codeOf(parsed)).toBe('INVALID_SNAPSHOT');
-    }
-  });
-
-  it('a refused snapshot names every wrong place', () => {
-    const made = copy(whole);
-    made['rev'] = -1;
-    made['messages'] = [{ role: 'wizard' }];
-    made['extra'] = 1;
-    try {
-      Session.fromJSON(made);
-      expect.unreachable();
-    } catch (error) {
-      expect(
-        isToolError(error, 'INVALID_SNAPSHOT') &&
-          (error.details['issues'] as readonly { readonly path: readonly unknown[] }[]).map(
-            ({ path }) => path.join('.'),
-          ),
-      ).toEqual(expect.arrayContaining(['rev', 'messages.0.role', '']));
-    }
   });
 
   it("a snapshot whose fields don't fit together is refused", () => {
@@ -291,19 +245,6 @@ describe('a snapshot', () => {
       edit(made as unknown as Editable);
       expect([name, codeOf(made)]).toEqual([name, 'INVALID_SNAPSHOT']);
     }
-  });
-
-  it('a snapshot of another version is refused', () => {
-    for (const version of [0, 2, '1', null, 1.5, -1, NaN, {}, undefined])
-      expect(codeOf({ ...whole, version })).toBe('INVALID_SNAPSHOT');
-    for (const options of [
-      { migrations: {} },
-      { key: 'x' },
-      { key: new Uint8Array(8) },
-      { keys: KEY },
-      null,
-    ])
-      expect(codeOf(whole, options as never)).toBe('INVALID_ARGUMENT');
   });
 
   it('a signed snapshot shows every change', () => {

@@ -55,7 +55,7 @@ const byHand = defineTool({
 const registry = new ToolMetadataRegistry();
 const executor = new ToolExecutor({ registry });
 
-// The set knows the names as models are given them, what models write, and what tools answer, as JSON has it.
+// The set knows the names that models see, what models write, and what tools answer, as JSON.
 const tools = toAISDKTools([forecast, add, silent, plain, byHand], {
   executor,
   context: { db: new Map() },
@@ -86,7 +86,7 @@ const part = (message: UIMessage<unknown, never, UITools>) => {
       assertType<Equal<typeof each.output.sum, number>>();
 };
 
-// Without an executor the program makes the calls, and the types are the same.
+// Without an executor the program makes the calls. The types are the same.
 const shown = toAISDKTools([add, forecast]);
 assertType<
   Equal<
@@ -102,7 +102,7 @@ assertType<
   Equal<InferUITools<typeof told>['plain']['output'], string | { readonly progress: unknown }>
 >();
 
-// What the types do not know is a set of any names.
+// If the types don't know the tools, the set has any names.
 const some: readonly ToolDefinition[] = [add];
 const open = [
   toAISDKTools(registry, { executor }),

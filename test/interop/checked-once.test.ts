@@ -11,7 +11,10 @@ import {
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { WAYS } from '../mcp/server-clients.js';
 
-/** Counts what a call costs: how often its schema is asked, the executor's policy, the policy of the bridge, and the tool. */
+/**
+ * Counts the work for a call: how often its schema, the executor's policy, the bridge's policy, and
+ * the tool run.
+ */
 function counted() {
   const counts = { checks: 0, decisions: 0, bridge: 0, runs: 0 };
   const inputSchema = z.object({ text: z.string().refine(() => ++counts.checks > 0) });
@@ -37,7 +40,7 @@ function counted() {
     return { decide: (call, context) => (counts[kind]++, policy.decide(call, context)) };
   };
   const executor = new ToolExecutor({ registry, policy: counting('decisions') });
-  /** What was counted since the last time. */
+  /** Returns what was counted since the last time. */
   const taken = () => {
     const { ...now } = counts;
     Object.assign(counts, { checks: 0, decisions: 0, bridge: 0, runs: 0 });

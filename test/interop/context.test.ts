@@ -1,6 +1,5 @@
 import { Agent, Runner, setTracingDisabled, type Model, type ModelResponse } from '@openai/agents';
-import { tool as langChainTool } from '@langchain/core/tools';
-import { generateText, stepCountIs, tool as aiTool, type ModelMessage } from 'ai';
+import { generateText, stepCountIs, type ModelMessage } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -13,15 +12,11 @@ import {
   type ToolContext,
   type ToolEvent,
 } from '../../src/index.js';
-import { fromAISDKTools } from '../../src/interop/frameworks/from-ai-sdk-tools.js';
-import {
-  fromLangChainTools,
-  toLangChainTools,
-} from '../../src/interop/frameworks/langchain-tools.js';
+import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 
-/** What a copy would break: a private field, and methods of a class. */
+/** A class that a copy would break: it has a private field and methods. */
 class Database {
   readonly #rows = new Map([['1', 'Ada']]);
   find(id: string): string | undefined {
@@ -136,7 +131,9 @@ type Way = {
   readonly call: (world: World, name: string, input: object, app: App) => Promise<unknown>;
 };
 
-/** Every way in which a program hands its own context to a call; the options say who calls. */
+/**
+ * Every way in which a program passes its own context to a call. The options say who the caller is.
+ */
 const caller = { principal: 'ada', conversationId: 'k1' } as const;
 const agents = async (world: World, name: string, input: object, options: object, run: object) =>
   new Runner({ tracingDisabled: true }).run(
@@ -263,7 +260,7 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
   it('nothing that the model writes becomes principal, conversation or context', async () => {
     const world = setUp();
     const app = appOf('ada');
-    // The write is denied or pending everywhere: the events say for whom.
+    // The write is denied or pending everywhere, and the events say who the caller was.
     await call(
       world,
       'rename',
@@ -307,37 +304,6 @@ describe('the context of a call', () => {
       },
     };
     expect([await count.invoke({}, config), await count.invoke({}, config)]).toEqual([1, 1]);
-  });
-
-  it('imported tools get the context', async () => {
-    const got: unknown[] = [];
-    const app = appOf('ada');
-    const registry = new ToolMetadataRegistry();
-    const foreign = aiTool({
-      description: 'Foreign',
-      inputSchema: z.object({}),
-      execute: (_, options) => (
-        got.push(options.experimental_context, (options as { context?: unknown }).context),
-        'ok'
-      ),
-    });
-    registry.registerAll(
-      fromAISDKTools({ foreign }, { overrides: { foreign: { accessMode: 'readonly' } } }),
-    );
-    const chained = langChainTool(
-      (_, config: { context?: unknown }) => (got.push(config.context), 'ok'),
-      { name: 'chained', description: 'Foreign', schema: z.object({}) },
-    );
-    registry.registerAll(
-      await fromLangChainTools([chained], { overrides: { chained: { accessMode: 'readonly' } } }),
-    );
-    const executor = new ToolExecutor({ registry });
-    for (const name of ['foreign', 'chained'])
-      expect((await executor.execute({ id: name, name, input: {} }, { context: app })).status).toBe(
-        'ok',
-      );
-    expect(got).toHaveLength(3);
-    for (const each of got) expect(each).toBe(app);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { defineTool, type ToolDefinition } from '../../src/index.js';
 
-/** A tool with this name, and other options where they matter. */
+/** Returns a tool with this name, and other options where they matter. */
 export function named(
   name: string,
   options: Readonly<Record<string, unknown>> = {},
@@ -15,7 +15,7 @@ export function named(
   });
 }
 
-/** A tool with this input schema. */
+/** Returns a tool with this input schema. */
 export function withInput(
   inputSchema: Readonly<Record<string, unknown>>,
   name = 'tool',
@@ -28,7 +28,7 @@ export interface Described {
   readonly value: unknown;
 }
 
-/** Definitions that the schemas below may refer to; `tree` names itself. */
+/** Definitions that the schemas below can refer to. `tree` refers to itself. */
 export const DEFINITIONS = {
   word: { type: 'string', enum: ['a', 'b'] },
   tree: {
@@ -56,7 +56,10 @@ const key = fc.constantFrom(
 );
 const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean());
 
-/** What every target can say: text, numbers, lists, objects, choices of values, optional and nullable fields, definitions. */
+/**
+ * Schemas that every target can express: text, numbers, lists, objects, enums, optional and
+ * nullable fields, definitions.
+ */
 const plain: fc.Arbitrary<Described>[] = [
   fc.record({
     value: fc.string({ minLength: 2, maxLength: 9 }),
@@ -101,7 +104,9 @@ const plain: fc.Arbitrary<Described>[] = [
   fc.record({ value: fc.boolean(), schema: fc.constant({ type: 'boolean' }) }),
 ];
 
-/** What some targets cannot say: any value, free keys, tuples, several schemas at once. */
+/**
+ * Schemas that some targets can't express: any value, free keys, tuples, several schemas at once.
+ */
 const wild: fc.Arbitrary<Described>[] = [
   fc.record({
     value: fc.oneof(scalar, fc.dictionary(fc.string(), scalar)),
@@ -200,7 +205,7 @@ const rooted = (arbitrary: fc.Arbitrary<Described>) =>
     value: value as Record<string, unknown>,
   }));
 
-/** An input schema that strict mode can say, and an input that it allows. */
+/** An input schema that strict mode can express, and an input that it allows. */
 export const plainInput = rooted(described(plain, 2));
 /** Any input schema, and an input that it allows. */
 export const anyInput = rooted(described([...plain, ...wild], 2));

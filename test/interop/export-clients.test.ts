@@ -63,7 +63,7 @@ function setUp() {
   return { registry, run };
 }
 
-/** A service that keeps what it is asked and answers with one body after the other. */
+/** Returns a service that records its requests and returns one body after the other. */
 function service(...answers: readonly object[]) {
   const bodies: Record<string, unknown>[] = [];
   const fetch = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
@@ -298,7 +298,7 @@ describe('with the client of Google', () => {
     );
     const ai = new GoogleGenAI({ apiKey: 'none' });
     const before = globalThis.fetch;
-    globalThis.fetch = fetch; // The client takes no other.
+    globalThis.fetch = fetch; // The client accepts no other fetch.
     try {
       const tools = toGeminiTools(registry);
       const first = await ai.models.generateContent({

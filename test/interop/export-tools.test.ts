@@ -26,7 +26,7 @@ const bytes = (
   options?: { level: 'full' | 'compact' | 'stub' },
 ) => Object.values(targets).map((convert) => JSON.stringify(convert(input, options as never)));
 
-/** The entries of any tools. */
+/** Returns the entries of any tools. */
 function entriesOf(
   tools: Parameters<ToolMetadataRegistry['registerAll']>[0],
 ): readonly ToolEntry[] {
@@ -54,7 +54,7 @@ describe.each(catalogues)('$title', ({ tools }) => {
     }
   });
 
-  it('keep the limits of Anthropic, Gemini and MCP', () => {
+  it('exports keep the limits of Anthropic, Gemini and MCP', () => {
     for (const each of toAnthropicTools(tools)) expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     for (const each of toGeminiTools(tools).functionDeclarations)
       expect(each.name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);

@@ -32,7 +32,10 @@ import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { readOutcome } from '../../src/safety/read-outcome.js';
 import { textOf, WAYS } from '../mcp/server-clients.js';
 
-/** What a target makes of an outcome: a result, an error, its own form of waiting, or a text of which it cannot say what it is. */
+/**
+ * A target's form of an outcome: a result, an error, its own way to wait, or a text of unknown
+ * kind.
+ */
 type Shown =
   { readonly as: 'result' | 'error' | 'text'; readonly text: string } | { readonly as: 'waiting' };
 
@@ -41,7 +44,7 @@ interface Setup {
   readonly executor: ToolExecutor;
 }
 
-/** One tool for each outcome, of the outcome's name; `lost` returns what JSON cannot hold. */
+/** Registers one tool per outcome, named after it. `lost` returns a value that JSON can't hold. */
 function setUp(): Setup {
   const registry = new ToolMetadataRegistry();
   const inputSchema = z.object({});
@@ -168,14 +171,6 @@ async function inOpenAI({ registry, executor }: Setup, name: string): Promise<Sh
   return error === undefined ? { as: 'result', text: content } : { as: 'error', text: error };
 }
 
-async function inResponses({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const output = toOpenAITools(registry, { api: 'responses' }).toMessages([
-    await executor.execute({ id: 'c1', name }),
-  ])[0]!.output as string;
-  const { error } = JSON.parse(output) as { error?: string };
-  return error === undefined ? { as: 'result', text: output } : { as: 'error', text: error };
-}
-
 async function inAnthropic({ registry, executor }: Setup, name: string): Promise<Shown> {
   const { content, is_error: failed = false } = toAnthropicTools(registry).toMessages([
     await executor.execute({ id: 'c1', name }),
@@ -209,7 +204,7 @@ const inMcp =
     return { as: result.isError === true ? 'error' : 'result', text };
   };
 
-/** How the targets show every outcome; each with a form of waiting says so. */
+/** The form in which each target shows every outcome. */
 const TABLE = [
   /* target                        show            ok        halt      lost     error    denied   ask_user   manual     approval_required */
   [
@@ -240,18 +235,6 @@ const TABLE = [
   [
     'the chat API of OpenAI',
     inOpenAI,
-    'result',
-    'result',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-  ],
-  [
-    'the responses API of OpenAI',
-    inResponses,
     'result',
     'result',
     'error',
@@ -316,7 +299,7 @@ describe.each(TABLE)('%s', (_, show, ...expected) => {
   beforeAll(() => setTracingDisabled(true));
 
   it.each(OUTCOMES.map((outcome, column) => [outcome, expected[column]!] as const))(
-    'shows %s as %s, in the words that all targets share',
+    'an outcome is shown by %s as %s, with the message that all targets share',
     async (name, as) => {
       const setup = setUp();
       const { text } = readOutcome(await setup.executor.execute({ id: 'c0', name }));

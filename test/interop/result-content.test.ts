@@ -33,7 +33,7 @@ import {
 import { createMcpServer } from '../../src/mcp.js';
 import { WAYS } from '../mcp/server-clients.js';
 
-/** A screenshot of 700 kB, with a text for the model, a PDF, a link, and a part for users alone. */
+/** A screenshot of 700 kB, with a text for the model, a PDF, a link, and a part for users only. */
 const BYTES = new Uint8Array(700_000).fill(7);
 const PNG = Buffer.from(BYTES).toString('base64');
 
@@ -307,11 +307,6 @@ describe('a part that a model service does not take', () => {
       '[image chart.svg: image/svg+xml, 3 bytes]',
     ],
     [
-      'an image without bytes',
-      image(new Uint8Array(0), 'image/png'),
-      '[image: image/png, 0 bytes]',
-    ],
-    [
       'an image at an address that is not of the web',
       image('file:///tmp/a.png', 'image/png'),
       '[image: image/png, file:///tmp/a.png]',
@@ -399,7 +394,7 @@ describe('a tool set of the AI SDK that several users share', () => {
       imageOf('AQ=='),
       imageOf('Ag=='),
     ]);
-    // Of a call that was made elsewhere, or whose input the caller uses again, the model reads the value.
+    // If the call was made elsewhere, or its caller reuses the input, the model reads the value.
     await run('ada', {});
     expect(shot!.toModelOutput!({ toolCallId: 'call_0', input: {}, output: null })).toEqual({
       type: 'json',

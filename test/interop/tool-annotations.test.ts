@@ -10,7 +10,7 @@ import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { definitionOf, entryOf } from '../../src/tool/tool-definition.js';
 import { propertyRuns } from '../property-runs.js';
 
-/** What is assumed of foreign tools. */
+/** The assumptions about foreign tools. */
 const DEFAULTS = {
   sideEffects: 'network',
   allowParallel: false,
@@ -73,11 +73,6 @@ describe('the hints of a tool', () => {
       { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     ],
     [
-      'it computes',
-      { accessMode: 'readonly', sideEffects: 'compute' },
-      { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    ],
-    [
       'it touches nothing',
       { sideEffects: 'none' },
       { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -86,11 +81,6 @@ describe('the hints of a tool', () => {
       'it writes somewhere',
       { sideEffects: 'write' },
       { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-    ],
-    [
-      'it writes files',
-      { sideEffects: ['write', 'filesystem'] },
-      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     ],
     [
       'it only adds',
@@ -111,11 +101,6 @@ describe('the hints of a tool', () => {
       'its category is network',
       { accessMode: 'readonly', executionCategory: 'network', sideEffects: 'compute' },
       { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    ],
-    [
-      'it runs programs',
-      { sideEffects: 'system' },
-      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     ],
   ])('hints follow from axes: %s', (_, options, hints) => {
     expect(hintsOf(options)).toEqual(hints);

@@ -40,11 +40,6 @@ circle['not'] = circle;
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
   ['a reference to itself', { $ref: '#' }, /leads back to itself/],
   [
-    'a reference to itself in a branch',
-    { anyOf: [{ type: 'string' }, { $ref: '#' }] },
-    /leads back to itself/,
-  ],
-  [
     'two definitions that are each other',
     {
       $ref: '#/$defs/a',
@@ -61,43 +56,26 @@ const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[
     { properties: { a: { $ref: 'https://example.com/schema.json' } } },
     /same document .*, got "https:/,
   ],
-  ['a reference to a file', { $ref: 'other.json#/a' }, /same document/],
   ['a reference that leads nowhere', { $ref: '#/$defs/missing' }, /same document/],
-  ['a reference to what every object has', { $ref: '#/constructor' }, /same document/],
-  ['a reference to the prototype', { $ref: '#/__proto__' }, /same document/],
   [
     'a reference to what is no schema',
     { $ref: '#/title', title: 'x' },
     /Expected a schema, got "x"/,
   ],
-  ['a reference with a broken escape', { $ref: '#/%zz' }, /same document/],
-  ['a reference that is no text', { $ref: 1 }, /same document/],
-  ['a recursive reference', { $recursiveRef: '#' }, /a \$ref, got/],
   ['a vocabulary of its own', { $schema: 'https://example.com/schema' }, /a known draft/],
-  ['draft 3', { $schema: 'http://json-schema.org/draft-03/schema#' }, /a known draft/],
-  [
-    '4,000 references to an anchor that is missing',
-    { allOf: times(4_000, () => ({ $ref: '#x' })) },
-    /same document/,
-  ],
   [
     'a pattern that is none',
     { properties: { a: { pattern: '(' } } },
     /properties\.a\.pattern: Expected a regular expression, got "\("/,
   ],
-  ['a pattern of names that is none', { patternProperties: { '[': {} } }, /a regular expression/],
   ['a function', { default: () => 1 }, /plain data/],
 ];
 
 /** Keywords with values of a wrong type. */
 const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
   ['type', 'file'],
-  ['type', ['string', 5]],
   ['properties', []],
-  ['properties', { a: 'string' }],
   ['required', 'a'],
-  ['required', [1]],
-  ['items', 'string'],
   ['anyOf', {}],
   ['anyOf', [null]],
   ['not', 1],
@@ -106,14 +84,11 @@ const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
   ['maxItems', 1.5],
   ['minimum', '0'],
   ['multipleOf', 0],
-  ['multipleOf', -1],
   ['enum', {}],
   ['uniqueItems', 'yes'],
   ['pattern', 1],
   ['patternProperties', []],
   ['dependentRequired', { a: 'b' }],
-  ['exclusiveMinimum', '5'],
-  ['additionalProperties', 'no'],
 ];
 
 describe('compileJsonSchema refuses', () => {
@@ -162,18 +137,8 @@ const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown]
     nestedIn(60, (x) => ({ x }), { q: 1 }),
   ],
   [
-    '31 schemas inside each other at each of 63 levels',
-    nestedIn(30, (inner) => ({ allOf: [inner] }), { properties: { a: { $ref: '#' } } }),
-    nestedIn(63, (a) => ({ a })),
-  ],
-  [
     '256 patterns on 20,000 names',
     { patternProperties: Object.fromEntries(times(256, (index) => [`^a*${index}$`, {}])) },
-    Object.fromEntries(times(20_000, (index) => [`k${index}`, 1])),
-  ],
-  [
-    '1,500 counts of the 20,000 members of an object',
-    { allOf: times(1_500, () => ({ minProperties: 1 })) },
     Object.fromEntries(times(20_000, (index) => [`k${index}`, 1])),
   ],
   [
@@ -189,18 +154,6 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
     '40,000 items that must be unique',
     { uniqueItems: true },
     times(40_000, (index) => index),
-    true,
-  ],
-  [
-    '40,000 items of which two are equal',
-    { uniqueItems: true },
-    [...times(39_999, (index) => index), 7],
-    false,
-  ],
-  [
-    '1,400 objects that must be unique',
-    { uniqueItems: true },
-    times(1_400, (index) => ({ a: 1, b: 2, c: index })),
     true,
   ],
   [
@@ -265,7 +218,6 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
     false,
   ],
   ['a chain of 500 definitions', definitions(500, (next) => next), 'x', true],
-  ['20,000 schemas', { allOf: times(20_000, () => ({})) }, 'x', true],
   [
     '1,000 properties',
     {
@@ -331,34 +283,7 @@ describe('a check', () => {
       ),
     ).toBe(true);
   });
-
-  const entry = {
-    type: 'object',
-    properties: {
-      id: { type: 'integer' },
-      name: { type: 'string', minLength: 1 },
-      tags: { type: 'array', items: { type: 'string' } },
-      at: {
-        type: 'object',
-        properties: { x: { type: 'number' }, y: { type: 'number' } },
-        required: ['x'],
-        additionalProperties: false,
-      },
-    },
-    required: ['id'],
-    additionalProperties: false,
-  };
   it.each([
-    [
-      '1,000 small objects',
-      { items: entry },
-      times(1_000, (index) => ({
-        id: index,
-        name: `n${index}`,
-        tags: ['a', 'b'],
-        at: { x: 1, y: 2 },
-      })),
-    ],
     [
       '300 objects of three forms',
       {
@@ -379,16 +304,6 @@ describe('a check', () => {
       'x'.repeat(204_800),
     ],
     [
-      '1,000 texts out of 200',
-      { items: { enum: times(200, (index) => `value-${index}`) } },
-      times(1_000, (index) => `value-${index % 200}`),
-    ],
-    [
-      'a map of 2,000 texts',
-      { additionalProperties: { type: 'string' } },
-      Object.fromEntries(times(2_000, (index) => [`k${index}`, 'x'])),
-    ],
-    [
       '1,000 addresses',
       { items: { pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' } },
       times(1_000, (index) => `someone.number${index}@example.com`),
@@ -399,7 +314,6 @@ describe('a check', () => {
       times(200, (id) => ({ id, name: 'x' })),
     ],
     ['a line of 3,000 characters', { pattern: '^.*\\S.*$' }, 'x'.repeat(3_000)],
-    ['a name in many scripts', { pattern: '^[\\p{L}\\p{M}]+(?: [\\p{L}\\p{M}]+)*$' }, 'Jörg 中村'],
   ])('a check has enough steps for %s', (_, schema, input) => {
     expect(fits({ properties: { a: schema } }, { a: input })).toBe(true);
   });
@@ -459,31 +373,12 @@ const PATTERNS: readonly (readonly [
 ])[] = [
   ['a path without parents', '^(?!.*\\.\\.)[a-z/]+$', 'etc/hosts', ['../../etc', 'a/..']],
   [
-    'a semantic version',
-    '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$',
-    '1.2.3-rc.1+b',
-    ['1.2', '01.2.3', '1.2.3; rm'],
-  ],
-  [
     'an IPv4 address',
     '^(?:(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)(?:\\.(?!$)|$)){4}$',
     '10.0.0.1',
     ['10.0.0', '256.1.1.1', '1.1.1.1.'],
   ],
-  [
-    'a host name',
-    '^(?=.{1,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\\.)+[a-z]{2,}$',
-    'a-b.example.com',
-    ['-a.example.com', 'localhost', 'a..com'],
-  ],
-  [
-    'an image name',
-    '^(?:[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*\\/)*[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?::[\\w][\\w.-]{0,127})?$',
-    'library/node:20',
-    ['Node', 'node:', 'a//b'],
-  ],
   ['a repeated word', '^(\\w+) \\1$', 'a a', ['a b']],
-  ['a name in many scripts', '^[\\p{L}\\p{M}]+$', 'Jörg中村', ['a1']],
   ['an escape that only the old syntax has', '^[a-z]\\-[\\w\\-.]+\\@$', 'a-b.c@', ['a_b@']],
 ];
 

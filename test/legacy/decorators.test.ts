@@ -148,14 +148,6 @@ class SentNotes extends Notes {
   }
 }
 
-@tool({ ...LEAST, name: 'fetch' })
-@toolkit({ category: 'web' })
-class Fetch {
-  execute() {
-    return 1;
-  }
-}
-
 class Plain {
   execute() {
     return 1;
@@ -220,7 +212,6 @@ describeDecorators({
   Notes,
   MoreNotes,
   SentNotes,
-  Fetch,
   declareVisit,
   declareOtherVisit,
   declarePage,

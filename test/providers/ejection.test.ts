@@ -141,18 +141,8 @@ describe('a service that says when to come back', () => {
       Object.assign(new Error('429'), { headers: new Headers({ 'Retry-After': '30' }) }),
     ],
     [
-      'plain headers',
-      Object.assign(new Error('429'), { responseHeaders: { 'Retry-After': '30' } }),
-    ],
-    [
       'headers of its response',
       Object.assign(new Error('429'), { response: { headers: { 'retry-after': '30' } } }),
-    ],
-    [
-      'headers of its cause',
-      new ToolError('PROVIDER_UNAVAILABLE', 'busy', {
-        cause: Object.assign(new Error('429'), { headers: { 'retry-after': '30' } }),
-      }),
     ],
     [
       'a date',

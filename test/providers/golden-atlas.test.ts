@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exponentialBackoff, ProviderRouter, RollingHealth } from '../../src/providers.js';
+import { exponentialBackoff, RollingHealth } from '../../src/providers.js';
 import { percentile } from '../../src/providers/rolling-health.js';
-import { FakeProvider } from '../../src/testing/fake-provider.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 
 // Recorded behaviour of the system whose router tooldex started from. Where its documents and its code differ, the
@@ -59,7 +58,6 @@ interface Golden {
 }
 
 const golden = present ? (JSON.parse(readFileSync(file, 'utf8')) as Golden) : undefined;
-const routerCase = (name: string) => golden!.router.cases.find((each) => each.name === name)!;
 
 describe.skipIf(!present)('the recorded backoffs', () => {
   it('recorded backoffs equal ours without jitter', () => {
@@ -108,96 +106,5 @@ describe.skipIf(!present)('the recorded windows', () => {
       if (summary['p95_latency_ms'] == null) expect(ours.p95LatencyMs).toBeNull();
       else expect(ours.p95LatencyMs).toBeCloseTo(summary['p95_latency_ms'], 9);
     }
-  });
-});
-
-describe.skipIf(!present)('the recorded routes', () => {
-  /**
-   * Plays the events of a case with providers that fail as `failing` says. Returns who was called
-   * and checked each time.
-   */
-  async function play(
-    name: string,
-    failing: (provider: string, call: number, t: number) => boolean,
-    health: Readonly<Record<string, () => boolean>> = {},
-    failuresToEject = 5,
-  ) {
-    const { specs, trace } = routerCase(name);
-    const clock = new ManualClock(trace[0]!.t * 1_000);
-    let asked: string[] = [];
-    const providers = specs.map(({ name: provider, priority, health_check_interval, config }) => ({
-      name: provider,
-      ...(priority !== undefined && { priority }),
-      ...(health_check_interval !== undefined && {
-        healthCheckIntervalMs: health_check_interval * 1_000,
-      }),
-      ...(config && { config }),
-    }));
-    const fakeOf = (provider: string, label: string) => {
-      const fake: FakeProvider = new FakeProvider(() => {
-        asked.push(label);
-        if (failing(label, fake.calls, clock.now() / 1_000)) throw new Error('down');
-        return label;
-      });
-      fake.health = () => {
-        asked.push(`check ${label}`);
-        return health[provider]?.() ?? true;
-      };
-      return fake;
-    };
-    const factories = new Map(
-      specs.map((spec) => [
-        spec.name,
-        (config: Readonly<Record<string, unknown>>) =>
-          fakeOf(spec.name, [spec.name, config['server']].filter(Boolean).join(' ')),
-      ]),
-    );
-    const router = new ProviderRouter({
-      toolName: 'demo',
-      providers,
-      factories,
-      clock,
-      random: () => 1,
-      env: {},
-      failuresToEject,
-    });
-    const steps: { readonly asked: readonly string[]; readonly answer: unknown }[] = [];
-    for (const { t } of trace) {
-      clock.advance(t * 1_000 - clock.now());
-      asked = [];
-      const answer = await router.call({}, {}, { repeatable: true }).then(
-        ({ value }) => value,
-        (error: { code: string }) => error.code,
-      );
-      steps.push({ asked, answer });
-    }
-    return {
-      steps,
-      recorded: trace.map((step) =>
-        step.trace.filter(({ op }) => op === 'call').map(({ provider }) => provider),
-      ),
-    };
-  }
-
-  it('recorded routes begin with the lowest priority and fall back; ours retry the first after its backoff', async () => {
-    const { steps, recorded } = await play(
-      'priority_fallback_interval0',
-      (provider, call) => provider === 'a' && call === 1,
-    );
-    expect(steps.slice(0, 2).map(({ asked }) => asked)).toEqual(recorded.slice(0, 2));
-    expect(steps.slice(2).map(({ asked }) => asked)).toEqual(recorded.slice(2).map(() => ['a']));
-  });
-
-  it('if all providers fail, the recorded route asks those not backing off; our error lists every provider', async () => {
-    const { steps, recorded } = await play('all_fail_no_fallback', () => true, {}, 1);
-    expect(steps.map(({ asked }) => asked)).toEqual(recorded);
-    expect(steps.map(({ answer }) => answer)).toEqual(recorded.map(() => 'PROVIDERS_EXHAUSTED'));
-  });
-
-  it('the last usable provider continues until five consecutive failures, not one as recorded', async () => {
-    const { steps, recorded } = await play('all_fail_no_fallback', () => true);
-    expect(steps.slice(0, 5).map(({ asked }) => asked)).toEqual(
-      recorded.slice(0, 5).map((asked) => (asked.includes('b') ? asked : [...asked, 'b'])),
-    );
   });
 });

@@ -74,7 +74,7 @@ describe('RollingHealth', () => {
     );
   });
 
-  it.each([[{ size: 0 }], [{ size: 1.5 }], [{ maxKeys: NaN }], [{ window: 5 }]])(
+  it.each([[{ size: 0 }], [{ maxKeys: NaN }], [{ window: 5 }]])(
     'RollingHealth refuses the options %o',
     (options) => {
       expect(() => new RollingHealth(options as never)).toThrow(

@@ -12,8 +12,9 @@ import {
   warnIfAbsent,
 } from './victor-catalogue.js';
 
-// Recorded answers to texts, of the system whose design tooldex started from. It looks for keywords as substrings; every
-// keyword that is found by one and not by the other must be explained by a rule, and every score by the formula.
+// Recorded answers to texts, from the system that tooldex's design started from. It searched
+// keywords as substrings. Every keyword found by only one of the two must be explained by a rule,
+// and every score by the formula.
 warnIfAbsent('golden-victor-text.test.ts');
 
 interface Scored {

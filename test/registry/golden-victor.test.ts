@@ -18,9 +18,10 @@ import {
   type Row,
 } from './victor-catalogue.js';
 
-// Recorded answers of the system whose design tooldex started from, over the same 64 tools. Where the answers differ, each
-// single difference must follow from a rule below. Not compared, having no counterpart: its hand-kept lists (core
-// read-only tools, fallbacks by category), its task classes and its table of aliases outside the declarations.
+// Recorded answers of the system that tooldex's design started from, over the same 64 tools. Each
+// difference must follow from a rule below. Its hand-kept lists (core read-only tools, fallbacks by
+// category), task classes, and global alias table aren't compared, because they have no
+// counterpart.
 warnIfAbsent('golden-victor.test.ts');
 
 type Sets = Readonly<Record<string, readonly string[]>>;

@@ -137,30 +137,3 @@ it('twelve honest tools with three to five declared axes have no findings, alone
   expect(lintOf(HONEST)).toEqual([]);
   for (const each of HONEST) expect(lintOf([each]), each.name).toEqual([]);
 });
-
-it('a tool among honest ones that declares nothing, or something implausible, is reported', () => {
-  const rulesWith = (options: Readonly<Record<string, unknown>>) =>
-    lintOf([
-      ...HONEST.slice(1),
-      defineTool({
-        name: 'mystery',
-        description: 'Handles what comes',
-        inputSchema: z.object({}),
-        execute: () => 1,
-        ...options,
-      }),
-    ]).map(({ rule, toolName }) => `${toolName} ${rule}`);
-  expect(rulesWith({})).toContain('mystery inferred-safety');
-  expect(rulesWith({ executionCategory: 'network', dangerLevel: 'low', costTier: 'low' })).toEqual([
-    'mystery inferred-safety',
-  ]);
-  expect(rulesWith({ accessMode: 'write', executionCategory: 'compute' })).toEqual([
-    'mystery suspicious-pair',
-  ]);
-  expect(rulesWith({ accessMode: 'write', dangerLevel: 'safe' })).toEqual([
-    'mystery suspicious-pair',
-  ]);
-  expect(rulesWith({ accessMode: 'write', sideEffects: 'none' })).toEqual([
-    'mystery suspicious-pair',
-  ]);
-});

@@ -197,7 +197,6 @@ describe('availability', () => {
     ['without a check', undefined, true],
     ['whose check says yes', () => true, true],
     ['whose check says no', () => false, false],
-    ['whose check says something else', () => 'yes', false],
     ['whose check answers later', () => Promise.resolve(true), false],
     [
       'whose check throws',

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isToolError, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
-import { registryOf, sample, sampleEntry, type LooseOptions } from '../tool/sample-tools.js';
+import { sample, sampleEntry, type LooseOptions } from '../tool/sample-tools.js';
 import { NAMES, toolOptions } from './arbitrary-tools.js';
-import { answersOf, naiveAnswers, TEXTS } from './naive-registry.js';
+import { answersOf, naiveAnswers } from './naive-registry.js';
 import { propertyRuns } from '../property-runs.js';
 
 type Step =
@@ -80,46 +80,6 @@ describe('a registry after any 200 changes', () => {
         }
       }),
       { numRuns: propertyRuns(6) },
-    );
-  });
-});
-
-describe('the order of registration', () => {
-  const different = fc
-    .uniqueArray(toolOptions, { selector: ({ name }) => name, minLength: 2 })
-    .map((tools) => tools.map((tool): LooseOptions => ({ ...tool, aliases: [] })));
-
-  it('the registration order affects only answers in that order, not scores, sets and searches', () => {
-    fc.assert(
-      fc.property(different, fc.nat(), (tools, seed) => {
-        const turn = seed % tools.length;
-        const first = registryOf(...tools);
-        const second = registryOf(...[...tools.slice(turn), ...tools.slice(0, turn)].reverse());
-        for (const text of TEXTS) {
-          expect(second.search(text)).toEqual(first.search(text));
-          expect([...second.getToolsMatchingMandatoryKeywords(text)]).toEqual([
-            ...first.getToolsMatchingMandatoryKeywords(text),
-          ]);
-          expect([...second.detectCategoriesFromText(text)]).toEqual([
-            ...first.detectCategoriesFromText(text),
-          ]);
-          expect(
-            second.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score]),
-          ).toEqual(
-            first.getToolsMatchingTextScored(text).map(({ toolName, score }) => [toolName, score]),
-          );
-        }
-        expect([...second.getAllKeywords()]).toEqual([...first.getAllKeywords()]);
-        expect([...second.getAllCategories()]).toEqual([...first.getAllCategories()]);
-        expect(new Set(second.getWriteTools())).toEqual(new Set(first.getWriteTools()));
-        expect(second.summary()).toMatchObject({
-          ...first.summary(),
-          byCategory: {},
-          byStage: {},
-          byTaskType: {},
-        });
-      }),
-      { numRuns: propertyRuns(100) },
     );
   });
 });

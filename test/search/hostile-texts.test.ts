@@ -25,14 +25,10 @@ const NOTHING = [[], [], [], []];
 
 const HOSTILE: readonly (readonly [what: string, text: string])[] = [
   ['only emoji', '🔥🚀🙂'.repeat(1_000)],
-  ['only emoji of several code points', '❤️☁️👩‍👩‍👧🏳️‍🌈'.repeat(500)],
   ['lone surrogates', '\ud800\udfff '.repeat(2_000)],
-  ['NUL and control characters', '\u0000\u0007\u001b[31m'.repeat(2_000)],
-  ['combining marks', '\u0301'.repeat(8_000)],
   ['right-to-left overrides', '\u202e\u2066\u2069'.repeat(2_000)],
   ['characters that grow when normalized', '\ufdfa'.repeat(8_192)],
   ['one letter', 'a'.repeat(1 << 20)],
-  ['capitals and small letters in turn', 'aA'.repeat(1 << 19)],
   ['plus signs', 'x++++'.repeat(200_000)],
   ['regular expressions', '(a+)+$|[^'.repeat(10_000)],
 ];

@@ -8,15 +8,12 @@ const parts = (text: string) => splitWords(text).map((word) => word.parts);
 describe('splitWords', () => {
   it.each([
     ['', []],
-    ['  \t\n ', []],
     ['run the tests', ['run', 'the', 'tests']],
     [
       'git_diff git-diff git.diff git/diff',
       ['git', 'diff', 'git', 'diff', 'git', 'diff', 'git', 'diff'],
     ],
     ['c++ and C# (not c)', ['c++', 'and', 'c#', 'not', 'c']],
-    ['a+b, x#y', ['a', 'b', 'x', 'y']],
-    ['c+++ c++17', ['c', 'c', '17']],
     ['ci/cd', ['ci', 'cd']],
     ['.NET', ['net']],
     ['utf8 sha256', ['utf8', 'sha256']],
@@ -26,8 +23,6 @@ describe('splitWords', () => {
     ['إظهار الملف', ['إظهار', 'الملف']],
     ['搜索 文件', ['搜索', '文件']],
     ['\ud800 broken \udfff', ['broken']],
-    ['(?:regex|[injection)', ['regex', 'injection']],
-    ['🔥🚀', []],
     ['run🔥tests', ['run', 'tests']],
   ])('the words of %j are %j', (text, expected) => {
     expect(wholes(text)).toEqual(expected);
@@ -41,11 +36,8 @@ describe('splitWords', () => {
     ['gitDiff', ['git', 'diff']],
     ['GitHub', ['git', 'hub']],
     ['HTTPServer', ['http', 'server']],
-    ['parseJSON', ['parse', 'json']],
     ['utf8Decoder', ['utf8', 'decoder']],
     ['README', ['readme']],
-    ['git', ['git']],
-    ['Git', ['git']],
   ])('the identifier %s has the parts %j', (identifier, expected) => {
     expect(parts(identifier)).toEqual([expected]);
   });

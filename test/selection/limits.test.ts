@@ -4,10 +4,6 @@ import type { DropReason } from '../../src/selection/selection.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 import { chosen, droppedBecause, HARMLESS, select } from './selection-cases.js';
 
-const throwing = (): boolean => {
-  throw new Error('no network');
-};
-
 /** Every way in which a tool can be wanted. */
 const WANTED = {
   priority: 0,
@@ -21,7 +17,6 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
   const cases: readonly (readonly [DropReason, LooseOptions, Partial<SelectionRequest>])[] = [
     ['excluded', {}, { exclude: ['wanted'] }],
     ['unavailable', { available: () => false }, {}],
-    ['unavailable', { available: throwing }, {}],
     ['scopes', { auth: { required: true, scopes: ['files:write'] } }, { scopes: ['files:read'] }],
     ['danger', { dangerLevel: 'high' }, { maxDanger: 'medium' }],
     [
@@ -29,7 +24,6 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
       { accessMode: 'execute', executionCategory: 'execute', sideEffects: 'system' },
       { accessModes: ['readonly', 'write'] },
     ],
-    ['access', {}, { accessModes: [] }],
     ['cost', { costTier: 'medium' }, { maxCostTier: 'low' }],
     ['filter', { category: 'git' }, { filter: { category: 'web' } }],
   ];

@@ -270,29 +270,3 @@ describe('a ranking made elsewhere', () => {
     ]);
   });
 });
-
-describe('every tool', () => {
-  it('every tool has a reason in words, selected or dropped', () => {
-    const registry = registryOf(
-      ...['reading', 'execution'].flatMap((stage) =>
-        [0, 1, 2, 3].map((priority) => ({
-          name: `${stage}_${priority}`,
-          description: 'Formats text',
-          priority,
-          stages: [stage],
-        })),
-      ),
-    );
-    const selection = select(registry, {
-      text: 'format text',
-      stage: 'reading',
-      maxTools: 4,
-      exclude: ['execution_0'],
-    });
-    expect([...selection.tools, ...selection.dropped]).toHaveLength(8);
-    for (const { reason, explanation } of [...selection.tools, ...selection.dropped])
-      expect([reason, explanation].every((each) => typeof each === 'string' && each !== '')).toBe(
-        true,
-      );
-  });
-});

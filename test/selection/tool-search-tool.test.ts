@@ -8,10 +8,6 @@ import {
 import { registryOf, sample, type LooseOptions } from '../tool/sample-tools.js';
 import { HARMLESS, LONG_SCHEMA, long } from './selection-cases.js';
 
-const throwing = (): boolean => {
-  throw new Error('no');
-};
-
 interface Answer {
   readonly found: readonly {
     readonly name: string;
@@ -69,13 +65,10 @@ describe('the tool that finds tools', () => {
 
   const cases: readonly (readonly [string, ToolSearchOptions, LooseOptions])[] = [
     ['exclude', { exclude: ['secret'] }, {}],
-    ['exclude by alias', { exclude: ['hush'] }, {}],
     ['maxDanger', { maxDanger: 'low' }, { dangerLevel: 'high' }],
     ['maxCostTier', { maxCostTier: 'low' }, { costTier: 'high' }],
-    ['accessModes', { accessModes: ['write'] }, {}],
     ['filter', { filter: { category: 'open' } }, {}],
     ['availability', {}, { available: () => false }],
-    ['an availability check that throws', {}, { available: throwing }],
   ];
   it.each(cases)(
     'the search tool neither finds nor explains what limits forbid: %s',

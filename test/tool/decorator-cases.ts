@@ -42,8 +42,6 @@ export interface DecoratedClasses {
   readonly MoreNotes: AnyClass;
   /** Extends `Notes` as a toolkit of danger high, adds `note_send`. */
   readonly SentNotes: AnyClass;
-  /** A toolkit of category `web` that is a tool itself: `fetch`. */
-  readonly Fetch: AnyClass;
   /** Declares `@registry.tool` above `@toolkit({ category: 'web' })`: a class with the tools `visit` and, by a method, `visit_count`. */
   readonly declareVisit: (registry: ToolMetadataRegistry, answer?: string) => AnyClass;
   /** Declares a class with the tool `visit` that has another name. */

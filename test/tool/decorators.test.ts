@@ -150,14 +150,6 @@ class SentNotes extends Notes {
   }
 }
 
-@tool({ ...LEAST, name: 'fetch' })
-@toolkit({ category: 'web' })
-class Fetch {
-  execute() {
-    return 1;
-  }
-}
-
 class Plain {
   execute() {
     return 1;
@@ -222,7 +214,6 @@ describeDecorators({
   Notes,
   MoreNotes,
   SentNotes,
-  Fetch,
   declareVisit,
   declareOtherVisit,
   declarePage,

@@ -71,43 +71,6 @@ describe('metadata', () => {
     expect(entry.digest).toBe(entryFrom(changeableOptions()).digest);
   });
 
-  it('metadata keeps functions, zod schemas and other Standard Schemas by reference', () => {
-    const inputSchema = z.object({ path: z.string() });
-    const outputSchema = {
-      '~standard': {
-        version: 1 as const,
-        vendor: 'acme',
-        validate: (value: unknown) => ({ value }),
-        jsonSchema: { output: () => ({ type: 'string' }) },
-      },
-    };
-    const dangerFor = () => 'high' as const;
-    const conflictKeys = () => ['a'];
-    const available = () => true;
-    const execute = () => 'done';
-    const definition = defineTool({
-      ...LEAST,
-      inputSchema,
-      outputSchema,
-      dangerFor,
-      conflictKeys,
-      available,
-      execute,
-    });
-    const entry = entryFrom(definition);
-    for (const each of [definition, entry]) {
-      expect(each.inputSchema).toBe(inputSchema);
-      expect(each.outputSchema).toBe(outputSchema);
-      expect([each.dangerFor, each.conflictKeys, each.available]).toEqual([
-        dangerFor,
-        conflictKeys,
-        available,
-      ]);
-    }
-    expect(definition.execute).toBe(execute);
-    expect(Object.isFrozen(outputSchema)).toBe(false);
-  });
-
   it('a definition has one entry in every registry', () => {
     const definition = defineTool(changeableOptions());
     const [first] = new ToolMetadataRegistry().register(definition);

@@ -73,23 +73,6 @@ describe('an answer', () => {
       ],
     ],
     [
-      'several choices or others',
-      { choices, multiple: true, allowOther: true },
-      [
-        ['red, pink', ['red', 'pink']],
-        [['x, y'], ['x, y']],
-        [[''], 'refused'],
-      ],
-    ],
-    [
-      'several texts',
-      { multiple: true },
-      [
-        ['x, y', ['x', 'y']],
-        [['x'], ['x']],
-      ],
-    ],
-    [
       'a choice with a comma',
       { choices: ['a, b', 'a'], multiple: true },
       [

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, manifestJsonSchema } from '../../src/capability.js';
-import { filterOf } from '../../src/cli/command/options.js';
 import { createDiscoveryApp } from '../../src/http.js';
-import { AXES, ROW_FIELDS } from '../../src/http/page/route.js';
 import { toolsFromJson, toolToJson, ToolMetadataRegistry } from '../../src/index.js';
 import {
   fieldsOn,
@@ -168,53 +166,6 @@ describe('a tool with every option', () => {
     expect(await get('/tools/mark-name')).not.toContain('secret-of');
   });
 
-  it('OpenAPI describes the same fields and conditions as the table', async () => {
-    const { json } = await catalogue();
-    const { paths } = (await json('/openapi.json')) as unknown as {
-      paths: Record<
-        string,
-        {
-          get: {
-            parameters: { name: string }[];
-            responses: Record<
-              string,
-              {
-                content: Record<
-                  string,
-                  { schema: { properties: Record<string, { items: { properties: object } }> } }
-                >;
-              }
-            >;
-          };
-        }
-      >;
-    };
-    const schemaOf = (path: string) =>
-      paths[path]!.get.responses['200']!.content['application/json']!.schema;
-    expect(keys(schemaOf('/tools').properties['tools']!.items.properties)).toEqual(wires('list'));
-    expect(keys(schemaOf('/tools/{name}').properties)).toEqual(detailed);
-    const parameters = paths['/tools']!.get.parameters.map(({ name }) => name);
-    const conditions = rows.flatMap(([, { filter, most }]) =>
-      [filter, most].flatMap((each) => (each === undefined ? [] : [each.param])),
-    );
-    expect(parameters).toEqual(expect.arrayContaining(conditions));
-    expect(parameters.filter((name) => !conditions.includes(name)).sort()).toEqual([
-      'available',
-      'callable',
-      'cursor',
-      'facets',
-      'fields',
-      'health',
-      'limit',
-      'metadata',
-      'min_success_rate',
-      'persona',
-      'q',
-      'require_calls',
-      'requires_approval',
-    ]);
-  });
-
   it('models read exactly the fields for models, at every level', () => {
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
@@ -250,43 +201,5 @@ describe('a tool with every option', () => {
       'derived sets',
       'file',
     ]);
-  });
-
-  it('the command line filters by the conditions that have a flag', () => {
-    const flags = rows.flatMap(([, { filter, most }]) =>
-      [filter, most].flatMap((each) => (each?.flag === undefined ? [] : [each])),
-    );
-    const camel = (flag: string) =>
-      flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-    const filter = filterOf(Object.fromEntries(flags.map(({ flag }) => [camel(flag!), ['low']])));
-    expect(keys(filter)).toEqual(flags.map(({ condition }) => condition).sort());
-    const registry = new ToolMetadataRegistry();
-    registry.register(tool);
-    const asked = filterOf({
-      priority: ['high'],
-      access: ['readonly'],
-      danger: ['medium'],
-      maxDanger: 'medium',
-      execution: ['network'],
-      cost: ['low'],
-      maxCost: 'low',
-      category: ['mark-category'],
-      keyword: ['mark-keywords'],
-      stage: ['mark-stages'],
-      taskType: ['mark-tasktypes'],
-    });
-    expect(registry.filter(asked)).toHaveLength(1);
-    expect(registry.filter({ ...asked, taskType: ['another'] })).toHaveLength(0);
-  });
-
-  it('the page reads its row fields and filters by its axes', async () => {
-    const { json } = await catalogue();
-    const { tools, facets } = await json(`/tools?facets=true&fields=${ROW_FIELDS.join(',')}`);
-    expect(keys(tools![0])).toEqual(wires('row'));
-    const axes = fieldsOn('axis').map(([, { wire, filter }]) => filter?.param ?? wire);
-    expect(AXES.map(({ key }) => key).sort()).toEqual([...axes].sort());
-    expect(keys(facets)).toEqual([...axes].sort());
-    for (const [axis, counts] of Object.entries(facets as unknown as Record<string, object>))
-      expect(Object.values(counts), axis).toContain(1);
   });
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundInput, MAX_INPUT_BYTES } from '../../../src/tool/bound-input.js';
+import { boundInput } from '../../../src/tool/bound-input.js';
 import { isDeepFrozen } from '../../core/json-values.js';
 import { refusal } from '../sample-tools.js';
 import { propertyRuns } from '../../property-runs.js';
@@ -80,12 +80,9 @@ describe('boundInput', () => {
 
   it.each([
     ['a list 100,000 deep', () => nested(100_000, inList)],
-    ['an object 100,000 deep', () => nested(100_000, inObject)],
     ['a circle with two ways round', () => circle],
     ['a value shared 2⁶⁰ times', () => doubled],
     ['a text of 10 MB', () => 'x'.repeat(10_000_000)],
-    ['a text of 10 MB as a key', () => ({ ['x'.repeat(10_000_000)]: 1 })],
-    ['a text that is long only in JSON', () => '\u0001'.repeat(MAX_INPUT_BYTES / 5)],
     ['a list of four billion holes', () => new Array<number>(4_000_000_000)],
     ['a list of a million items', () => new Array<number>(1_000_000).fill(0)],
     [
@@ -119,11 +116,8 @@ describe('boundInput', () => {
 
   it.each([
     ['a function', { a: { b: () => 1 } }, 'a.b: ', 'a function'],
-    ['a symbol', [Symbol('x')], '[0]: ', 'a symbol'],
     ['a date', { a: [0, new Date(0)] }, 'a[1]: ', 'an object'],
-    ['a map', new Map(), '', 'an object'],
     ['NaN', { 'a b': NaN }, '["a b"]: ', 'NaN'],
-    ['Infinity', { a: Infinity }, 'a: ', 'Infinity'],
     ['a bigint', { a: 1n }, 'a: ', '1n'],
     // eslint-disable-next-line no-sparse-arrays
     ['a hole in a list', [1, , 2], '[1]: ', 'undefined'],

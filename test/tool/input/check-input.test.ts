@@ -157,24 +157,18 @@ describe('checkInput', () => {
 
   it.each<[z.ZodType, unknown, string]>([
     [z.number().positive(), 0, 'more than 0, got 0.'],
-    [z.number().lt(5), 5, 'less than 5, got 5.'],
-    [z.number().max(5), 6, 'at most 5, got 6.'],
     [z.number().multipleOf(5), 7, 'a multiple of 5, got 7.'],
     [z.string().length(3), 'ab', 'exactly 3 characters, got "ab".'],
     [z.email(), 'no', 'a valid email address, got "no".'],
-    [z.iso.date(), 'tomorrow', 'a valid ISO date, got "tomorrow".'],
     [z.string().regex(/^a+$/), 'b', 'a text that matches /^a+$/, got "b".'],
     [z.string().startsWith('a'), 'b', 'a text that begins with "a", got "b".'],
-    [z.string().endsWith('a'), 'b', 'a text that ends with "a", got "b".'],
     [z.string().includes('a'), 'b', 'a text that contains "a", got "b".'],
     [
       z.number().refine((n) => n % 2 === 0, 'must be even'),
       3,
       'a value that the schema accepts, got 3. must be even.',
     ],
-    [z.number().refine((n) => n % 2 === 0), 3, 'a value that the schema accepts, got 3.'],
     [z.number().min(3, 'Three are needed!'), 1, 'at least 3, got 1. Three are needed!'],
-    [z.email('Give an address.'), 'no', 'a valid email, got "no". Give an address.'],
     [
       z.discriminatedUnion('kind', [
         z.object({ kind: z.literal('a') }),
@@ -321,20 +315,8 @@ describe('checkInput', () => {
   };
   it.each([
     ['throws', foreign(boom)],
-    [
-      'throws what is no error',
-      foreign(() => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error
-        throw null;
-      }),
-    ],
     ['rejects', foreign(async () => boom())],
-    ['answers nothing', foreign(() => undefined as never)],
     ['answers with issues that are no list', foreign(() => ({ issues: 5 }) as never)],
-    [
-      'answers with a value that cannot be read',
-      foreign(() => ({ value: new Proxy({}, { ownKeys: boom }) })),
-    ],
     ['has a refinement that throws', z.object({ a: z.number() }).refine(boom)],
   ])(
     "checkInput refuses the input without the schema's message if the schema %s",
