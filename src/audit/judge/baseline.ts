@@ -4,7 +4,7 @@ import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
 /** A lie that is known: by tool, axis and call, so that edits elsewhere in a file change nothing. */
-export interface KnownLie {
+interface KnownLie {
   readonly tool: string;
   readonly axis: string;
   readonly kind: string;
