@@ -19,8 +19,9 @@ export type Catalogue = Pick<
 >;
 
 /**
- * Returns a catalogue as a caller with these scopes sees it: without the tools whose scopes the caller lacks, and without
- * the skills, tasks and jobs that need one of them. Without scopes, all of it.
+ * Returns a catalogue as a caller with these scopes sees it: without tools whose scopes the caller
+ * lacks, and without skills, tasks and jobs that need such a tool. Without scopes, returns
+ * everything.
  */
 export function callersCatalogue(
   capabilities: CapabilityRegistry,

@@ -32,7 +32,7 @@ type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 
-/** A finding at its place: the worst first, and those of manifests first within a severity. */
+/** A finding with its place. Sorted by severity, then manifests first. */
 interface PlacedFinding extends Place {
   readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
@@ -41,10 +41,13 @@ interface PlacedFinding extends Place {
 /** The severities, the worst first. */
 export const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
 
-/** Returns the findings about what a caller sees, in order; with personas, those about what they have. */
+/**
+ * Returns the findings about what a caller sees, in order. With personas, only those about their
+ * tools.
+ */
 export type Findings = (seen: Catalogue, personas?: readonly string[]) => readonly PlacedFinding[];
 
-/** Makes the findings of a catalogue. Collecting them takes a while, so it happens once per revision. */
+/** Collects the findings of a catalogue, once per revision because it takes a while. */
 export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): Findings {
   let revision: number | undefined;
   let found: readonly PlacedFinding[] = [];
@@ -187,8 +190,8 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
 /**
- * Returns a message as it is shown. Messages quote values, which may be misplaced credentials; there only the place is
- * named.
+ * Returns a message for display. Messages quote values, which may be misplaced credentials; in that
+ * case only the place is named.
  */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path)

@@ -19,11 +19,11 @@ import { FirstSeen } from './first-seen.js';
 import { HttpError } from './http-error.js';
 import { NO_STORE, sendJson, send, type Env } from './send.js';
 
-/** The options of the operators' part of the catalogue. */
+/** Options of the operators' part of the catalogue. */
 export interface OperatorOptions {
   /** The store of the executors whose calls are shown and answered. */
   readonly store: StateStore;
-  /** The approval key of these executors. Without it, waiting calls are not shown. @default none */
+  /** The approval key of these executors. Without it, waiting calls aren't shown. @default none */
   readonly approvalKey?: Uint8Array | undefined;
   /** Lets tokens with the role `approve` answer calls. @default false */
   readonly allowApprove?: boolean | undefined;
@@ -77,9 +77,11 @@ export const ACTION_PATHS =
   /^\/(?:pending\/[^/]+\/(?:approve|deny|answer|grant)|run|grants\/[^/]+)$/;
 
 /**
- * Adds the operators' routes: what waits and who answers it, calls, grants, an overview, and trying tools.
+ * Adds the operators' routes: waiting calls and their answers, the call log, grants, an overview,
+ * and trying tools.
  *
- * Everything that changes something needs a token with the role for it. Without tokens the routes are read-only.
+ * Anything that changes something needs a token with the right role. Without tokens the routes are
+ * readonly.
  */
 export function addOperatorRoutes(
   app: Hono<Env>,
@@ -210,7 +212,7 @@ function hasRole(context: Ask, role: Role): boolean {
   return context.get('roles').includes(role);
 }
 
-/** Returns who sends a request that changes something. @throws HttpError 403. */
+/** Returns the sender of a request that changes something. @throws HttpError 403. */
 function requireRole(context: Ask, role: Role, isOn: boolean): string {
   const operator = context.get('operator');
   if (isOn && operator !== undefined && hasRole(context, role)) return operator;

@@ -66,13 +66,13 @@ export interface Page<Item> {
 }
 
 /**
- * Returns the page of a list that a request asks for.
+ * Returns the requested page of a list.
  *
- * A page begins after the last item of the one before, by its place and not by its number in the list: changes between
- * two pages neither repeat an item nor skip one that stays.
+ * A page starts after the last item of the previous page, by place and not by index, so changes in
+ * between neither repeat an item nor skip one.
  *
- * @param items in the order of `comparePlaces`, as those of the registry are.
- * @param address the path and the query of the request; the address of the next page has them, too.
+ * @param items Sorted as by `comparePlaces`, like those of the registry.
+ * @param address The path and query of the request. The address of the next page has them too.
  */
 export function pageOf<Item extends Place>(
   items: readonly Item[],

@@ -103,7 +103,9 @@ function rulesOf(schema: Schema): readonly string[] {
   });
 }
 
-/** Follows one local reference; returns `{}` for anything that is no schema, or is elsewhere. */
+/**
+ * Follows one local reference. Returns `{}` for remote references and anything that isn't a schema.
+ */
 function resolve(root: Schema, value: unknown): Schema {
   if (!isSchema(value)) return {};
   const reference = own(value, '$ref');
