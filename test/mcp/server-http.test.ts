@@ -287,7 +287,7 @@ describe('what travels through a client between question and answer', () => {
     expect(await answered(first, 'a')).toMatchObject({
       result: {
         isError: true,
-        content: [{ text: expect.stringContaining("didn't answer in time") as string }],
+        content: [{ text: expect.stringContaining('did not answer in time') as string }],
       },
     });
     expect(runs).toBe(1);

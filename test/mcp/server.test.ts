@@ -259,7 +259,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
       expect(textOf(result)).toMatch(
-        /files\.write hasn't run yet: this call needs approval\. .*write/,
+        /files\.write was not run yet: this call needs approval\. .*write/,
       );
     });
 
