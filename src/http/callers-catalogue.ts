@@ -19,10 +19,9 @@ export type Catalogue = Pick<
 >;
 
 /**
- * Returns the catalogue as a caller with these scopes sees it. Tools that need other scopes are missing, and so are
- * skills, tasks and jobs that need such a tool.
- *
- * Without scopes, nothing is missing.
+ * Returns a catalogue as a caller with these scopes sees it: without tools whose scopes the caller
+ * lacks, and without skills, tasks and jobs that need such a tool. Without scopes, returns
+ * everything.
  */
 export function callersCatalogue(
   capabilities: CapabilityRegistry,

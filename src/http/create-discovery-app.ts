@@ -51,37 +51,52 @@ import {
 } from './send.js';
 import { streamChanges } from './stream-changes.js';
 
-/** The options of the catalogue app. */
+/** Options of the catalogue app. */
 export interface DiscoveryOptions {
   /**
-   * The credentials of clients, who send `Authorization: Bearer <token>`. The page needs no token, because it holds no
-   * data. @default anyone may ask
+   * The credentials of clients, who send `Authorization: Bearer <token>`. The page itself contains
+   * no data and stays open.
+   * @default open to all
    */
   readonly auth?: { readonly token: string } | { readonly tokens: readonly NamedToken[] };
   /** Shows operators what waits in a store, and lets them answer it and try tools. @default none */
   readonly operator?: OperatorOptions | undefined;
   /**
-   * Checks clients' tokens, instead of `auth`. It returns who sent the token, or `undefined` to refuse it. Clients
-   * don't see tools whose `auth.scopes` they lack. @default tokens aren't checked
+   * Checks the tokens of clients, in place of `auth`. Returns who sends a token, or `undefined` to
+   * refuse it. Clients don't see tools whose `auth.scopes` they lack.
+   * @default no token is needed
    */
   readonly verify?: VerifyToken;
-  /** Tells clients where to get a token (RFC 9728), together with `verify`. @default the server's address only */
+  /**
+   * Tells clients where to get a token (RFC 9728). Used with `verify`.
+   * @default the server's address alone
+   */
   readonly resource?: ProtectedResource;
-  /** The host names that clients may use for this server, without ports. @default localhost, 127.0.0.1, [::1] */
+  /**
+   * The host names under which the catalogue answers, without ports.
+   * @default localhost, 127.0.0.1, [::1]
+   */
   readonly allowedHosts?: readonly string[];
-  /** The other sites whose scripts may read answers, such as `https://tools.example`. @default none */
+  /**
+   * The origins of other sites whose scripts may read answers, such as `https://tools.example`.
+   * @default none
+   */
   readonly allowedOrigins?: readonly string[];
   /** Serves the page for people under `/`. @default true */
   readonly page?: boolean;
-  /** The maximum number of clients that listen to `/events` at the same time. @default 32 */
+  /** Maximum number of clients that listen to `/events` at the same time. @default 32 */
   readonly maxListeners?: number;
-  /** Other severities for lint rules in `/findings`, as in the option `rules` of `lintTools`. @default {} */
+  /**
+   * The lint rules that `/findings` turns off or reports with another severity, as `rules` of
+   * `lintTools`.
+   * @default {}
+   */
   readonly lintRules?: LintRules;
   /** The clock. @default the system's */
   readonly clock?: Clock;
 }
 
-/** The option fields that the app and `serve` share. */
+/** Option fields shared by the app and `serve`. */
 export const sharedFields = {
   allowedOrigins: z.array(origin).readonly().default([]),
   page: z.boolean().default(true),
@@ -92,7 +107,7 @@ export const sharedFields = {
   clock: clock().default(systemClock),
 };
 
-/** An option field for tokens with names and roles. */
+/** Option field for tokens with names and roles. */
 export const namedTokens = z
   .array(
     z.strictObject({
@@ -114,7 +129,7 @@ const discoveryOptions = z
   .strictObject({
     ...sharedFields,
     allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
-    // The value may be a token in the wrong place, so no message shows it.
+    // The whole value may be a token in the wrong place, so no message shows it.
     auth: secret<NonNullable<DiscoveryOptions['auth']>>(
       'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
       (value) => authField.safeParse(value).success,
@@ -126,18 +141,20 @@ const discoveryOptions = z
     'either a token or verify',
   );
 
-/** The maximum length of a request's address in bytes. */
+/** Maximum bytes of a request's address. */
 const LONGEST_URL = 8_192;
-/** The number of answers that are kept for a second. */
+/** Maximum number of requests whose answers are kept for a second. */
 const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
-/** A catalogue as a web application that any server or router of web requests can mount. */
+/** A catalogue as a web application. Any server or router for web requests can mount it. */
 export interface DiscoveryApp {
   /** Answers a request. */
   readonly fetch: (request: Request, bindings?: object) => Response | Promise<Response>;
-  /** Answers a request for an address, or just for a path of the catalogue, which suits tests. */
+  /**
+   * Answers a request for an address, or for just a path of the catalogue, which is handy in tests.
+   */
   readonly request: (input: string | Request, init?: RequestInit) => Response | Promise<Response>;
 }
 
@@ -221,7 +238,8 @@ export function createDiscoveryApp(
     context.set('roles', admission.roles ?? []);
     await next();
   });
-  // Answers are kept for a second at most, because availability and other processes' reports change without notice.
+  // Answers are kept for a second, because availability and other processes' reports change without
+  // notice.
   const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
   let keptFor = '';
   const keptAnswer = (key: string, make: () => object): Tagged => {
@@ -298,7 +316,7 @@ export function createDiscoveryApp(
   return app;
 }
 
-/** Refuses other methods, endless addresses and bodies, which a read-only service doesn't need. */
+/** Refuses what a readonly service never needs: other methods, very long addresses, bodies. */
 function refuseUnreadable(request: Request): void {
   const { method, url } = request;
   const refuse = (status: number, code: string, message: string, headers: Headers = {}) => {
@@ -337,7 +355,8 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
 };
 
 /**
- * Returns the refusal for an error. Errors that the request didn't cause aren't shown, because they may quote files.
+ * Turns an error into a refusal. An error that isn't about the request isn't shown, because it may
+ * name or quote files.
  */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;

@@ -3,7 +3,10 @@ import { fieldsOn } from '../tool/tool-fields.js';
 import { healthLevelOf, valuesOn } from './values-on.js';
 import { valueOf } from './wire-tool.js';
 
-/** The fields that tools are filtered by. With `all`, a tool needs every chosen value; otherwise one is enough. */
+/**
+ * The fields by which tools can be filtered. With `all`, every chosen value must match instead of
+ * any.
+ */
 export const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
   field,
   key: filter?.param ?? wire,

@@ -32,7 +32,7 @@ type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 
-/** A finding with its place in the list: the worst first, and manifests first among equals. */
+/** A finding with its place. Sorted by severity, then manifests first. */
 interface PlacedFinding extends Place {
   readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
@@ -41,13 +41,13 @@ interface PlacedFinding extends Place {
 /** The severities. The worst comes first. */
 export const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
 
-/** Returns the findings about the tools that a caller sees, in order. With personas, only those about their tools. */
+/**
+ * Returns the findings about what a caller sees, in order. With personas, only those about their
+ * tools.
+ */
 export type Findings = (seen: Catalogue, personas?: readonly string[]) => readonly PlacedFinding[];
 
-/**
- * Makes the function that finds what to fix in a catalogue. Each revision is checked once, because checking takes a
- * while.
- */
+/** Collects the findings of a catalogue, once per revision because it takes a while. */
 export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): Findings {
   let revision: number | undefined;
   let found: readonly PlacedFinding[] = [];
@@ -189,7 +189,10 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
 /** The places where manifests or programs keep credentials. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
-/** Returns a message as it's shown. If it quotes a value that may be a credential, only the place is named. */
+/**
+ * Returns a message for display. Messages quote values, which may be misplaced credentials; in that
+ * case only the place is named.
+ */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path)
     ? 'The value here is wrong. It may be a credential, so it is not shown. Run tooldex validate to see it.'

@@ -32,7 +32,10 @@ export class FirstSeen {
     this.#clock = clock;
   }
 
-  /** Remembers the tools that the store doesn't know. It works in the background, and a store that is away is asked the next time. */
+  /**
+   * Records the tools that the store doesn't know yet. Works in the background; if the store can't
+   * be reached, tries again the next time.
+   */
   async note(tools: readonly CapabilityTool[]): Promise<void> {
     const waiting = [...tools];
     const work = async (): Promise<void> => {
@@ -44,7 +47,10 @@ export class FirstSeen {
     await Promise.all(Array.from({ length: AT_ONCE }, work)).catch(() => undefined);
   }
 
-  /** Returns what has changed in a tool's definition; `undefined` if it was never noted. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Returns the changes in a tool's definition, or `undefined` if it was never recorded.
+   * @throws ToolError `STATE_UNAVAILABLE`.
+   */
   async historyOf(tool: CapabilityTool): Promise<DefinitionHistory | undefined> {
     const text = await this.#store.get(keyOf(tool));
     if (text === undefined) return undefined;

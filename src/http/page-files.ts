@@ -17,10 +17,12 @@ interface PageFile {
 const DIGEST_LENGTH = 22;
 
 /**
- * The files of the page for people. They contain no data of the catalogue, so they need no token.
+ * The files of the page that shows a catalogue to users. They contain no catalogue data, so they
+ * can be served without a token.
  *
- * This module is for running from source. The build replaces it with its value (see tsup.config.ts). So the package
- * needs neither esbuild nor files beside its code.
+ * This module is for running from source. The build replaces it by its value (see tsup.config.ts),
+ * so that the package needs neither esbuild nor extra files, as a module, in CommonJS, or bundled
+ * by its users.
  */
 export const PAGE_FILES: readonly PageFile[] = Object.freeze([
   pageFile('/', 'text/html; charset=utf-8', textOf('index.html')),

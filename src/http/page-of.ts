@@ -69,13 +69,13 @@ export interface Page<Item> {
 }
 
 /**
- * Returns the page of a list that a request asks for.
+ * Returns the requested page of a list.
  *
- * A page begins after the place of the previous page's last item, not after its number. So changes between two pages
- * neither repeat an item nor skip one.
+ * A page starts after the last item of the previous page, by place and not by index, so changes in
+ * between neither repeat an item nor skip one.
  *
- * @param items in the order of `comparePlaces`.
- * @param address the path and query of the request. The next page has the same.
+ * @param items Sorted as by `comparePlaces`, like those of the registry.
+ * @param address The path and query of the request. The address of the next page has them too.
  */
 export function pageOf<Item extends Place>(
   items: readonly Item[],

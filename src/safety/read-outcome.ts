@@ -85,7 +85,7 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
 
 /** Words a refusal by the policy or the user. */
 export function deniedText(toolName: string, reason: string): string {
-  return `${toolName} didn't run: ${sentence(reason)} Do not repeat the call; do something else, or ask the user.`;
+  return `${toolName} was not run: ${sentence(reason)} Do not repeat the call; do something else, or ask the user.`;
 }
 
 /** Maximum length of a failure's details that models read, in characters. */
@@ -119,7 +119,7 @@ export function failureText(
 
 /** Words a call that still needs approval. */
 function approvalText(toolName: string, reason: string): string {
-  return `${toolName} hasn't run yet: this call needs approval. ${sentence(reason)} Wait for the approval, or go on without this call.`;
+  return `${toolName} was not run yet: this call needs approval. ${sentence(reason)} Wait for the approval, or go on without this call.`;
 }
 
 function manualText(toolName: string): string {
@@ -132,7 +132,7 @@ function questionText(toolName: string, question: Question): string {
 
 /** Words a question that has timed out. */
 export function unansweredText(toolName: string): string {
-  return `${toolName} asked the user, who didn't answer in time. Go on without the answer, or ask the user what to do.`;
+  return `${toolName} asked the user, who did not answer in time. Go on without the answer, or ask the user what to do.`;
 }
 
 /**

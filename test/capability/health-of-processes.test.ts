@@ -167,27 +167,6 @@ describe('a process that only serves', () => {
     });
   });
 
-  it('hears of a backoff that grows by probes alone', async () => {
-    const [{ of }, caller] = [await all.server(), await all.caller()];
-    caller.primary.fails();
-    await caller.call();
-    await all.advance(10_000);
-    await caller.call();
-    await all.advance(3_000);
-    expect(of().providers['primary']).toMatchObject({
-      consecutiveFailures: 2,
-      backoffUntil: 1_030_000,
-      metrics: { total: 1 },
-    });
-  });
-
-  it('shows the runs of jobs elsewhere', async () => {
-    const { capabilities } = await all.server();
-    (await all.server()).capabilities.recordJob('J', { success: false, latencyMs: 3 });
-    await all.advance(3_000);
-    expect(capabilities.jobs()[0]!.health).toMatchObject({ total: 1, failure: 1 });
-  });
-
   it('starts without the store, and loads when that is back', async () => {
     const caller = await all.caller();
     await caller.call();

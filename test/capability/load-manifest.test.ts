@@ -126,17 +126,6 @@ describe('loading manifests', () => {
     await expect(loadManifest(path)).rejects.toThrow(ToolManifestValidationError);
   });
 
-  it('is refused with an error that programs can make themselves, also without errors to name', () => {
-    for (const error of [new ToolManifestValidationError(), new ToolManifestValidationError([])]) {
-      expect(error).toMatchObject({
-        name: 'ToolManifestValidationError',
-        code: 'INVALID_MANIFEST',
-        message: 'The tool manifests have 0 errors:',
-        errors: [],
-      });
-    }
-  });
-
   it('gives tools their work by name or reference', async () => {
     const root = folderWith({
       'functions.json': [entry('a'), entry('b.c', { handler_ref: 'work' }), entry('constructor')],
@@ -155,17 +144,6 @@ describe('loading manifests', () => {
       { handlers: new Map([['constructor', () => 'own']]) },
     );
     expect(fromMap.definitions[2]!.execute?.({}, {})).toBe('own');
-  });
-
-  it('names a comma after the last value, where it stands', async () => {
-    const root = folderWith({ 'functions.json': '[\n  { "name": "a", },\n]' });
-    expect((await quarantined({ root })).issues).toMatchObject([
-      {
-        line: 2,
-        column: 16,
-        message: 'There is a comma after the last value. Remove it: nothing of the file is used.',
-      },
-    ]);
   });
 
   it('warns of handlers that answer no tool of a folder; those of a single file may belong to another', async () => {
@@ -268,17 +246,6 @@ describe('the tools of a persona', () => {
       'other@Nova',
     ]);
     expect(namesOf(await loadManifest({ root }, { persona: 'Ghost' }))).toEqual(['shared', 'both']);
-  });
-
-  it('are all listed, with their owners, when no persona is asked for', async () => {
-    expect(namesOf(await loadManifest({ root: folderWith(FILES) }))).toEqual([
-      'shared',
-      'both',
-      'of_echo',
-      'both@Echo',
-      'own@Echo',
-      'other@Nova',
-    ]);
   });
 
   it('are known by the path of a single file as well', async () => {

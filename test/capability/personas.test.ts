@@ -51,17 +51,6 @@ describe('the registry for a persona', () => {
     await registry.refresh();
     expect(names(registry.registryFor('nova'))).toEqual(['both', 'for_nova', 'shared']);
   });
-
-  it('holds tools whose aliases are taken', async () => {
-    const tree = new ManifestTree({
-      'functions.json': [
-        toolEntry('a', { aliases: ['b', 'c'] }),
-        toolEntry('b', { aliases: ['c'] }),
-      ],
-    });
-    const registry = await CapabilityRegistry.load({ root: tree.root });
-    expect(registry.registryFor().get('b')!.name).toBe('b');
-  });
 });
 
 describe('compatibility', () => {

@@ -398,33 +398,10 @@ describe('credentials', () => {
     expect(JSON.stringify(status)).not.toContain('s3cret');
   });
 
-  it('of a second provider are enough', async () => {
-    expect(await statusOf(google, { OTHER: 'x' }, [{ name: 'a' }, { name: 'b' }])).toMatchObject({
-      ready: true,
-      missing: ['KEY', 'ID'],
-    });
-    expect(await statusOf(google, { KEY: 'x' }, [{ name: 'a' }, { name: 'b' }])).toMatchObject({
-      ready: true,
-      missing: ['ID'],
-    });
-    expect(await statusOf(google, { OTHER: 'x' }, [{ name: 'a' }])).toMatchObject({ ready: false });
-  });
-
   it('any of several optional ones are enough, and none is not', async () => {
     const auth = { required: true, envs: { A: { required: false }, B: { required: false } } };
     expect(await statusOf(auth, {})).toMatchObject({ ready: false });
     expect(await statusOf(auth, { B: 'x' })).toMatchObject({ ready: true });
-  });
-
-  it('that are not required are not missing, and a variable called constructor is not set by itself', async () => {
-    expect(await statusOf({ required: false, env: 'KEY' }, {})).toEqual({
-      required: false,
-      ready: true,
-      missing: [],
-    });
-    expect(await statusOf({ required: true, env: 'constructor' }, {})).toMatchObject({
-      ready: false,
-    });
   });
 
   it('decide whether a tool is available, at the moment it is asked', async () => {

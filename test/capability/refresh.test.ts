@@ -123,33 +123,6 @@ describe('a refresh', () => {
     expect([owned(registry.tools()), registry.findings]).toEqual([['n@Nova'], []]);
   });
 
-  it('keeps the findings of the content that stays in use', async () => {
-    const tree = new ManifestTree({
-      'functions.json': [toolEntry('a'), toolEntry('wrong', { default_timeout: -1 })],
-    });
-    const registry = await CapabilityRegistry.load({ root: tree.root });
-    const findings = registry.findings.length;
-    expect(findings).toBeGreaterThan(0);
-    for (const broken of ['[{', 'null']) {
-      tree.write('functions.json', broken);
-      await registry.refresh();
-      expect(registry.findings.map(({ kind }) => kind).sort()).toEqual([
-        ...Array<string>(findings).fill('invalid'),
-        'unreadable',
-      ]);
-    }
-  });
-
-  it('does not speak of good content of a file that never had any', async () => {
-    const tree = new ManifestTree({ 'functions.json': '[{' });
-    const registry = await CapabilityRegistry.load({ root: tree.root });
-    tree.write('functions.json', 'null');
-    await registry.refresh();
-    expect(registry.findings.map(({ message }) => message)).toEqual([
-      expect.not.stringContaining('stays in use') as string,
-    ]);
-  });
-
   it('keeps everything when the folder is gone, and says so', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a')],
@@ -314,18 +287,6 @@ describe('a source', () => {
     expect(registry.findings[0]!.message).not.toContain('abcdef123456');
   });
 
-  it('that fails at first has no tools, and keeps nobody else from having theirs', async () => {
-    const source = new TestSource();
-    source.answer = () => {
-      throw new Error('down');
-    };
-    const registry = await CapabilityRegistry.load({
-      sources: [source],
-      tools: [definition('local')],
-    });
-    expect(owned(registry.tools())).toEqual(['local@shared']);
-  });
-
   it('may find tools for one persona', async () => {
     const source = new TestSource(definition('remote'));
     source.persona = 'Atlas';
@@ -397,37 +358,6 @@ describe('watching', () => {
     stop();
     await clock.advanceAsync(5_000);
     expect([source.asked.length, clock.pending]).toEqual([4, 0]);
-  });
-
-  it('ends also when it is stopped while a refresh runs', async () => {
-    const clock = new ManualClock();
-    const registry = await CapabilityRegistry.load({ sources: [new TestSource()], clock });
-    const stop = registry.watch({ intervalMs: 500 });
-    clock.advance(500);
-    stop();
-    await clock.advanceAsync(5_000);
-    expect(clock.pending).toBe(0);
-  });
-
-  it('goes on after a listener that throws', async () => {
-    const clock = new ManualClock();
-    const source = new TestSource(definition('a'));
-    const registry = await CapabilityRegistry.load({ sources: [source], clock });
-    registry.onChange(() => {
-      throw new Error('mine');
-    });
-    const stop = registry.watch();
-    source.answer = () => [];
-    await clock.advanceAsync(1_000);
-    source.answer = () => [definition('b')];
-    await clock.advanceAsync(1_000);
-    expect([registry.revision, owned(registry.tools())]).toEqual([3, ['b@shared']]);
-    stop();
-  });
-
-  it.each([0, -1, Number.NaN, '1000', 1e-3])('refuses the interval %s', async (intervalMs) => {
-    const registry = await CapabilityRegistry.load();
-    expect(() => registry.watch({ intervalMs: intervalMs as number })).toThrow(/intervalMs/);
   });
 });
 

@@ -67,22 +67,6 @@ describe('CapabilityRegistry.search', () => {
     ]);
   });
 
-  it('finds one definition with each of its owners', async () => {
-    const lamp = definitionOf({
-      name: 'lamp',
-      description: 'Shines',
-      inputSchema: { type: 'object' },
-    });
-    const sources = ['Atlas', 'Nova'].map((persona) => ({
-      name: `lamps of ${persona}`,
-      load: () => Promise.resolve({ persona, definitions: [lamp] }),
-    }));
-    expect(await found(await CapabilityRegistry.load({ sources, env: {} }), 'lamp')).toEqual([
-      'lamp@Atlas',
-      'lamp@Nova',
-    ]);
-  });
-
   it('finds tools of one name with each of their owners', async () => {
     const lamp = (description: string) =>
       definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });

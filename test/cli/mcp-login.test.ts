@@ -75,12 +75,12 @@ it('tooldex mcp login ends when the user interrupts it, and says which servers h
   ).toMatchObject({ code: 130, out: '' });
   expect(await tooldex(['mcp', 'login', 'demo'])).toMatchObject({
     code: 2,
-    err: 'error Expected a server that is reached over HTTP, without a token in its headers, got the MCP server demo.\n',
+    err: 'error MCP server demo has no login: only a server over HTTP without a token in its headers has one.\n',
   });
   expect(await tooldex(['mcp', 'login', 'nobody'])).toMatchObject({
     code: 2,
     err: expect.stringContaining(
-      'Expected a configured MCP server ("demo", "tickets"), got "nobody"',
+      'There is no MCP server "nobody" in the settings. Configured: "demo", "tickets"',
     ),
   });
 });

@@ -26,7 +26,7 @@ describe('tooldex mcp list', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^demo +ready .* 2/m);
     expect(out).toMatch(
-      /^gone +(?:backing-off|failed) .* 0 +its command or folder does not exist/m,
+      /^gone +(?:backing-off|failed) .* 0 +its command or folder doesn't exist/m,
     );
     expect(out).toMatch(/^mcp\.demo\.read +high +yes/m);
   });

@@ -42,7 +42,7 @@ describe('tooldex validate', () => {
       /^functions\.json:\d+:\d+ error "bad" \/1\/side_effects: Expected one of .*, got "logging"\./m,
     );
     expect(out).toMatch(
-      /functions\.json:\d+:\d+ error "bad" \/1\/parameters: Expected a JSON Schema/,
+      /functions\.json:\d+:\d+ error "bad" \/1\/parameters: parameters is missing/,
     );
     expect(out).toContain('1 of 2 tools usable, 2 errors');
     expect(code).toBe(1);

@@ -22,28 +22,6 @@ describe('a call whose work goes on after the deadline', () => {
       { callId: 'c1', toolName: 'slow', principal: 'ada', since: 1_000_100 },
     ]);
   });
-
-  it('is not abandoned when it ends as soon as its signal fires', async () => {
-    const heeds = (_: unknown, { signal }: { signal?: AbortSignal }) =>
-      new Promise<never>((_resolve, reject) =>
-        signal!.addEventListener('abort', () => reject(new Error('stopped'))),
-      );
-    const { executor, clock } = setup([writer('save', heeds)], { ...TIMES, policy: allowAll });
-    const running = executor.execute({ id: '1', name: 'save' });
-    await clock.advanceAsync(100);
-    expect(await running).not.toHaveProperty('abandoned');
-    expect(executor.abandoned()).toEqual([]);
-  });
-
-  it('is abandoned too when its caller gave it up', async () => {
-    const controller = new AbortController();
-    const { executor, clock } = setup([reader('slow', never)], TIMES);
-    const running = executor.execute({ id: '1', name: 'slow' }, { signal: controller.signal });
-    await clock.advanceAsync(1);
-    controller.abort();
-    expect(await running).toMatchObject({ code: 'ABORTED', abandoned: true });
-    expect(executor.abandoned()).toHaveLength(1);
-  });
 });
 
 describe('the place of an abandoned call', () => {
@@ -86,18 +64,6 @@ describe('the place of an abandoned call', () => {
     expect(executor.abandoned()).toEqual([]);
     expect(brief(await executor.execute({ id: 'c3', name: 'tool' }))).toBe('ok "done"');
     expect(starts).toBe(2);
-  });
-
-  it('is kept among all calls by a write that may run beside itself', async () => {
-    const { executor, clock } = setup(
-      [writer('save', never, { allowParallel: true }), reader('read', () => 1)],
-      { ...TIMES, policy: allowAll, maxConcurrent: 1 },
-    );
-    void executor.execute({ id: '1', name: 'save' });
-    await clock.advanceAsync(100);
-    const read = executor.execute({ id: '2', name: 'read' });
-    await clock.advanceAsync(100);
-    expect(brief(await read)).toBe('error TIMEOUT');
   });
 
   it('is free again once the call is released, and its late end changes nothing', async () => {

@@ -89,30 +89,6 @@ describe('a write', () => {
     );
   });
 
-  it('runs in the conversation in which it was approved, and in no other', async () => {
-    const { executor, written } = writing();
-    const inOne = await approved(executor, call, { conversationId: 'one' });
-    for (const conversationId of ['two', undefined])
-      expect(
-        await executor.execute(call, {
-          approval: inOne,
-          ...(conversationId && { conversationId }),
-        }),
-      ).toMatchObject({
-        code: 'INVALID_APPROVAL',
-        message: expect.stringContaining('for another call: conversation') as string,
-      });
-    const inNone = await approved(executor);
-    expect(
-      await executor.executeAll([call], { approvals: [inNone], conversationId: 'one' }),
-    ).toMatchObject([{ code: 'INVALID_APPROVAL' }]);
-    expect(
-      await executor.executeAll([call], { approvals: [inOne], conversationId: 'one' }),
-    ).toMatchObject([{ status: 'ok' }]);
-    expect(brief(await executor.execute(call, { approval: inNone }))).toBe('ok null');
-    expect(written).toHaveLength(2);
-  });
-
   it('survives that pending call and approval are stored and sent as JSON', async () => {
     const { executor, written } = writing();
     const pending = JSON.parse(
@@ -120,19 +96,6 @@ describe('a write', () => {
     ) as PendingApproval;
     const approval = JSON.parse(JSON.stringify(await executor.approve(pending))) as Approval;
     expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
-    expect(written).toHaveLength(1);
-  });
-
-  it('runs once, however many attempts there are with one approval at the same time', async () => {
-    const { executor, written } = writing({ maxConcurrent: 100 });
-    const approval = await approved(executor);
-    const outcomes = await Promise.all(
-      Array.from({ length: 100 }, () => executor.execute(call, { approval })),
-    );
-    expect(outcomes.map(brief).sort()).toEqual([
-      ...Array.from({ length: 99 }, () => 'error INVALID_APPROVAL'),
-      'ok null',
-    ]);
     expect(written).toHaveLength(1);
   });
 
@@ -146,16 +109,6 @@ describe('a write', () => {
     );
     expect(one.written.length + other.written.length).toBe(1);
     expect(await codeOf(one.executor.approve(pending))).toBe('INVALID_APPROVAL');
-  });
-
-  it('cannot be approved by who has another key', async () => {
-    const store = new MemoryStateStore();
-    const [one, other] = [writing({ store }), writing({ store })];
-    const pending = pendingOf(await one.executor.execute(call));
-    expect(await codeOf(other.executor.approve(pending))).toBe('INVALID_APPROVAL');
-    const approval = await one.executor.approve(pending);
-    expect(brief(await other.executor.execute(call, { approval }))).toBe('error INVALID_APPROVAL');
-    expect(other.written).toEqual([]);
   });
 
   it('does not run when anything is another than what was approved', async () => {
@@ -192,46 +145,6 @@ describe('a write', () => {
     expect(brief(await executor.execute(call, { approval, principal: 'ada' })), 'still good').toBe(
       'ok null',
     );
-  });
-
-  it.each(
-    [null, 5, 'yes', true, {}, [], { signature: 'x' }].map(
-      (approval, index) => [index, approval] as const,
-    ),
-  )('does not run by an approval that is none (%i)', async (_, approval) => {
-    const { executor, written, events } = writing();
-    expect(brief(await executor.execute(call, { approval: approval as unknown as Approval }))).toBe(
-      'error INVALID_APPROVAL',
-    );
-    expect(written).toEqual([]);
-    expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
-  });
-
-  it('does not run twice by an approval that shows itself once and another one when it is used up', async () => {
-    const { executor, written } = writing();
-    const first = await approved(executor);
-    const second = await approved(executor, { ...call, id: '2' });
-    for (let reads = 1; reads <= 4; reads++) {
-      const counts = new Map<string, number>();
-      const shown = Object.fromEntries(
-        Object.keys(first).map((field) => [
-          field,
-          {
-            enumerable: true,
-            get: () => {
-              counts.set(field, (counts.get(field) ?? 0) + 1);
-              return (counts.get(field)! <= reads ? first : second)[field as keyof Approval];
-            },
-          },
-        ]),
-      );
-      await executor.execute(call, { approval: Object.defineProperties({}, shown) as Approval });
-    }
-    expect(written.length).toBeLessThanOrEqual(1);
-    if (written.length === 1)
-      expect(brief(await executor.execute(call, { approval: first }))).toBe(
-        'error INVALID_APPROVAL',
-      );
   });
 
   it('does not run after its approval has expired, nor can it be approved then', async () => {
@@ -333,22 +246,6 @@ describe('a write', () => {
     expect(brief(await executor.execute({ id: '9', name: 'read' }))).toBe('ok 1');
   });
 
-  it('keeps its approval when the tool cannot be run at all', async () => {
-    const { executor, registry } = setup([writer('write', undefined)]);
-    const approval = await approved(executor);
-    expect(brief(await executor.execute(call, { approval }))).toBe('error NOT_EXECUTABLE');
-    expect(brief(await executor.execute(call, { approval })), 'not used up').toBe(
-      'error NOT_EXECUTABLE',
-    );
-    registry.register(
-      writer('write', () => 'done'),
-      { replace: true },
-    );
-    expect(brief(await executor.execute(call, { approval })), 'its function attached').toBe(
-      'ok "done"',
-    );
-  });
-
   it('is refused without its store, and after the store was emptied', async () => {
     const store = new FailingStore(new MemoryStateStore({ clock: new ManualClock() }));
     const { executor, written } = writing({ store });
@@ -419,14 +316,6 @@ describe('a person who is asked by confirm', () => {
     }
   });
 
-  it('and answers nothing has denied the call, and the reason says that confirm returned nothing', async () => {
-    const { executor } = writing({ confirm: (() => undefined) as never });
-    expect(await executor.execute(call)).toMatchObject({
-      status: 'denied',
-      reason: 'confirm returned undefined. Return true to approve or false to deny',
-    });
-  });
-
   it('and throws, or rejects, has said no', async () => {
     for (const confirm of [
       () => {
@@ -441,19 +330,6 @@ describe('a person who is asked by confirm', () => {
       });
       expect(written).toEqual([]);
     }
-  });
-
-  it('is told of in the order requested, granted, redeemed', async () => {
-    const { executor, events } = writing({ confirm: () => true });
-    await executor.execute(call);
-    expect(events.map((event) => (event.type === 'approval' ? event.state : event.type))).toEqual([
-      'decision',
-      'requested',
-      'granted',
-      'redeemed',
-      'call-started',
-      'call-settled',
-    ]);
   });
 
   it('and changes the arguments has them checked, and judged by the policy again', async () => {
@@ -481,21 +357,6 @@ describe('a person who is asked by confirm', () => {
     expect(written).toEqual([]);
   });
 
-  it('is not asked again for the arguments that they gave', async () => {
-    let asked = 0;
-    const { executor } = writing({
-      confirm: () => (asked++, { input: { text: `rolls ${asked}` } }),
-    });
-    expect(brief(await executor.execute(call))).toBe('ok null');
-    expect(asked).toBe(1);
-  });
-
-  it('is the one of the call, before the one of the executor', async () => {
-    const { executor, written } = writing({ confirm: () => true });
-    expect(brief(await executor.execute(call, { confirm: () => false }))).toBe('denied');
-    expect(written).toEqual([]);
-  });
-
   it('is not asked for what the policy allows or denies', async () => {
     let asked = 0;
     const { executor } = setup([reader('read', () => 1), writer('write', () => 2)], {
@@ -505,32 +366,6 @@ describe('a person who is asked by confirm', () => {
     await executor.execute({ id: '2', name: 'write' }, { mode: 'read-only' });
     await executor.execute({ id: '3', name: 'write' }, { mode: 'unattended' });
     expect(asked).toBe(0);
-  });
-
-  it('and thinks for long does not override a policy that was tightened meanwhile', async () => {
-    let verdict: 'confirm' | 'deny' = 'confirm';
-    const { executor, written, clock } = writing({
-      policy: { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) },
-      confirm: () => (clock.advance(5_000), (verdict = 'deny'), true),
-    });
-    expect(brief(await executor.execute(call))).toBe('denied');
-    expect(written).toEqual([]);
-  });
-
-  it('and thinks for long does not have a definition run that was replaced meanwhile', async () => {
-    const { executor, registry, written } = writing({
-      confirm: () => {
-        registry.register(
-          writer('write', () => void written.push('another'), {
-            description: 'Does something else',
-          }),
-          { replace: true },
-        );
-        return true;
-      },
-    });
-    expect((await executor.execute(call)).status).not.toBe('ok');
-    expect(written).toEqual([]);
   });
 
   it('has said no to the same call for as long as an approval counts', async () => {
@@ -551,20 +386,5 @@ describe('a person who is asked by confirm', () => {
     expect(brief(await executor.execute(call, { principal: 'ada' })), 'later').toBe(
       'approval_required',
     );
-  });
-
-  it('and thinks longer than an approval counts has not said yes', async () => {
-    const { executor, written, clock } = writing({
-      approvalTtlMs: 1_000,
-      confirm: () => {
-        clock.advance(1_000);
-        return true;
-      },
-    });
-    expect(await executor.execute(call)).toMatchObject({
-      status: 'denied',
-      reason: 'nobody answered in time',
-    });
-    expect(written).toEqual([]);
   });
 });

@@ -13,17 +13,7 @@ import {
   type AroundCall,
   type ToolOutcome,
 } from '../../src/index.js';
-import { FakeProvider } from '../../src/testing.js';
-import {
-  allowAll,
-  anyTool,
-  brief,
-  Gate,
-  reader,
-  settled,
-  setup,
-  writer,
-} from './fixtures/executor-setup.js';
+import { anyTool, brief, Gate, reader, settled, setup, writer } from './fixtures/executor-setup.js';
 
 const passOn: Around = (_, run) => run();
 const hangs = () => new Promise<never>(() => undefined);
@@ -72,40 +62,6 @@ describe('a function around calls', () => {
     expect(told[0]!.context.signal).toBeInstanceOf(AbortSignal);
   });
 
-  it('nests in the order of use, until it is removed; removing it again changes nothing', async () => {
-    const { executor } = setup([reader('work', () => 'x')]);
-    const add =
-      (letter: string): Around =>
-      async (_, run) =>
-        `${letter}(${String(await run())})`;
-    const again = add('a');
-    const removeFirst = executor.use(again);
-    executor.use(add('b'));
-    executor.use(again);
-    expect(brief(await executor.execute(call('work')))).toBe('ok "a(b(a(x)))"');
-    removeFirst();
-    removeFirst();
-    expect(brief(await executor.execute(call('work')))).toBe('ok "b(a(x))"');
-  });
-
-  it('that is no function is refused', () => {
-    expect(() => setup([]).executor.use('log' as never)).toThrow(
-      /Expected a function that wraps calls/,
-    );
-  });
-
-  it('keeps a call that runs inside of it, when it is removed or others are added meanwhile', async () => {
-    const gate = new Gate();
-    const { executor } = setup([reader('work', () => gate.promise)]);
-    const remove = executor.use(async (_, run) => (await run(), 'first'));
-    const running = executor.execute(call('work'));
-    await settled();
-    remove();
-    executor.use(() => 'second');
-    gate.open();
-    expect(brief(await running)).toBe('ok "first"');
-  });
-
   it('puts a result in the place of the tool’s, which is held to the output schema', async () => {
     const tool = defineTool({
       name: 'user',
@@ -145,51 +101,6 @@ describe('a function around calls', () => {
     expect(brief(await executor.execute(call('work')))).toBe(expected);
     if (typeof seen === 'object') expect(given).toMatchObject(seen as object);
     else expect(given).toBe(seen);
-  });
-
-  it('that copies a failure or a question leaves it one', async () => {
-    const { executor } = setup([
-      reader('failing', () => fail('secret', { at: 1 })),
-      reader('asking', () => askUser('Which?', ['a', 'b'])),
-      reader('lookalike', () => ({ status: 'error' })),
-    ]);
-    executor.use(async (_, run) => {
-      const result = await run();
-      return typeof result === 'object' && result !== null && 'message' in result
-        ? { ...result, message: 'redacted' }
-        : { ...(result as object) };
-    });
-    expect(await executor.execute(call('failing'))).toMatchObject({
-      status: 'error',
-      message: 'redacted',
-      details: { at: 1 },
-      origin: 'reported',
-    });
-    expect(await executor.execute(call('asking'))).toMatchObject({
-      status: 'ask_user',
-      pending: { kind: 'question', options: ['a', 'b'] },
-    });
-    expect(brief(await executor.execute(call('lookalike')))).toBe('ok {"status":"error"}');
-  });
-
-  it('is passed by what the tool throws, which it may catch and answer', async () => {
-    const { executor } = setup(
-      [
-        reader('work', () => {
-          throw new Error('the disk is full');
-        }),
-      ],
-      { maxAttempts: 1 },
-    );
-    const remove = executor.use(passOn);
-    expect(await executor.execute(call('work'))).toMatchObject({
-      status: 'error',
-      origin: 'thrown',
-      message: 'the disk is full',
-    });
-    remove();
-    executor.use((_, run) => run().catch(() => 'nothing'));
-    expect(brief(await executor.execute(call('work')))).toBe('ok "nothing"');
   });
 
   it.each<[string, Around, boolean]>([
@@ -232,14 +143,6 @@ describe('a function around calls', () => {
     expect(messageOf(outcome)).toMatch(/^A function around work failed/);
     expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
     expect(outcome).not.toHaveProperty('origin');
-  });
-
-  it('that throws is shown with exposeErrors full', async () => {
-    const { executor } = setup([reader('work', () => 1)], { exposeErrors: 'full' });
-    executor.use(() => {
-      throw new Error('no table of users');
-    });
-    expect(messageOf(await executor.execute(call('work')))).toBe('no table of users');
   });
 
   it('that forgets to return a result gives an error, and null stands for no value', async () => {
@@ -295,17 +198,6 @@ describe('run', () => {
     expect(runs).toBe(1);
   });
 
-  it('that is refused a second time rejects with a typed error, which a function may catch', async () => {
-    let runs = 0;
-    const { executor } = setup([reader('work', () => ++runs)]);
-    executor.use(async (_, run) => {
-      const first = await run();
-      return [first, await run().catch((error: ToolError) => error.code)];
-    });
-    expect(brief(await executor.execute(call('work')))).toBe('ok [1,"INVALID_STATE"]');
-    expect(runs).toBe(1);
-  });
-
   it('that is kept runs nothing once the function has returned, also that of an inner function', async () => {
     let runs = 0;
     const kept: (() => Promise<unknown>)[] = [];
@@ -321,19 +213,6 @@ describe('run', () => {
     gate.open();
     await settled();
     for (const run of kept) await expect(run()).rejects.toMatchObject({ code: 'INVALID_STATE' });
-    expect(runs).toBe(0);
-  });
-
-  it('runs nothing after the time of the call is over', async () => {
-    let runs = 0;
-    const gate = new Gate();
-    const { executor, clock } = setup([reader('work', () => ++runs)], { timeoutMs: 100 });
-    executor.use(async (_, run) => (await gate.promise, run()));
-    const outcome = executor.execute(call('work'));
-    await clock.advanceAsync(100);
-    expect(await outcome).toMatchObject({ status: 'error', code: 'TIMEOUT', attempts: 0 });
-    gate.open();
-    await settled();
     expect(runs).toBe(0);
   });
 
@@ -406,20 +285,6 @@ describe('a function around calls comes after every decision', () => {
     expect(await outcome).toMatchObject({ status: 'ok', value: 3, attempts: 3 });
     expect(asked).toBe(1);
   });
-
-  it('for providers too, whose name the outcome keeps', async () => {
-    const a = new FakeProvider(() => 'from a');
-    const { executor } = setup(
-      [reader('search', undefined, { providers: [{ name: 'a', healthCheckIntervalMs: 0 }] })],
-      { policy: allowAll, env: {}, providers: { a: a.factory } },
-    );
-    executor.use(async (_, run) => `redacted ${String(await run())}`);
-    expect(await executor.execute(call('search'))).toMatchObject({
-      status: 'ok',
-      value: 'redacted from a',
-      provider: 'a',
-    });
-  });
 });
 
 describe('the cache and functions around calls', () => {
@@ -449,17 +314,6 @@ describe('the cache and functions around calls', () => {
     expect(await executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
     executor.use(() => 'other');
     expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
-  });
-
-  it('keeps no failure of a function', async () => {
-    let runs = 0;
-    const { executor } = setup([cached(() => ++runs)]);
-    executor.use(async (_, run) => {
-      if ((await run()) === 1) throw new Error('x');
-      return 'fine';
-    });
-    expect(brief(await executor.execute(call('read')))).toBe('error EXECUTION_FAILED');
-    expect(brief(await executor.execute(call('read')))).toBe('ok "fine"');
   });
 });
 

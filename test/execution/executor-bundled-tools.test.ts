@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -19,7 +17,6 @@ import {
   type ToolOutcome,
 } from '../../src/index.js';
 import { createDefaultTools } from '../../tools/index.js';
-import { brief } from './fixtures/executor-setup.js';
 
 let root: string;
 let executor: ToolExecutor;
@@ -49,38 +46,6 @@ async function withYes(call: ToolCall): Promise<ToolOutcome> {
 }
 
 describe('the bundled tools, through the executor', () => {
-  it('read without a question', async () => {
-    expect(await make('read_file', { path: 'a.txt' })).toMatchObject({
-      status: 'ok',
-      value: { text: 'milk\nbread', totalLines: 2 },
-    });
-    expect(await make('search_text', { query: 'bread' })).toMatchObject({
-      status: 'ok',
-      value: { matches: [{ path: 'a.txt', line: 2 }] },
-    });
-    expect(await make('list_directory', {})).toMatchObject({ status: 'ok' });
-    expect(await make('calculate', { expression: '6 * 7' })).toMatchObject({ status: 'ok' });
-  });
-
-  it('write after a yes, and only then', async () => {
-    const call = { id: 'w', name: 'write_file', input: { path: 'b.txt', content: 'B' } };
-    expect(brief(await executor.execute(call))).toBe('approval_required');
-    expect(existsSync(join(root, 'work', 'b.txt'))).toBe(false);
-    expect(await withYes(call)).toMatchObject({ status: 'ok' });
-    expect(readFileSync(join(root, 'work', 'b.txt'), 'utf8')).toBe('B');
-  });
-
-  it('show the state of a repository', async () => {
-    const git = (...args: string[]) =>
-      execFileSync('git', args, { cwd: join(root, 'work'), stdio: 'ignore' });
-    git('init', '-q');
-    git('add', 'a.txt');
-    const outcome = await make('git_status', {});
-    expect(outcome.status).toBe('ok');
-    expect(JSON.stringify(outcome)).toContain('a.txt');
-    expect(JSON.stringify(outcome)).not.toContain(root);
-  });
-
   it('hold every command line as critical', async () => {
     expect(await make('run_shell', { command: 'rm -rf /' })).toMatchObject({
       status: 'approval_required',
@@ -150,26 +115,6 @@ describe('the bundled tools, through the executor', () => {
     const outcome = await make('read_file', { path: 5, offset: 0 });
     expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     expect(outcome.status === 'error' && outcome.message).toMatch(/path: .*string[^]*offset: /);
-  });
-
-  it('reach no address of this machine', async () => {
-    expect(
-      brief(await make('fetch_url', { url: 'http://127.0.0.1:9/' }, { confirm: () => true })),
-    ).toBe('error FORBIDDEN_URL');
-  });
-
-  it('run several at once, writes of one file in order', async () => {
-    const calls = ['A', 'B', 'C'].map((content, index) => ({
-      id: `m${index}`,
-      name: 'write_file',
-      input: { path: 'same.txt', content, overwrite: true },
-    }));
-    const outcomes = await executor.executeAll(
-      [...calls, { id: 'r', name: 'read_file', input: { path: 'same.txt' } }],
-      { confirm: () => true },
-    );
-    expect(outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok']);
-    expect(outcomes[3]).toMatchObject({ value: { text: 'C' } });
   });
 
   it('all have an outcome for an empty input, and none throws or names the root', async () => {

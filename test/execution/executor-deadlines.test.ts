@@ -12,7 +12,6 @@ import {
   settled,
   writer,
 } from './fixtures/executor-setup.js';
-import { FailingStore } from './fixtures/failing-store.js';
 import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 const never = () => new Promise<never>(() => undefined);
@@ -102,49 +101,6 @@ describe('the time of a call', () => {
     });
   });
 
-  it('tells of no late result when the tool was not running any more', async () => {
-    const { executor, clock, events } = setup(
-      [reader('flaky', () => Promise.reject(new Error('again')))],
-      { timeoutMs: 60, maxAttempts: 10, random: () => 0.999 },
-    );
-    void executor.execute({ id: '1', name: 'flaky' });
-    await clock.advanceAsync(1_000);
-    expect(events.map(({ type }) => type)).toEqual(['decision', 'call-started', 'call-settled']);
-  });
-
-  it('drops progress that comes late', async () => {
-    const { executor, clock, events } = setup(
-      [
-        reader('slow', async (_, { reportProgress }) => {
-          reportProgress!(1);
-          await new Promise<void>((done) => clock.after(50, done));
-          reportProgress!(2);
-        }),
-      ],
-      { timeoutMs: 10 },
-    );
-    void executor.execute({ id: '1', name: 'slow' });
-    await clock.advanceAsync(100);
-    expect(events.filter(({ type }) => type === 'call-progress')).toMatchObject([{ progress: 1 }]);
-  });
-
-  it('does not matter to a handler that answers at once, which leaves no timer', async () => {
-    const { executor, clock } = setup(
-      [
-        reader('sync', () => 1),
-        reader('throws', () => {
-          throw new Error('x');
-        }),
-      ],
-      { maxAttempts: 1 },
-    );
-    expect(brief(await executor.execute({ id: '1', name: 'sync' }))).toBe('ok 1');
-    expect(brief(await executor.execute({ id: '1', name: 'throws' }))).toBe(
-      'error EXECUTION_FAILED',
-    );
-    expect(clock.pending).toBe(0);
-  });
-
   it('frees the place of a call that timed out', async () => {
     const { executor, clock } = setup(
       [reader('slow', never, { timeoutMs: 10 }), reader('quick', () => 1)],
@@ -156,23 +112,6 @@ describe('the time of a call', () => {
     ];
     await clock.advanceAsync(10);
     expect((await Promise.all(running)).map(brief)).toEqual(['error TIMEOUT', 'ok 1']);
-  });
-
-  it('leaves no timer and no listener on a shared signal after 10,000 of them', async () => {
-    const { executor, clock } = setup([reader('slow', never, { timeoutMs: 10 })], {
-      maxConcurrent: 10_000,
-    });
-    const { signal } = new AbortController();
-    const running = Array.from({ length: 10_000 }, (_, index) =>
-      executor.execute({ id: `${index}`, name: 'slow' }, { signal }),
-    );
-    await settled();
-    expect(clock.pending).toBe(10_000);
-    clock.advance(10);
-    expect(new Set((await Promise.all(running)).map(brief))).toEqual(new Set(['error TIMEOUT']));
-    clock.advance(1_000);
-    expect(clock.pending).toBe(0);
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
   it('leaves nothing in a process with real time after 10,000 of them: no timer, no listener, no memory, no warning', async () => {
@@ -202,24 +141,6 @@ describe('a caller that gives a call up', () => {
     ).toBe('error ABORTED');
     expect(runs).toBe(0);
     expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
-  });
-
-  it('before it began does not spend its budget', async () => {
-    const { executor } = setup([reader('read', () => 1)], {
-      budgets: [{ per: 'principal', calls: 1 }],
-    });
-    await executor.execute({ id: '1', name: 'read' }, { signal: AbortSignal.abort() });
-    expect(brief(await executor.execute({ id: '2', name: 'read' }))).toBe('ok 1');
-  });
-
-  it('before it began does not use its approval up', async () => {
-    const { executor } = setup([writer('write', () => 2)]);
-    const call = { id: '2', name: 'write' };
-    const held = await executor.execute(call);
-    if (held.status !== 'approval_required') throw new Error('expected it to be held');
-    const approval = await executor.approve(held.pending);
-    await executor.execute(call, { approval, signal: AbortSignal.abort() });
-    expect(brief(await executor.execute(call, { approval }))).toBe('ok 2');
   });
 
   it('while its handler runs has the outcome at once, and the handler hears why', async () => {
@@ -296,55 +217,6 @@ describe('a caller that gives a call up', () => {
     expect(runs).toBe(0);
   });
 
-  it('while a person is asked is not run by a yes that comes later', async () => {
-    let runs = 0;
-    const gate = new Gate<boolean>();
-    const { executor } = setup([writer('write', () => runs++)], { confirm: () => gate.promise });
-    const controller = new AbortController();
-    const running = executor.execute({ id: '1', name: 'write' }, { signal: controller.signal });
-    await settled();
-    controller.abort();
-    gate.open(true);
-    expect(brief(await running)).toMatch(/^(error ABORTED|denied)$/);
-    expect(runs).toBe(0);
-  });
-
-  it('while the policy thinks has the outcome at once', async () => {
-    const { executor } = setup([reader('read', () => 1)], { policy: { decide: never } });
-    const controller = new AbortController();
-    const running = executor.execute({ id: '1', name: 'read' }, { signal: controller.signal });
-    await settled();
-    controller.abort();
-    expect(
-      brief(
-        await Promise.race([
-          running,
-          settled()
-            .then(settled)
-            .then(() => ({ status: 'no outcome' }) as never),
-        ]),
-      ),
-    ).toBe('error ABORTED');
-  });
-
-  it('in a pause between attempts has the outcome at once, and there is no further attempt', async () => {
-    let runs = 0;
-    const { executor, clock } = setup([
-      reader('flaky', () => {
-        runs++;
-        throw new Error('again');
-      }),
-    ]);
-    const controller = new AbortController();
-    const running = executor.execute({ id: '1', name: 'flaky' }, { signal: controller.signal });
-    await settled();
-    expect([runs, clock.pending]).toEqual([1, 2]);
-    controller.abort();
-    expect(await running).toMatchObject({ status: 'error', code: 'ABORTED', attempts: 1 });
-    await clock.advanceAsync(10_000);
-    expect([runs, clock.pending]).toEqual([1, 0]);
-  });
-
   it('as one of several that wait for one cached run leaves the others alone', async () => {
     const gate = new Gate<string>();
     let runs = 0;
@@ -385,24 +257,6 @@ describe('a caller that gives a call up', () => {
     await settled();
     gates[1]!.open('answer');
     expect((await Promise.all(running)).map(brief)).toEqual(['error ABORTED', 'ok "answer"']);
-  });
-
-  it('while the store is asked does not have the call told as started after it was told as settled', async () => {
-    const store = new FailingStore();
-    const gate = new Gate();
-    store.before = (operation) => (operation === 'increment' ? gate.promise : undefined);
-    const { executor, events } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], {
-      store,
-      budgets: [{ per: 'principal', calls: 5 }],
-    });
-    const controller = new AbortController();
-    const running = executor.execute({ id: '1', name: 'read' }, { signal: controller.signal });
-    await settled();
-    controller.abort();
-    expect(brief(await running)).toBe('error ABORTED');
-    gate.open();
-    for (let turn = 0; turn < 5; turn++) await settled();
-    expect(events.at(-1)?.type).toBe('call-settled');
   });
 });
 

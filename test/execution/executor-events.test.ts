@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { halt, type ToolEvent } from '../../src/index.js';
-import { anyTool, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import { halt } from '../../src/index.js';
+import { anyTool, reader, setup, writer } from './fixtures/executor-setup.js';
 import { FailingStore } from './fixtures/failing-store.js';
 import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
@@ -118,87 +118,6 @@ describe('events', () => {
       ),
       { numRuns: 150 },
     );
-  });
-
-  it('come in order, with the facts of the call', async () => {
-    const { executor, events, clock } = setup(tools);
-    clock.advance(5);
-    await executor.execute({ id: '1', name: 'talks' }, { principal: 'ada', conversationId: 'c' });
-    const facts = {
-      callId: '1',
-      toolName: 'talks',
-      at: 1_000_005,
-      principal: 'ada',
-      conversationId: 'c',
-    };
-    expect(events).toEqual([
-      {
-        type: 'decision',
-        ...facts,
-        verdict: 'allow',
-        reason: expect.any(String) as string,
-        rule: 'axes',
-        danger: 'low',
-      },
-      { type: 'call-started', ...facts },
-      { type: 'call-progress', ...facts, progress: { done: 1 } },
-      { type: 'call-settled', ...facts, status: 'ok', durationMs: 0, attempts: 1, cached: false },
-    ]);
-  });
-
-  it('are frozen: one who listens cannot change what the next one hears', async () => {
-    const { executor } = setup(tools);
-    const heard: ToolEvent[] = [];
-    executor.on((event) => void ((event as { type: string }).type = 'forged'));
-    executor.on((event) => heard.push(event));
-    await executor.execute({ id: '1', name: 'talks' });
-    await executor.execute({ id: '2', name: 'write' });
-    expect(heard.map(({ type }) => type)).not.toContain('forged');
-    for (const event of heard) expect(Object.isFrozen(event), event.type).toBe(true);
-  });
-
-  it('reach everybody else when one who listens throws', async () => {
-    const { executor, registry } = setup([]);
-    registry.registerAll(tools);
-    const heard: string[] = [];
-    executor.on(() => {
-      throw new Error('x');
-    });
-    executor.on(({ type }) => heard.push(type));
-    expect((await executor.execute({ id: '1', name: 'fine' })).status).toBe('ok');
-    expect(heard).toEqual(['decision', 'call-started', 'call-settled']);
-  });
-
-  it('are not heard any more by who stopped listening, and by who listens twice twice', async () => {
-    const { executor } = setup(tools);
-    let heard = 0;
-    const listener = () => heard++;
-    const stops = [executor.on(listener), executor.on(listener)];
-    await executor.execute({ id: '1', name: 'fine' });
-    expect(heard).toBe(6);
-    stops[0]!();
-    await executor.execute({ id: '1', name: 'stops' });
-    expect(heard).toBe(9);
-    stops[1]!();
-    await executor.execute({ id: '1', name: 'stops' });
-    expect(heard).toBe(9);
-  });
-
-  it('come in the same order to all, also when one who listens makes another call', async () => {
-    const { executor } = setup(tools);
-    const [first, second]: string[][] = [[], []];
-    const note = (list: string[]) => (event: ToolEvent) =>
-      list.push(`${'callId' in event ? event.callId : ''} ${event.type}`);
-    executor.on((event) => {
-      note(first!)(event);
-      if (event.type === 'decision' && event.callId === '1')
-        void executor.execute({ id: '2', name: 'stops' });
-    });
-    executor.on(note(second!));
-    await executor.execute({ id: '1', name: 'stops' });
-    await settled();
-    expect(first).toHaveLength(6);
-    expect(second).toEqual(first);
   });
 
   it('say when the store is lost and found', async () => {

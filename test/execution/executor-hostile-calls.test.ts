@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  defineTool,
-  isToolError,
-  ToolExecutor,
-  ToolMetadataRegistry,
-  type ExecuteOptions,
-  type ToolCall,
-} from '../../src/index.js';
+import { defineTool, isToolError, type ExecuteOptions, type ToolCall } from '../../src/index.js';
 import {
   allowAll,
   anyTool,
@@ -36,30 +29,6 @@ describe('a call object that is no call', () => {
     expect(events.map(({ type }) => type)).toEqual(['decision', 'call-settled']);
   });
 
-  it('with an input that fails when it is read is refused, and nothing runs', async () => {
-    let runs = 0;
-    const { executor, events } = setup([reader('read', () => runs++)]);
-    const revoked = Proxy.revocable({}, {});
-    revoked.revoke();
-    for (const input of [
-      {
-        get a() {
-          return throwing();
-        },
-      },
-      new Proxy({}, { ownKeys: throwing }),
-      new Proxy({}, { getPrototypeOf: throwing }),
-      revoked.proxy,
-      { a: [new Proxy([], { get: throwing })] },
-    ]) {
-      expect(brief(await executor.execute({ id: '1', name: 'read', input }))).toBe(
-        'error INVALID_INPUT',
-      );
-    }
-    expect(runs).toBe(0);
-    expect(events).toHaveLength(10);
-  });
-
   it('gets an id of its own when it came without; an id that is no text is none', async () => {
     const { executor } = setup([reader('read', () => 1)]);
     const given = [
@@ -75,38 +44,6 @@ describe('a call object that is no call', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 'ok'));
     expect(new Set(outcomes.map(({ callId }) => callId)).size).toBe(8);
     for (const { callId } of outcomes) expect(callId).toMatch(/^[0-9a-f-]{36}$/);
-  });
-
-  it('without an id is approved under the id that it got', async () => {
-    const { executor } = setup([writer('write', () => 1)]);
-    const asked = await executor.execute({ name: 'write', input: {} });
-    if (asked.status !== 'approval_required') throw new Error(asked.status);
-    const approval = await executor.approve(asked.pending);
-    expect(await executor.execute({ name: 'write', input: {} }, { approval })).toMatchObject({
-      status: 'error',
-      code: 'INVALID_APPROVAL',
-    });
-    expect(
-      await executor.execute({ id: asked.callId, name: 'write', input: {} }, { approval }),
-    ).toMatchObject({ status: 'ok', callId: asked.callId });
-  });
-
-  it('whose name answers differently each time is judged and run as one tool', async () => {
-    const ran: string[] = [];
-    const { executor } = setup([
-      reader('harmless', () => ran.push('harmless')),
-      writer('harmful', () => ran.push('harmful')),
-    ]);
-    for (let reads = 0; reads < 6; reads++) {
-      let asked = 0;
-      await executor.execute({
-        id: '1',
-        get name() {
-          return asked++ < reads ? 'harmless' : 'harmful';
-        },
-      });
-    }
-    expect(ran).not.toContain('harmful');
   });
 });
 
@@ -138,14 +75,6 @@ describe('options that are none', () => {
     }
   });
 
-  it('leave no timer when their signal is no signal', async () => {
-    const { executor, clock } = setup([reader('read', () => 1)]);
-    await executor
-      .execute({ id: '1', name: 'read' }, { signal: {} } as unknown as ExecuteOptions)
-      .catch(() => undefined);
-    expect(clock.pending).toBe(0);
-  });
-
   it('are refused when one is unknown: a misspelt principal would be nobody', async () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => runs++)]);
@@ -172,36 +101,6 @@ describe('options that are none', () => {
         } as unknown as ExecuteOptions);
       expect(runs, policy === undefined ? 'own policy' : 'another policy').toBe(0);
     }
-  });
-
-  it.each([
-    ['an unknown option', { colour: 1 }],
-    ['NaN as a timeout', { timeoutMs: NaN }],
-    ['an endless timeout', { timeoutMs: Infinity }],
-    ['no timeout', { timeoutMs: 0 }],
-    ['a timeout above a timer', { timeoutMs: 2 ** 31 }],
-    ['half an attempt', { maxAttempts: 0.5 }],
-    ['no places', { maxConcurrent: 0 }],
-    ['a short key', { approvalKey: new Uint8Array(31) }],
-    ['a budget without a limit', { budgets: [{ per: 'principal' }] }],
-    ['a budget with an unknown field', { budgets: [{ per: 'principal', calls: 1, window: 5 }] }],
-    ['a budget of NaN', { budgets: [{ per: 'principal', calls: NaN }] }],
-    ['a negative budget', { budgets: [{ per: 'principal', calls: -1 }] }],
-    ['a policy without decide', { policy: {} }],
-    ['confirm as a boolean', { confirm: true }],
-    ['a registry of another kind', { registry: {} }],
-    ['a store without methods', { store: {} }],
-    ['a clock without methods', { clock: {} }],
-    ['telemetry without around', { telemetry: {} }],
-    ['providers that are no factories', { providers: { a: 5 } }],
-  ])('of the executor are refused: %s', (_, options) => {
-    let error: unknown;
-    try {
-      new ToolExecutor({ registry: new ToolMetadataRegistry(), ...options } as never);
-    } catch (thrown) {
-      error = thrown;
-    }
-    expect(isToolError(error, 'INVALID_ARGUMENT')).toBe(true);
   });
 });
 
@@ -234,30 +133,6 @@ describe('what was asked is what runs', () => {
     expect(received).toEqual([{ to: ['ada'] }, { to: ['ada'] }]);
   });
 
-  it('when a shared input is changed while a call waits for its place', async () => {
-    const received: unknown[] = [];
-    const gate = new Gate();
-    const { executor } = setup(
-      [
-        reader('read', async (input) => {
-          received.push(structuredClone(input));
-          await gate.promise;
-        }),
-      ],
-      { maxConcurrent: 1 },
-    );
-    const input = { to: ['ada'] };
-    const running = [
-      executor.execute({ id: '1', name: 'read', input }),
-      executor.execute({ id: '2', name: 'read', input }),
-    ];
-    await settled();
-    input.to.push('eve');
-    gate.open();
-    await Promise.all(running);
-    expect(received).toEqual([{ to: ['ada'] }, { to: ['ada'] }]);
-  });
-
   it('when the calls given to executeAll are changed while earlier ones run', async () => {
     const received: unknown[] = [];
     const gate = new Gate();
@@ -280,48 +155,6 @@ describe('what was asked is what runs', () => {
     gate.open();
     await running;
     expect(received).toEqual([{ to: 'ada' }]);
-  });
-
-  it('when a handler tries to change its input for the next attempt', async () => {
-    const received: unknown[] = [];
-    const tool = defineTool({
-      name: 'read',
-      description: 'd',
-      accessMode: 'readonly',
-      inputSchema: z.object({ list: z.array(z.string()) }),
-      execute: (input) => {
-        received.push(structuredClone(input));
-        try {
-          input.list.push('more');
-        } catch {
-          // Frozen.
-        }
-        if (received.length < 2) throw new Error('again');
-      },
-    });
-    const { executor, clock } = setup([tool]);
-    const running = executor.execute({ id: '1', name: 'read', input: { list: ['a'] } });
-    await clock.advanceAsync(5_000);
-    await running;
-    expect(received).toEqual([{ list: ['a'] }, { list: ['a'] }]);
-  });
-
-  it('when a policy tries to change the input it judges', async () => {
-    let received: unknown;
-    const { executor } = setup([reader('read', (input) => void (received = input))], {
-      policy: {
-        decide: ({ input }) => {
-          try {
-            (input as Record<string, unknown>)['to'] = 'eve';
-          } catch {
-            // Frozen.
-          }
-          return allowAll.decide();
-        },
-      },
-    });
-    await executor.execute({ id: '1', name: 'read', input: { to: 'ada' } });
-    expect(received).toEqual({ to: 'ada' });
   });
 });
 
@@ -430,10 +263,6 @@ describe('executeAll', () => {
       'ok "read"',
     ]);
   });
-
-  it('of no calls is no outcomes', async () => {
-    expect(await setup([]).executor.executeAll([])).toEqual([]);
-  });
 });
 
 describe('dryRun', () => {
@@ -467,13 +296,5 @@ describe('dryRun', () => {
     ]);
     expect(runs).toBe(0);
     expect(events).toEqual([]);
-  });
-
-  it('refuses what is no list of calls with INVALID_ARGUMENT', async () => {
-    const { executor } = setup([]);
-    for (const calls of [null, 'text', [null], [5]])
-      await expect(executor.dryRun(calls as unknown as ToolCall[])).rejects.toMatchObject({
-        code: 'INVALID_ARGUMENT',
-      });
   });
 });

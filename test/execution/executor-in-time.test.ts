@@ -21,23 +21,6 @@ function pendingOf(outcome: ToolOutcome) {
 }
 
 describe('kept answers', () => {
-  it('are made stale by a write that names their category or their tool in other words', async () => {
-    for (const invalidates of [['Files'], ['ls'], [' files ']]) {
-      let version = 0;
-      const tools = [
-        reader('list', () => ++version, { category: 'Files', aliases: ['ls'], cacheTtlMs: 60_000 }),
-        writer('touch', () => 1, { category: 'other', invalidates }),
-      ];
-      const { executor } = setup(tools, { policy: allowAll });
-      await executor.execute({ id: '1', name: 'list' });
-      await executor.execute({ id: '2', name: 'touch' });
-      expect(await executor.execute({ id: '3', name: 'list' }), invalidates.join()).toMatchObject({
-        value: 2,
-        cached: false,
-      });
-    }
-  });
-
   it('of a tool without a category are made stale by every write', async () => {
     let version = 0;
     const { executor } = setup(
@@ -56,17 +39,6 @@ describe('kept answers', () => {
         value: (before as { value: number }).value + 1,
       });
     }
-  });
-
-  it('are made stale by a write that a person does', async () => {
-    let version = 0;
-    const { executor } = setup([
-      reader('read', () => ++version, { category: 'notes', cacheTtlMs: 60_000 }),
-      writer('by_hand', undefined, { category: 'notes', manual: true }),
-    ]);
-    await executor.execute({ id: '1', name: 'read' });
-    expect(brief(await executor.execute({ id: '2', name: 'by_hand' }))).toBe('manual');
-    expect(await executor.execute({ id: '3', name: 'read' })).toMatchObject({ value: 2 });
   });
 
   it('are waited for by all callers when the one whose run they wait for gives up', async () => {
@@ -113,22 +85,6 @@ describe('a tool whose calls run one at a time', () => {
     gate.open();
     expect(brief(await second)).toBe('ok null');
     expect(most).toBe(1);
-  });
-
-  it('has calls that wait for their turn answered in time', async () => {
-    const { executor, clock } = setup([writer('write', never, { timeoutMs: 10 })], {
-      policy: allowAll,
-    });
-    const calls = [
-      executor.execute({ id: '1', name: 'write' }),
-      executor.execute({ id: '2', name: 'write' }),
-    ];
-    await clock.advanceAsync(10);
-    const [first, second] = await Promise.all(calls);
-    expect([brief(first!), brief(second!)]).toEqual(['error TIMEOUT', 'error TIMEOUT']);
-    expect(second).toMatchObject({ attempts: 0 });
-    await clock.advanceAsync(1_000);
-    expect(clock.pending).toBe(0);
   });
 });
 
@@ -222,27 +178,6 @@ describe('what watches calls', () => {
       expect(brief(await executor.execute({ id: '1', name: 'write' }))).toBe('ok 1');
       expect(runs).toBe(1);
     }
-  });
-
-  it('hears again of a decision when a person changed the arguments', async () => {
-    const { executor, events } = setup(
-      [
-        writer('write', () => 1, {
-          dangerFor: (input: { all?: boolean }) => (input.all === true ? 'critical' : 'medium'),
-        }),
-      ],
-      { confirm: () => ({ input: { all: true } }) },
-    );
-    await executor.execute({ id: '1', name: 'write', input: {} });
-    expect(events.flatMap((event) => (event.type === 'decision' ? [event.danger] : []))).toEqual([
-      'medium',
-      'critical',
-    ]);
-  });
-
-  it('is no function is refused', () => {
-    const { executor } = setup([]);
-    expect(() => executor.on('call-settled' as never)).toThrow(/function/);
   });
 });
 

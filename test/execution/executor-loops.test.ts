@@ -38,11 +38,6 @@ describe('a model that makes the same call again and again', () => {
     expect(await say('plain', { a: 2 })).toBe('ok 1');
   });
 
-  it('is stopped after as many times as the executor is told', async () => {
-    const { say } = conversation({ maxRepeats: 1 });
-    expect(await times(2, () => say('plain'))).toEqual(['ok 1', LOOP]);
-  });
-
   it('makes no progress by changing anything but the progress parameters', async () => {
     const { say } = conversation();
     let attempt = 0;
@@ -80,35 +75,6 @@ describe('a model that makes the same call again and again', () => {
     expect(await say('plain')).toBe(LOOP);
     expect(await say('write', { text: 'b' })).toBe('ok 1');
     expect(await say('plain')).toBe('ok 1');
-  });
-
-  it('is stopped also when it writes the same again and again', async () => {
-    const { say } = conversation();
-    expect(await times(5, () => say('write', { text: 'a' }))).toEqual([
-      'ok 1',
-      'ok 1',
-      'ok 1',
-      'ok 1',
-      LOOP,
-    ]);
-  });
-
-  it('is stopped also when it goes round between two writes and a read', async () => {
-    const { say } = conversation();
-    const said = await times(
-      12,
-      async () =>
-        `${await say('write', { text: 'a' })} ${await say('other_write')} ${await say('plain')}`,
-    );
-    expect(said.at(-1)).toContain(LOOP);
-  });
-
-  it('is stopped also when the answers are kept', async () => {
-    const { executor } = setup([reader('kept', () => 1, { cacheTtlMs: 1_000 })]);
-    const said = await times(5, async () =>
-      brief(await executor.execute({ id: '1', name: 'kept' }, { conversationId: 'c' })),
-    );
-    expect(said.at(-1)).toBe(LOOP);
   });
 
   it('costs nothing when it is stopped', async () => {

@@ -45,12 +45,6 @@ describe('a call takes one pass: one check and one decision', () => {
     expect(counts).toEqual(ONE);
   });
 
-  it('and another one when confirm approves it', async () => {
-    const { executor, counts } = counting('confirm', { confirm: () => true });
-    expect(brief(await executor.execute(call))).toBe('ok "a"');
-    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
-  });
-
   it('when executeAll plans it by its conflict keys', async () => {
     const { executor, counts } = counting(
       'allow',
@@ -92,23 +86,6 @@ describe('a call takes one pass: one check and one decision', () => {
     expect((await executor.executeAll([call])).map(brief)).toEqual(['denied']);
     expect(asked).toBe(1);
   });
-
-  it('and another one when confirm changes its arguments', async () => {
-    const { executor, counts } = counting('confirm', { confirm: () => ({ input: { key: 'b' } }) });
-    expect(brief(await executor.execute(call))).toBe('ok "b"');
-    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
-  });
-
-  it('and another one when it comes back with an approval', async () => {
-    const { executor, counts } = counting('confirm');
-    const outcome = await executor.execute(call);
-    if (outcome.status !== 'approval_required') throw new Error(brief(outcome));
-    expect(counts).toEqual({ checks: 1, decisions: 1, runs: 0 });
-    expect(
-      brief(await executor.execute(call, { approval: await executor.approve(outcome.pending) })),
-    ).toBe('ok "a"');
-    expect(counts).toEqual({ checks: 2, decisions: 2, runs: 1 });
-  });
 });
 
 describe('a tool that is replaced after its call was judged', () => {
@@ -137,17 +114,6 @@ describe('a tool that is replaced after its call was judged', () => {
     expect(counts.runs).toBe(1);
     expect(brief(await executor.execute({ ...call, id: '3' }))).toBe('ok "transferred"');
   });
-
-  it('is not run when that happens right before its start', async () => {
-    const { executor, registry, counts } = counting();
-    const onStart = () => void registry.register(other, { replace: true });
-    expect(await executor.execute(call, { onStart })).toMatchObject({
-      status: 'error',
-      code: 'TOOL_CHANGED',
-      attempts: 0,
-    });
-    expect(counts.runs).toBe(0);
-  });
 });
 
 describe('the policy', () => {
@@ -175,28 +141,6 @@ describe('the policy', () => {
       expect(judged).toBe(got);
       expect(Object.isFrozen((got as { list: object[] }).list[0])).toBe(true);
     }
-  });
-
-  it('is not shown one value and the tool another by a proxy that a schema makes: once frozen, a proxy that lies can only fail', async () => {
-    let reads = 0;
-    const lying = () =>
-      new Proxy(
-        { at: 0 },
-        { get: (target, key): unknown => (key === 'at' ? ++reads : Reflect.get(target, key)) },
-      );
-    const seen: number[] = [];
-    const read = (given: { at: number }) => void seen.push(given.at);
-    const tool = defineTool({
-      name: 'note',
-      description: 'Notes',
-      inputSchema: z.object({}).transform(lying),
-      accessMode: 'readonly',
-      dangerFor: (given) => (read(given), 'low'),
-      execute: read,
-    });
-    const { executor } = setup([tool]);
-    expect((await executor.execute({ id: '1', name: 'note', input: {} })).status).not.toBe('ok');
-    expect(seen).toEqual([]);
   });
 });
 

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { TOOL_ERROR_CODES } from '../../src/core/errors.js';
 import { askUser, defineTool, fail, halt, ok, ToolError } from '../../src/index.js';
-import { anyTool, brief, reader, setup, writer } from './fixtures/executor-setup.js';
+import { brief, reader, setup, writer } from './fixtures/executor-setup.js';
 
 const RESULT = Symbol.for('tooldex/result/v1');
-const ERROR = Symbol.for('tooldex/error/v1');
 const branded = (result: object): object => Object.defineProperty(result, RESULT, { value: true });
 
 /** The outcome of one call of a tool that does this. */
@@ -102,41 +100,6 @@ describe('what a tool returns', () => {
         'error INVALID_RESULT',
       );
   });
-
-  it('may be hostile', async () => {
-    const hostile = [
-      branded({
-        get status() {
-          throw new Error('boo');
-        },
-      }),
-      new Proxy(
-        {},
-        {
-          getOwnPropertyDescriptor() {
-            throw new Error('boo');
-          },
-        },
-      ),
-      Proxy.revocable({}, {}),
-      { then: 5 },
-      {
-        then() {
-          throw new Error('boo');
-        },
-      },
-      {
-        get then() {
-          throw new Error('boo');
-        },
-      },
-      { then: (_: unknown, reject: (error: unknown) => void) => reject(null) },
-    ];
-    const revoked = Proxy.revocable({}, {});
-    revoked.revoke();
-    for (const value of [...hostile, revoked.proxy])
-      expect((await outcomeOf(() => value)).outcome.status).toMatch(/^(ok|error)$/);
-  });
 });
 
 describe('what a tool throws', () => {
@@ -193,95 +156,6 @@ describe('what a tool throws', () => {
     });
   });
 
-  it('loses details that are no plain data', async () => {
-    const { outcome } = await outcomeOf(() => {
-      throw new ToolError('FORBIDDEN_PATH', 'm', { details: { when: new Date() } });
-    });
-    expect(outcome).not.toHaveProperty('details');
-  });
-
-  it('has a code of the list even when the error of another copy has not', async () => {
-    const foreign = Object.assign(new Error('m'), { code: 'ERR_MADE_UP' });
-    Object.defineProperty(foreign, ERROR, { value: true });
-    const { outcome } = await outcomeOf(() => {
-      throw foreign;
-    });
-    expect(outcome.status === 'error' && TOOL_ERROR_CODES.includes(outcome.code)).toBe(true);
-  });
-
-  it('does not make execute throw, not even an error whose every field throws it again', async () => {
-    const evil: object = Object.defineProperties(
-      {},
-      {
-        [ERROR]: { value: true },
-        code: {
-          get: () => {
-            throw evil as Error;
-          },
-        },
-        message: {
-          get: () => {
-            throw evil as Error;
-          },
-        },
-        details: {
-          get: () => {
-            throw evil as Error;
-          },
-        },
-      },
-    );
-    for (const maxAttempts of [1, 2]) {
-      const { executor, events } = setup(
-        [
-          reader('work', () => {
-            throw evil as Error;
-          }),
-        ],
-        { maxAttempts },
-      );
-      expect(await executor.execute({ id: '1', name: 'work' }).then(brief, () => 'it threw')).toBe(
-        'error EXECUTION_FAILED',
-      );
-      expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
-    }
-  });
-
-  it('does not make execute throw when a ToolError of another copy has no message', async () => {
-    const { outcome } = await outcomeOf(() => {
-      throw Object.defineProperty({ code: 'TIMEOUT', message: 5, details: {} }, ERROR, {
-        value: true,
-      }) as unknown as Error;
-    });
-    expect(outcome).toMatchObject({ status: 'error', code: 'TIMEOUT' });
-  });
-
-  it('keeps an empty line of a ToolError an empty line', async () => {
-    expect(await messageOf(new ToolError('EXECUTION_FAILED', 'first\n\nlast'))).toBe(
-      'first\n\nlast',
-    );
-  });
-
-  it.each([
-    ['an open key', 'bad key sk-abcdefghijkl0123456789', 'abcdefghijkl'],
-    ['a bearer token', 'Authorization: Bearer abcdef0123456789', 'abcdef0123456789'],
-    ['a basic token', 'Authorization: Basic dXNlcjpwYXNzd29yZA==', 'dXNlcjpwYXNzd29yZA'],
-    ['a named password', 'login with password=hunter2hunter2 failed', 'hunter2'],
-    ['a password in JSON', '{"password": "hunter2hunter2"}', 'hunter2'],
-    ['a password of a URL', 'connect to postgres://me:hunter2@db/x failed', 'hunter2'],
-    ['a path', "ENOENT: no such file, open '/home/jane/secret-project/a.txt'", 'jane'],
-    ['a path after a colon', 'cannot open:/home/jane/secret-project/a.txt', 'jane'],
-    ['a path after an equals sign', 'cwd=/home/jane/secret-project/a.txt', 'jane'],
-    ['a file address', 'cannot import file:///home/jane/secret-project/a.js', 'jane'],
-    ['a Windows path', 'cannot open C:\\Users\\jane\\a.txt', 'jane'],
-    ['a Windows path with slashes', 'cannot open C:/Users/jane/a.txt', 'jane'],
-    ['a share', 'cannot open \\\\server\\jane\\a.txt', 'jane'],
-    ['a home folder', 'cannot open /home/jane', '/home/jane'],
-  ])('loses %s in its message', async (_, message, leak) => {
-    expect(await messageOf(new Error(message))).not.toContain(leak);
-    expect(await messageOf(new ToolError('EXECUTION_FAILED', message))).not.toContain(leak);
-  });
-
   it('has no stack', async () => {
     const error = new Error('bad');
     error.message = error.stack!;
@@ -303,38 +177,6 @@ describe('a call that cannot be run', () => {
     });
     expect(outcome.status === 'error' && outcome.message).toContain('read_note');
   });
-
-  it.each<readonly [string, string]>([
-    ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'].map(
-      (name) => [name, name] as const,
-    ),
-    ['nothing', ''],
-    ['100,000 letters', 'x'.repeat(100_000)],
-    ['half a character', '\ud800'],
-    ['two lines', 'a\nb'],
-  ])('of a tool called %s is of an unknown tool', async (_, name) => {
-    const { executor, events } = setup(tools);
-    const outcome = await executor.execute({ id: '1', name });
-    expect(brief(outcome)).toBe('error TOOL_NOT_FOUND');
-    expect(JSON.stringify(outcome).length).toBeLessThan(2_000);
-    expect(events.map(({ type }) => type)).toEqual(['decision', 'call-settled']);
-  });
-
-  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'])(
-    'has an argument called %s as any other',
-    async (key) => {
-      let received: unknown;
-      const { executor } = setup([reader('work', (input) => void (received = input))]);
-      const outcome = await executor.execute({
-        id: '1',
-        name: 'work',
-        input: JSON.parse(`{"${key}": {"polluted": true}}`),
-      });
-      expect(outcome.status).toBe('ok');
-      expect(Object.hasOwn(received as object, key)).toBe(true);
-      expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-    },
-  );
 
   it('is found by its alias and told by its name', async () => {
     const { executor } = setup(tools);
@@ -435,11 +277,5 @@ describe('a call that cannot be run', () => {
         principal: 'ada',
       },
     });
-  });
-
-  it('ends in a frozen outcome, whatever it is', async () => {
-    const { executor } = setup([...tools, anyTool('mixed', () => 1)]);
-    for (const name of ['read_note', 'unknown', 'mixed'])
-      expect(Object.isFrozen(await executor.execute({ id: '1', name }))).toBe(true);
   });
 });

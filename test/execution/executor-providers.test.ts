@@ -6,7 +6,6 @@ import {
   type ToolExecutorOptions,
 } from '../../src/index.js';
 import { FakeProvider } from '../../src/testing/fake-provider.js';
-import { fail } from '../../src/tool/outcome.js';
 import {
   allowAll,
   brief,
@@ -85,24 +84,6 @@ describe('a call of a tool with providers', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('ends in time when all hang', async () => {
-    const { call, clock } = withProviders(
-      [search()],
-      { a: new FakeProvider(hangs), b: new FakeProvider(hangs) },
-      { timeoutMs: 800 },
-    );
-    const outcome = call();
-    await clock.advanceAsync(800);
-    expect(await outcome).toMatchObject({
-      status: 'error',
-      code: 'TIMEOUT',
-      attempts: 2,
-      durationMs: 800,
-    });
-    await clock.advanceAsync(1_000);
-    expect(clock.pending).toBe(0);
-  });
-
   it('is not given to the next provider when it writes, except when nothing was sent', async () => {
     const [a, b] = [new FakeProvider(hangs), new FakeProvider()];
     const { call, clock, executor } = withProviders(
@@ -162,61 +143,6 @@ describe('a call of a tool with providers', () => {
     expect(await call()).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', attempts: 5 });
     expect(await call()).toMatchObject({ code: 'PROVIDERS_EXHAUSTED', attempts: 0 });
     expect(Object.values(fakes).map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1]);
-  });
-
-  it.each([
-    ['answered', () => 'fine', { success: 1, failure: 0 }],
-    ['failed by its result', () => fail('no such page'), { success: 0, failure: 1 }],
-    [
-      'refused',
-      () => {
-        throw new ToolError('INVALID_INPUT', 'no query');
-      },
-      { success: 0, failure: 1 },
-    ],
-    [
-      'exhausted',
-      () => {
-        throw new Error('down');
-      },
-      { success: 0, failure: 1 },
-    ],
-  ])('is counted once in the health of the tool: %s', async (_, answer, counts) => {
-    const { call, executor } = withProviders([search()], {
-      a: new FakeProvider(answer),
-      b: new FakeProvider(answer),
-    });
-    await call();
-    expect(executor.health.lifetime('tool', 'search')).toEqual({ total: 1, ...counts });
-  });
-
-  it('whose answer breaks the output schema counts as a failure of the tool, as of one without providers', async () => {
-    const { call, executor } = withProviders(
-      [
-        search({ outputSchema: { type: 'object', required: ['n'] } }),
-        reader('local', () => ({}), { outputSchema: { type: 'object', required: ['n'] } }),
-      ],
-      { a: new FakeProvider(() => ({})), b: new FakeProvider() },
-    );
-    for (const name of ['search', 'local']) {
-      expect(await call(name)).toMatchObject({ code: 'INVALID_RESULT' });
-      expect(executor.health.lifetime('tool', name)).toEqual({ total: 1, success: 0, failure: 1 });
-    }
-  });
-
-  it('that timed out is counted once too', async () => {
-    const { call, clock, executor } = withProviders(
-      [search()],
-      { a: new FakeProvider(hangs), b: new FakeProvider(hangs) },
-      { timeoutMs: 100 },
-    );
-    void call();
-    await clock.advanceAsync(100);
-    expect(executor.health.lifetime('tool', 'search')).toEqual({
-      total: 1,
-      success: 0,
-      failure: 1,
-    });
   });
 
   it('is answered by the tool’s own function when nobody knows its providers, and counted once', async () => {
@@ -289,14 +215,6 @@ describe('executor.providers', () => {
 });
 
 describe('an answer of a provider', () => {
-  it('is kept like any other', async () => {
-    const a = new FakeProvider();
-    const { call } = withProviders([search({ cacheTtlMs: 1_000 })], { a });
-    await call();
-    expect(await call()).toMatchObject({ value: 'answered', cached: true, attempts: 0 });
-    expect(a.calls).toBe(1);
-  });
-
   it('that comes late is told when it comes, and makes what it wrote over stale', async () => {
     const gate = new Gate();
     let text = 'old';
@@ -319,50 +237,6 @@ describe('an answer of a provider', () => {
     await settled();
     expect(told('late-result')).toMatchObject([{ toolName: 'save' }]);
     expect(await call('read')).toMatchObject({ value: 'new', cached: false });
-  });
-
-  it('that was passed over makes what it wrote over stale too', async () => {
-    const gate = new Gate();
-    let text = 'old';
-    const a = new FakeProvider(async () => {
-      await gate.promise;
-      text = 'from a';
-    });
-    const b = new FakeProvider(() => void (text = 'from b'));
-    const tools = [
-      writer('save', undefined, {
-        category: 'notes',
-        idempotencyKey: true,
-        providers: named('a', 'b'),
-        timeoutMs: 100,
-      }),
-      reader('read', () => text, { category: 'notes', cacheTtlMs: 60_000 }),
-    ];
-    const { call, clock, told } = withProviders(tools, { a, b });
-    const saved = call('save');
-    await clock.advanceAsync(50);
-    expect(await saved).toMatchObject({ status: 'ok', provider: 'b' });
-    expect(brief(await call('read'))).toBe('ok "from b"');
-    gate.open();
-    await settled();
-    expect(told('late-result')).toHaveLength(1);
-    expect(brief(await call('read'))).toBe('ok "from a"');
-  });
-
-  it('is none when nothing was running', async () => {
-    const a = new FakeProvider();
-    a.health = hangs;
-    const { call, clock, told } = withProviders(
-      [search({ providers: [{ name: 'a' }] })],
-      { a },
-      { timeoutMs: 100 },
-    );
-    const outcome = call();
-    await clock.advanceAsync(100);
-    expect(await outcome).toMatchObject({ code: 'TIMEOUT', attempts: 0 });
-    await clock.advanceAsync(10_000);
-    expect(told('late-result')).toEqual([]);
-    expect(told('provider-attempt')).toMatchObject([{ kind: 'check', success: false }]);
   });
 
   it('that does not come in time keeps a tool whose calls run one at a time from its next call', async () => {
@@ -389,24 +263,6 @@ describe('an answer of a provider', () => {
     await clock.advanceAsync(0);
     expect(brief(await second)).toBe('ok null');
     expect([a.calls, most]).toEqual([2, 1]);
-  });
-});
-
-describe('a tool whose calls run one at a time', () => {
-  it('goes on at once when its call timed out before a provider was called', async () => {
-    const a = new FakeProvider();
-    const check = new Gate<boolean>();
-    a.health = () => check.promise;
-    const { call, clock } = withProviders(
-      [writer('save', undefined, { providers: [{ name: 'a' }], allowParallel: false })],
-      { a },
-      { timeoutMs: 100 },
-    );
-    const first = call('save');
-    await clock.advanceAsync(100);
-    expect(brief(await first)).toBe('error TIMEOUT');
-    check.open(true);
-    expect(brief(await call('save'))).toBe('ok "answered"');
   });
 });
 

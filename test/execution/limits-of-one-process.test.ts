@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineTool, SafetyPolicy, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
-import { ManualClock } from '../../src/testing.js';
 
 describe('limits of one executor', () => {
   it('as maxConcurrent and maxRepeats are not shared by executors on one store', async () => {
@@ -40,36 +39,6 @@ describe('limits of one executor', () => {
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(6).fill('ok'));
     expect(most).toBe(4);
     await Promise.all(executors.map((executor) => executor.close()));
-  });
-
-  it('as maxConcurrent let a call wait its turn as long as it may take, and then refuse it', async () => {
-    const clock = new ManualClock();
-    const registry = new ToolMetadataRegistry();
-    const never = () => new Promise<never>(() => undefined);
-    for (const [name, timeoutMs] of [
-      ['slow', 1_000],
-      ['quick', 10],
-    ] as const)
-      registry.register(
-        defineTool({
-          name,
-          description: name,
-          inputSchema: { type: 'object' },
-          accessMode: 'readonly',
-          timeoutMs,
-          execute: never,
-        }),
-      );
-    const executor = new ToolExecutor({ registry, clock, maxConcurrent: 1 });
-    const [, quick] = ['slow', 'quick'].map((name) =>
-      executor.execute({ id: name, name, input: {} }),
-    );
-    await clock.advanceAsync(10);
-    expect(await quick).toMatchObject({
-      status: 'error',
-      code: 'TIMEOUT',
-      message: expect.stringContaining('Timed out after 10 ms') as string,
-    });
   });
 
   it('as the time of a call cannot end a handler that blocks the event loop: its answer counts when it comes', async () => {

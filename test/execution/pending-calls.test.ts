@@ -102,21 +102,6 @@ describe('a call that is requested', () => {
     expect(await executor.request(other, IN)).toMatchObject({ callId: 'c2', input: { text: 'b' } });
   });
 
-  it('is run with the arguments that the user put in their place', async () => {
-    const { executor, runs } = setUp();
-    const pending = (await executor.request(call, IN)) as PendingApproval;
-    await executor.approve(pending, { input: { text: 'b' } });
-    expect(brief(await executor.execute(call, IN))).toBe('ok "put"');
-    expect(runs).toEqual([{ text: 'b' }]);
-  });
-
-  it('stays denied once a user denied it', async () => {
-    const { executor } = setUp({ confirm: () => true });
-    await executor.deny((await executor.request(call, IN)) as PendingApproval);
-    expect(brief(await executor.execute(call, IN))).toBe('denied');
-    expect(await executor.request(call, IN)).toMatchObject({ answer: 'denied' });
-  });
-
   it.each([
     ['another principal', call, { ...IN, principal: 'eve' }],
     ['another conversation', call, { ...IN, conversationId: 'other' }],
@@ -192,14 +177,6 @@ describe('the calls that wait', () => {
     });
     expect((await executor.execute(call, IN)).status).toBe('denied');
   });
-
-  it('are the same when asked for again', async () => {
-    const { executor } = setUp();
-    const manual = { id: 'm', name: 'by_hand', input: {} };
-    expect((await executor.execute(manual, IN)) as { pending?: unknown }).toMatchObject({
-      pending: await executor.request(manual, IN),
-    });
-  });
 });
 
 describe('decide', () => {
@@ -251,20 +228,5 @@ describe('run', () => {
     const outcome = await executor.run(double, { n: 2 }, { id: 'own', principal: 'ada' });
     const value: number | undefined = outcome.status === 'ok' ? outcome.value : undefined;
     expect([outcome.callId, value]).toEqual(['own', 4]);
-  });
-});
-
-describe('a user who denies', () => {
-  it('is not asked about the same write more than maxRepeats times', async () => {
-    let asked = 0;
-    const { executor } = setUp({ confirm: () => (asked++, false), maxRepeats: 3 });
-    const outcomes = [];
-    for (let id = 0; id < 20; id++)
-      outcomes.push(brief(await executor.execute({ ...call, id: `${id}` }, IN)));
-    expect(asked).toBe(3);
-    expect(outcomes.at(-1)).toBe('error LOOP_DETECTED');
-    const requests = setUp({ maxRepeats: 3 }).executor;
-    for (let id = 0; id < 3; id++) await requests.request({ ...call, id: `${id}` }, IN);
-    expect(await requests.request({ ...call, id: '4' }, IN)).toMatchObject({ verdict: 'deny' });
   });
 });

@@ -28,24 +28,10 @@ const reasonsOf = (...calls: PlannableCall[]) =>
   planExecution(registry, calls).calls.map(({ after }) => after?.reason);
 
 describe('planExecution', () => {
-  it('plans no calls as no batches', () =>
-    expect(planExecution(registry, [])).toEqual({ batches: [], calls: [] }));
-
   it('runs reading, computing and network calls together', () => {
     expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([
       [0, 1, 2, 3],
     ]);
-  });
-
-  it('runs writes with different keys together, and those with a common key one after another', () => {
-    expect(
-      batchesOf(
-        call('write', 'a'),
-        call('write', 'b'),
-        call('write', 'b', 'a'),
-        call('write', 'c'),
-      ),
-    ).toEqual([[0, 1, 3], [2]]);
   });
 
   it('lets no read overtake a write of the same thing, and no write a read', () => {
@@ -125,14 +111,6 @@ describe('planExecution', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it('runs computing beside writing, but not beside what may do anything', () => {
-    expect(batchesOf(call('run'), call('add'), call('anything', 'a'), call('add'))).toEqual([
-      [0, 1],
-      [2],
-      [3],
-    ]);
-  });
-
   it('runs alone what declared nothing, whatever keys it gives, and unknown tools', () => {
     expect(
       batchesOf(
@@ -145,12 +123,6 @@ describe('planExecution', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it.each(['__proto__', 'constructor', 'toString', ''])('takes %j for an unknown tool', (name) => {
-    const plan = planExecution(registry, [call('read', 'a'), call(name), call('read', 'a')]);
-    expect(plan.batches).toEqual([[0], [1], [2]]);
-    expect(plan.calls[1]?.toolName).toBe(name);
-  });
-
   it('never runs a tool without allowParallel beside itself, also under two of its names', () => {
     expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([
       [0],
@@ -158,19 +130,6 @@ describe('planExecution', () => {
       [2],
     ]);
     expect(batchesOf(call('look'), call('peek'), call('read', 'a'))).toEqual([[0, 2], [1]]);
-  });
-
-  it('gives calls their own ids, or ids by position, and tools their own names', () => {
-    const { calls } = planExecution(registry, [
-      { id: 'x', name: 'view' },
-      { name: 'ship' },
-      { id: 'x', name: 'Nobody' },
-    ]);
-    expect(calls.map(({ id, toolName }) => [id, toolName])).toEqual([
-      ['x', 'read'],
-      ['call-1', 'push'],
-      ['x', 'Nobody'],
-    ]);
   });
 
   it('hands conflictKeys the input as it is', () => {
@@ -185,20 +144,6 @@ describe('planExecution', () => {
     expect(seen).toEqual([input, undefined]);
     expect(seen[0]).toBe(input);
   });
-
-  it('freezes the plan to the leaves', () => {
-    const plan = planExecution(registry, [call('write', 'a'), call('write', 'a')]);
-    for (const each of [
-      plan,
-      plan.batches,
-      plan.batches[1],
-      plan.calls,
-      plan.calls[0],
-      plan.calls[1],
-      plan.calls[1]?.after,
-    ])
-      expect(Object.isFrozen(each)).toBe(true);
-  });
 });
 
 describe('the reason why a call waits', () => {
@@ -207,15 +152,6 @@ describe('the reason why a call waits', () => {
       undefined,
       'after call 0, write: both touch file:a.txt',
     ]);
-  });
-
-  it('names the narrower of two keys of which one covers the other', () => {
-    expect(reasonsOf(call('write', 'file:src/'), call('read', 'file:src/a.txt'))[1]).toBe(
-      'after call 0, write: both touch file:src/a.txt',
-    );
-    expect(reasonsOf(call('write', 'file:src/a.txt'), call('read', 'file:'))[1]).toBe(
-      'after call 0, write: both touch file:src/a.txt',
-    );
   });
 
   it("says who doesn't say what it touches", () => {
@@ -251,25 +187,6 @@ describe('the reason why a call waits', () => {
     expect(reasonsOf(call('read', 'a'), call('nobody'))[1]).toBe(
       'after call 0, read: there is no tool named nobody, and unknown tools run alone',
     );
-  });
-
-  it('names the first of several in the batch before', () => {
-    expect(
-      planExecution(registry, [call('read', 'a'), call('read', 'a'), call('write', 'a')]).calls[2]
-        ?.after?.position,
-    ).toBe(0);
-  });
-
-  it('is one short line, whatever the names and keys', () => {
-    const name = `no\nbody\u2028\u001b[31m${'x'.repeat(100_000)}`;
-    const key = `a\r\n${'y'.repeat(1_000)}`;
-    for (const reason of [
-      reasonsOf(call(name), call(name))[1]!,
-      reasonsOf(call('write', key), call('write', key))[1]!,
-    ]) {
-      expect(reason.length).toBeLessThan(400);
-      expect(reason).not.toMatch(/[\p{Cc}\u2028]/u);
-    }
   });
 });
 
@@ -373,40 +290,12 @@ describe('a wrong list of calls', () => {
     });
   });
 
-  it('has a hole', () => {
-    expect(plan(new Array<unknown>(4_294_967_295))).toMatchObject({
-      code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('position 0'),
-    });
-  });
-
-  it('is refused before any tool is asked', () => {
-    let asked = 0;
-    const counting = registryOf({
-      name: 'write',
-      accessMode: 'write',
-      conflictKeys: () => [`${asked++}`],
-    });
-    plan([{ name: 'write' }, null], counting);
-    expect(asked).toBe(0);
-  });
-
   it('comes without a registry', () => {
     for (const wrong of [undefined, null, {}, 'x'])
       expect(plan([], wrong === undefined ? null : wrong)).toMatchObject({
         code: 'INVALID_ARGUMENT',
         message: expect.stringContaining('a registry'),
       });
-  });
-
-  it('comes before the registry, as it once did', () => {
-    expect(
-      refusal(() => planExecution([{ name: 'read' }] as never, registry as never)),
-    ).toMatchObject({
-      code: 'INVALID_ARGUMENT',
-      message:
-        'Expected a registry of tools as the first argument, got a list of 1. Call planExecution(registry, calls).',
-    });
   });
 });
 
@@ -436,12 +325,6 @@ describe('the plan of calls of bundled tools', () => {
     },
   );
 
-  it('takes two spellings of one accented letter for one file', () =>
-    expect(planned(write('caf\u00e9'), read('cafe\u0301'))).toEqual([[0], [1]]));
-
-  it('looks at the repository and a file together', () =>
-    expect(planned(['git_status', {}], read('a.txt'), ['git_diff', {}])).toEqual([[0, 1, 2]]));
-
   it('runs programs alone among what reads and writes, and a commit before what writes the files that it reads', () => {
     const commit = ['git_commit', { message: 'x', paths: [] }] as const;
     expect(
@@ -463,26 +346,6 @@ describe('the plan of calls of bundled tools', () => {
     ).toEqual([[0, 1], [2]]);
   });
 
-  it('lists, finds and describes only after the files are written', () => {
-    for (const look of [
-      ['list_directory', { path: 'src' }],
-      ['list_directory', {}],
-      ['find_files', { glob: '*' }],
-      ['file_info', { path: 'src' }],
-      ['search_text', { query: 'x' }],
-    ] as const) {
-      expect(planned(write('src/a.txt'), look)).toEqual([[0], [1]]);
-    }
-    for (const look of [
-      ['list_directory', { path: 'lib' }],
-      ['find_files', { glob: '*', path: 'sr' }],
-      ['file_info', { path: 'src/b.txt' }],
-      ['search_text', { query: 'x', path: 'src/a' }],
-    ] as const) {
-      expect(planned(write('src/a.txt'), look)).toEqual([[0, 1]]);
-    }
-  });
-
   it('moves and deletes apart from all other files, since a folder takes what is in it along', () => {
     expect(
       planned(['move_file', { from: 'src', to: 'lib' }], write('lib/a.txt'), read('src/b.txt')),
@@ -490,37 +353,5 @@ describe('the plan of calls of bundled tools', () => {
     expect(
       planned(['delete_file', { path: 'config' }], write('config/a.txt'), write('configs/a.txt')),
     ).toEqual([[0, 2], [1]]);
-  });
-
-  it('takes notes and the file that they are in for one thing', () => {
-    expect(
-      planned(
-        ['note_add', { text: 'x' }],
-        ['note_list', {}],
-        read('.tooldex/notes.json'),
-        write('a.txt'),
-      ),
-    ).toEqual([
-      [0, 3],
-      [1, 2],
-    ]);
-    expect(
-      planned(
-        ['note_add', { text: 'x' }],
-        ['list_directory', { path: '.tooldex' }],
-        ['list_directory', { path: 'src' }],
-      ),
-    ).toEqual([[0, 2], [1]]);
-    expect(planned(['note_add', { text: 'x' }], ['note_add', { text: 'y' }])).toEqual([[0], [1]]);
-  });
-
-  it('sends requests one after another', () => {
-    expect(
-      planned(
-        ['http_request', { url: 'https://a.example' }],
-        ['http_request', { url: 'https://b.example' }],
-        read('a.txt'),
-      ),
-    ).toEqual([[0], [1], [2]]);
   });
 });

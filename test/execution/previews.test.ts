@@ -1,4 +1,3 @@
-import { Approvals } from '../../src/safety/approvals.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
@@ -166,30 +165,6 @@ describe('a preview', () => {
     expect(stopped).toBe(true);
   });
 
-  it('is bounded, on one line where it should be, and hides nothing', async () => {
-    const { ask } = setUp(() => ({
-      summary: `a\n\u202eb\u0007${'x'.repeat(600)}`,
-      diff: `+\u200b${'y'.repeat(30_000)}`,
-    }));
-    const { summary, diff } = (await ask()).preview!;
-    expect(summary).toMatch(
-      /^a \\u\{202e\}b\\u\{7\}x+ … \[\d+ characters in all, digest \w{16}\]$/,
-    );
-    expect(diff).toMatch(/^\+\\u\{200b\}y+ … \[30002 characters in all, digest \w{16}\]$/);
-    expect([summary.length, diff!.length]).toEqual([500, 20_000]);
-  });
-
-  it('asks again when only what it is too long to show has changed', async () => {
-    let end = 'a';
-    const { ask, executor, run } = setUp(() => ({
-      summary: 'Puts',
-      diff: 'x'.repeat(90_000) + end,
-    }));
-    const approval = await executor.approve(await ask());
-    end = 'b';
-    expect(await run(approval)).toMatchObject({ status: 'approval_required' });
-  });
-
   it('is compared by every process that shares store and key', async () => {
     const store = new MemoryStateStore();
     const approvalKey = new Uint8Array(32).fill(7);
@@ -201,27 +176,6 @@ describe('a preview', () => {
     expect(await setUp(() => 'one', { store, approvalKey }).run(approval)).toMatchObject({
       status: 'ok',
     });
-  });
-
-  it('is no part of approvals from outside that leave it out', async () => {
-    const approvals = new Approvals({ store: new MemoryStateStore(), key: new Uint8Array(32) });
-    const call = {
-      callId: 'c',
-      toolName: 'put',
-      definitionDigest: '0'.repeat(64),
-      principal: undefined,
-      input: {},
-    };
-    const pending = await approvals.request(call, {
-      verdict: 'confirm',
-      reason: 'r',
-      rule: 'x',
-      danger: 'high',
-    });
-    const approval = await approvals.grant(pending);
-    expect(() => approvals.verify({ ...approval, previewDigest: null }, call)).toThrow(
-      'was changed',
-    );
   });
 });
 

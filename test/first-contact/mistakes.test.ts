@@ -357,7 +357,7 @@ const THROWN: readonly (readonly [
         registry: js.registry(),
         rules: [{ verdict: 'deny', tools: ['read', 'w?'] }],
       }),
-    'tools[1]: Expected a pattern of names in which only "*" is special',
+    'tools[1]: Expected a pattern of tool names in which only "*" is special',
     'got "w?"',
   ],
   [

@@ -200,7 +200,7 @@ describe('tools in the AI SDK', () => {
     await generateText({ model, tools: set(), messages });
     expect(written).toEqual(['hello']);
     expect(told(model)).toMatchObject([
-      { type: 'error-text', value: expect.stringContaining('not used') },
+      { type: 'error-text', value: expect.stringContaining('has been used') },
     ]);
   });
 

@@ -162,7 +162,7 @@ describe('tools in @openai/agents', () => {
     const input = '{"text":"hello"}';
     await write!.invoke(approved, input, { toolCall: { callId: 'c1' } });
     expect(await write!.invoke(approved, input, { toolCall: { callId: 'c1' } })).toContain(
-      'got one that is used',
+      'This approval has been used',
     );
     expect(written).toEqual(['hello']);
   });

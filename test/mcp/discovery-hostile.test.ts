@@ -45,12 +45,6 @@ describe('a hostile server', () => {
     expect((await ask('junk')).names).toEqual(['mcp.bad.fine']);
   });
 
-  it('loses the tools that are wrong, and no others', async () => {
-    const { names, findings } = await ask('wrong types');
-    expect(names).toEqual(['mcp.bad.fine', 'mcp.bad.odd']);
-    expect(findings.filter(({ kind }) => kind === 'refused').length).toBeGreaterThanOrEqual(8);
-  });
-
   it('loses only these also where it speaks the 2026 protocol', async () => {
     const demo = new Demo();
     demo.list(
@@ -117,14 +111,6 @@ describe('a hostile server', () => {
     expect(lists).toBe(4);
     await discovery.close();
     expect(clock.pending).toBe(0);
-  });
-
-  it('that is slow and changes all the time holds nobody up', async () => {
-    const discovery = discover({ mcpServers: { bad: hostile('slow and changing') } });
-    await discovery.refresh();
-    expect(namesOf(discovery)).toEqual(['mcp.bad.fine']);
-    await discovery.refresh({ force: true });
-    expect(await discovery.callTool('bad', 'fine', {}, {})).toMatchObject({ status: 'ok' });
   });
 
   it.each(['silent', 'mute listing', 'wrong id'])(

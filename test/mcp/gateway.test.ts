@@ -47,19 +47,6 @@ describe.each(WAYS)('through a gateway, $way', ({ open }) => {
     },
   );
 
-  it('answers several questions of one call, at once and one after the other', async () => {
-    const asked: string[] = [];
-    const client = await open(await gatewayTo(new Demo('ask_often').start), {
-      answer: ({ message }) => {
-        asked.push(message);
-        return { action: 'accept', content: { name: `to ${message.at(-1)}` } };
-      },
-    });
-    const result = JSON.stringify(await client.call('mcp__asks__ask_often'));
-    expect(asked.sort()).toEqual(['asks asks: A', 'asks asks: B', 'asks asks: C']);
-    for (const letter of ['A', 'B', 'C']) expect(result).toContain(`to ${letter}`);
-  });
-
   it('tells the server when the user declines, or the client cannot ask', async () => {
     const server = await gatewayTo(new Demo('ask_once').start);
     const declines = await open(server, { answer: () => ({ action: 'decline' }) });
@@ -94,13 +81,6 @@ describe('a question that sends the user to an address', () => {
       expect(JSON.stringify(result)).toContain('accept');
     },
   );
-
-  it('is cancelled where the client shows forms alone', async () => {
-    const client = await WAYS[0]!.open(await gatewayTo(new Demo('ask_url').start), {
-      answer: () => ({ action: 'accept' }),
-    });
-    expect(JSON.stringify(await client.call('mcp__asks__ask_url'))).toContain('cancel');
-  });
 });
 
 describe('the calls of a client', () => {

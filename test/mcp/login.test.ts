@@ -21,7 +21,6 @@ import {
   type McpDiscovery,
   type McpDiscoveryOptions,
 } from '../../src/mcp.js';
-import { loginsIn } from '../../src/mcp/login/login-store.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { DEADLINE_MS } from '../programs.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
@@ -88,13 +87,6 @@ describe('a server that wants a login', () => {
     expect(await call(discoveryOf(server.url, { logins }))).toBe('ada');
     expect(await call(discoveryOf(server.url, { logins }))).toBe('ada');
     expect(authorization.asked('/token')).toHaveLength(1);
-  });
-
-  it('has its login kept in a store that many processes share', async () => {
-    const { server } = await servers();
-    const logins = new MemoryStateStore();
-    await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
-    expect(await call(discoveryOf(server.url, { logins }))).toBe('ada');
   });
 
   it('gets a new token when the old one has ended, once for all calls at that time', async () => {
@@ -279,18 +271,6 @@ describe('the answer of a login in a browser', () => {
     );
     await expect(login).rejects.toThrow('refused the login: IssuerMismatchError');
     expect(authorization.asked('/token')).toEqual([]);
-  });
-
-  it('is awaited for as long as the program says, or until it gives up', async () => {
-    const { server } = await servers();
-    const discovery = discoveryOf(server.url);
-    await expect(
-      discovery.login('tickets', { open: () => undefined, timeoutMs: 20 }),
-    ).rejects.toMatchObject({ code: 'TIMEOUT' });
-    const controller = new AbortController();
-    await expect(
-      discovery.login('tickets', { open: () => controller.abort(), signal: controller.signal }),
-    ).rejects.toMatchObject({ code: 'ABORTED' });
   });
 });
 
@@ -486,39 +466,6 @@ describe('a token', () => {
     ).toEqual(['authorization_code', 'refresh_token']);
   });
 
-  it('is renewed although a process that held its lock has died', async () => {
-    const { authorization, server } = await servers();
-    const logins = newFolder();
-    const discovery = discoveryOf(server.url, { logins });
-    await discovery.login('tickets', { open: approve });
-    const [file] = readdirSync(logins);
-    writeFileSync(join(logins, file!.replace('.json', '.lock.json')), `${Date.now() - 1} x`, {
-      mode: 0o600,
-    });
-    authorization.expire();
-    expect(await call(discovery)).toBe('ada');
-    expect(readdirSync(logins)).toEqual([file]);
-  });
-
-  it('that another process has renewed since a request was sent is used, and not renewed once more', async () => {
-    const { authorization, server } = await servers();
-    const logins = newFolder();
-    const [one, two] = [discoveryOf(server.url, { logins }), discoveryOf(server.url, { logins })];
-    await one.login('tickets', { open: approve });
-    expect(await call(two)).toBe('ada');
-    authorization.expire();
-    let release: () => void = () => undefined;
-    let slow: Promise<unknown> = Promise.resolve();
-    await new Promise<void>((held) => {
-      server.late = { held, until: new Promise<void>((resolve) => (release = resolve)) };
-      slow = call(two);
-    });
-    expect(await call(one)).toBe('ada');
-    release();
-    expect(await slow).toBe('ada');
-    expect(authorization.asked('/token')).toHaveLength(2);
-  });
-
   it('that a login has brought while an older one could not be renewed is used by the call that waits', async () => {
     const { authorization, server } = await servers();
     const store = new MemoryStateStore();
@@ -571,25 +518,5 @@ describe('a token', () => {
       { code: 'PROVIDER_UNAVAILABLE' },
     );
     expect(authorization.asked('/authorize')).toEqual([]);
-  });
-});
-
-describe('a folder of logins', () => {
-  it('lets one of many take the same lock over at the same time, and leaves no other file', async () => {
-    const folder = newFolder();
-    const key = 'tooldex:login:one.lock';
-    await loginsIn(folder).compareAndSet(key, undefined, 'round 0');
-    for (let round = 1; round <= 20; round += 1) {
-      const made = await Promise.all(
-        Array.from({ length: 8 }, (_, at) =>
-          loginsIn(folder).compareAndSet(key, `round ${round - 1}`, `${at}`),
-        ),
-      );
-      expect(made.filter(Boolean)).toHaveLength(1);
-      const winner = `${made.indexOf(true)}`;
-      expect(await loginsIn(folder).get(key)).toBe(winner);
-      expect(readdirSync(folder).filter((file) => file.endsWith('.tmp'))).toEqual([]);
-      await loginsIn(folder).compareAndSet(key, winner, `round ${round}`);
-    }
   });
 });

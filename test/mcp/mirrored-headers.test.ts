@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { AccessMode, defineTool, ToolMetadataRegistry } from '../../src/index.js';
 import { createMcpServer } from '../../src/mcp.js';
 import { discover, namesOf, rawTool } from './servers/start.js';
-import { overHttp, overStdio } from './servers/swapping-server.js';
+import { overHttp } from './servers/swapping-server.js';
 
 const withProperty = (name: string, property: object, more: object = {}) =>
   rawTool(name, { inputSchema: { type: 'object', properties: { region: property }, ...more } });
@@ -44,15 +44,6 @@ describe('a tool with x-mcp-header against the rules of the protocol', () => {
     expect(discovery.findings().map(({ kind, message }) => [kind, message])).toEqual(
       WRONG.map(() => ['refused', expect.stringContaining('"x-mcp-header"') as string]),
     );
-  });
-
-  it.each([
-    ['of 2025 over HTTP', () => overHttp('sessions', ...WRONG)],
-    ['over stdio', () => overStdio('modern', ...WRONG)],
-  ])('is offered on a connection %s, which has no such headers', async (_, serverOf) => {
-    const discovery = discover({ mcpServers: { cloud: (await serverOf()).start } });
-    await discovery.refresh();
-    expect(namesOf(discovery)).toHaveLength(WRONG.length);
   });
 });
 

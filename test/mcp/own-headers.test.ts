@@ -34,17 +34,6 @@ describe('headers that a function returns', () => {
     );
   });
 
-  it('do not follow a redirect', async () => {
-    const { authorization, server, discovery, read } = await servers(() => ({
-      authorization: 'Bearer token-of-ada',
-      'x-api-key': 'secret',
-    }));
-    await discovery.refresh();
-    server.redirect = `${authorization.origin}/mcp`;
-    await expect(read()).rejects.toThrow();
-    expect(authorization.seen).toEqual([]);
-  });
-
   it.each([
     [
       'an error',

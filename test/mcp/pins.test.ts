@@ -20,13 +20,6 @@ describe('DefinitionPins', () => {
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
   });
 
-  it('holds new tools back when it is told to', () => {
-    const pins = new DefinitionPins({ onNew: 'quarantine' });
-    expect(pins.check('files', ECHO)).toMatchObject({ ok: false, kind: 'new' });
-    expect(pins.check('files', ECHO)).toMatchObject({ ok: false, kind: 'new' });
-    expect(pins.size).toBe(0);
-  });
-
   it('lists what is withheld until it is approved or as it was before', () => {
     const pins = new DefinitionPins();
     pins.check('files', ECHO);
@@ -41,29 +34,6 @@ describe('DefinitionPins', () => {
     expect(pins.quarantined()).toEqual([]);
     expect(pins.check('files', evil)).toEqual({ ok: true });
     expect(pins.check('files', ECHO)).toMatchObject({ kind: 'changed' });
-  });
-
-  it('keeps tools and servers with the names of prototypes apart from them', () => {
-    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '7', ''];
-    const pins = new DefinitionPins({ onNew: 'quarantine' });
-    for (const server of names) {
-      for (const name of names.filter(Boolean)) {
-        expect(pins.check(server, { ...ECHO, name })).toMatchObject({ kind: 'new' });
-        pins.approve(server, { ...ECHO, name });
-      }
-    }
-    const read = DefinitionPins.fromJson(pins.toJson());
-    expect(read.size).toBe(names.length * (names.length - 1));
-    for (const { server, tool } of read.pinned())
-      expect(read.check(server, { ...ECHO, name: tool }).ok).toBe(true);
-    const withKey = JSON.parse(
-      '{"name":"t","inputSchema":{"properties":{"__proto__":{"type":"string"}}}}',
-    ) as object;
-    pins.approve('files', withKey);
-    expect(pins.check('files', JSON.parse('{"name":"t","inputSchema":{"properties":{}}}')).ok).toBe(
-      false,
-    );
-    expect(DefinitionPins.fromJson(pins.toJson()).check('files', withKey).ok).toBe(true);
   });
 
   it('withholds what it cannot pin, whatever is done about new tools', () => {
@@ -102,20 +72,6 @@ describe('DefinitionPins', () => {
       ok: false,
       kind: 'changed',
     });
-  });
-
-  it('is not filled without end by a server that lists other names every time', () => {
-    const trusting = new DefinitionPins();
-    const strict = new DefinitionPins({ onNew: 'quarantine' });
-    let passed = 0;
-    for (let index = 0; index < 5_000; index++) {
-      passed += Number(trusting.check('hostile', { name: `t${index}` }).ok);
-      strict.check('hostile', { name: `t${index}` });
-    }
-    expect([passed, trusting.size]).toEqual([2_000, 2_000]);
-    expect(strict.quarantined().length).toBe(2_000);
-    expect(strict.quarantined().at(-1)?.tool).toBe('t4999');
-    expect(trusting.check('files', ECHO).ok).toBe(true);
   });
 });
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +5,7 @@ import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { DefinitionPins } from '../../src/mcp.js';
 import { isMadeBy } from '../../src/mcp/connection/offered-answers.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
-import { Demo, discover, here, namesOf, official, temporaryFolder } from './servers/start.js';
+import { discover, here, namesOf, temporaryFolder } from './servers/start.js';
 
 /** The server with resources and prompts, under settings of its own. */
 async function start(
@@ -142,24 +141,6 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('take no name of the server’s own tools', async () => {
-    const { discovery, call } = await start(OPEN, { modes: ['tools'] });
-    expect(namesOf(discovery)).toEqual([
-      'mcp.docs.echo',
-      'mcp.docs.get_prompt',
-      'mcp.docs.list_prompts',
-      'mcp.docs.list_resources',
-      'mcp.docs.mcp_read_resource',
-      'mcp.docs.read_resource',
-    ]);
-    expect(await discovery.callTool('docs', 'read_resource', {}, {})).toMatchObject({
-      value: 'own read_resource',
-    });
-    expect(await call('mcp_read_resource', { uri: 'docs://guide' })).toMatchObject({
-      content: [{ text: 'Read me first.' }],
-    });
-  });
-
   it('follow the lists and settings of single tools, and a finding says where those leave none', async () => {
     const { registry, discovery } = await start({
       ...BOTH,
@@ -191,20 +172,6 @@ describe('resources and prompts of a server', () => {
     ]);
   });
 
-  it('are a finding where the server has none', async () => {
-    const demo = new Demo('echo');
-    const discovery = discover({ mcpServers: { demo: { ...demo.start, resources: true } } });
-    await discovery.refresh();
-    expect(namesOf(discovery)).toEqual(['mcp.demo.echo']);
-    expect(discovery.findings()).toMatchObject([
-      {
-        kind: 'settings',
-        message:
-          '"resources": true has no effect: the server offers no resources. Remove the setting.',
-      },
-    ]);
-  });
-
   it('are pinned as the tools that read them: a resource that is added changes no approved tool, one of the server that takes a name does', async () => {
     const pins = new DefinitionPins();
     await start(OPEN, { pins });
@@ -226,29 +193,6 @@ describe('resources and prompts of a server', () => {
         .map(({ tool }) => tool),
     ).toEqual(['"read_resource"', '"echo"', '"mcp_read_resource"']);
   });
-
-  it('of the official server with every feature, and of several servers, are read without findings', async () => {
-    const discovery = discover({
-      mcpServers: {
-        a: { ...official('everything'), ...BOTH, tools: ['*_resource*', '*_prompt*'] },
-        b: {
-          ...here('resource-server.ts'),
-          args: [...here('resource-server.ts').args, join(temporaryFolder(), 'log')],
-          ...BOTH,
-        },
-      },
-    });
-    await discovery.refresh();
-    expect(discovery.findings()).toEqual([]);
-    const { value } = (await discovery.callTool('a', 'list_resources', {}, {})) as {
-      value: { resources: readonly { uri: string }[]; resourceTemplates: readonly object[] };
-    };
-    expect(value.resourceTemplates.length).toBeGreaterThan(0);
-    expect(
-      await discovery.callTool('a', 'read_resource', { uri: value.resources[0]!.uri }, {}),
-    ).toMatchObject({ status: 'ok', content: [{ text: expect.any(String) as string }] });
-    expect(await discovery.callTool('a', 'list_prompts', {}, {})).toMatchObject({ status: 'ok' });
-  });
 });
 
 describe('a template of URIs', () => {
@@ -264,19 +208,5 @@ describe('a template of URIs', () => {
     ['{a}{b}', 'x', true],
   ])('%s makes %s: %s', (template, uri, expected) => {
     expect(isMadeBy(template, uri)).toBe(expected);
-  });
-
-  it('makes every URI that has its texts around values without separators', () => {
-    const word = fc.stringMatching(/^[a-z%~.]{0,8}$/);
-    fc.assert(
-      fc.property(fc.array(fc.tuple(word, word), { maxLength: 8 }), word, (parts, end) => {
-        expect(
-          isMadeBy(
-            parts.map(([literal], index) => `${literal}{v${index}}`).join('') + end,
-            parts.map(([literal, value]) => literal + value).join('') + end,
-          ),
-        ).toBe(true);
-      }),
-    );
   });
 });

@@ -173,14 +173,6 @@ describe('hostile requests', () => {
     }
     expect(await ping(server, session)).toBe(200);
   });
-
-  it('with arguments beyond what a call may have get an error that the model reads', async () => {
-    const running = await serverOf().serveHttp({ port: 0 });
-    const client = await overHttp(running.url, 'auto');
-    const result = await client.call('say', { text: 'x'.repeat(400_000) });
-    expect(result.isError).toBe(true);
-    expect(textOf(result)).toMatch(/expected an input of at most/i);
-  });
 });
 
 describe('what travels through a client between question and answer', () => {
@@ -295,53 +287,10 @@ describe('what travels through a client between question and answer', () => {
     expect(await answered(first, 'a')).toMatchObject({
       result: {
         isError: true,
-        content: [{ text: expect.stringContaining("didn't answer in time") as string }],
+        content: [{ text: expect.stringContaining('did not answer in time') as string }],
       },
     });
     expect(runs).toBe(1);
-  });
-
-  it('does not run a tool again whose question was answered', async () => {
-    let runs = 0;
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'asks',
-        description: 'Asks',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.WRITE,
-        execute: () => {
-          runs += 1;
-          return askUser('Sure?');
-        },
-      }),
-    );
-    const server = serverOf(
-      { executor: new ToolExecutor({ registry, confirm: () => true }) },
-      registry,
-    );
-    const { requestState } = (await call(server, 'asks', {}))['result']!;
-    await call(
-      server,
-      'asks',
-      {},
-      {
-        requestState,
-        inputResponses: { tooldex: { action: 'accept', content: { answer: 'yes' } } },
-      },
-    );
-    expect(runs).toBe(1);
-  });
-});
-
-describe('a server that was closed', () => {
-  it('serves nobody any more, also where it was still beginning to', async () => {
-    const server = createMcpServer(sampleRegistry());
-    const beginning = server.serveHttp({ port: 0 });
-    await server.close();
-    await expect(beginning).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
-    await expect(post(server, INITIALIZE)).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
-    await expect(server.serveStdio()).rejects.toMatchObject({ code: 'TOOL_UNAVAILABLE' });
   });
 });
 
@@ -350,18 +299,6 @@ describe('sessions of 2025', () => {
     const server = serverOf({ maxSessions: 2 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(server, INITIALIZE)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
-  });
-
-  it('are bounded: the longest unused makes room, and its client starts again', async () => {
-    const server = serverOf({ maxSessions: 2 });
-    const [first, second] = [await openSession(server), await openSession(server)];
-    expect(await ping(server, first)).toBe(200);
-    const third = await openSession(server);
-    expect([
-      await ping(server, first),
-      await ping(server, second),
-      await ping(server, third),
-    ]).toEqual([200, 404, 200]);
   });
 
   it('with an open stream are kept, and new clients are asked to come again', async () => {
@@ -376,19 +313,6 @@ describe('sessions of 2025', () => {
     expect((await post(server, INITIALIZE)).status).toBe(503);
     await stream.body!.cancel();
     expect((await post(server, INITIALIZE)).status).toBe(200);
-  });
-
-  it('are forgotten when they are idle, and ended by their client', async () => {
-    const clock = new ManualClock();
-    const server = serverOf({ clock, sessionIdleMs: 1_000 });
-    const idle = await openSession(server);
-    clock.advance(1_000);
-    const ended = await openSession(server);
-    expect(await ping(server, idle)).toBe(404);
-    const response = await server.fetch(
-      new Request(URL_OF_SERVER, { method: 'DELETE', headers: { 'mcp-session-id': ended } }),
-    );
-    expect([response.status, await ping(server, ended)]).toEqual([200, 404]);
   });
 
   it('are opened by initialize and by nothing else', async () => {

@@ -33,25 +33,6 @@ describe.each(['auto', 'legacy', 'first'] as const)(
       await changed.fired;
       expect((await client.tools()).map(({ name }) => name)).toContain('grown');
     });
-
-    it('stops the work of a cancelled call', async () => {
-      const [started, stopped] = [signalled(), signalled()];
-      const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
-        onListChanged: () => stopped.fire(),
-      });
-      const cancel = new AbortController();
-      const call = client.call(
-        'wait',
-        {},
-        { signal: cancel.signal, onProgress: () => started.fire() },
-      );
-      call.catch(() => undefined);
-      await started.fired;
-      cancel.abort();
-      await expect(call).rejects.toThrow();
-      await stopped.fired; // The tool registers another one when it is stopped.
-      expect((await client.tools()).map(({ name }) => name)).toContain('stopped');
-    });
   },
 );
 

@@ -104,19 +104,6 @@ describe('settings of single tools', () => {
     });
   });
 
-  it('are a finding where a pattern matches no tool that the server lists, denied ones included', async () => {
-    const { findings } = await listed(
-      {
-        deny_tools: 'write_file',
-        tools: { 'write_*': { danger: 'critical' }, raed_file: { access: 'readonly' } },
-      },
-      files,
-    );
-    expect(findings).toEqual([
-      '"raed_file" in "tools" matches no tool of the server. Did you mean "read_file"?',
-    ]);
-  });
-
   it('are denied by patterns, and names in lists that match no tool are findings: misspelt, they leave a tool open', async () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
@@ -208,26 +195,6 @@ describe('what a server writes to stderr', () => {
     expect(JSON.stringify([status, discovery.findings()])).not.toMatch(
       /geheim|abcdef123456|\/home\/me/,
     );
-  });
-
-  it('holds no variable that was filled into its arguments', async () => {
-    const script = 'process.stderr.write(process.argv.slice(1).join(" ") + "\\n"); process.exit(3)';
-    const args = ['-e', script, '--', 'user=${LOGIN_NAME}'];
-    const discovery = discover(
-      { mcpServers: { bad: { command: process.execPath, args } } },
-      { env: { LOGIN_NAME: 'geheim-name' } },
-    );
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([{ stderr: 'user=[secret]' }]);
-    expect(JSON.stringify([discovery.status(), discovery.findings()])).not.toContain('geheim');
-  });
-
-  it('of one that ends when it is asked for its protocol tells that it was started again', async () => {
-    const discovery = discover({ mcpServers: { old: hostile('old') } });
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([
-      { state: 'ready', era: 'legacy', stderr: expect.stringMatching(/^started \d+$/) as string },
-    ]);
   });
 });
 
@@ -437,15 +404,5 @@ describe('a settings file of another program', () => {
         message: expect.stringContaining('Did you mean "allowTools"?') as string,
       },
     ]);
-  });
-
-  it('with two servers whose names become one loads the first, and says so', () => {
-    const { servers, warnings } = readMcpSettings({
-      mcpServers: { 'a.b': { command: 'x' }, 'a/b': { command: 'y' } },
-    });
-    expect(servers).toMatchObject([{ name: 'a-b', transport: { command: 'x' } }]);
-    expect(warnings.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('Another server is already called a-b'),
-    );
   });
 });

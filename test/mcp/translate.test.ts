@@ -60,10 +60,6 @@ describe('the name of a server’s tool', () => {
     );
   });
 
-  it('of the server without a name cannot be that of a tool of another', () => {
-    expect(nameOf('files.read', '')).not.toBe(nameOf('read', 'files'));
-  });
-
   it('is refused when blank, too long, or with hidden characters', () => {
     for (const name of [
       '',
@@ -176,10 +172,6 @@ describe('a translated tool', () => {
     ).toBe('low');
   });
 
-  it('is only for the persona of its server', () => {
-    expect(optionsOf({ name: 't' }, { persona: 'Atlas' }).personaAllowlist).toEqual(['Atlas']);
-  });
-
   it.each([
     [{}, ['Atlas', 'Nova'], ['Atlas', 'Nova']],
     [{}, [], []],
@@ -191,20 +183,6 @@ describe('a translated tool', () => {
     expect(
       optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist,
     ).toEqual(allowed);
-  });
-
-  it('is described without hidden characters, and not at any length', () => {
-    const { options, changes } = translated({
-      name: 't',
-      description: ` Reads\u{e0041}\u202e می\u200cخواهم. ${'x'.repeat(100_000)}`,
-    });
-    expect(options.description).toHaveLength(4_096);
-    expect(options.description).toMatch(/^Reads می\u200cخواهم\. x/);
-    expect(changes).toHaveLength(2);
-    expect(refusal({ name: 't', description: 'x'.repeat(10_000_000) })).toMatch(/256 KiB/);
-    expect(optionsOf({ name: 't', description: '\u200b' }).description).toBe(
-      "MCP tool 't' from server 's'",
-    );
   });
 });
 
@@ -220,40 +198,6 @@ describe('the schemas of a server’s tool', () => {
       changes: [expect.any(String), expect.any(String), expect.any(String)],
     });
     expect(schemaOf(undefined).options.inputSchema).toEqual({ type: 'object', properties: {} });
-  });
-
-  it('may have fields of any name', () => {
-    const names = [
-      'server',
-      'tool',
-      'name',
-      'arguments',
-      'description',
-      'constructor',
-      '__proto__',
-      'properties',
-    ];
-    const properties = Object.fromEntries(
-      names.map((name) => [name, { type: 'string', description: `\u200b${name}` }]),
-    );
-    const { inputSchema } = schemaOf({ type: 'object', properties }).options;
-    expect(
-      Object.entries(inputSchema['properties'] as object).map(([name, field]) => [
-        name,
-        (field as { description: string }).description,
-      ]),
-    ).toEqual(names.map((name) => [name, name]));
-  });
-
-  it('keep data that looks like an explanation', () => {
-    const schema = {
-      type: 'object',
-      properties: { a: { default: { description: ' x ' }, description: ' y ' } },
-    };
-    expect(schemaOf(schema).options.inputSchema).toEqual({
-      ...schema,
-      properties: { a: { default: { description: ' x ' }, description: 'y' } },
-    });
   });
 
   it.each<[string, unknown]>([
@@ -275,47 +219,6 @@ describe('the schemas of a server’s tool', () => {
     ],
   ])('are refused: %s', (_, inputSchema) => {
     expect(refusal({ name: 't', inputSchema })).toMatch(/schema|levels/);
-  });
-
-  it.each<[string, object]>([
-    [
-      '300 properties',
-      {
-        properties: Object.fromEntries(
-          Array.from({ length: 300 }, (_, index) => [`p${index}`, {}]),
-        ),
-      },
-    ],
-    [
-      '40 levels',
-      {
-        properties: {
-          a: Array.from({ length: 40 }).reduce<object>((inner) => ({ not: inner }), {}),
-        },
-      },
-    ],
-    [
-      'references that double',
-      {
-        $defs: {
-          ...Object.fromEntries(
-            Array.from({ length: 30 }, (_, index) => [
-              `d${index}`,
-              { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
-            ]),
-          ),
-          d30: {},
-        },
-        $ref: '#/$defs/d0',
-      },
-    ],
-    ['100 KiB', { description: 'x', properties: { a: { const: 'x'.repeat(100_000) } } }],
-    [
-      'a pattern that cannot be judged, inside not',
-      { properties: { a: { not: { pattern: '^(a+)+$' } } } },
-    ],
-  ])('are kept, and bounded when they are checked: %s', (_, inputSchema) => {
-    expect(optionsOf({ name: 't', inputSchema }).inputSchema).toMatchObject(inputSchema);
   });
 
   it('are marked as foreign, so that their patterns are left to the server', () => {
@@ -400,15 +303,6 @@ describe('what a tool needs to be called', () => {
       changes: [expect.stringContaining('true or false in "requires_authentication"') as string],
     });
   });
-
-  it('names only variables of the settings', () => {
-    expect(
-      authOf(
-        { auth: { env: { HOME: 'required' } } },
-        { auth: { required: true, env: { TOKEN: 'MCP_TOKEN' } } },
-      ),
-    ).toEqual({ required: true, env: { MCP_TOKEN: 'required' } });
-  });
 });
 
 describe('a listing', () => {
@@ -431,34 +325,6 @@ describe('a listing', () => {
       ['refused', undefined],
       ['refused', '"c"'],
     ]);
-  });
-
-  it('uses the first of two tools with one name', () => {
-    const { tools, findings } = listingOf([
-      { name: 'a', description: '1' },
-      { name: ' a', description: '2' },
-    ]);
-    expect(tools.map(({ options }) => options.description)).toEqual(['1']);
-    expect(findings).toMatchObject([{ kind: 'duplicate', server: 's', tool: '"a"' }]);
-  });
-
-  it('shows nothing hidden, secret or long in its findings', () => {
-    const { findings } = listingOf([
-      { name: `a\u202e${'x'.repeat(500)}` },
-      { name: 'sk-live-abcdefgh12345678\u200b' },
-    ]);
-    expect(findings.map(({ kind }) => kind)).toEqual([
-      'hidden-text',
-      'refused',
-      'hidden-text',
-      'refused',
-    ]);
-    for (const { tool, message } of findings)
-      expect([tool, message]).toEqual([
-        expect.stringMatching(/^"[ -~]{0,100}"$/),
-        expect.stringMatching(/^[ -~…]{0,400}$/),
-      ]);
-    expect(JSON.stringify(findings)).not.toContain('abcdefgh');
   });
 
   it('never fails, and what it has are tools, whatever a server sends', () => {

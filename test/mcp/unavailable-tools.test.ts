@@ -46,24 +46,6 @@ describe('a tool that runs only as a task', () => {
       message: REASON,
     });
   });
-
-  it('can be called as soon as its server lets it answer calls, as a changed tool', async () => {
-    const { discovery, registry } = await setup();
-    await discovery.callTool('demo', 'preview', {}, {});
-    const before = registry.require('mcp.demo.render').digest;
-    await discovery.refresh({ force: true });
-    expect(registry.isAvailable('mcp.demo.render')).toBe(true);
-    expect(registry.require('mcp.demo.render').digest).not.toBe(before);
-    expect(
-      (
-        await new ToolExecutor({ registry }).execute({
-          id: '1',
-          name: 'mcp.demo.render',
-          input: {},
-        })
-      ).status,
-    ).toBe('ok');
-  });
 });
 
 describe('what a server answers in structured form', () => {

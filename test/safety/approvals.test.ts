@@ -72,18 +72,6 @@ describe('an approval', () => {
     expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
   });
 
-  it('and its pending call survive being stored as JSON', async () => {
-    for (const principal of [undefined, '', 'ada', '__proto__', 'a"],["b', 'ümläut\u2028']) {
-      const call = { ...CALL, principal };
-      const approval = await approvals.grant(
-        JSON.parse(JSON.stringify(await approvals.request(call, DECISION))) as PendingApproval,
-      );
-      const sent = JSON.parse(JSON.stringify(approval)) as Approval;
-      approvals.verify(sent, JSON.parse(JSON.stringify(call)) as ApprovedCall);
-      await approvals.redeem(sent);
-    }
-  });
-
   it('is not given for a pending call of which anything was changed, and a try does not use it up', async () => {
     const pending = await approvals.request(CALL, DECISION);
     const leaves = leavesOf(pending);
@@ -238,50 +226,6 @@ describe('an approval', () => {
         'INVALID_APPROVAL',
       );
   });
-
-  it('is nothing that shows one thing to the signature and another to the comparison', async () => {
-    const approval = await granted();
-    let reads = 0;
-    const shifty = Object.defineProperty({ ...approval }, 'callId', {
-      enumerable: true,
-      get: () => (reads++ === 0 ? 'call-1' : 'call-2'),
-    });
-    expect(await code(() => approvals.verify(shifty, { ...CALL, callId: 'call-2' }))).toBe(
-      'INVALID_APPROVAL',
-    );
-    const lasting = {
-      ...approval,
-      expiresAt: { toJSON: () => approval.expiresAt, valueOf: () => Infinity },
-    } as unknown as Approval;
-    expect(await code(() => approvals.verify(lasting, CALL))).toBe('INVALID_APPROVAL');
-    for (const wrapped of [
-      { ...approval, callId: new String('call-1') },
-      Object.create(approval),
-      new Proxy(
-        {},
-        {
-          get: () => {
-            throw new Error('trap');
-          },
-          ownKeys: () => {
-            throw new Error('trap');
-          },
-        },
-      ),
-      null,
-      undefined,
-      'x',
-      [],
-    ]) {
-      expect(await code(() => approvals.verify(wrapped as Approval, CALL))).toBe(
-        'INVALID_APPROVAL',
-      );
-      expect(await code(() => approvals.redeem(wrapped as Approval))).toBe('INVALID_APPROVAL');
-      expect(await code(() => approvals.grant(wrapped as PendingApproval))).toBe(
-        'INVALID_APPROVAL',
-      );
-    }
-  });
 });
 
 function canonical(value: unknown): string {
@@ -347,13 +291,6 @@ describe('an answer', () => {
     await approvals.redeem(await approvals.grant(pending));
   });
 
-  it('is possible for input as deep as plain data can be', async () => {
-    let input: unknown = 'leaf';
-    for (let level = 0; level < 64; level++) input = [input];
-    const call = { ...CALL, input: input as never };
-    approvals.verify(await granted(call), call);
-  });
-
   it('can only be given in time', async () => {
     const [pending, other] = [
       await approvals.request(CALL, DECISION),
@@ -375,17 +312,6 @@ describe('an answer', () => {
     const approval = await approvals.grant(pending);
     clock.advance(400);
     expect(await code(() => approvals.redeem(approval))).toBe('INVALID_APPROVAL');
-  });
-
-  it('is neither lost nor prolonged when the date of the store jumps', async () => {
-    for (const shift of [3_600_000, -3_600_000]) {
-      const [used, late] = [await granted(), await granted()];
-      clock.shiftDate(shift);
-      clock.advance(999);
-      await approvals.redeem(used);
-      clock.advance(1);
-      expect(await code(() => approvals.redeem(late))).toBe('INVALID_APPROVAL');
-    }
   });
 });
 
@@ -563,13 +489,5 @@ describe('the key', () => {
       expect(await code(() => other.verify(approval, CALL))).toBe('INVALID_APPROVAL');
       expect(await code(() => other.redeem(approval))).toBe('INVALID_APPROVAL');
     }
-  });
-
-  it('is kept as it was when it was given', async () => {
-    const key = randomBytes(32);
-    const own = new Approvals({ store, key });
-    const pending = await own.request(CALL, DECISION);
-    key.fill(0);
-    await own.grant(pending);
   });
 });

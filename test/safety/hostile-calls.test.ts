@@ -71,22 +71,8 @@ describe('a hostile call', () => {
       });
   });
 
-  it('of a name of a megabyte is refused in few words', () =>
-    expect(decide({ id: '1', name: 'x'.repeat(1_000_000), input: {} }).reason.length).toBeLessThan(
-      200,
-    ));
-
   it('of a misspelt name is told what there is', () =>
     expect(decide({ id: '1', name: 'reed', input: {} }).reason).toContain('read'));
-
-  it('whose input holds itself, or the same part a million times, is judged all the same', () => {
-    const circle: Record<string, unknown> = { path: 'safe' };
-    circle['self'] = circle;
-    expect(decide({ id: '1', name: 'write', input: circle }).verdict).toBe('allow');
-    let bomb: unknown = {};
-    for (let level = 0; level < 60; level++) bomb = [bomb, bomb];
-    expect(decide({ id: '1', name: 'write', input: { path: 'safe', bomb } }).verdict).toBe('allow');
-  });
 
   it('never makes the policy throw', () => {
     const anything = fc.oneof(

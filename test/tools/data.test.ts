@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findDefinitions } from '../../src/tool/find-definitions.js';
 import {
-  createDataTools,
   CsvQuery,
   CsvToJson,
   DiffText,
@@ -137,23 +135,6 @@ describe('json_format', () => {
       });
     },
   );
-
-  it('agrees with JSON.parse about every value, before and after', () => {
-    fc.assert(
-      fc.property(
-        fc.jsonValue(),
-        fc.boolean(),
-        fc.constantFrom('pretty', 'minify'),
-        (value, sortKeys, style) => {
-          const json = JSON.stringify(value);
-          const { text } = format(json, { style, sortKeys }) as { text: string };
-          expect(JSON.parse(text)).toEqual(JSON.parse(json));
-          if (!sortKeys)
-            expect(text).toBe(JSON.stringify(JSON.parse(json), null, style === 'pretty' ? 2 : 0));
-        },
-      ),
-    );
-  });
 
   it('agrees with JSON.parse about what is JSON', () => {
     const scraps = fc.array(
@@ -380,40 +361,6 @@ describe('diff_text', () => {
     });
   });
 
-  it('shows a missing line end', () => {
-    expect(diff('a\n', 'a')).toMatchObject({
-      equal: false,
-      diff: '--- before\n+++ after\n@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n',
-    });
-  });
-
-  it('names an empty side by the line before it', () => {
-    expect(diff('', 'a\n')).toMatchObject({ diff: '--- before\n+++ after\n@@ -0,0 +1,1 @@\n+a\n' });
-    expect(diff('a\n', '')).toMatchObject({ diff: '--- before\n+++ after\n@@ -1,1 +0,0 @@\n-a\n' });
-  });
-
-  it('replaces what differs as a whole, with its surroundings, when the shortest diff is long', () => {
-    const text = (letter: string, end: string) =>
-      `1\n2\n${Array.from({ length: 3_000 }, () => letter).join('\n')}\n3\n4${end}`;
-    const { diff: patch, ...rest } = diff(text('a', ''), text('b', ''), 1) as { diff: string };
-    expect(rest).toEqual({ equal: false, added: 3_000, removed: 3_000, minimal: false });
-    expect(patch.startsWith('--- before\n+++ after\n@@ -2,3002 +2,3002 @@\n 2\n-a\n')).toBe(true);
-    expect(patch.endsWith('+b\n 3\n')).toBe(true);
-    expect((diff(text('a', ''), text('b', '\n'), 1) as { diff: string }).diff).toMatch(
-      /-4\n\\ No newline at end of file\n\+b\n[^]*\+4\n$/,
-    );
-  });
-
-  it('gives long and very different texts as a whole', () => {
-    const lines = (letter: string) =>
-      `${Array.from({ length: 3_000 }, (_, index) => `${letter}${index}`).join('\n')}\n`;
-    expect(diff(lines('a'), lines('b'))).toMatchObject({
-      added: 3_000,
-      removed: 3_000,
-      minimal: false,
-    });
-  });
-
   it('fails on a diff too long to read', () => {
     expect(diff('a'.repeat(150_000), 'b'.repeat(150_000))).toMatchObject({ status: 'error' });
   });
@@ -443,18 +390,5 @@ describe('diff_text', () => {
         expect([side(' -'), side(' +')]).toEqual([before, after]);
       }),
     );
-  });
-});
-
-describe('createDataTools', () => {
-  it('returns all tools in a stable order', () => {
-    expect(createDataTools().map((each) => findDefinitions(each)[0]?.name)).toEqual([
-      'json_query',
-      'json_format',
-      'csv_query',
-      'csv_to_json',
-      'text_stats',
-      'diff_text',
-    ]);
   });
 });

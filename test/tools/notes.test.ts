@@ -1,5 +1,4 @@
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -121,13 +120,6 @@ describe('note_add', () => {
     await expect(add('one more')).rejects.toThrow('All 1000 notes are used');
     await remove('note-5');
     expect(await add('one more')).toMatchObject({ id: 'note-1001' });
-  });
-
-  it('adds nothing for a call that is no longer wanted', async () => {
-    await expect(
-      tools[0].execute({ text: 'x', tags: [] }, { signal: AbortSignal.abort() }),
-    ).rejects.toThrow('aborted');
-    expect(existsSync(file)).toBe(false);
   });
 });
 

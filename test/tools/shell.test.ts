@@ -58,12 +58,6 @@ describe('run_program', () => {
       await program('node', ['-e', 'setInterval(() => {}, 1000)'], { timeoutMs: 300 }),
     ).toMatchObject({ timedOut: true, exitCode: null });
   });
-
-  it('refuses a folder outside the root', async () => {
-    await expect(program('node', ['--version'], { cwd: '../..' })).rejects.toMatchObject({
-      code: 'FORBIDDEN_PATH',
-    });
-  });
 });
 
 describe('run_shell', () => {
@@ -113,14 +107,6 @@ describe('run_shell', () => {
       timedOut: true,
       stdout: 'first\n',
     });
-  });
-
-  it('refuses a folder outside the root', async () => {
-    await expect(shell('true', { cwd: '/' })).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
-  });
-
-  it('needs approval every time', () => {
-    expect(entryOf(findDefinitions(RunShell)[0]!).requiresConsent).toBe(true);
   });
 });
 

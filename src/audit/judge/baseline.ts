@@ -3,7 +3,7 @@ import { refusal, toIssues } from '../../core/issues.js';
 import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
-/** A known lie, by tool, axis and call. Edits elsewhere in the file don't affect it. */
+/** A lie that is known: by tool, axis and call, so that edits elsewhere in a file change nothing. */
 interface KnownLie {
   readonly tool: string;
   readonly axis: string;

@@ -136,9 +136,9 @@ export async function postJson<T>(address: string, body: unknown): Promise<T> {
 }
 
 /**
- * Reads a list page by page, and yields everything read so far.
+ * Reads a list page by page, and yields everything read so far after each page.
  *
- * @param most the number of items after which it stops.
+ * @param most The number of items after which it stops.
  */
 export async function* readList<Item>(
   list: string,

@@ -87,7 +87,10 @@ export interface Route {
   readonly sort: string;
 }
 
-/** Reads the part of an address behind `#`. Unknown parts are ignored, because a link may be old or mistyped. */
+/**
+ * Reads the part of an address after `#`. Ignores unknown parts, because a link may be old or
+ * mistyped.
+ */
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = splitOnce(hash.replace(/^#\/?/, ''), '?');
   const [view = '', name] = splitOnce(path, '/');

@@ -106,7 +106,9 @@ function rulesOf(schema: Schema): readonly string[] {
   });
 }
 
-/** Follows a local reference. Returns `{}` if there is no schema at its end. */
+/**
+ * Follows one local reference. Returns `{}` for remote references and anything that isn't a schema.
+ */
 function resolve(root: Schema, value: unknown): Schema {
   if (!isSchema(value)) return {};
   const reference = own(value, '$ref');

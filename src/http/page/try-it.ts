@@ -18,7 +18,7 @@ interface Tried {
   readonly model_reads: string;
 }
 
-/** Returns the form fields for a tool's arguments. Arguments that aren't single values take JSON. */
+/** Returns the fields of a form for a tool's arguments: fields without a single value take JSON. */
 function fieldsOf(parameters: unknown): readonly Field[] {
   const { properties = {}, required = [] } = (parameters ?? {}) as {
     readonly properties?: Readonly<Record<string, Schema>>;
