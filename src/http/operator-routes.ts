@@ -17,39 +17,6 @@ import { HttpError } from './http-error.js';
 import type { operatorField } from './operator-options.js';
 import { NO_STORE, sendJson, send, type Env } from './send.js';
 
-/** Options of the operators' part of the catalogue. */
-export interface OperatorOptions {
-  /** The store of the executors whose calls are shown and answered. */
-  readonly store: StateStore;
-  /** The approval key of these executors. Without it, waiting calls aren't shown. @default none */
-  readonly approvalKey?: Uint8Array | undefined;
-  /** Lets tokens with the role `approve` answer calls. @default false */
-  readonly allowApprove?: boolean | undefined;
-  /** Runs tools for tokens with the role `run`, through its own policy. @default none: tools can't be tried */
-  readonly executor?: ToolExecutor | undefined;
-  /** The value that tried tools get as `context.context`. @default none */
-  readonly context?: unknown;
-  /** Receives everything that operators do. @default none */
-  readonly onAction?: ((action: OperatorAction) => void) | undefined;
-}
-
-/** The option fields of the operators' part. */
-export const operatorField = z
-  .strictObject({
-    store: withMethods<StateStore>('a StateStore', 'get', 'read', 'now'),
-    approvalKey: approvalKey().optional(),
-    allowApprove: z.boolean().default(false),
-    executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
-    context: z.custom<unknown>(() => true).optional(),
-    onAction: z
-      .custom<NonNullable<OperatorOptions['onAction']>>(
-        (value) => typeof value === 'function',
-        'a function',
-      )
-      .optional(),
-  } satisfies FieldsOf<OperatorOptions>)
-  .optional();
-
 type Settings = z.output<NonNullable<typeof operatorField>>;
 type Ask = Context<Env>;
 
@@ -75,11 +42,9 @@ export const ACTION_PATHS =
   /^\/(?:pending\/[^/]+\/(?:approve|deny|answer|grant)|run|grants\/[^/]+)$/;
 
 /**
- * Adds the operators' routes: waiting calls and their answers, the call log, grants, an overview,
- * and trying tools.
+ * Adds the routes for operators: waiting calls and their answers, past calls, grants, an overview, and trying tools.
  *
- * Anything that changes something needs a token with the right role. Without tokens the routes are
- * readonly.
+ * Every change needs a token with the role for it. Without tokens, the routes only show things.
  */
 export function addOperatorRoutes(
   app: Hono<Env>,
@@ -210,7 +175,7 @@ function hasRole(context: Ask, role: Role): boolean {
   return context.get('roles').includes(role);
 }
 
-/** Returns the sender of a request that changes something. @throws HttpError 403. */
+/** Returns who sends a request that changes something. @throws HttpError 403. */
 function requireRole(context: Ask, role: Role, isOn: boolean): string {
   const operator = context.get('operator');
   if (isOn && operator !== undefined && hasRole(context, role)) return operator;
