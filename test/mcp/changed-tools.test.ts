@@ -196,6 +196,30 @@ describe('a server that tells that its tools have changed', () => {
       expect(server.calls()).toEqual(['price']);
     },
   );
+
+  it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
+    '%s while a call waits for approval is not called by it',
+    async (_, serverOf) => {
+      const server = await serverOf();
+      const { discovery, tool, hearChange } = await setUp(server, WAYS[0]!);
+      let asked = 0;
+      const executor = executorOver(discovery, {
+        confirm: async () => {
+          asked += 1;
+          if (asked > 1) return true;
+          server.list(TRANSFERS);
+          const heard = hearChange();
+          server.tellChange();
+          await heard;
+          return true;
+        },
+      });
+      expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
+      expect(server.calls()).toEqual([]);
+      expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+      expect([asked, server.calls()]).toEqual([2, ['price']]);
+    },
+  );
 });
 
 describe('a server that tells again and again that its tools have changed', () => {
@@ -235,6 +259,19 @@ describe('a server that announces no changes', () => {
       await executor.execute({ ...callOf(tool), id: asked.callId }, { approval }),
     ).toMatchObject({ code: 'TOOL_CHANGED' });
     expect(server.calls()).toEqual([]);
+  });
+
+  it('is asked before a readonly call if its listing is older than its lifetime', async () => {
+    const clock = new ManualClock();
+    const server = await overHttp('silent', SHOWS);
+    const way = { ...WAYS[1]!, settings: { trusted: true, health_check_interval: 60 } };
+    const { executor, tool } = await setUp(server, way, { clock });
+    server.list(TRANSFERS);
+    clock.advance(59_000);
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+    clock.advance(1_000);
+    expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
+    expect(server.calls()).toEqual(['price']);
   });
 });
 

@@ -90,6 +90,60 @@ describe('a discovered tool in an executor', () => {
       });
     },
   );
+
+  it('fails when its server dies in the middle of a call, and answers the next one', async () => {
+    const demo = new Demo('crash', 'echo');
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    await discovery.refresh();
+    const { run } = executorOf(registryOf(discovery));
+    expect(await run('mcp.demo.crash')).toMatchObject({
+      status: 'error',
+      code: 'EXECUTION_FAILED',
+      attempts: 1,
+    });
+    expect(await run('mcp.demo.echo')).toMatchObject({ status: 'ok' });
+    expect(demo.log('call')).toEqual(['call crash', 'call echo']);
+  });
+
+  it('tells how far it is, and is cancelled with its call and by its deadline', async () => {
+    const demo = new Demo('hang', 'echo');
+    const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 4 } } });
+    await discovery.refresh();
+    const { executor, events, run } = executorOf(registryOf(discovery));
+    const controller = new AbortController();
+    const stop = executor.on((event) => event.type === 'call-progress' && controller.abort());
+    expect(await run('mcp.demo.hang', {}, { signal: controller.signal })).toMatchObject({
+      status: 'error',
+      code: 'ABORTED',
+    });
+    stop();
+    expect(events.filter(({ type }) => type === 'call-progress')).toMatchObject([
+      { progress: { progress: 1, total: 2 } },
+    ]);
+    expect(await run('mcp.demo.hang', {})).toMatchObject({ status: 'error', code: 'TIMEOUT' });
+    await run('mcp.demo.echo');
+    expect(demo.log('cancelled')).toHaveLength(2);
+  });
+
+  it('fails as the server says, which is no failure of the connection', async () => {
+    const demo = new Demo('fails', 'breaks', 'ask', 'gone');
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    await discovery.refresh();
+    const { executor, run } = executorOf(registryOf(discovery), {
+      providers: { mcp: discovery.provider },
+    });
+    expect(await run('mcp.demo.fails')).toMatchObject({
+      status: 'error',
+      message: 'no such file\nlook elsewhere',
+    });
+    expect(await run('mcp.demo.breaks')).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('refused the call') as string,
+    });
+    expect(await run('mcp.demo.ask')).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED' });
+    for (const name of ['mcp.demo.fails', 'mcp.demo.breaks'])
+      expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
+  });
 });
 
 describe('a manifest entry whose provider is mcp', () => {
@@ -179,6 +233,19 @@ describe('a manifest entry whose provider is mcp', () => {
       attempts: 1,
     });
   });
+
+  it('is checked by a ping', async () => {
+    const demo = new Demo('echo');
+    const discovery = discover({
+      mcpServers: { demo: demo.start, dead: hostile('dies'), old: hostile('fine') },
+    });
+    const check = (server: string) =>
+      new McpProvider(discovery, { server, tool: 'echo' }).check(new AbortController().signal);
+    expect(await check('demo')).toBe(true);
+    await expect(check('dead')).rejects.toThrow();
+    // A server that does not know pings answers with an error, and is there.
+    expect(await check('old')).toBe(true);
+  });
 });
 
 describe('an answer of a server', () => {
@@ -208,5 +275,23 @@ describe('an answer of a server', () => {
     });
     // Text alone is not what was promised.
     expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
+  });
+
+  it('comes after all progress that was told before it', async () => {
+    const demo = new Demo('steps');
+    const discovery = discover({ mcpServers: { demo: demo.start } });
+    await discovery.refresh();
+    for (let round = 0; round < 10; round += 1) {
+      const told: unknown[] = [];
+      expect(
+        await discovery.callTool(
+          'demo',
+          'steps',
+          {},
+          { reportProgress: (progress) => told.push(progress) },
+        ),
+      ).toMatchObject({ value: 'three steps' });
+      expect(told).toMatchObject([{ progress: 1 }, { progress: 2 }, { progress: 3 }]);
+    }
   });
 });

@@ -112,4 +112,32 @@ describe.each(WAYS)('the tools of personas, asked by $way', ({ open }) => {
     for (const name of ['of__ada', 'hers'])
       await expect(nobody.call(name)).rejects.toThrow(/no tool named/);
   });
+
+  it('follow the persona that the context of a request names', async () => {
+    const client = await open(
+      serverOf(registry(), {
+        persona: 'Ada',
+        context: ({ client: asking }) => (asking?.name === 'test' ? { persona: 'Bob' } : {}),
+      }),
+    );
+    expect(await namesOf(client)).toEqual(['of__bob', 'shared']);
+    expect(
+      await namesOf(
+        await open(serverOf(registry(), { persona: 'Ada', context: { persona: 'Bob' } })),
+      ),
+    ).toEqual(['of__bob', 'shared']);
+  });
+
+  it('are neither found nor explained to others', async () => {
+    const client = await open(serverOf(registry(), { persona: 'Ada', search: true }));
+    const answer = (
+      await client.call('find_tools', { query: 'tells its name', names: ['of__bob', 'of__ada'] })
+    ).structuredContent as Record<string, readonly { name: string }[]>;
+    expect(answer['found']!.map(({ name }) => name).sort()).toEqual(['of__ada', 'shared']);
+    expect([answer['tools']!.map(({ name }) => name), answer['unknown']]).toEqual([
+      ['of__ada'],
+      ['of__bob'],
+    ]);
+    expect(textOf(await client.call('call_tool', { name: 'of__bob' }))).toMatch(/no tool named/);
+  });
 });

@@ -140,6 +140,31 @@ describe('a session', () => {
     });
     expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
   });
+
+  it('belongs to the principal of the context, and without one to the token', async () => {
+    const infoOf = (token: string, user: string): McpAuthInfo => ({
+      token,
+      clientId: 'the same app',
+      scopes: [],
+      extra: { user },
+    });
+    const named = serverOf({
+      context: ({ authInfo }) => ({ principal: String(authInfo?.extra?.['user']) }),
+    });
+    const unnamed = serverOf();
+    for (const [server, status] of [
+      [named, 200],
+      [unnamed, 404],
+    ] as const) {
+      const session = await open(server, { authInfo: infoOf('1', 'ada') });
+      const ping = async (authInfo: McpAuthInfo) =>
+        (await send(server, { session, authInfo, body: { jsonrpc: '2.0', id: 5, method: 'ping' } }))
+          .status;
+      expect(await ping(infoOf('1', 'ada'))).toBe(200);
+      expect(await ping(infoOf('2', 'ada'))).toBe(status);
+      expect(await ping(infoOf('3', 'eve'))).toBe(404);
+    }
+  });
 });
 
 describe('a server with verify', () => {
@@ -244,6 +269,25 @@ describe('a server with verify', () => {
     expect(response.status).toBe(503);
     expect(await response.text()).not.toContain('secret');
   });
+
+  it('lets its principal hold over a context that is the same for all', async () => {
+    const registry = sampleRegistry();
+    registry.register(
+      defineTool({
+        name: 'whoami',
+        description: 'Who calls',
+        inputSchema: z.object({}),
+        accessMode: AccessMode.READONLY,
+        execute: (_, { principal }: ToolContext) => principal,
+      }),
+    );
+    const { url } = await serverOf(
+      { verify, context: { principal: 'service', persona: 'helper' } },
+      registry,
+    ).serveHttp({ port: 0 });
+    const client = await overHttp(url, 'auto', {}, { authorization: 'Bearer token-of-eve' });
+    expect(textOf(await client.call('whoami'))).toBe('eve');
+  });
 });
 
 describe('pages of other sites', () => {
@@ -287,5 +331,10 @@ describe('pages of other sites', () => {
       preflight: [204, 'http://app.example:3000'],
       answer: [200, 'http://app.example:3000'],
     });
+  });
+
+  it('of this machine do not read what was not allowed to them', async () => {
+    const { preflight, answer } = await ask(serverOf(), 'http://localhost:3000');
+    expect([preflight[1], answer[1]]).toEqual([null, null]);
   });
 });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   AccessMode,
   askUser,
+  DangerLevel,
   defineTool,
   isToolError,
   SafetyPolicy,
@@ -109,6 +110,18 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       ]);
       expect(textOf(await client.call('list'))).toBe('[1,2]');
       expect(textOf(await client.call('nothing'))).toBe('null');
+    });
+
+    it('never gives structured content that breaks the output schema', async () => {
+      const client = await open(serverOf());
+      await client.tools();
+      const result = await client.call('lies');
+      expect(result).toMatchObject({ isError: true });
+      expect(result.structuredContent).toBeUndefined();
+      expect(textOf(result)).toBe(
+        "lies ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.",
+      );
+      expect(await client.call('circular')).toMatchObject({ isError: true });
     });
 
     it('says what went wrong, without paths and secrets', async () => {
@@ -275,6 +288,19 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       );
       expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);
     });
+
+    it('shows long arguments by both ends, their length and digest', async () => {
+      let asked = '';
+      const client = await open(serverOf(), {
+        answer: ({ message }) => {
+          asked = message;
+          return { action: 'decline' };
+        },
+      });
+      await client.call('files.write', { path: 'a', text: 'x'.repeat(100_000) });
+      expect(asked.length).toBeLessThan(4_000);
+      expect(asked).toMatch(/100\d\d\d characters, SHA-256 [0-9a-f]{64}[^]*NOT shown/);
+    });
   });
 
   describe('a question of a tool', () => {
@@ -407,6 +433,30 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(await client.call('other')).toMatchObject({ isError: true });
     });
 
+    it('ends as an error that shows the answer where the tool promises an object', async () => {
+      const registry = sampleRegistry();
+      registry.register(
+        defineTool({
+          name: 'form',
+          description: 'Asks',
+          inputSchema: { type: 'object' },
+          outputSchema: { type: 'object' },
+          accessMode: 'readonly',
+          execute: () => askUser('Which?'),
+        }),
+      );
+      const client = await open(serverOf(registry), { answer: accept({ answer: 'blue' }) });
+      expect(await client.call('form')).toMatchObject({
+        isError: true,
+        content: [
+          {
+            text: 'form ran, but its answer must be an object, by its output schema, and is "blue". It answered:',
+          },
+          { text: 'blue' },
+        ],
+      });
+    });
+
     it('ends as an error where no user answers, or none can be asked', async () => {
       const server = serverOf();
       const silent = await open(server, { answer: () => ({ action: 'cancel' }) });
@@ -475,6 +525,16 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(seen[0]!.context.db).toBe(db);
       expect(['string', 'number']).toContain(typeof seen[0]!.context.request.requestId);
     });
+
+    it('does not let a filtered tool be seen or called', async () => {
+      const client = await open(
+        serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }),
+        { answer: accept() },
+      );
+      expect((await client.tools()).map(({ name }) => name)).not.toContain('files__write');
+      for (const name of ['files__write', 'files.write', 'write'])
+        await expect(client.call(name, { path: 'a' })).rejects.toThrow(/no tool named/);
+    });
   });
 
   describe('a large catalogue', () => {
@@ -516,6 +576,21 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(await client.call('call_tool', { input: {} })).toMatchObject({ isError: true });
       expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
     });
+  });
+});
+
+describe('clients', () => {
+  it('of 2026 and of 2025 are spoken to in their own protocol', async () => {
+    const server = serverOf();
+    const versions = await Promise.all(WAYS.map(async ({ open }) => (await open(server)).version));
+    expect(versions).toEqual([
+      '2026-07-28',
+      '2025-11-25',
+      undefined,
+      '2026-07-28',
+      '2025-11-25',
+      undefined,
+    ]);
   });
 });
 

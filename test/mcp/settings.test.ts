@@ -6,6 +6,7 @@ import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 
 const withServer = (server: object, global: object = {}) =>
   readMcpSettings({ enabled: true, ...global, servers: { s: { command: 'run', ...server } } });
+const serverOf = (server: object, global: object = {}) => withServer(server, global).servers[0]!;
 const transportOf = (server: object) =>
   readMcpSettings({ servers: { s: server } }).servers[0]!.transport;
 
@@ -135,6 +136,24 @@ describe('settings', () => {
     expect(readMcpSettings(settings)).toBe(settings);
   });
 
+  it('give each server what it says itself, then what is said for all', () => {
+    expect(
+      serverOf(
+        { timeout: '7', requires_consent: false },
+        { timeout_seconds: 5, requires_consent: true, side_effects: 'write' },
+      ),
+    ).toMatchObject({
+      timeoutMs: 7_000,
+      overrides: { requiresConsent: false, sideEffects: ['write'] },
+    });
+    expect(
+      serverOf(
+        { timeout_seconds: 0, version: null },
+        { timeout_seconds: 5, idempotency_key: undefined },
+      ).timeoutMs,
+    ).toBe(5_000);
+  });
+
   it.each([
     [{ command: 'x' }, 'stdio'],
     [{ url: 'http://x' }, 'http'],
@@ -147,6 +166,12 @@ describe('settings', () => {
     [{ type: 'ws', url: '${ADDRESS}' }, 'websocket'],
   ])('find the transport of %o', (server, kind) => {
     expect(transportOf(server).kind).toBe(kind);
+  });
+
+  it('split arguments in one text at blanks outside of quotes', () => {
+    expect(transportOf({ command: 'x', args: `--a 'b c' "" d"e f"` })).toMatchObject({
+      args: ['--a', 'b c', '', 'de f'],
+    });
   });
 });
 
@@ -220,6 +245,29 @@ describe('settings that are wrong', () => {
     expect([settings.servers, settings.warnings.length > 0]).toEqual([[], true]);
   });
 
+  it.each<[string, object]>([
+    ['a web address for a socket', { transport: 'ws', url: 'http://x' }],
+    ['a socket address for http', { transport: 'http', url: 'ws://x' }],
+    ['a file', { url: 'file:///etc/passwd' }],
+    ['no address', { url: 'x' }],
+    ['a password in the address', { url: 'https://me:geheim@x' }],
+    ['a header on two lines', { url: 'http://x', headers: { A: 'b\r\nC: d' } }],
+    ['a header with a blank name', { url: 'http://x', headers: { 'A B': 'c' } }],
+    ['stdio with an address', { transport: 'stdio', url: 'http://x' }],
+  ])('are refused: %s', (_, server) => {
+    expect(issuesIn({ servers: { s: server } })).toHaveLength(1);
+  });
+
+  it('name a default server that is not there', () => {
+    expect(issuesIn({ default_server: 'x', servers: {} })).toHaveLength(1);
+    expect(readMcpSettings({ default_server: '' }).defaultServer).toBeUndefined();
+  });
+
+  it('are refused when both spellings of servers are there; of two names that differ in blanks the first counts', () => {
+    expect(issuesIn({ servers: {}, mcpServers: {} })).toHaveLength(1);
+    expect(issuesIn({ servers: { a: { command: 'x' }, ' a ': { command: 'y' } } })).toHaveLength(1);
+  });
+
   it('never show what may be secret', () => {
     const secret = 'geheim-4711';
     const servers = [
@@ -243,6 +291,15 @@ describe('settings that are wrong', () => {
 
 describe('variables', () => {
   const env = { TOKEN: 't', EMPTY: '', NESTED: '${TOKEN}' };
+
+  it('are filled in, once', () => {
+    expect(
+      expandVariables(
+        'Bearer ${TOKEN} ${env:TOKEN} ${EMPTY:-a:-b} ${NONE:-} ${NESTED} $TOKEN',
+        env,
+      ),
+    ).toBe('Bearer t t a:-b  ${TOKEN} $TOKEN');
+  });
 
   it.each([
     '${NONE}',
@@ -300,6 +357,23 @@ describe('a tool', () => {
       false,
     );
     expect(allowed(' a ', {}, { deny_tools: 'a' })).toBe(false);
+  });
+
+  it('must be on every allow list there is', () => {
+    expect(allowed('a', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(true);
+    expect(allowed('b', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(false);
+  });
+
+  it('is on no list that is empty', () => {
+    for (const empty of [[], '', ' , ']) {
+      expect(allowed('a', { allow_tools: empty })).toBe(false);
+      expect(allowed('a', {}, { allow_tools: empty })).toBe(false);
+    }
+  });
+
+  it('may be listed under its full name', () => {
+    expect(allowed('a', { deny_tools: ['mcp.s.a'] })).toBe(false);
+    expect(allowed('a', { deny_tools: ['mcp.t.a'] })).toBe(true);
   });
 
   it('is not allowed by the full name of a tool of another server', () => {

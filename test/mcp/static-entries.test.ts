@@ -101,6 +101,14 @@ describe('a static wrapper without parameters', () => {
     });
   });
 
+  it('that names no server takes the schema of the default server', async () => {
+    const { discovery } = bank();
+    const [entry] = [{ ...WRAPPER, providers: [{ name: 'mcp', config: { tool: 'price' } }] }];
+    expect((await load(discovery, [entry])).tool('share_price')!.entry.inputJsonSchema).toEqual(
+      SCHEMA,
+    );
+  });
+
   it('is another tool once the schema of the server has changed: it is judged again, with approval', async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [WRAPPER] });
@@ -172,6 +180,60 @@ describe('a static entry with the name of a discovered tool', () => {
       ).toMatchObject({ code: 'INVALID_INPUT' });
     }
     expect(demo.log('call')).toHaveLength(2);
+  });
+
+  it('only tightens what the settings and the server say', async () => {
+    const loosest = {
+      access_mode: 'readonly',
+      danger_level: 'safe',
+      side_effects: 'none',
+      requires_consent: false,
+      allow_parallel: true,
+      idempotency_key: true,
+      cache_ttl: 60,
+      persona_allowlist: ['Ada', 'Bob'],
+    };
+    const foreign = bank({}, { ...PRICE, persona_allowlist: ['bob', 'Eve'] });
+    const loose = await load(foreign.discovery, [{ ...ENTRY, ...loosest }]);
+    const { entry } = loose.tool('mcp.bank.price')!;
+    expect(entry).toMatchObject({
+      accessMode: 'mixed',
+      dangerLevel: 'high',
+      executionCategory: 'mixed',
+      requiresConsent: true,
+      allowParallel: false,
+      sideEffects: ['network'],
+      personaAllowlist: ['Bob'],
+    });
+    expect([entry.idempotencyKey, entry.cacheTtlMs]).toEqual([false, undefined]);
+
+    const { discovery } = bank({
+      ...HARMLESS,
+      allow_parallel: true,
+      idempotency_key: true,
+      auth: { required: true, scopes: ['read'] },
+    });
+    const strict = await load(discovery, [
+      {
+        ...ENTRY,
+        side_effects: 'write',
+        safety_level: 'high',
+        requires_consent: true,
+        allow_parallel: false,
+        idempotency_key: false,
+        auth: { required: false, scopes: ['trade'] },
+      },
+    ]);
+    expect(strict.tool('mcp.bank.price')!.entry).toMatchObject({
+      accessMode: 'write',
+      dangerLevel: 'high',
+      executionCategory: 'write',
+      requiresConsent: true,
+      allowParallel: false,
+      idempotencyKey: false,
+      sideEffects: ['write'],
+      auth: { required: true, scopes: ['read', 'trade'] },
+    });
   });
 
   it('leaves nothing looser than either part says, whatever both say', () => {
@@ -261,6 +323,38 @@ describe('a static entry with the name of a discovered tool', () => {
     );
   });
 
+  it('requires approval after the tool of the server has changed', async () => {
+    const { demo, discovery } = bank();
+    const { requires_flags: _, ...entry } = ENTRY;
+    const capabilities = await load(discovery, [entry]);
+    for (const options of [{}, { providers: {} }]) {
+      demo.list(PRICE);
+      await discovery.refresh({ force: true });
+      await capabilities.refresh();
+      const executor = executorOver(capabilities, discovery, options);
+      demo.list(CHANGED);
+      await discovery.refresh({ force: true });
+      expect(await executor.execute(callOf('mcp.bank.price', { symbol: 'X' }))).toMatchObject({
+        code: 'TOOL_CHANGED',
+      });
+      expect(executor.registry.require('mcp.bank.price')).toMatchObject({
+        inputJsonSchema: OTHER_SCHEMA,
+        category: 'money',
+        requiresConsent: true,
+      });
+      const asked = await executor.execute(callOf('mcp.bank.price', { account: 'X' }));
+      expect(asked).toMatchObject({ status: 'approval_required' });
+      if (asked.status !== 'approval_required') return;
+      expect(
+        await executor.execute(
+          { ...callOf('mcp.bank.price', { account: 'X' }), id: asked.callId },
+          { approval: await executor.approve(asked.pending) },
+        ),
+      ).toMatchObject({ status: 'ok' });
+    }
+    expect(demo.log('call')).toHaveLength(2);
+  });
+
   it('of a persona tightens the shared tool for that persona alone; a shared one gives nobody the tool of a persona', async () => {
     const { discovery } = bank();
     const tree = new ManifestTree({
@@ -294,6 +388,28 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(own.tool('mcp.bank.price')!.entry.inputJsonSchema).toEqual({ type: 'object' });
     const elsewhere = await load(discovery, [{ ...ENTRY, providers: [{ name: 'metro' }] }]);
     expect(elsewhere.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
+  });
+
+  it('is the discovered tool again when it is removed, and stands for it again when the server comes back', async () => {
+    const { demo, discovery } = bank();
+    const tree = new ManifestTree({ 'functions.json': [ENTRY] });
+    const capabilities = await CapabilityRegistry.load({
+      root: tree.root,
+      sources: discovery.sources(),
+    });
+    expect((await capabilities.refresh({ force: true })).changed).toBe(false);
+    demo.list();
+    await discovery.refresh({ force: true });
+    await capabilities.refresh();
+    expect(capabilities.tool('mcp.bank.price')!.entry.inputJsonSchema).toEqual({ type: 'object' });
+    tree.write('functions.json', []);
+    demo.list(PRICE);
+    await discovery.refresh({ force: true });
+    expect(await capabilities.refresh()).toMatchObject({ changed: true });
+    expect(capabilities.tool('mcp.bank.price')).toMatchObject({
+      source: 'mcp:bank',
+      entry: { description: 'Shows a price' },
+    });
   });
 
   it('is completed by a discovery for registries that know no sources', async () => {
