@@ -11,14 +11,12 @@ import { RollingHealth, type HealthLog } from '../providers/rolling-health.js';
 import { PublishedHealth } from '../providers/published-health.js';
 import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
 import type { Approval } from '../safety/approvals.js';
-import { readBy } from '../safety/call-flow.js';
 import type {
   Decision,
   GrantScope,
   OutcomeBody,
   PendingApproval,
   StoredPending,
-  ToolCall,
   ToolOutcome,
 } from '../safety/calls.js';
 import { grantChoices, Grants, type Grant, type GrantChoice } from '../safety/grants.js';
@@ -45,6 +43,7 @@ import {
 import { CallLog } from './call-log.js';
 import { CallWorker } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
+import { dryRun, type DryRun } from './dry-run.js';
 import {
   checkExecutorOptions,
   type ExecuteAllOptions,
@@ -67,9 +66,6 @@ import { observeCall } from './telemetry.js';
 import type { TypedOutcome } from './typed-outcome.js';
 import { watchAnswers } from './watch-answers.js';
 import { assertWanted, untilAborted } from './with-deadline.js';
-
-/** The result of one call in a dry run. */
-export type DryRun = Awaited<ReturnType<ToolExecutor['dryRun']>>[number];
 
 const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
@@ -421,31 +417,8 @@ export class ToolExecutor {
   async dryRun(
     calls: readonly PlannableCall[],
     options: ExecuteOptions = {},
-  ): Promise<
-    readonly (Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
-      readonly decision: Decision;
-    })[]
-  > {
-    const { conversationId } = options;
-    let flow =
-      conversationId === undefined ? undefined : await this.#labels.assumed(conversationId);
-    const dryRuns = [];
-    for (const each of readCalls(calls)) {
-      const { decided, call } = await decideCall(
-        this.#frame,
-        this.#judge,
-        each,
-        options,
-        flow ?? {},
-      );
-      const { callId, toolName, refused, ...decision } = decided;
-      dryRuns.push(
-        Object.freeze({ callId, toolName, decision, ...(refused !== undefined && { refused }) }),
-      );
-      if (call !== undefined && decision.verdict !== 'deny')
-        flow = { ...flow, ...readBy(call.entry, { ...each, input: call.input }, flow ?? {}) };
-    }
-    return Object.freeze(dryRuns);
+  ): Promise<readonly DryRun[]> {
+    return dryRun(this.#frame, this.#judge, this.#labels, readCalls(calls), options);
   }
 
   /** Calls `listener` with every event. Returns a function that unsubscribes. */
@@ -607,10 +580,7 @@ export class ToolExecutor {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
-  /**
-   * Resets the budgets of a principal or conversation; pass '' for calls without one.
-   * @throws ToolError `STATE_UNAVAILABLE`.
-   */
+  /** Resets the budgets of an owner; '' stands for calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
   async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);
   }

@@ -5,7 +5,7 @@ import { clip, describeField } from '../json-schema/schema-issues.js';
 import { issueLine, type Path } from './input-issues.js';
 
 /** The maximum size of a call's input: 256 KiB of JSON in UTF-8, as JSON.stringify writes it. */
-export const MAX_INPUT_BYTES = 262_144;
+const MAX_INPUT_BYTES = 262_144;
 
 /** Copies made here, with their sizes in bytes, so a copy isn't copied again. */
 const COPIES = new WeakMap<object, number>();

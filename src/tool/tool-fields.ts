@@ -3,10 +3,7 @@ import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
 import type { ToolOptions } from './tool-options.js';
 
-/**
- * The representation of a field's value. Each target has one rule per kind for checking, reading, writing, or showing
- * it.
- */
+/** The kind of a field's value. Each target has one rule per kind for checking, reading, writing or showing it. */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'bytes' | 'object' | 'input' | 'output' | 'function'
@@ -14,15 +11,10 @@ export type FieldKind =
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
- * A place that shows a field:
- *
- * - `model`: the model reads it.
- * - `manifest`: a key of a manifest.
- * - `list` and `detail`: HTTP shows it in lists, or for a single tool.
- * - `column` and `show`: the command line prints it in tables, or for a single tool.
- * - `row`, `axis`, and `facts`: the page reads it for every tool, filters by it, or shows it for a single tool.
- *
- * A tool's stored form (`toolToJson`) always has all declared data. A field without targets is shown nowhere else.
+ * A place that shows a field. A `model` reads it, and it's a key of a `manifest`. HTTP shows it in a `list`, or only in the
+ * `detail` of a tool. The command line has it as a `column`, or when it should `show` a tool. The page reads it for each
+ * `row`, filters by the `axis`, or lists it among the `facts` of a tool. A tool's stored form (`toolToJson`) has all declared
+ * data, so a field without targets is only there.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
@@ -677,10 +669,7 @@ export const DEFAULTS = Object.freeze(
 
 export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
 
-/**
- * The values of each kind that has a fixed set of values, as they're written outside the process. Values with an order
- * are ascending.
- */
+/** The values of each kind with a fixed set of values, as they're written outside the process, in ascending order. */
 const VALUES_OF_KIND = Object.freeze({
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),

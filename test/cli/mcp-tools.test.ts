@@ -25,9 +25,7 @@ describe('tooldex mcp list', () => {
     const { code, out } = await tooldex(['mcp', 'list']);
     expect(code).toBe(1);
     expect(out).toMatch(/^demo +ready .* 2/m);
-    expect(out).toMatch(
-      /^gone +(?:backing-off|failed) .* 0 +its command or folder doesn't exist/m,
-    );
+    expect(out).toMatch(/^gone +(?:backing-off|failed) .* 0 +its command or folder doesn't exist/m);
     expect(out).toMatch(/^mcp\.demo\.read +high +yes/m);
   });
 

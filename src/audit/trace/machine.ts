@@ -30,10 +30,7 @@ import {
   type Value,
 } from './values.js';
 
-/**
- * The reason why a place is reached: a test of these sources, a `catch`, or a callback that runs later. `special` is
- * true if the test needs an input of its own.
- */
+/** The reason why a place is reached: a test (`special` if it needs its own input), a `catch`, or a late callback. */
 export interface Condition {
   readonly tags: Tags;
   readonly special: boolean;
@@ -101,10 +98,7 @@ const ACTING =
 /** Parameter names that stand for all arguments of a handler. */
 const ALL_ARGUMENTS = /^arg:(?:params|args|arguments|input|options)?$/u;
 
-/**
- * The state of a run through the code: limits, conditions, the way so far, the observations, and the memory that the
- * code made.
- */
+/** The state of a run through the code: limits, conditions, the way so far, observations, and the code's memory. */
 export class Machine {
   /** 0 while the program starts, then 1 in a tool's call. Values from an earlier epoch outlive the call. */
   epoch = 0;
@@ -127,9 +121,7 @@ export class Machine {
   toolName: string | undefined;
   /** Names of properties and variables that the code assigns to later. */
   readonly assigned = new Set<string>();
-  /**
-   * Receives calls while the program starts. Returns true for a call that registers a handler, which isn't followed.
-   */
+  /** Receives calls while the program starts. Returns true for one that registers a handler, which isn't followed. */
   onCall: (
     callee: { readonly name: string; readonly own: boolean },
     args: readonly Value[],
