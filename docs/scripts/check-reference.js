@@ -5,7 +5,7 @@ import { defaultOf, PUBLIC, summaryOf } from './reference-model.js';
 /** What a user hands in, but for what others hand to tooldex or it hands to itself. */
 export const OPTIONS = /^(?!McpConnectionOptions|McpTransportSettings|AISDKCallOptions|CallRequest).*(Options|Request|Query|Filter|Settings|Rule|Budget|Engine|Overrides|Limits|CallContext)$/;
 const SAYS_DEFAULT = /\b(default|without (it|one|them|this|a|any|either)\b|left out|missing|omitted|when none)/i;
-const UNITS = /\b(milliseconds?|seconds?|bytes?|characters?|tokens?|calls?|tools?|times?|files?|entries|units?|answers?|requests?|connections?|rows?|lines?|steps?|attempts?|repetitions?|starts?|turns?|messages?|share|number from|port|levels?|matches|results|chances?|score|weight|cost|places?|documents?|texts?|items?|sum)\b/i;
+const UNITS = /\b(milliseconds?|seconds?|bytes?|characters?|tokens?|calls?|tools?|times?|files?|entries|units?|answers?|requests?|connections?|rows?|lines?|steps?|attempts?|repetitions?|starts?|turns?|messages?|share|number from|port|levels?|matches|results|chances?|score|weight|cost|places?|documents?|texts?|items?|sum|names?|sessions?|failures|MiB)\b/i;
 
 /** Returns what the reference lacks: public names, their comments, and the default or unit of an option. */
 export function checkReference(project) {

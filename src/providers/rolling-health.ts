@@ -97,7 +97,7 @@ export const healthFields = () => ({
 export interface RollingHealthOptions {
   /** The number of calls in a window, at most 10,000. @default 100 */
   readonly size?: number;
-  /** The maximum number of names. The least recently recorded are dropped. @default 10_000 */
+  /** The maximum number of names that have a record. The least recently recorded names are dropped. @default 10_000 */
   readonly maxKeys?: number;
   /** The clock. @default the system's */
   readonly clock?: Clock;

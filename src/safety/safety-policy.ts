@@ -42,7 +42,7 @@ export interface SafetyPolicyOptions {
   readonly rules?: readonly PolicyRule[];
   /**
    * The tools of the mode `allow-list`, with `*` for any characters. They run without approval up
-   * to their own danger level.
+   * to their own danger level. @default none
    */
   readonly allow?: readonly string[];
   /**

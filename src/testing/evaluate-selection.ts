@@ -22,6 +22,7 @@ import { suggestFixes, type SuggestedFix } from './suggest-fixes.js';
 
 /** One of your users' requests, with the tools that should reach the model for it. */
 export interface LabelledRequest {
+  /** The request in the user's words. */
   readonly text: string;
   /** The tools' names or aliases, at least one. */
   readonly tools: readonly string[];

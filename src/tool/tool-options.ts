@@ -110,17 +110,17 @@ export interface ToolOptions<
 
   /** The eagerness with which the tool is offered to a model. @default Priority.MEDIUM */
   readonly priority?: Priority | Lowercase<keyof typeof Priority>;
-  /** The effect that a call can have on the world. Inferred from `sideEffects`, or `mixed`. */
+  /** The effect that a call can have on the world. @default inferred from `sideEffects`, else `mixed` */
   readonly accessMode?: AccessMode;
   /**
-   * The harm that a wrong call can do. Inferred from the access mode: readonly → low, write →
-   * medium, others → high.
+   * The harm that a wrong call can do. @default inferred from the access mode: readonly → low, write →
+   * medium, others → high
    */
   readonly dangerLevel?: DangerLevel;
   /** The kind of work that a call does. Follows the access mode by default. */
   readonly executionCategory?: ExecutionCategory;
   /**
-   * The cost of a call. Inferred: free for local reads and `costPerCall: 0`, low for compute,
+   * The cost of a call. @default inferred: free for local reads and `costPerCall: 0`, low for compute,
    * medium for external or unknown work, high for any other price.
    */
   readonly costTier?: CostTier;

@@ -42,7 +42,7 @@ export interface RunOptions {
   readonly unsafe?: boolean | undefined;
   /** The time limit of a call in milliseconds. @default 10,000 */
   readonly timeoutMs?: number | undefined;
-  /** Receives the name of the tool that runs next. */
+  /** Receives the name of the tool that runs next. @default nobody */
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
 

@@ -17,7 +17,10 @@ export type McpToolOverrides = Pick<
   | 'sends'
   | 'version'
   | 'category'
-> & { readonly sideEffects?: readonly SideEffect[] };
+> & {
+  /** The effects of a call besides its result. @default what the server's annotations say, at their strictest */
+  readonly sideEffects?: readonly SideEffect[];
+};
 
 /** The operator's settings for the tools whose names match a pattern. */
 export interface McpToolSetting {
