@@ -43,7 +43,7 @@ import {
 import { CallLog } from './call-log.js';
 import { CallWorker } from './call-worker.js';
 import { ConversationLabels } from './conversation-labels.js';
-import { dryRun, type DryRun } from './dry-run.js';
+import { dryRun } from './dry-run.js';
 import {
   checkExecutorOptions,
   type ExecuteAllOptions,
@@ -417,7 +417,11 @@ export class ToolExecutor {
   async dryRun(
     calls: readonly PlannableCall[],
     options: ExecuteOptions = {},
-  ): Promise<readonly DryRun[]> {
+  ): Promise<
+    readonly (Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
+      readonly decision: Decision;
+    })[]
+  > {
     return dryRun(this.#frame, this.#judge, this.#labels, readCalls(calls), options);
   }
 
@@ -466,10 +470,7 @@ export class ToolExecutor {
     return this.#desk.grant(pending, scope);
   }
 
-  /**
-   * Returns the grants that you can offer with a question, narrowest first. Empty if such calls need approval every
-   * time.
-   */
+  /** Returns the grants to offer with a question, narrowest first. Empty if such calls always need approval. */
   grantChoices(pending: PendingApproval): readonly GrantChoice[] {
     const entry = this.registry.get(pending.toolName);
     return entry === undefined ? [] : grantChoices(entry, pending);

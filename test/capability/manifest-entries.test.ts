@@ -211,7 +211,7 @@ describe('an entry of a manifest', () => {
 
   it('is refused when it contradicts itself, like a tool in code', () => {
     expect(issuesWith({ access_mode: 'readonly', side_effects: 'write' })).toEqual([
-      expect.stringContaining('got "write"'),
+      expect.stringContaining('side effect "write"'),
     ]);
     expect(issuesWith({ side_effects: ['none', 'write'] })).toEqual([
       expect.stringMatching(/^\/0\/side_effects: .*"none" alone/),

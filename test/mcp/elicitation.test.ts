@@ -157,8 +157,16 @@ describe('a server of 2025 with calls of two principals', () => {
       questions += 1;
       return { action: 'accept', content: { name: 'Ada' } };
     });
+    let started = 0;
+    let goOn = () => undefined as void;
+    const both = new Promise<void>((resolve) => (goOn = resolve));
+    const onStart = async () => {
+      started += 1;
+      if (started === 2) goOn();
+      await both;
+    };
     const call = (principal: string) =>
-      executor.execute({ id: principal, name: SERVERS[1].tool, input: {} }, { principal });
+      executor.execute({ id: principal, name: SERVERS[1].tool, input: {} }, { principal, onStart });
     const outcomes = await Promise.all([call('ada'), call('bob')]);
     expect(questions).toBe(0);
     for (const outcome of outcomes) expect(answerIn(outcome)).toMatch(/cancel/i);

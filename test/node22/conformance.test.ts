@@ -45,7 +45,7 @@ const PASSED = [
     'prompts-get-with-image',
     'completion-complete',
   ],
-  ...['server-sse-polling', 'server-sse-multiple-streams', 'dns-rebinding-protection'],
+  ...['server-sse-multiple-streams', 'dns-rebinding-protection'],
 ];
 
 /**

@@ -68,7 +68,7 @@ async function run(node: string, ...args: readonly string[]): Promise<string> {
     env: { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1' },
     timeout: DEADLINE_MS,
   });
-  expect(stderr.replace(/^ok [\d.]+ m?s, 1 attempt\n/, '')).toBe('');
+  expect(stderr.replace(/^ok +[\d.]+ m?s, 1 attempt\n/, '')).toBe('');
   return stdout;
 }
 const known = new Map<string, Promise<string>>();

@@ -74,7 +74,7 @@ for (let logins = 0; ; logins++) {
     (reason: Error) => reason,
   );
   if (error === undefined) break;
-  if (logins === MOST_LOGINS || !error.message.includes('Expected a login')) throw error;
+  if (logins === MOST_LOGINS || !error.message.includes('mcp login')) throw error;
   await discovery.login('server', { open });
 }
 await discovery.close();
