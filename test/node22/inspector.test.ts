@@ -27,13 +27,16 @@ function folder(): string {
   return path;
 }
 
+/** The inspector's own limit of 15 s is short for a busy machine. */
+const PATIENCE = ['--connect-timeout', String(DEADLINE_MS)];
+
 /** What the official inspector prints, as JSON. */
 async function inspect(
   root: string,
   target: readonly string[],
   args: readonly string[],
 ): Promise<Record<string, never>> {
-  const child = spawn(NODE_22, [INSPECTOR, '--cli', ...target, ...args], {
+  const child = spawn(NODE_22, [INSPECTOR, '--cli', ...target, ...PATIENCE, ...args], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: root, NO_COLOR: '1' },
     timeout: DEADLINE_MS,
