@@ -23,7 +23,7 @@ interface Result {
 /**
  * Returns a value as a model reads it: text stays text, everything else is JSON. Equal values give equal bytes.
  *
- * Of more than 64 KiB the model reads the beginning, the end and the size, as text. Very deep data is text, too.
+ * If there are more than 64 KiB, the model reads the beginning, the end and the size, as text. Very deep data is text, too.
  *
  * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that JSON shows as empty.
  */

@@ -14,7 +14,7 @@ export type Credentials = Readonly<
   >
 >;
 
-/** Where a credential goes in a request. Models never see it. */
+/** Puts the credentials into a request. Models never see them. */
 export type Authorize = (
   request: { readonly headers: Headers; readonly url: URL },
   context: ToolContext,

@@ -7,7 +7,7 @@ import { listOf, partAt, type Part } from './read-document.js';
 
 const METHODS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
 
-/** Where one argument goes in the request, and how its value is written. */
+/** The place of an argument in the request, and the style of its value. */
 export interface Parameter {
   /** The argument's name in the tool's input. */
   readonly argument: string;
@@ -19,7 +19,7 @@ export interface Parameter {
   readonly explode: boolean;
 }
 
-/** How the argument `body` is sent. */
+/** The format that the argument `body` is sent in. */
 interface Body {
   readonly mediaType: string;
   readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'binary';
@@ -41,7 +41,7 @@ export interface Operation {
   readonly security: readonly Part[];
   /** The operation's `x-tooldex` object. */
   readonly extension: Part;
-  /** What the tool doesn't have, as sentences. */
+  /** The things that the tool lacks, as sentences. */
   readonly changes: readonly string[];
   /** Why no tool can make this call. */
   readonly refused?: string;

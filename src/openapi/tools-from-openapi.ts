@@ -20,7 +20,7 @@ import { operationsOf, type Operation } from './operations.js';
 import { listOf, partAt, readDocument, type ApiDocument, type Part } from './read-document.js';
 import { isInside, requestFor, type ApiRequest } from './request.js';
 
-/** What you say about one operation's tool: options of `defineTool`, which override everything else. `false` leaves it out. */
+/** The options of `defineTool` for one operation's tool, which override everything else. `false` leaves it out. */
 export type OpenApiToolOptions =
   | false
   | Partial<Omit<ToolOptions<JsonSchema>, 'inputSchema' | 'outputSchema' | 'providers' | 'manual'>>;

@@ -31,7 +31,7 @@ interface ForeignAISDKTool {
 /**
  * Returns definitions of the AI SDK's tools, with name, description, schemas, and work.
  *
- * What a tool doesn't say isn't assumed to be harmless. `needsApproval` becomes `requiresConsent`,
+ * Undeclared things aren't assumed to be harmless. `needsApproval` becomes `requiresConsent`,
  * even if it's a function. If a tool streams, its last value is the result and the others are
  * progress. A tool without `execute` is manual. `toModelOutput`, `providerOptions`, and `onInput…`
  * are left out.

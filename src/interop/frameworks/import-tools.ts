@@ -53,7 +53,7 @@ const schema = z.strictObject({
 /**
  * Returns definitions of tools that were made for another framework.
  *
- * What a tool doesn't say isn't assumed to be harmless: without overrides it is mixed, of high danger, runs alone and isn't
+ * Undeclared things aren't assumed to be harmless: without overrides it is mixed, of high danger, runs alone and isn't
  * cached. MCP annotations only tighten that. Overrides win. Patterns in plain JSON Schemas aren't checked.
  *
  * @param read reads one tool, and throws if it can't be imported.

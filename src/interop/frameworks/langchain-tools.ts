@@ -199,7 +199,7 @@ interface ForeignLangChainTool {
 /**
  * Returns definitions of LangChain's tools, with name, description, input schema, and work.
  *
- * What a tool doesn't say isn't assumed to be harmless. The input is checked before the call, and
+ * Undeclared things aren't assumed to be harmless. The input is checked before the call, and
  * LangChain parses it. Events become progress, the answer of a `returnDirect` tool halts the run,
  * and an error message of the tool is a failure. Artifacts, callbacks, and `extras` are left out.
  *
