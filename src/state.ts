@@ -1,5 +1,3 @@
-export { MemoryBlobStore, type BlobStore } from './state/blob-store.js';
-export { DirectoryBlobStore } from './state/directory-blob-store.js';
 export type {
   AppendOptions,
   Increment,

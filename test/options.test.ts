@@ -29,8 +29,6 @@ import {
   PublishedHealth,
 } from '../src/providers.js';
 import {
-  DirectoryBlobStore,
-  MemoryBlobStore,
   MemoryStateStore,
   RedisStateStore,
 } from '../src/state.js';
@@ -110,8 +108,6 @@ const TAKERS: readonly (readonly [
   ],
   ['RollingHealth', (options) => new RollingHealth(options), {}, 'size', 1.5],
   ['PublishedHealth', (options) => new PublishedHealth(options), { store }, 'size', 1.5],
-  ['MemoryBlobStore', (options) => new MemoryBlobStore(options), {}, 'ttlMs', 0],
-  ['DirectoryBlobStore', (options) => new DirectoryBlobStore('.', options), {}, 'clock', 5],
   ['MemoryStateStore', (options) => new MemoryStateStore(options), {}, 'clock', 5],
   [
     'RedisStateStore.connect',

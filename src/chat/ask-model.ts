@@ -2,7 +2,6 @@ import { ToolError } from '../core/errors.js';
 import { describeValue } from '../core/plain-data.js';
 import { untilAborted } from '../execution/with-deadline.js';
 import { createNameCodec, GEMINI_NAME_RULE } from '../interop/export/name-codec.js';
-import { fillMessages } from './blobs.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatRun } from './chat-run.js';
 import type { ModelPart, ModelStep } from './model-step.js';
@@ -45,15 +44,14 @@ export async function askModel(
   offer: Offer,
   turn: number,
 ): Promise<Answer> {
-  const { system, toolChoice, blobs } = run.engine;
+  const { system, toolChoice } = run.engine;
   const { messages } = run.state;
   const { signal } = run;
   const names = modelNames(run.offers.names());
-  const sent = blobs === undefined ? messages : await fillMessages(messages, blobs, signal);
   let answer: Answer | undefined;
   const parts = model({
     ...(system !== undefined && { system }),
-    messages: sent.map((message) => renamed(message, names.encode)),
+    messages: messages.map((message) => renamed(message, names.encode)),
     tools: offer.tools.map(({ toolName, rendered }) => ({
       ...rendered,
       name: names.encode(toolName),

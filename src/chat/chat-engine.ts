@@ -10,11 +10,9 @@ import {
   withMethods,
   type FieldsOf,
 } from '../core/options.js';
-import { isPlainObject } from '../core/plain-data.js';
 import { ToolExecutor } from '../execution/tool-executor.js';
 import { isRegistry } from '../registry/is-registry.js';
 import { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js';
-import type { Approval } from '../safety/approvals.js';
 import {
   POLICY_MODES,
   type CallContext,
@@ -23,7 +21,6 @@ import {
 } from '../safety/calls.js';
 import type { SelectionRequest } from '../selection/selection-request.js';
 import type { Selection } from '../selection/selection.js';
-import type { BlobStore } from '../state/blob-store.js';
 import type { ToolSource } from '../tool/find-definitions.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
 import type { LanguageModel, ModelRequest, ModelStep } from './model-step.js';
@@ -82,11 +79,6 @@ export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
    * data. @default text stays text, everything else becomes JSON
    */
   readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
-  /**
-   * Keeps images, audio and files of more than 8 KiB. Messages and snapshots then refer to them, and the model gets the
-   * content itself. @default messages keep them
-   */
-  readonly blobs?: BlobStore;
   /** Passed to tools as `context.context`. @default none */
   readonly context?: unknown;
   /** Options of the AI SDK's own calls, such as temperature, maxOutputTokens, maxRetries and headers. @default none */
@@ -110,12 +102,10 @@ type JobLog = {
 
 /** An engine, and the thread to run on it. */
 export interface ChatOptions extends ChatEngine {
-  /** The thread so far, in the AI SDK's shape. Every call in it needs a result or an approval. @default none */
+  /** The thread so far, in the AI SDK's shape. Every call in it needs a result. @default none */
   readonly messages?: readonly ChatMessage[];
   /** The user's next message, after `messages`. @default none */
   readonly prompt?: string;
-  /** Approvals of open calls, made with the executor's `approve`. These calls run first. @default none */
-  readonly approvals?: readonly Approval[];
   /** Ends the run when it aborts, and gives up the calls that are running. @default none */
   readonly signal?: AbortSignal;
 }
@@ -167,7 +157,6 @@ const schema = z.strictObject({
     })
     .default('continue'),
   encode: aFunction<NonNullable<ChatEngine['encode']>>().optional(),
-  blobs: withMethods<BlobStore>('a BlobStore', 'put', 'get').optional(),
   context: z.unknown().optional(),
   modelOptions: z.record(z.string(), z.unknown()).default({}),
   onEvent: aFunction<NonNullable<ChatEngine['onEvent']>>().optional(),
@@ -182,9 +171,6 @@ const schema = z.strictObject({
 const chatSchema = schema.extend({
   messages: z.custom<readonly ChatMessage[]>(() => true).optional(),
   prompt: z.string().optional(),
-  approvals: z
-    .array(z.custom<Approval>(isPlainObject, 'an approval, as approve gives it'))
-    .default([]),
   signal: signal().optional(),
 } satisfies FieldsOf<Omit<ChatOptions, keyof ChatEngine>>);
 const WHAT = 'options of the chat';
@@ -207,8 +193,8 @@ export function checkEngine(engine: ChatEngine): CheckedEngine {
 /** Checks an engine and the thread to run on it. Messages are read later. @throws as `checkEngine` does */
 export function checkChatOptions(options: ChatOptions) {
   const checked = checkOptions(chatSchema, options ?? null, WHAT);
-  const { messages = [], prompt, approvals, signal, ...engine } = checked;
-  return { messages, prompt, approvals, signal, engine: withExecutor(engine) };
+  const { messages = [], prompt, signal: _signal, ...engine } = checked;
+  return { messages, prompt, engine: withExecutor(engine) };
 }
 
 function withExecutor({

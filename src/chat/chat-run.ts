@@ -1,8 +1,7 @@
-import type { Approval } from '../safety/approvals.js';
 import { freezePlain } from '../tool/bound-input.js';
 import type { CheckedEngine } from './chat-engine.js';
 import type { ChatEvent, ChatTurn } from './chat-result.js';
-import type { ChatEnd, ChatState } from './chat-state.js';
+import { closeTurn, type ChatEnd, type ChatState, type OpenTurn } from './chat-state.js';
 import { ToolOffers } from './offer-tools.js';
 
 interface RunOptions {
@@ -14,8 +13,6 @@ interface RunOptions {
   readonly origin?: string;
   /** The identity of the executor's store under which the calls were decided. */
   readonly storeIdentity?: string | undefined;
-  /** Approvals of calls that are open at the start. */
-  readonly approvals?: readonly Approval[];
   readonly onEvent?: (event: ChatEvent) => void;
   /** Keeps the state where a crash doesn't reach it. The run waits for it, and ends if it throws. */
   readonly keep?: (state: ChatState) => Promise<void>;
@@ -26,6 +23,8 @@ export class ChatRun {
   readonly offers: ToolOffers;
   /** The turns of this run. The last one may be incomplete. */
   readonly turns: ChatTurn[] = [];
+  /** The newest turn with calls, with everything that is known of them. In the state it's closed once every call has its result. */
+  turn: OpenTurn | undefined;
   /** Fires when the caller gives up, and when the state can't be kept. Nothing starts after that. */
   readonly signal: AbortSignal;
   /** The end of a run whose executor lost its store. */
@@ -41,6 +40,7 @@ export class ChatRun {
     readonly options: RunOptions,
   ) {
     this.offers = new ToolOffers(engine);
+    this.turn = state.openTurn;
     const { signal } = options;
     this.signal = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
   }
@@ -50,13 +50,16 @@ export class ChatRun {
   }
 
   /**
-   * Takes over a state, and resolves when it has been kept. States are kept one at a time, always
-   * the newest, so several calls that change the state while one is written are kept together.
+   * Takes over a state, and resolves when it has been kept. The result of the last call closes the turn in the same step.
+   *
+   * States are kept one at a time, always the newest, so several calls that change the state while one is written are
+   * kept together.
    *
    * @throws what `keep` throws.
    */
   async save(state: ChatState): Promise<void> {
-    this.state = freezePlain(state);
+    this.turn = state.openTurn ?? this.turn;
+    this.state = closeTurn(freezePlain(state));
     this.throwIfFailed();
     const { keep } = this.options;
     if (keep === undefined) return;

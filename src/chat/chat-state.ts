@@ -133,8 +133,6 @@ const call = z.strictObject({
   callId: id,
   toolName,
   input: json,
-  /** The digest of the tool when the model called it; missing if the registry had no such tool. */
-  digest: digest.exactOptional(),
   progress,
 });
 /** One call of the open turn. */
@@ -179,15 +177,6 @@ export function withCalls<S extends ChatState>(
   const { openTurn } = state;
   if (openTurn === undefined) return state;
   return freezePlain({ ...state, openTurn: { ...openTurn, calls: openTurn.calls.map(change) } });
-}
-
-/** Returns the record of a call that the model made. */
-export function callRecord(
-  { toolCallId: callId, toolName, input }: ToolCallPart,
-  progress: CallProgress,
-  digest?: string,
-): CallRecord {
-  return { callId, toolName, input, ...(digest !== undefined && { digest }), progress };
 }
 
 /** Returns the arguments that the user gave in place of the model's. */

@@ -3,16 +3,12 @@ import { isToolError, ToolError } from '../core/errors.js';
 import { signal as signalField } from '../core/options.js';
 import { publicMessage } from '../core/public-message.js';
 import { untilAborted } from '../execution/with-deadline.js';
-import type { Approval } from '../safety/approvals.js';
 import { askModel, modelStepOf } from './ask-model.js';
-import { storeContent } from './blobs.js';
 import { checkChatOptions, type ChatOptions } from './chat-engine.js';
 import { resultOf, turnOf, type ChatEvent, type ChatResult, type ChatTurn } from './chat-result.js';
 import { ChatRun } from './chat-run.js';
 import {
   argumentsOf,
-  callRecord,
-  closeTurn,
   isSettled,
   NO_CHAT,
   turnEndOf,
@@ -27,7 +23,7 @@ import { errorOutput } from './encode-output.js';
 import type { ModelStep } from './model-step.js';
 import { runCalls } from './run-calls.js';
 import { flowOfCalls, flowOfThread } from './thread-flow.js';
-import { assertAnswered, callsIn, ownCallsIn, readThread } from './thread.js';
+import { callsIn, closedMessages, ownCallsIn } from './thread.js';
 
 /**
  * Lets a model and tools take turns until the model has answered, or until a user or another program is needed.
@@ -59,16 +55,14 @@ export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void
 
 function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent, void> {
   return eventStream(signalField().safeParse(options?.signal).data, async (onEvent, signal) => {
-    const { messages, prompt, approvals, engine } = checkChatOptions(options);
+    const { messages: given, prompt, engine } = checkChatOptions(options);
     const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];
-    const read = stateOf(Array.isArray(messages) ? messages.concat(said) : messages, approvals);
-    const state = engine.blobs ? await storeContent(read, engine.blobs, signal) : read;
-    // Approvals belong to the conversation that they were given in, even if it has no name.
-    const approvedIn = approvals.find(({ conversationId }) => conversationId)?.conversationId;
-    const conversationId = engine.conversationId ?? approvedIn ?? randomUUID();
-    const run = new ChatRun(state, engine, {
+    const messages = closedMessages(Array.isArray(given) ? given.concat(said) : given);
+    if (messages.length === 0)
+      throw new ToolError('INVALID_ARGUMENT', 'Expected messages or a prompt, got neither.');
+    const { conversationId = randomUUID() } = engine;
+    const run = new ChatRun({ ...NO_CHAT, messages }, engine, {
       stream,
-      approvals,
       signal,
       onEvent,
       conversationId,
@@ -116,34 +110,6 @@ function eventStream(
   });
 }
 
-/** Returns the state in which a chat of messages starts. Its last turn is open if `approvals` are for calls of this turn. */
-function stateOf(given: unknown, approvals: readonly Approval[]): ChatState {
-  const { messages, open } = readThread(given);
-  if (messages.length === 0)
-    throw new ToolError('INVALID_ARGUMENT', 'Expected messages or a prompt, got neither.');
-  const last = messages.at(-1)?.role === 'tool' ? messages.length - 2 : messages.length - 1;
-  const message = messages[last]!;
-  const calls = message.role === 'assistant' ? ownCallsIn(message) : [];
-  const approved = new Set(approvals.map(({ callId }) => callId));
-  // Only the last turn can be open. An earlier one may have used the same id.
-  const ownOpen = new Set(calls.filter(({ toolCallId }) => approved.has(toolCallId)));
-  assertAnswered(open.filter((call) => !ownOpen.has(call)));
-  if (open.length === 0 || message.role !== 'assistant') return { ...NO_CHAT, messages };
-  const results = messages[last + 1];
-  const records = calls.map((call) => {
-    const result =
-      results?.role === 'tool'
-        ? results.content.find(({ toolCallId }) => toolCallId === call.toolCallId)
-        : undefined;
-    return callRecord(
-      call,
-      result ? { state: 'settled', output: result.output } : { state: 'not_started' },
-    );
-  });
-  const openTurn: OpenTurn = { index: 0, message, calls: records };
-  return { ...NO_CHAT, messages: messages.slice(0, last), openTurn };
-}
-
 /** Returns the state of a chat that ended in the middle of a turn. Each call gets a result that says how far it came, because nothing else remembers it. */
 function withoutHalfDone(state: ChatState): ChatState {
   if (state.end === undefined) return state;
@@ -172,23 +138,23 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
   const { end: _before, ...state } = run.state;
   await run.save(state);
   await addStoredLabels(run);
-  const first = state.openTurn === undefined ? 0 : state.openTurn.index + 1;
+  let turn = state.openTurn;
+  const first = turn === undefined ? 0 : turn.index + 1;
   for (let asked = 0; ; asked += 1) {
-    if (run.state.openTurn !== undefined) {
-      await (mode === 'manual' ? leaveCalls : runCalls)(run, run.state.openTurn);
-      const { openTurn } = run.state;
-      const turn = noteTurn(run, openTurn);
-      if (isSettled(openTurn)) await run.save(closeTurn(await withLabels(run)));
-      run.tell({ type: 'turn-completed', turn });
-      if (!isSettled(openTurn)) return end(run, run.isCancelled ? CANCELLED : run.lost);
-      if (turnEndOf(openTurn) !== undefined) return;
-      if (haltWhen && (await orGivenUp(run, () => haltWhen(turn), 'haltWhen')) === true)
-        return end(run, { reason: 'halt_when', turn: openTurn.index });
+    if (turn !== undefined) {
+      await (mode === 'manual' ? leaveCalls : runCalls)(run, turn);
+      const noted = noteTurn(run, (turn = run.turn!));
+      run.tell({ type: 'turn-completed', turn: noted });
+      if (!isSettled(turn)) return end(run, run.isCancelled ? CANCELLED : run.lost);
+      if (turnEndOf(turn) !== undefined) return;
+      if (haltWhen && (await orGivenUp(run, () => haltWhen(noted), 'haltWhen')) === true)
+        return end(run, { reason: 'halt_when', turn: turn.index });
     }
     if (run.isCancelled) return end(run, CANCELLED);
     if (asked === maxTurns) return end(run, { reason: 'max_turns', maxTurns });
-    const ended = await askForTurn(run, model, first + asked);
-    if (ended !== undefined) return end(run, ended);
+    const answered = await askForTurn(run, model, first + asked);
+    if ('reason' in answered) return end(run, answered);
+    turn = answered;
   }
 }
 
@@ -228,12 +194,12 @@ async function orGivenUp<T>(
   }
 }
 
-/** Asks the model. If it makes calls, they become the open turn; otherwise the run ends. @returns the end of the run. */
+/** Asks the model. @returns the turn with the calls that it makes, or else the end of the run. */
 async function askForTurn(
   run: ChatRun,
   model: ModelStep,
   index: number,
-): Promise<ChatEnd | undefined> {
+): Promise<OpenTurn | ChatEnd> {
   const { executor, registry, clock } = run.engine;
   const { conversationId } = run.options;
   const { messages } = run.state;
@@ -259,13 +225,15 @@ async function askForTurn(
       conversationId,
       flowOfCalls(served, registry, { before: {}, at: clock.now() }),
     );
+  // Stored before the calls run, because the content read so far may have caused them.
+  const state = await withLabels(run);
   const calls = ownCallsIn(message);
   if (calls.length === 0) {
     const end = { reason: 'completed', finishReason } as const;
     // Services refuse messages without content.
     const closed = message.content.length === 0 ? messages : [...messages, message];
     // Kept together: if a process ended between the two, the model would be asked to answer itself.
-    await run.save({ ...run.state, offered, messages: closed, end });
+    await run.save({ ...state, offered, messages: closed, end });
     run.tell({ type: 'turn-completed', turn });
     return end;
   }
@@ -277,14 +245,14 @@ async function askForTurn(
         ),
       }
     : { state: 'not_started' };
-  const records = calls.map((call) =>
-    callRecord(call, progress, registry.get(call.toolName)?.digest),
-  );
-  // The labels must be from before these calls, because the content read before may have caused the
-  // calls.
-  const state = await withLabels(run);
+  const records = calls.map(({ toolCallId: callId, toolName, input }) => ({
+    callId,
+    toolName,
+    input,
+    progress,
+  }));
   await run.save({ ...state, offered, openTurn: { index, message, calls: records } });
-  return undefined;
+  return run.turn!;
 }
 
 /** The finish reasons of answers that were cut off. Calls in them can be incomplete. */

@@ -11,7 +11,6 @@ import type { Confirmation, PendingApproval, ToolOutcome } from '../safety/calls
 import { readOutcome } from '../safety/read-outcome.js';
 import { isToolResult } from '../tool/outcome.js';
 import { renderTool } from '../tool/render-tool.js';
-import { storeOutput } from './blobs.js';
 import { RESERVED_REASONS } from './chat-result.js';
 import type { ChatRun } from './chat-run.js';
 import {
@@ -88,7 +87,7 @@ async function executeAll(
   calls: readonly CallRecord[],
 ): Promise<void> {
   const { principal, scopes, flags, persona, policyMode: mode, context, clock } = run.engine;
-  const { conversationId, approvals = [] } = run.options;
+  const { conversationId } = run.options;
   const frame = { principal, scopes, flags, persona, mode, context };
   const byId = new Map(calls.map((call) => [call.callId, call]));
   const started = new Set<string>();
@@ -102,7 +101,6 @@ async function executeAll(
       calls.map((call) => ({ id: call.callId, name: call.toolName, input: argumentsOf(call) })),
       {
         ...Object.fromEntries(Object.entries(frame).filter(([, value]) => value !== undefined)),
-        approvals,
         conversationId,
         signal: run.signal,
         confirm: (pending) => answerTo(pending, byId.get(pending.callId)),
@@ -189,7 +187,6 @@ async function record(
     }
     if (!wasStarted && code === 'ALREADY_RESOLVED' && outcome.attempts === 0) return; // Recorded by another copy.
   }
-  const { blobs } = run.engine;
   const { callId, progress } = call;
   const facts = { turn, callId, toolName: outcome.toolName };
   const isWaiting = outcome.status === 'manual' || outcome.status === 'approval_required';
@@ -212,8 +209,7 @@ async function record(
     run.tell({ type: 'tool-pending', ...facts, pending });
     return;
   }
-  const { output: read, end } = await settledBy(run, call, explained(run, outcome));
-  const output = blobs === undefined ? read : await storeOutput(read, blobs, run.signal);
+  const { output, end } = await settledBy(run, call, explained(run, outcome));
   const settled: CallProgress = { state: 'settled', output, ...editedInput(call) };
   await run.save(withCall(run.state, callId, { ...settled, ...(end && { end }) }));
   if (wasStarted && outcome.status === 'ok') run.offers.noteFound(call.toolName, outcome.value);

@@ -178,20 +178,16 @@ describe('an approval', () => {
     );
   });
 
-  it('an approved call of a changed tool is refused, and asked about again if the change is accepted', async () => {
+  it('an approved call of a tool that changed since is asked about again', async () => {
     const ran: string[] = [];
-    const executorOf = (
-      description: string,
-      names: { readonly name?: string; readonly aliases?: readonly string[] } = {},
-    ) => {
+    const executorOf = (description: string) => {
       const registry = new ToolMetadataRegistry();
       registry.register(
         defineTool({
           name: 'pay',
+          description,
           inputSchema: { type: 'object' },
           accessMode: AccessMode.WRITE,
-          ...names,
-          description,
           execute: () => void ran.push(description),
         }),
       );
@@ -201,31 +197,9 @@ describe('an approval', () => {
       executor: executorOf('Pays'),
     });
     const { session } = await Session.create({ id: 's' }).start(engine, 'Go');
-    const approved = sessionOf(session.approve('p'));
     const changed = { ...engine, executor: executorOf('Pays twice') };
-    expect(approved.changedTools(changed.executor.registry)).toEqual([
-      { toolName: 'pay', change: 'changed' },
-    ]);
-    expect(approved.changedTools(new ToolMetadataRegistry())).toEqual([
-      { toolName: 'pay', change: 'missing' },
-    ]);
-    expect(
-      approved.changedTools(executorOf('Steals', { name: 'steal', aliases: ['pay'] }).registry),
-    ).toEqual([{ toolName: 'steal', change: 'changed' }]);
-    await expect(approved.continue(changed)).rejects.toMatchObject({
-      code: 'TOOL_CHANGED',
-      message: expect.stringContaining('pay changed. Nothing was run.') as string,
-    });
-    expect(approved.deny('p')).toMatchObject({
-      ok: false,
-      error: {
-        code: 'ALREADY_RESOLVED',
-      },
-    });
-    const { session: again } = await approved.continue(changed, { acceptChangedTools: true });
-    expect(again.status).toBe('awaiting_approval');
-    expect(ran).toEqual([]);
-    expect(codeIn(again.deny('p'))).toBe('applied');
+    const { session: again } = await sessionOf(session.approve('p')).continue(changed);
+    expect([again.status, ran]).toEqual(['awaiting_approval', []]);
     const { session: last } = await sessionOf(again.approve('p')).continue(changed);
     expect([last.status, ran]).toEqual(['completed', ['Pays twice']]);
   });

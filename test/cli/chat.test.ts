@@ -48,7 +48,7 @@ describe('tooldex chat without a user', () => {
     expect(write.err).toMatch(/write_file {2}danger medium\n[^]*To decide, run tooldex chat/);
   });
 
-  it('describes images in words, and keeps their bytes next to the session', async () => {
+  it('describes images in words', async () => {
     const cwd = folderWith({ 'model.mjs': MODEL_FILE });
     const pixels = new Uint8Array(700_140).fill(7);
     const picture = () => ok(null, { content: [image(pixels, 'image/png')] });
@@ -59,11 +59,6 @@ describe('tooldex chat without a user', () => {
       0,
       expect.stringMatching(/✓ camera .*\[image: image\/png, 684 KiB\]/),
     ]);
-    expect(readFileSync(join(cwd, 's.json'), 'utf8').length).toBeLessThan(3_000);
-    const blobs = readdirSync(join(cwd, 's.json.blobs'));
-    expect(blobs.map((file) => statSync(join(cwd, 's.json.blobs', file)).size)).toEqual([700_140]);
-    const { out } = await scripted(answers, { flags: ['--json'] }, { tools, cwd });
-    expect([out.length < 10_000, out.includes('"size":700140')]).toEqual([true, true]);
   });
 
   it('goes on with the session in the next process, until the model has answered', async () => {
@@ -161,7 +156,7 @@ describe('tooldex chat without a user', () => {
     expect(runs).toBe(1);
   });
 
-  it('does not run calls of tools that have changed, unless --accept-changed allows it', async () => {
+  it('asks again about a call whose tool has changed since it was approved', async () => {
     const cwd = folderWith({ 'model.mjs': MODEL_FILE });
     const effects = new Effects();
     const answers = [[['pay', { cents: 2 }]], 'ok'];
@@ -170,16 +165,16 @@ describe('tooldex chat without a user', () => {
       ...effects.tools.filter(({ name }) => name !== 'pay'),
       tool('pay', () => effects.made.push('other')),
     ];
-    const flags = [...MODEL, ...SESSION];
-    const refused = await chatIn(cwd, { tools, answers: ['y'], flags });
-    expect([refused.err.includes('Nothing was run'), effects.made]).toEqual([true, []]);
     const { asked } = await chatIn(cwd, {
       tools,
-      answers: ['n'],
-      flags: [...flags, '--accept-changed'],
+      answers: ['y', 'n'],
+      flags: [...MODEL, ...SESSION],
     });
+    expect(asked.slice(0, 2).map(({ question }) => question.includes('Run it?'))).toEqual([
+      true,
+      true,
+    ]);
     expect(effects.made).toEqual([]);
-    expect(asked[0]!.question).toContain('Run it?'); // The approval was for another tool.
   });
 
   it.each([

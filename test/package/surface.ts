@@ -203,10 +203,9 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
     ],
   },
   'tooldex/state': {
-    values: ['DirectoryBlobStore', 'MemoryBlobStore', 'MemoryStateStore', 'RedisStateStore'],
+    values: ['MemoryStateStore', 'RedisStateStore'],
     types: [
       'AppendOptions',
-      'BlobStore',
       'Increment',
       'IncrementOptions',
       'LifetimeOptions',

@@ -3,7 +3,6 @@ import { randomUUID } from '../../core/crypto.js';
 import { isToolError } from '../../core/errors.js';
 import { checkOptions, text } from '../../core/options.js';
 import type { Json } from '../../core/plain-data.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { StateStore } from '../../state/state-store.js';
 import { freezePlain } from '../../tool/bound-input.js';
 import {
@@ -14,7 +13,6 @@ import {
   time,
   withCalls,
   type CallRecord,
-  type ChatState,
 } from '../chat-state.js';
 import { cloneMessage, closedMessages, id, json, type ChatMessage } from '../thread.js';
 
@@ -155,29 +153,4 @@ export async function enterRun(
     if (isToolError(error, 'STATE_UNAVAILABLE') && data.openTurn === undefined) return data;
     throw error;
   }
-}
-
-/** A tool whose definition isn't the one that the model or the user knew. */
-export type ChangedTool = {
-  readonly toolName: string;
-  readonly change: 'changed' | 'missing';
-};
-
-/** Returns the tools of open calls that have changed, or are missing. */
-export function changedTools(
-  { openTurn }: ChatState,
-  registry: ToolMetadataRegistry,
-): readonly ChangedTool[] {
-  const changes = new Map<string, ChangedTool>();
-  for (const { toolName, digest, progress } of openTurn?.calls ?? []) {
-    // The user may have been asked later than the model, about the tool as it was at that time.
-    const asked = 'pending' in progress ? progress.pending.definitionDigest || digest : digest;
-    // Without a digest the tool didn't exist. That's the model's mistake, and the model is told.
-    if (progress.state === 'settled' || asked === undefined) continue;
-    const entry = registry.get(toolName);
-    const name = entry?.name ?? toolName;
-    if (entry?.digest !== asked)
-      changes.set(name, { toolName: name, change: entry === undefined ? 'missing' : 'changed' });
-  }
-  return freezePlain([...changes.values()]);
 }

@@ -284,7 +284,7 @@ function tooLarge(cause: unknown): never {
   if (!isToolError(cause, 'LIMIT_EXCEEDED')) throw cause;
   throw new ToolError(
     'LIMIT_EXCEEDED',
-    "A message or result is larger than 1 MiB, which the store doesn't accept. Keep files and images apart: give the engine a BlobStore as blobs. Shorten large results with maxResultBytes.",
+    "A message or result is larger than 1 MiB, which the store doesn't accept. Shorten results with maxResultBytes, make images smaller, or return a link to the file (resourceLink).",
     { cause },
   );
 }

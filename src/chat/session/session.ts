@@ -5,14 +5,12 @@ import { isToolError, ToolError } from '../../core/errors.js';
 import { invalidArgument } from '../../core/issues.js';
 import { aFunction, checkOptions, signal } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { modelStepOf } from '../ask-model.js';
-import { storeContent } from '../blobs.js';
 import { runChat } from '../chat.js';
 import { checkEngine, type ChatEngine, type CheckedEngine } from '../chat-engine.js';
 import { errorOf, haltedReason, resultOf, type ChatResult } from '../chat-result.js';
 import { ChatRun } from '../chat-run.js';
-import { closeTurn, pendingOf, type ChatPending, type ChatState } from '../chat-state.js';
+import { pendingOf, type ChatPending, type ChatState } from '../chat-state.js';
 import { runnableCalls } from '../run-calls.js';
 import { closedMessages, type ChatMessage } from '../thread.js';
 import {
@@ -23,12 +21,10 @@ import {
   type Resolved,
 } from './resolve-call.js';
 import {
-  changedTools,
   enterRun,
   newSessionData,
   revised,
   statusOf,
-  type ChangedTool,
   type NewSession,
   type SessionData,
   type SessionStatus,
@@ -60,11 +56,6 @@ export interface RunSessionOptions {
   /** Gives the text piece by piece as events. @default false */
   readonly stream?: boolean;
   /**
-   * Runs calls of tools that changed since the model made the calls. They need approval again.
-   * @default false
-   */
-  readonly acceptChangedTools?: boolean;
-  /**
    * Receives the session at every step, for programs that keep sessions themselves. The run waits
    * for it: no call starts before you got the session that says so. If it throws, the run ends.
    * With a `SessionStore` you don't need it. @default none
@@ -75,7 +66,6 @@ export interface RunSessionOptions {
 const runOptions = z.strictObject({
   signal: signal().optional(),
   stream: z.boolean().default(false),
-  acceptChangedTools: z.boolean().default(false),
   onCheckpoint: aFunction<NonNullable<RunSessionOptions['onCheckpoint']>>().optional(),
 });
 const approvalOptions = z.strictObject({
@@ -192,11 +182,6 @@ export class Session {
   /** The error, if the status is `error`. */
   get error(): { readonly code: string; readonly message: string } | undefined {
     return errorOf(this.#data.end);
-  }
-
-  /** Returns the tools of open calls that have changed, or are missing. */
-  changedTools(registry: ToolMetadataRegistry): readonly ChangedTool[] {
-    return changedTools(this.#data, registry);
   }
 
   /** Returns the session as plain JSON. With a key of at least 32 bytes it's signed: if it's read with the key, any change shows. */
@@ -411,31 +396,21 @@ export class Session {
     options: RunSessionOptions,
   ): Promise<RunResult> {
     const checked = checkOptions(runOptions, options, 'options of a run');
-    const { signal, stream, acceptChangedTools, onCheckpoint } = checked;
-    const changed = acceptChangedTools ? [] : changedTools(start, engine.registry);
-    if (changed.length > 0) {
-      const changes = changed.map(({ toolName, change }) => `${toolName} ${change}`).join(', ');
-      throw new ToolError(
-        'TOOL_CHANGED',
-        `Tools of open calls have changed since the model saw them: ${changes}. Nothing was run. Call \`continue(engine, { acceptChangedTools: true })\`: calls of changed tools are judged again, and approvals of the old tools don't count.`,
-        { details: { changed } },
-      );
-    }
+    const { signal, stream, onCheckpoint } = checked;
     const model = await modelStepOf(engine);
-    const { clock, blobs, executor } = engine;
+    const { clock, executor } = engine;
     const { context, id: conversationId, origin, job, startedAt = clock.now() } = start;
     let data = await enterRun(
       executor.sharedStore,
       {
-        ...(blobs ? await storeContent(start, blobs, signal) : start),
+        ...start,
         ...(job !== undefined && { startedAt }),
       },
       clock.now(),
     );
     let keepNext = this.#keep;
     const keep = async (next: ChatState) => {
-      // A turn is closed in the step that settles its last call: no process can end in between.
-      data = revised({ ...closeTurn(next as SessionData), rev: data.rev });
+      data = revised({ ...(next as SessionData), rev: data.rev });
       keepNext = await keepNext?.(data);
       await onCheckpoint?.(new Session(data, keepNext));
     };

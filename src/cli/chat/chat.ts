@@ -6,8 +6,6 @@ import type { ChatEvent } from '../../chat/chat-result.js';
 import type { ChatPending } from '../../chat/chat-state.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { textOf } from '../../chat/thread.js';
-import { MemoryBlobStore } from '../../state/blob-store.js';
-import { DirectoryBlobStore } from '../../state/directory-blob-store.js';
 import { command, type Context } from '../command/command.js';
 import { askQuestion, askToConfirm, typedValue } from '../execute/ask-user.js';
 import {
@@ -37,7 +35,6 @@ const OPTIONS = {
   maxTurns: amount('<n>', 'how often the model may be asked (default: 8)', { least: 1 }),
   maxTools: amount('<n>', 'show the model this many tools, and one that finds more', { least: 1 }),
   manual: flag('run no tool: you give every result'),
-  acceptChanged: flag('run calls of a session even if their tools have changed'),
 };
 const MODELS = `
 Models:
@@ -50,8 +47,6 @@ const DEMO = `Demo: a script answers, and its calls are real. Try list_directory
 For a model, use --model; tooldex chat --help shows how.`;
 /** The maximum size of a session file. */
 const MAX_BYTES = 64 * 2 ** 20;
-/** The time that images stay next to the session after their last use: a year. */
-const BLOB_LIFE_MS = 365 * 24 * 3_600_000;
 
 export const chat = command({
   options: OPTIONS,
@@ -78,10 +73,6 @@ export const chat = command({
           onEvent: eventPrinter(terminal, json),
           ...given({ system, maxTurns, selectTools: maxTools && { maxTools } }),
           ...(manual && { mode: 'manual' as const }),
-          blobs:
-            path === undefined
-              ? new MemoryBlobStore()
-              : new DirectoryBlobStore(`${path}.blobs`, { ttlMs: BLOB_LIFE_MS }),
         };
         return talk(context, engine as Talking, path);
       }),
@@ -108,8 +99,7 @@ async function talk(
     const { signal } = interrupt;
     let interrupts = 0;
     const stopListening = terminal.onInterrupt(() => (interrupts++, interrupt.abort()));
-    const { acceptChanged: acceptChangedTools } = options;
-    const run = { signal, stream: true, onCheckpoint: keep, acceptChangedTools };
+    const run = { signal, stream: true, onCheckpoint: keep };
     if (said !== undefined && !isAlone) session = await dropped(session, engine);
     let goesOn = said !== undefined || isUnfinished(session);
     while (goesOn && !signal.aborted) {
@@ -170,7 +160,7 @@ async function dropped(session: Session, engine: Talking): Promise<Session> {
     const decide = () => ({ verdict: 'deny', reason, rule: 'given up', danger: 'high' }) as const;
     const executor = new ToolExecutor({ registry: engine.executor.registry, policy: { decide } });
     const refusing = { ...engine, executor, haltWhen: () => true };
-    ({ session: closed } = await closed.continue(refusing, { acceptChangedTools: true }));
+    ({ session: closed } = await closed.continue(refusing));
   }
   return Session.create({ id: closed.id, messages: closed.messages });
 }
