@@ -154,8 +154,12 @@ function media(
     });
   }
   const url = source instanceof URL ? source.href : source;
-  if (typeof url !== 'string')
-    throw invalidArgument(`the bytes of the ${type} as a Uint8Array, or its URL`, source);
+  if (typeof url !== 'string' || !URL.canParse(url))
+    throw invalidArgument(
+      `the bytes of the ${type} as a Uint8Array, or its URL`,
+      source,
+      "If you have base64, pass Buffer.from(text, 'base64').",
+    );
   const inline = /^data:[^,]*;base64,/.exec(url);
   const data = inline === null ? undefined : url.slice(inline[0].length);
   return checkedPart({

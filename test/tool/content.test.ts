@@ -100,7 +100,7 @@ describe('a part of a result', () => {
     [
       'an address that is none',
       () => image('shot.png', 'image/png'),
-      /an absolute URL, got "shot.png"/,
+      /or its URL, got "shot.png"\. If you have base64/,
     ],
     [
       'more than 32 MiB',

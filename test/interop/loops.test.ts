@@ -1,0 +1,335 @@
+import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import { fakeModel } from '@langchain/core/testing';
+import { Agent, Runner, type FunctionTool, type Model, type ModelResponse } from '@openai/agents';
+import { generateText, stepCountIs, type ModelMessage } from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
+import { createAgent } from 'langchain';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  AccessMode,
+  askUser,
+  defineTool,
+  image,
+  ok,
+  ToolExecutor,
+  ToolMetadataRegistry,
+  type ToolOutcome,
+} from '../../src/index.js';
+import { toAnthropicTools } from '../../src/interop/export/to-anthropic-tools.js';
+import { toGeminiTools } from '../../src/interop/export/to-gemini-tools.js';
+import { toOpenAITools } from '../../src/interop/export/to-openai-tools.js';
+import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
+import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
+import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
+import { chat, scriptedModel, Session } from '../../src/chat.js';
+
+// One conversation in the loop of each framework: two reads, one with a picture, two writes that need approval, a question,
+// and a call that a colleague answers.
+
+type Call = readonly [id: string, name: string, input: Readonly<Record<string, unknown>>];
+/** The calls of each turn. Where nobody can answer the question, the model reads it and calls again with the answer. */
+const TURNS: readonly (readonly Call[])[] = [
+  [
+    ['c1', 'order.status', { order: 17 }],
+    ['c2', 'label', {}],
+  ],
+  [
+    ['c3', 'refund', { order: 17 }],
+    ['c4', 'note', { text: 'refunded 17' }],
+  ],
+  [['c5', 'pick_slot', {}]],
+  [['c6', 'pick_slot', { slot: 'am' }]],
+  [['c7', 'cashier', { order: 17 }]],
+];
+const PNG = Buffer.from('a very small picture').toString('base64');
+
+function shop() {
+  const effects: string[] = [];
+  const registry = new ToolMetadataRegistry();
+  const read = { description: 'Reads', accessMode: AccessMode.READONLY } as const;
+  const write = { description: 'Writes', accessMode: AccessMode.WRITE } as const;
+  const order = z.object({ order: z.int() });
+  registry.registerAll([
+    defineTool({ name: 'order.status', inputSchema: order, ...read, execute: () => 'shipped' }),
+    defineTool({
+      name: 'label',
+      inputSchema: z.object({}),
+      ...read,
+      execute: () => ok('a label', { content: [image(Buffer.from(PNG, 'base64'), 'image/png')] }),
+    }),
+    defineTool({
+      name: 'refund',
+      inputSchema: order,
+      ...write,
+      execute: ({ order }) => (effects.push(`refund ${order}`), 'refunded'),
+    }),
+    defineTool({
+      name: 'note',
+      inputSchema: z.object({ text: z.string() }),
+      ...write,
+      execute: ({ text }) => (effects.push(`note ${text}`), 'noted'),
+    }),
+    defineTool({
+      name: 'pick_slot',
+      inputSchema: z.object({ slot: z.string().optional() }),
+      ...read,
+      execute: ({ slot }) => slot ?? askUser('Morning or afternoon?', ['am', 'pm']),
+    }),
+    defineTool({ name: 'cashier', inputSchema: order, ...write, manual: true }),
+  ]);
+  return { effects, registry, executor: new ToolExecutor({ registry }) };
+}
+type Shop = ReturnType<typeof shop>;
+
+/** Returns what the model has read in the end. */
+type Loop = (shop: Shop) => Promise<unknown>;
+
+/** Lets the user and a colleague settle an outcome, as a program does that runs the calls itself. */
+async function settled(executor: ToolExecutor, call: Call, outcome: ToolOutcome) {
+  switch (outcome.status) {
+    case 'approval_required': {
+      const approval = await executor.approve(outcome.pending);
+      return executor.execute({ id: call[0], name: call[1], input: call[2] }, { approval });
+    }
+    case 'ask_user':
+      return { ...outcome, status: 'ok', value: 'am' } as const;
+    case 'manual':
+      return { ...outcome, status: 'ok', value: 'paid by Ada' } as const;
+    default:
+      return outcome;
+  }
+}
+
+/** The loop of a program that calls a model service. */
+const service =
+  (
+    exported: ({ registry }: Shop) => Pick<ReturnType<typeof toOpenAITools>, 'toCalls'> & {
+      readonly toMessages: (outcomes: readonly ToolOutcome[]) => readonly unknown[];
+    },
+    answerOf: (calls: readonly Call[]) => unknown,
+  ): Loop =>
+  async (shop) => {
+    const tools = exported(shop);
+    const messages: unknown[] = [];
+    for (const turn of TURNS) {
+      const calls = tools
+        .toCalls(answerOf(turn.map(([id, name, input]) => [id, name.replace('.', '__'), input])))
+        .map(({ id, name, input }) => ({ id, name, input }));
+      const outcomes = await shop.executor.executeAll(calls);
+      messages.push(
+        ...tools.toMessages(
+          await Promise.all(outcomes.map((each, at) => settled(shop.executor, turn[at]!, each))),
+        ),
+      );
+    }
+    return messages;
+  };
+
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
+
+const inAISDK: Loop = async ({ registry, executor }) => {
+  const model = new MockLanguageModelV3({
+    doGenerate: [
+      ...TURNS.map((turn) => ({
+        content: turn.map(([toolCallId, name, input]) => ({
+          type: 'tool-call' as const,
+          toolCallId,
+          toolName: name.replace('.', '__'),
+          input: JSON.stringify(input),
+        })),
+        finishReason: { unified: 'tool-calls' as const, raw: undefined },
+        usage,
+        warnings: [],
+      })),
+      {
+        content: [{ type: 'text', text: 'done' }],
+        finishReason: { unified: 'stop', raw: undefined },
+        usage,
+        warnings: [],
+      },
+    ],
+  });
+  const tools = toAISDKTools(registry, { executor });
+  const messages: ModelMessage[] = [{ role: 'user', content: 'please' }];
+  for (;;) {
+    const result = await generateText({ model, tools, messages, stopWhen: stepCountIs(9) });
+    if (result.text === 'done') return model.doGenerateCalls.at(-1)!.prompt;
+    const approvals = result.content.filter(({ type }) => type === 'tool-approval-request');
+    messages.push(...result.response.messages, {
+      role: 'tool',
+      content:
+        approvals.length > 0
+          ? approvals.map((part) => ({
+              type: 'tool-approval-response',
+              approvalId: (part as { approvalId: string }).approvalId,
+              approved: true,
+            }))
+          : result.toolCalls.map(({ toolCallId, toolName }) => ({
+              type: 'tool-result',
+              toolCallId,
+              toolName,
+              output: { type: 'text', value: 'paid by Ada' },
+            })),
+    });
+  }
+};
+
+const inLangChain: Loop = async ({ registry, executor }) => {
+  const model = fakeModel();
+  for (const turn of TURNS)
+    model.respondWithTools(
+      turn.map(([id, name, args]) => ({ id, name: name.replace('.', '__'), args })),
+    );
+  model.respond(new AIMessage('done'));
+  const asked: string[] = [];
+  const tools = await toLangChainTools(registry, {
+    executor,
+    confirm: ({ toolName }) => (asked.push(toolName), true),
+  });
+  const agent = createAgent({ model, tools });
+  const { messages } = await agent.invoke({ messages: [new HumanMessage('please')] });
+  expect(asked.sort()).toEqual(['note', 'refund']);
+  return messages;
+};
+
+const inAgents: Loop = async ({ registry, executor }) => {
+  const outputs: unknown[][] = TURNS.map((turn) =>
+    turn.map(([callId, name, input]) => ({
+      type: 'function_call',
+      callId,
+      name: name.replace('.', '__'),
+      arguments: JSON.stringify(input),
+      status: 'completed',
+    })),
+  );
+  const done = { type: 'output_text', text: 'done' };
+  outputs.push([{ type: 'message', role: 'assistant', status: 'completed', content: [done] }]);
+  let input: unknown;
+  const model: Model = {
+    getResponse: async (request) => {
+      ({ input } = request);
+      return {
+        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+        output: outputs.shift(),
+      } as unknown as ModelResponse;
+    },
+    getStreamedResponse: () => {
+      throw new Error('not streamed here');
+    },
+  };
+  const tools = toOpenAIAgentsTools(registry, { executor }) as FunctionTool[];
+  const agent = new Agent({ name: 'shop', model, tools });
+  const runner = new Runner({ tracingDisabled: true });
+  let run = await runner.run(agent, 'please');
+  expect(run.interruptions).toHaveLength(2);
+  run.interruptions.forEach((each) => run.state.approve(each));
+  run = await runner.run(agent, run.state);
+  expect(run.finalOutput).toBe('done');
+  return input;
+};
+
+const inSession: Loop = async ({ executor }) => {
+  const answers = TURNS.map((turn) => ({
+    calls: turn.map(([id, name, input]) => ({ id, name, input: input as never })),
+  }));
+  const engine = { model: scriptedModel([...answers, 'done']), executor };
+  let { session, result } = await Session.create().start(engine, 'please');
+  while (session.pending.length > 0) {
+    session = Session.fromJSON(JSON.parse(JSON.stringify(session)));
+    for (const { kind, callId } of session.pending)
+      session =
+        kind === 'approval'
+          ? session.approve(callId).session
+          : kind === 'question'
+            ? session.answer(callId, 'am').session
+            : session.submitToolResult(callId, 'paid by Ada').session;
+    ({ session, result } = await session.continue(engine));
+  }
+  expect(result.text).toBe('done');
+  const { text } = await chat({ model: scriptedModel(['again']), messages: result.messages });
+  expect(text).toBe('again');
+  return result.messages;
+};
+
+it.each<[string, Loop, { readonly cashier: RegExp; readonly question: RegExp; picture?: false }]>([
+  ['a session', inSession, { cashier: /paid by Ada/, question: /"am"/ }],
+  ['the AI SDK', inAISDK, { cashier: /paid by Ada/, question: /Morning or afternoon\?/ }],
+  ['LangChain', inLangChain, { cashier: /no answer yet/, question: /Morning or afternoon\?/ }],
+  ['@openai/agents', inAgents, { cashier: /no answer yet/, question: /Morning or afternoon\?/ }],
+  [
+    "OpenAI's responses API",
+    service(
+      ({ registry }) => toOpenAITools(registry, { api: 'responses' }),
+      (calls) => ({
+        output: calls.map(([call_id, name, input]) => ({
+          type: 'function_call',
+          call_id,
+          name,
+          arguments: JSON.stringify(input),
+        })),
+      }),
+    ),
+    { cashier: /paid by Ada/, question: /am/ },
+  ],
+  [
+    "OpenAI's chat API",
+    service(
+      ({ registry }) => toOpenAITools(registry),
+      (calls) => ({
+        choices: [
+          {
+            message: {
+              tool_calls: calls.map(([id, name, input]) => ({
+                id,
+                type: 'function',
+                function: { name, arguments: JSON.stringify(input) },
+              })),
+            },
+          },
+        ],
+      }),
+    ),
+    { cashier: /paid by Ada/, question: /am/, picture: false },
+  ],
+  [
+    'Anthropic',
+    service(
+      ({ registry }) => toAnthropicTools(registry),
+      (calls) => ({
+        content: calls.map(([id, name, input]) => ({ type: 'tool_use', id, name, input })),
+      }),
+    ),
+    { cashier: /paid by Ada/, question: /am/ },
+  ],
+  [
+    'Gemini',
+    service(
+      ({ registry }) => toGeminiTools(registry),
+      (calls) => ({
+        candidates: [
+          {
+            content: {
+              parts: calls.map(([id, name, args]) => ({ functionCall: { id, name, args } })),
+            },
+          },
+        ],
+      }),
+    ),
+    { cashier: /paid by Ada/, question: /am/ },
+  ],
+])(
+  'a whole conversation with a picture, two approvals, a question and a manual call works in %s',
+  async (_, loop, { cashier, question, picture = true }) => {
+    const world = shop();
+    const read = JSON.stringify(await loop(world));
+    expect(world.effects.sort()).toEqual(['note refunded 17', 'refund 17']);
+    for (const text of ['shipped', 'refunded', 'noted']) expect(read).toContain(text);
+    expect(read).toMatch(question);
+    expect(read).toMatch(cashier);
+    expect(read.includes(PNG)).toBe(picture);
+  },
+);
