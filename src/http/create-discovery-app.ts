@@ -20,14 +20,7 @@ import {
   tokenField,
   type NamedToken,
 } from '../host/request-guard.js';
-import {
-  createVerifiedTokens,
-  verifyFields,
-  type ProtectedResource,
-  type VerifyToken,
-} from '../host/verified-tokens.js';
 import { lintRulesField, type LintRules } from '../registry/lint/lint-tools.js';
-import { callersCatalogue } from './callers-catalogue.js';
 import { findingsOf } from './findings.js';
 import { HttpError, type WireError } from './http-error.js';
 import { openApiOf } from './openapi.js';
@@ -62,17 +55,6 @@ export interface DiscoveryOptions {
   /** Shows operators what waits in a store, and lets them answer it and try tools. @default none */
   readonly operator?: OperatorOptions | undefined;
   /**
-   * Checks the tokens of clients, in place of `auth`. Returns who sends a token, or `undefined` to
-   * refuse it. Clients don't see tools whose `auth.scopes` they lack.
-   * @default no token is needed
-   */
-  readonly verify?: VerifyToken;
-  /**
-   * Tells clients where to get a token (RFC 9728). Used with `verify`.
-   * @default the server's address alone
-   */
-  readonly resource?: ProtectedResource;
-  /**
    * The host names under which the catalogue answers, without ports.
    * @default localhost, 127.0.0.1, [::1]
    */
@@ -103,7 +85,6 @@ export const sharedFields = {
   maxListeners: wholeBetween(0, 10_000).default(32),
   lintRules: lintRulesField(),
   operator: operatorField,
-  ...verifyFields,
   clock: clock().default(systemClock),
 };
 
@@ -125,28 +106,22 @@ const authField = z.union([
   z.strictObject({ tokens: namedTokens }),
 ]);
 
-const discoveryOptions = z
-  .strictObject({
-    ...sharedFields,
-    allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
-    // The whole value may be a token in the wrong place, so no message shows it.
-    auth: secret<NonNullable<DiscoveryOptions['auth']>>(
-      'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
-      (value) => authField.safeParse(value).success,
-      'Make them with `openssl rand -hex 32`.',
-    ).optional(),
-  } satisfies FieldsOf<DiscoveryOptions>)
-  .refine(
-    ({ auth, verify }) => auth === undefined || verify === undefined,
-    'either a token or verify',
-  );
+const discoveryOptions = z.strictObject({
+  ...sharedFields,
+  allowedHosts: allowedHosts.default(LOOPBACK_HOSTS),
+  // The whole value may be a token in the wrong place, so no message shows it.
+  auth: secret<NonNullable<DiscoveryOptions['auth']>>(
+    'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
+    (value) => authField.safeParse(value).success,
+    'Make them with `openssl rand -hex 32`.',
+  ).optional(),
+} satisfies FieldsOf<DiscoveryOptions>);
 
 /** Maximum bytes of a request's address. */
 const LONGEST_URL = 8_192;
 /** Maximum number of requests whose answers are kept for a second. */
 const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
-const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /** A catalogue as a web application. Any server or router for web requests can mount it. */
 export interface DiscoveryApp {
@@ -186,8 +161,7 @@ export function createDiscoveryApp(
       'Make one with CapabilityRegistry.load.',
     );
   const checked = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
-  const { auth, verify, resource = {}, allowedOrigins } = checked;
-  const tokens = verify && createVerifiedTokens(verify, resource, '');
+  const { auth, allowedOrigins } = checked;
   const guard = createGuard({
     allowedHosts: checked.allowedHosts,
     allowedOrigins,
@@ -195,10 +169,10 @@ export function createDiscoveryApp(
       ? 'token' in auth
         ? bearerToken(auth.token)
         : bearerTokens(auth.tokens, () => checked.clock.now())
-      : tokens?.authenticate,
+      : undefined,
   });
   const files = checked.page ? PAGE_FILES : [];
-  const openPaths = new Set([...files.map(({ path }) => path), ...(tokens ? [METADATA_PATH] : [])]);
+  const openPaths = new Set(files.map(({ path }) => path));
   const findings = findingsOf(capabilities, checked.lintRules);
   let listeners = 0;
 
@@ -233,7 +207,6 @@ export function createDiscoveryApp(
       throw new HttpError(status, { code, message }, headers);
     }
     if (checked.operator === undefined || !ACTION_PATHS.test(path)) refuseUnreadable(raw);
-    context.set('scopes', admission.scopes);
     context.set('operator', admission.operator);
     context.set('roles', admission.roles ?? []);
     await next();
@@ -254,13 +227,11 @@ export function createDiscoveryApp(
   for (const { path, query: known, answer } of ROUTES)
     app.get(path, (context) => {
       const address = { path: context.req.path, query: searchOf(context.req.url) };
-      const scopes = context.get('scopes');
-      const key = JSON.stringify([address, scopes]);
       const make = () => {
         const query = readQuery(known, address.query);
         const persona = query['persona'] as string | readonly string[] | undefined;
         return answer({
-          catalogue: callersCatalogue(capabilities, scopes),
+          catalogue: capabilities,
           findings,
           query,
           personas: personasIn(capabilities, persona),
@@ -268,13 +239,11 @@ export function createDiscoveryApp(
           name: context.req.param('name') ?? '',
         });
       };
-      return sendTagged(context, keptAnswer(key, make));
+      return sendTagged(context, keptAnswer(`${address.path}?${address.query}`, make));
     });
   if (checked.operator !== undefined)
-    addOperatorRoutes(app, capabilities, checked.operator, checked.clock, () =>
-      findings(capabilities),
-    );
-  const description = openApiOf(ROUTES, auth !== undefined || verify !== undefined);
+    addOperatorRoutes(app, capabilities, checked.operator, checked.clock, findings);
+  const description = openApiOf(ROUTES, auth !== undefined);
   app.get('/openapi.json', (context) => {
     readQuery(queryOf({}), searchOf(context.req.url));
     return sendJson(context, description);
@@ -306,8 +275,6 @@ export function createDiscoveryApp(
   });
   for (const { path, type, body, etag } of files)
     app.get(path, (context) => sendTagged(context, { body, etag }, type));
-  if (tokens !== undefined)
-    app.get(METADATA_PATH, (context) => sendJson(context, tokens.metadataFor(context.req.raw)));
   app.notFound((context) => {
     const paths = [...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
     const message = `Expected one of ${paths}, got ${describeValue(context.req.path)}.`;

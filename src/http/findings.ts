@@ -11,8 +11,7 @@ import type { CapabilityTool } from '../capability/state/capability-items.js';
 import { publicMessage } from '../core/public-message.js';
 import { lintEach, withSeverities, type LintRules } from '../registry/lint/lint-tools.js';
 import { normalizeLabel } from '../tool/metadata-schema.js';
-import { toolKey, type Catalogue } from './callers-catalogue.js';
-import { comparePlaces, type Place } from './page-of.js';
+import { compareText } from '../core/plain-data.js';
 
 export const findingFields = [
   'severity',
@@ -32,8 +31,8 @@ type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 
-/** A finding with its place. Sorted by severity, then manifests first. */
-interface PlacedFinding extends Place {
+/** A finding, and the personas that may use the tool that it is about. */
+interface ListedFinding {
   readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
 }
@@ -41,76 +40,46 @@ interface PlacedFinding extends Place {
 /** The severities. The worst comes first. */
 export const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
 
-/**
- * Returns the findings about what a caller sees, in order. With personas, only those about their
- * tools.
- */
-export type Findings = (seen: Catalogue, personas?: readonly string[]) => readonly PlacedFinding[];
+/** Returns the findings in order. With personas, only those about their items. */
+export type Findings = (personas?: readonly string[]) => readonly ListedFinding[];
 
 /** Collects the findings of a catalogue, once per revision because it takes a while. */
 export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): Findings {
   let revision: number | undefined;
-  let found: readonly PlacedFinding[] = [];
-  return (seen, personas) => {
+  let found: readonly ListedFinding[] = [];
+  return (personas) => {
     if (revision !== capabilities.revision) found = collectFindings(capabilities, rules);
     revision = capabilities.revision;
-    const hidden = new Set(capabilities.tools().map(toolKey));
-    for (const tool of seen.tools()) hidden.delete(toolKey(tool));
     const wanted = parsePersonas(personas);
-    return found.filter(
-      ({ owner, finding: { name } }) =>
-        ownerMatches(wanted, owner) && (name === null || !hidden.has(toolKey({ owner, name }))),
-    );
+    return found.filter(({ finding }) => ownerMatches(wanted, finding.persona));
   };
 }
 
-/** The number of characters of a name that order findings. A wrong entry may have a name of any length. */
-const LONGEST_NAME = 128;
-
+/** Returns all findings: errors first, those of manifests before those of lint, then by persona and name. */
 function collectFindings(
   capabilities: CapabilityRegistry,
   rules: LintRules,
-): readonly PlacedFinding[] {
-  const { findings: ofManifests } = capabilities;
+): readonly ListedFinding[] {
+  const ofManifests = capabilities.findings.map(
+    ({ severity, kind, owner, file, line, column, path, entryName, message }): ListedFinding => ({
+      finding: {
+        severity,
+        kind,
+        rule: null,
+        name: entryName ?? null,
+        persona: owner,
+        source: file,
+        line,
+        column,
+        path,
+        message: shownMessage(message, path),
+      },
+      allowlist: undefined,
+    }),
+  );
   const tools = capabilities
     .tools()
     .map((tool) => ({ tool, entry: tool.entry, owner: ownerKey(tool.owner) }));
-  const byRank: PlacedFinding[][] = SEVERITIES.flatMap(() => [[], []]);
-  const add = (finding: FindingWire, allowlist?: readonly string[]) => {
-    const rank = 2 * SEVERITIES.indexOf(finding.severity) + (finding.rule === null ? 0 : 1);
-    byRank[rank]!.push({
-      rank,
-      owner: finding.persona,
-      name: (finding.name ?? '').slice(0, LONGEST_NAME),
-      nth: 0,
-      finding,
-      allowlist,
-    });
-  };
-  for (const {
-    severity,
-    kind,
-    owner,
-    file,
-    line,
-    column,
-    path,
-    entryName,
-    message,
-  } of ofManifests) {
-    add({
-      severity,
-      kind,
-      rule: null,
-      name: entryName ?? null,
-      persona: owner,
-      source: file,
-      line,
-      column,
-      path,
-      message: shownMessage(message, path),
-    });
-  }
   const names = namesOf(tools);
   const linted = lintEach(tools, {
     knows: (name, { owner }) =>
@@ -120,39 +89,30 @@ function collectFindings(
       ),
     meet: (earlier, later) => meet(capabilities, earlier.tool, later.tool),
   });
-  for (const [index, { tool }] of tools.entries()) {
-    for (const { rule, severity, message } of withSeverities(linted[index]!, rules)) {
-      add(
-        {
-          severity,
-          kind: null,
-          rule,
-          name: tool.name,
-          persona: tool.owner,
-          source: tool.source,
-          line: null,
-          column: null,
-          path: null,
-          message: tool.manifest === null ? message : inManifestKeys(message),
-        },
-        tool.entry.personaAllowlist,
-      );
-    }
-  }
-  const found: PlacedFinding[] = [];
-  for (const sameRank of byRank) {
-    // Lint reports in order, but manifests of up to 1,000 entries each come in any order.
-    sameRank.sort(comparePlaces);
-    for (const placed of sameRank) {
-      const before = found.at(-1);
-      found.push(
-        before !== undefined && comparePlaces({ ...before, nth: 0 }, placed) === 0
-          ? { ...placed, nth: (before.nth ?? 0) + 1 }
-          : placed,
-      );
-    }
-  }
-  return found;
+  const ofLint = tools.flatMap(({ tool }, index) =>
+    withSeverities(linted[index]!, rules).map(({ rule, severity, message }): ListedFinding => ({
+      finding: {
+        severity,
+        kind: null,
+        rule,
+        name: tool.name,
+        persona: tool.owner,
+        source: tool.source,
+        line: null,
+        column: null,
+        path: null,
+        message: tool.manifest === null ? message : inManifestKeys(message),
+      },
+      allowlist: tool.entry.personaAllowlist,
+    })),
+  );
+  const rankOf = ({ finding: { severity, rule } }: ListedFinding) =>
+    2 * SEVERITIES.indexOf(severity) + (rule === null ? 0 : 1);
+  const placeOf = ({ finding: { persona, name } }: ListedFinding) =>
+    `${ownerKey(persona)}/${name ?? ''}`;
+  return [...ofManifests, ...ofLint].sort(
+    (a, b) => rankOf(a) - rankOf(b) || compareText(placeOf(a), placeOf(b)),
+  );
 }
 
 /** The names, aliases and categories of each owner's tools. */

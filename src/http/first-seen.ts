@@ -1,7 +1,7 @@
 import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { Clock } from '../core/clock.js';
 import type { StateStore } from '../state/state-store.js';
-import { toolKey } from './callers-catalogue.js';
+import { toolKey } from './tools-of.js';
 import { definitionFields } from './wire-tool.js';
 
 type Fields = Readonly<Record<string, unknown>>;

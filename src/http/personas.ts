@@ -1,10 +1,10 @@
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { compatibilityOf } from '../capability/capability-summary.js';
 import { allowsPersona, parsePersonas, personaKey } from '../capability/manifest/persona.js';
 import type { CapabilityTool } from '../capability/state/capability-items.js';
 import { expectedGot, suggestNames } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import { HttpError } from './http-error.js';
-import type { Catalogue } from './callers-catalogue.js';
 
 // Without a persona, a route shows the items of all owners. With one, it shows shared items and the persona's own.
 // `compatibility` says for each item whether the persona may use it. Unknown personas are refused. Lists also show
@@ -18,7 +18,7 @@ const MOST_NAMED = 10;
 
 /** Returns the personas that a request names, ready to compare. @throws HttpError for an unknown persona. */
 export function personasIn(
-  { personas: known }: Pick<Catalogue, 'personas'>,
+  { personas: known }: Pick<CapabilityRegistry, 'personas'>,
   persona: string | readonly string[] | undefined,
 ): readonly string[] {
   const { wanted, excluded } = parsePersonas(persona);
@@ -57,7 +57,7 @@ export function compatibilityFor(
 
 /** Returns a function that tells whether some requesting persona may call a tool by its name. */
 export function mayCall(
-  catalogue: Catalogue,
+  catalogue: CapabilityRegistry,
   personas: readonly string[],
 ): (tool: CapabilityTool) => boolean {
   if (personas.length === 0) return () => true;

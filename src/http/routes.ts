@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import { jobFields, skillFields, taskFields } from '../capability/capability-summary.js';
 import type {
   CapabilityJob,
@@ -9,10 +10,9 @@ import type {
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import { toolKey, type Catalogue } from './callers-catalogue.js';
 import { countFacets } from './facets.js';
 import { findingFields, SEVERITIES, type Findings } from './findings.js';
-import { pageOf, type Page, type Place } from './page-of.js';
+import { pageOf } from './page-of.js';
 import { compatibilityFor, mayCall } from './personas.js';
 import {
   CAPABILITY,
@@ -32,12 +32,12 @@ import {
   type Query,
   type QueryFields,
 } from './read-query.js';
-import { toolsOf } from './tools-of.js';
+import { toolKey, toolsOf } from './tools-of.js';
 import { DETAIL_FIELDS, LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
 /** The parts of a request that an answer depends on. */
 interface Asked<Fields extends QueryFields = QueryFields> {
-  readonly catalogue: Catalogue;
+  readonly catalogue: CapabilityRegistry;
   readonly findings: Findings;
   readonly query: z.output<z.ZodObject<Fields>>;
   /** The requesting personas, ready to compare. Empty if the request names none. */
@@ -235,7 +235,7 @@ const toolRoute = route(
 );
 
 /** Returns the tool of this name if only one persona has one. If several do, the client must name the persona. */
-function onlyTool(catalogue: Catalogue, name: string): CapabilityTool | undefined {
+function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = catalogue.tools({ filter: { name } });
   if (owned.length > 1)
     throw wrongParameter(
@@ -403,14 +403,9 @@ const findingsRoute = route(
       .describe('The number of items on all pages, by severity.'),
   }),
   ({ catalogue, findings, query, personas, address }) => {
-    const all = findings(catalogue);
-    const found = query.persona === undefined ? all : findings(catalogue, query.persona);
-    const { items, facts }: Page<(typeof found)[number] & Place> = pageOf(
-      found,
-      query,
-      catalogue.revision,
-      address,
-    );
+    const all = findings();
+    const found = query.persona === undefined ? all : findings(query.persona);
+    const { items, facts } = pageOf(found, query, catalogue.revision, address);
     const countOf = (severity: string) =>
       found.filter(({ finding }) => finding.severity === severity).length;
     return {

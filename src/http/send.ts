@@ -12,7 +12,6 @@ export const OUTGOING = Symbol('tooldex/outgoing');
 export interface Env {
   Bindings: { readonly [OUTGOING]?: ServerResponse };
   Variables: {
-    scopes: readonly string[] | undefined;
     /** The name and roles of the token, if the server was started with named tokens. */
     operator: string | undefined;
     roles: readonly Role[];

@@ -38,9 +38,8 @@ const serveOptions = z
     tokens: namedTokens.optional(),
   } satisfies FieldsOf<ServeOptions>)
   .refine(
-    ({ token, tokens, verify }) =>
-      [token, tokens, verify].filter((each) => each !== undefined).length <= 1,
-    'one of token, tokens and verify',
+    ({ token, tokens }) => token === undefined || tokens === undefined,
+    'either token or tokens',
   );
 
 /**
@@ -62,7 +61,7 @@ export async function serve(
   capabilities: CapabilityRegistry,
   options: ServeOptions = {},
 ): Promise<RunningServer> {
-  const { port, host, token, tokens, verify, resource, ...discovery } = checkOptions(
+  const { port, host, token, tokens, ...discovery } = checkOptions(
     serveOptions,
     options,
     'options of serve',
@@ -72,13 +71,11 @@ export async function serve(
     allowedHosts: discovery.allowedHosts ?? hostsFor(host),
     ...(token !== undefined && { auth: { token } }),
     ...(tokens !== undefined && { auth: { tokens } }),
-    ...(verify && { verify }),
-    ...(resource && { resource }),
   });
   return listen({
     port,
     host,
-    needsToken: [token, tokens, verify].some((each) => each !== undefined),
+    needsToken: token !== undefined || tokens !== undefined,
     silenceMs: SILENCE_MS,
     // Hono adds CORS headers to a `Response` only.
     answer: (request, outgoing) =>

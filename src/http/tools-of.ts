@@ -1,7 +1,8 @@
+import type { CapabilityRegistry } from '../capability/capability-registry.js';
+import { ownerKey } from '../capability/manifest/persona.js';
 import { requiresApproval } from '../registry/derived-sets.js';
 import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { ToolFilter } from '../registry/tool-filter.js';
-import type { Catalogue } from './callers-catalogue.js';
 import { CONDITIONS } from './read-query.js';
 import { healthLevelOf } from './values-on.js';
 
@@ -15,7 +16,7 @@ const NAMES = {
 
 /** Returns the tools that meet the conditions of a request. */
 export function toolsOf(
-  catalogue: Catalogue,
+  catalogue: CapabilityRegistry,
   query: Readonly<Record<string, unknown>>,
 ): readonly CapabilityTool[] {
   const given = (names: readonly (readonly [string, string])[]) =>
@@ -56,4 +57,9 @@ function ownMetadata(texts: unknown): Pick<ToolFilter, 'metadata'> {
     if (/^(?:true|false|-?\d+(?:\.\d+)?)$/.test(value)) values.push(JSON.parse(value));
   }
   return { metadata };
+}
+
+/** Returns a tool's key. The tool's object may be a different one after each refresh. */
+export function toolKey({ owner, name }: Pick<CapabilityTool, 'owner' | 'name'>): string {
+  return `${ownerKey(owner)}/${name}`;
 }

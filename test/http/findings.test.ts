@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { createDiscoveryApp, type DiscoveryOptions } from '../../src/http.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
-import { sample, type Item, type Json } from './catalogue-fixture.js';
+import { sample, type Json } from './catalogue-fixture.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 import { propertyRuns } from '../property-runs.js';
 
@@ -96,21 +96,6 @@ describe('/findings', () => {
       ),
       { numRuns: propertyRuns(15) },
     );
-  });
-
-  it('goes on behind the last finding of a page when the catalogue has changed meanwhile, and says so', async () => {
-    const files = tree();
-    const { json, capabilities } = await sample({}, files);
-    const nameOf = ({ name, persona }: Item) => `${name}@${persona ?? ''}`;
-    const first = (await json('/findings?limit=60')) as Findings;
-    const before = (await pagesOf(json, first.next!)).flatMap(({ findings }) =>
-      findings.map(nameOf),
-    );
-    files.write('personas/Nova/functions.json', []);
-    await capabilities.refresh();
-    const after = await pagesOf(json, first.next!);
-    expect(after.every(({ changed }) => changed)).toBe(true);
-    expect(after.flatMap(({ findings }) => findings.map(nameOf))).toEqual(before);
   });
 
   it('tells authors of manifests the keys that they write, and authors of code their options', async () => {

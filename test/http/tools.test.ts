@@ -213,47 +213,17 @@ describe('the pages of /tools', () => {
     );
   });
 
-  it('pass over no tool that stays and repeat none, while others come and go between the pages', async () => {
-    const letters = fc.uniqueArray(fc.stringMatching(/^[A-Za-z]{1,3}$/), {
-      minLength: 1,
-      maxLength: 12,
-    });
-    await fc.assert(
-      fc.asyncProperty(
-        letters,
-        letters,
-        fc.integer({ min: 1, max: 4 }),
-        async (before, after, limit) => {
-          const tree = catalogueOf(before);
-          const { json, capabilities } = await sample({}, tree);
-          const seen = await walk(json, `/tools?limit=${limit}`, async (page) => {
-            if (page !== 1) return;
-            tree.write(
-              'functions.json',
-              after.map((name) => toolEntry(name)),
-            );
-            await capabilities.refresh();
-          });
-          expect(new Set(seen).size).toBe(seen.length);
-          for (const name of before.filter((each) => after.includes(each)))
-            expect(seen).toContain(name);
-        },
-      ),
-      { numRuns: propertyRuns(25) },
-    );
-  });
-
   it('say that the catalogue changed since the first one', async () => {
     const tree = catalogueOf(['a', 'b', 'c']);
     const { json, capabilities } = await sample({}, tree);
     const first = await json('/tools?limit=1&side_effects=none');
     expect(first).toMatchObject({ count: 1, total: 3, changed: false });
-    tree.write('functions.json', [toolEntry('c')]);
+    tree.write('functions.json', [toolEntry('a'), toolEntry('c')]);
     await capabilities.refresh();
     expect(first.next).toMatch(/^\/tools\?limit=1&side_effects=none&cursor=/);
     expect(await json(first.next!)).toMatchObject({
       count: 1,
-      total: 1,
+      total: 2,
       changed: true,
       next: null,
       tools: [{ name: 'c' }],

@@ -181,7 +181,7 @@ function App() {
   useEffect(() =>
     listenToKeys({ search: focusSearch, move: (by) => move.current(by), close, field: search }),
   );
-  useEffect(() => applyTheme(theme), [theme]);
+  useLayoutEffect(() => applyTheme(theme), [theme]);
   const isReady = view === 'tools' || isOperatorView(view) || lists[view] !== undefined;
   useLayoutEffect(() => {
     if (view !== 'tools')
