@@ -50,7 +50,12 @@ export async function openPage(
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, ...options });
+  // Without transitions, colours don't depend on when they are read.
+  const context = await browser.newContext({
+    viewport: { width: 1360, height: 850 },
+    reducedMotion: 'reduce',
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(DEADLINE_MS);
   const complaints: string[] = [];
