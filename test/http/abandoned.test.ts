@@ -55,9 +55,9 @@ async function serving(sharesLog: boolean) {
   return { call, json };
 }
 
-describe('a call whose work still ran when it was answered', () => {
+describe("a call whose work is still running when it's answered", () => {
   it.each([true, false])(
-    'is counted with its tool and in all, whether the executor counts in the same log (%s) or not',
+    'counts for its tool and in the total, whether or not the executor uses the same log (%s)',
     async (sharesLog) => {
       const { call, json } = await serving(sharesLog);
       expect(await json('/health')).toMatchObject({ abandoned: { calls: 0, tools: [] } });

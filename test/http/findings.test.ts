@@ -51,7 +51,7 @@ const told = (pages: readonly Findings[]) =>
   pages.flatMap(({ findings }) => findings.map((finding) => JSON.stringify(finding)));
 
 describe('/findings', () => {
-  it('tells 50 findings a page unless another number is asked for, 200 at most, and how many there are', async () => {
+  it('lists 50 findings per page by default and at most 200, with the total', async () => {
     const { get, json } = await sample({}, tree());
     const page = (await json('/findings')) as Findings;
     expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([
@@ -68,7 +68,7 @@ describe('/findings', () => {
       expect((await get(`/findings?${query}`)).status, query).toBe(400);
   });
 
-  it('tells every finding on one page exactly, whatever the size of pages, the worst first', async () => {
+  it('lists every finding on exactly one page, worst first, for any page size', async () => {
     const { json } = await sample({}, tree());
     const whole = told(await pagesOf(json, '/findings?limit=200'));
     await fc.assert(
@@ -98,7 +98,7 @@ describe('/findings', () => {
     );
   });
 
-  it('tells authors of manifests the keys that they write, and authors of code their options', async () => {
+  it('names manifest keys to authors of manifests, and options to authors of code', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network' })],
     }).root;
@@ -117,7 +117,7 @@ describe('/findings', () => {
     expect(missing('coded')).toContain('declare accessMode');
   });
 
-  it('leaves out the rules that are off, and shows and counts the others at the severity that is set', async () => {
+  it('omits rules that are off, and reports the others with the configured severity', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })],
     }).root;
@@ -143,7 +143,7 @@ describe('/findings', () => {
     ).toThrow('Did you mean "inferred-safety"?');
   });
 
-  it('is described with its parameters and what stands beside the list', async () => {
+  it('has its parameters and the fields next to the list in the OpenAPI description', async () => {
     const { json } = await sample();
     const { get } = (await json('/openapi.json')).paths['/findings']! as unknown as {
       get: {

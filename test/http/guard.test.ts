@@ -12,7 +12,7 @@ async function answerTo(
 
 const token = 'abcdefghijklmnopqrstuvwxyz';
 
-describe('the host of a request', () => {
+describe('the Host header of a request', () => {
   it.each([
     'localhost',
     'localhost:4780',
@@ -22,7 +22,7 @@ describe('the host of a request', () => {
     '127.0.0.1:4780',
     '[::1]',
     '[::1]:4780',
-  ])('may be %s', async (host) => {
+  ])('is accepted if it is %s', async (host) => {
     expect((await answerTo({ headers: { host } })).status).toBe(200);
   });
 
@@ -45,7 +45,7 @@ describe('the host of a request', () => {
     'localhost:123456',
     '192.168.0.1',
     'localhost/..',
-  ])('may not be %s, as it is after DNS rebinding', async (host) => {
+  ])('is refused if it is %s, as it would be after DNS rebinding', async (host) => {
     const response = await answerTo({ headers: { host } });
     expect(response.status).toBe(403);
     expect(await response.json()).toEqual({
@@ -56,17 +56,17 @@ describe('the host of a request', () => {
     });
   });
 
-  it('is one and not two', async () => {
+  it('is refused if there are two', async () => {
     expect((await answerTo({ headers: { host: 'localhost, evil.com' } })).status).toBe(400);
   });
 
-  it('is also that of a whole address in the request line', async () => {
+  it('is also checked in a full URL on the request line', async () => {
     expect(
       (await answerTo({ path: 'http://evil.com/tools', headers: { host: 'localhost' } })).status,
     ).toBe(403);
   });
 
-  it('may be another one where that is configured, and then no usual one', async () => {
+  it('must be a configured host if hosts are configured', async () => {
     const options = { allowedHosts: ['tools.example'] };
     expect(
       (
@@ -80,7 +80,7 @@ describe('the host of a request', () => {
   });
 });
 
-describe('the origin of a request', () => {
+describe('the Origin header of a request', () => {
   it.each([
     'null',
     'https://evil.com',
@@ -88,20 +88,20 @@ describe('the origin of a request', () => {
     'http://evil.com',
     'file://',
     'http://localhost:4780.evil.com',
-  ])('may not be %s', async (origin) => {
+  ])('is refused if it is %s', async (origin) => {
     const response = await answerTo({ headers: { host: 'localhost:4780', origin } });
     expect(response.status).toBe(403);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('may be the same site', async () => {
+  it('is accepted if it is the same site', async () => {
     expect(
       (await answerTo({ headers: { host: 'localhost:4780', origin: 'http://localhost:4780' } }))
         .status,
     ).toBe(200);
   });
 
-  it('may be a configured one, which then may read the answer, but with no credentials of the browser', async () => {
+  it("may be a configured origin, which can then read answers without the browser's credentials", async () => {
     const options = { allowedOrigins: ['https://tools.example'] };
     const response = await answerTo(
       { headers: { host: 'localhost', origin: 'https://tools.example' } },
@@ -138,7 +138,7 @@ describe('the origin of a request', () => {
     ).toBe(403);
   });
 
-  it('leaves no trace of CORS where none is configured', async () => {
+  it('adds no CORS headers if no origins are configured', async () => {
     const headers = [
       ...(
         await answerTo({ headers: { host: 'localhost', origin: 'http://localhost' } })
@@ -150,7 +150,7 @@ describe('the origin of a request', () => {
   });
 });
 
-describe('the token', () => {
+describe('the bearer token', () => {
   it.each([
     undefined,
     '',
@@ -161,7 +161,7 @@ describe('the token', () => {
     `Basic ${token}`,
     token,
     `Bearer ${token} ${token}`,
-  ])('is not %s', async (authorization) => {
+  ])('is refused if it is %s', async (authorization) => {
     const response = await answerTo(
       { headers: authorization === undefined ? {} : { authorization } },
       { auth: { token } },
@@ -171,7 +171,7 @@ describe('the token', () => {
     expect(await response.text()).not.toContain(token);
   });
 
-  it('lets in, on every route; the page alone is open', async () => {
+  it('is needed on every route except the page', async () => {
     expect(
       (await answerTo({ headers: { authorization: `Bearer ${token}` } }, { auth: { token } }))
         .status,
@@ -208,9 +208,9 @@ describe('the check whether the server runs', () => {
   );
 });
 
-describe('any request', () => {
+describe('every request', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'with %s is told what is allowed',
+    'is told what is allowed if it has %s',
     async (method) => {
       for (const path of ['/tools', '/nowhere', '/']) {
         const response = await answerTo({ method, path });
@@ -219,20 +219,20 @@ describe('any request', () => {
     },
   );
 
-  it('may be 8 KiB long and not longer', async () => {
+  it('can have an address of at most 8 KiB', async () => {
     expect((await answerTo({ path: `/search?q=${'a'.repeat(8_000)}` })).status).toBe(200);
     expect((await answerTo({ path: `/search?q=${'a'.repeat(9_000)}` })).status).toBe(414);
   });
 
   it.each([{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }])(
-    'may have no body: %o',
+    'is refused if it has a body: %o',
     async (headers) => {
       expect((await answerTo({ headers: headers })).status).toBe(400);
       expect((await answerTo({ headers: { 'content-length': '0' } })).status).toBe(200);
     },
   );
 
-  it('is answered with headers that keep browsers strict, also when it is refused', async () => {
+  it("gets the security headers, even when it's refused", async () => {
     for (const [path, headers] of [
       ['/tools', {}],
       ['/healthz', {}],

@@ -26,7 +26,7 @@ const owners = (items: readonly Item[]) => new Set(items.map(({ persona }) => pe
 
 describe('a persona', () => {
   it.each(LISTS)(
-    'sees in %s what is shared and what is its own, and everybody sees everything; every item says whether it fits',
+    'sees shared items and its own in %s, each with its compatibility, and a request without a persona sees everything',
     async (path) => {
       const { json } = await sample();
       const everything = itemsOf(await json(path));
@@ -46,7 +46,7 @@ describe('a persona', () => {
     },
   );
 
-  it('that may not use what is shared is told so, and does not find it by searching', async () => {
+  it("gets a reason for shared tools that it may not use, and doesn't find them by searching", async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })],
       'personas/Atlas/functions.json': [toolEntry('own')],
@@ -75,7 +75,7 @@ describe('a persona', () => {
     ]).toEqual([[true], [true], []]);
   });
 
-  it('has in lists also the shared tool that its own replaces, and by name and in searches only its own', async () => {
+  it('lists a shared tool next to its own of the same name, but finds only its own by name and in searches', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('ours')],
       'personas/Atlas/functions.json': [toolEntry('ours')],
@@ -97,7 +97,7 @@ describe('a persona', () => {
   });
 
   it.each([...LISTS, '/tools/alpha', '/summary', '/events'])(
-    'that the catalogue does not know is refused by %s, with one that was probably meant',
+    "is refused by %s with a suggestion if the catalogue doesn't know it",
     async (path) => {
       const { get } = await sample();
       const response = await get(with_(path, 'persona=Atals'));
@@ -113,14 +113,14 @@ describe('a persona', () => {
     },
   );
 
-  it('that is left out must be known, too, and without one alike the refusal says which there are', async () => {
+  it('must also exist to be excluded, and the refusal lists the personas if none is similar', async () => {
     const { json } = await sample();
     expect((await json('/tools?persona=-zzzzzz')).error.message).toContain(
       'There are Atlas, Nova.',
     );
   });
 
-  it('need not be named for a tool that only one has; where several have one, whose is meant is asked', async () => {
+  it('can be omitted for a tool that only one persona has, and is asked for if several do', async () => {
     const tree = new ManifestTree({
       'personas/Atlas/functions.json': [toolEntry('mine'), toolEntry('ours')],
       'personas/Nova/functions.json': [toolEntry('ours')],
@@ -132,7 +132,7 @@ describe('a persona', () => {
   });
 
   it.runIf(present)(
-    'need not be named to find any of 211 real tools by its exact name',
+    'can be omitted when searching for any of 211 real tools by its exact name',
     async () => {
       const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
       const app = createDiscoveryApp(capabilities, { page: false });
@@ -149,8 +149,8 @@ describe('a persona', () => {
   );
 });
 
-describe('a search', () => {
-  it('says how many tools fit, among how many, and what every other filter would leave', async () => {
+describe('a search with filters', () => {
+  it('counts the tools that fit, all tools, and the tools that each other filter would leave', async () => {
     const { json, capabilities } = await sample();
     capabilities.recordTool('beta', { success: false, latencyMs: 1 });
     type Counted = Json & {
@@ -183,7 +183,7 @@ describe('a search', () => {
 });
 
 describe('findings', () => {
-  it('of every tool are told, also of those that only some personas may use', async () => {
+  it('are reported for every tool, including those that only some personas may use', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })],
     });
@@ -192,7 +192,7 @@ describe('findings', () => {
     ).toContain('guarded');
   });
 
-  it('of a description like another are told where a persona may call both tools, and nowhere else', async () => {
+  it('report similar descriptions only if some persona may call both tools', async () => {
     const same = { description: 'Looks up the price of a share on the exchange' };
     const tree = new ManifestTree({
       'functions.json': [

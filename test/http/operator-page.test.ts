@@ -14,7 +14,7 @@ const KEY = Buffer.alloc(32, 7);
 const TOKEN = 'x'.repeat(20);
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
-describe.skipIf(!browserPresent)('the page for operators (skipped without a browser)', () => {
+describe.skipIf(!browserPresent)('the operator page (skipped without a browser)', () => {
   let browser: Browser;
   let executor: ToolExecutor;
   let server: Awaited<ReturnType<typeof serve>>;
@@ -90,7 +90,7 @@ describe.skipIf(!browserPresent)('the page for operators (skipped without a brow
       { principal: HOSTILE },
     );
 
-  it('approves, changes and denies what waits, and answers a question', async () => {
+  it('approves, edits and denies pending calls, and answers a question', async () => {
     await refund(1);
     await refund(2);
     await refund(3);
@@ -112,7 +112,7 @@ describe.skipIf(!browserPresent)('the page for operators (skipped without a brow
     expect(await executor.execute({ id: 'pick', name: 'pick' })).toMatchObject({ value: 'blue' });
   });
 
-  it('tells an operator that a colleague was faster', async () => {
+  it('says that a colleague was faster', async () => {
     await refund(1);
     const page = await show('waiting');
     const approve = page.getByRole('button', { name: 'Approve' });
@@ -125,14 +125,14 @@ describe.skipIf(!browserPresent)('the page for operators (skipped without a brow
     open.splice(0).forEach((each) => void each.page.context().close()); // The aborted requests are complaints.
   });
 
-  it('lets a token without the role look only', async () => {
+  it('is read-only for a token without the role', async () => {
     await refund(1);
     const page = await show('waiting', 'v'.repeat(20));
     await page.getByText("You can look, but this token can't answer.").waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });
 
-  it('shows the last hour and filters calls', async () => {
+  it('shows the last hour, and filters calls', async () => {
     for (let order = 1; order < 6; order += 1)
       await executor.execute(
         { id: `s-${order}`, name: 'status', input: { order } },
@@ -147,7 +147,7 @@ describe.skipIf(!browserPresent)('the page for operators (skipped without a brow
     expect(await page.locator('.calls tbody tr').count()).toBe(2);
   });
 
-  it('runs a tool from a form and shows what a model would read', async () => {
+  it('runs a tool from a form, and shows the text that a model would read', async () => {
     const page = await show('tools/status');
     await page.getByText('Its definition has not changed.').waitFor();
     await page.locator('.try input').fill('2');
@@ -156,20 +156,23 @@ describe.skipIf(!browserPresent)('the page for operators (skipped without a brow
     await page.getByText('order 2 later', { exact: true }).waitFor();
   });
 
-  it.each([390, 1024])('names every control and is legible at %i pixels', async (width) => {
-    await refund(1);
-    await executor.execute({ id: 'pick', name: 'pick' });
-    for (const view of ['overview', 'waiting', 'calls', 'tools/status']) {
-      const page = await show(view, TOKEN, width);
-      await page
-        .locator(view === 'tools/status' ? '.try' : '.card, .calls')
-        .first()
-        .waitFor();
-      expect(await page.evaluate(unnamedControls)).toEqual([]);
-      expect(await page.evaluate(tooPale)).toEqual([]);
-      const overflow =
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      expect(await page.evaluate(overflow)).toBe(0);
-    }
-  });
+  it.each([390, 1024])(
+    'has a name for every control and enough contrast at %i pixels',
+    async (width) => {
+      await refund(1);
+      await executor.execute({ id: 'pick', name: 'pick' });
+      for (const view of ['overview', 'waiting', 'calls', 'tools/status']) {
+        const page = await show(view, TOKEN, width);
+        await page
+          .locator(view === 'tools/status' ? '.try' : '.card, .calls')
+          .first()
+          .waitFor();
+        expect(await page.evaluate(unnamedControls)).toEqual([]);
+        expect(await page.evaluate(tooPale)).toEqual([]);
+        const overflow =
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+        expect(await page.evaluate(overflow)).toBe(0);
+      }
+    },
+  );
 });

@@ -81,8 +81,8 @@ async function setup(
   return { app, ask, post, wait, executor, seen, store };
 }
 
-describe('the routes of operators', () => {
-  it('show what waits, without what signs it', async () => {
+describe('the operator routes', () => {
+  it('list pending calls without their signatures', async () => {
     const { wait, ask } = await setup();
     await wait();
     const { text, json } = await ask('/pending');
@@ -107,7 +107,7 @@ describe('the routes of operators', () => {
     });
   });
 
-  it('tell the slower of two operators who was faster', async () => {
+  it('tell the slower of two operators who answered first', async () => {
     const { wait, post } = await setup();
     const id = await wait();
     await post(`/pending/${id}/deny`, 'ada');
@@ -131,7 +131,7 @@ describe('the routes of operators', () => {
     expect(answer.status).toBe(status);
   });
 
-  it('are read-only without tokens, and if the server allows nothing', async () => {
+  it('are read-only without tokens, and if the server allows no actions', async () => {
     const open = await setup({}, null);
     const id = await open.wait();
     const answer = await open.post(`/pending/${id}/approve`, '');
@@ -147,7 +147,7 @@ describe('the routes of operators', () => {
     expect((await closed.post('/run', 'runner', { name: 'whoami' })).text).toContain('--allow-run');
   });
 
-  it('try a tool through the executor, as the operator and with the context of the server', async () => {
+  it("run a tool through the executor, as the operator and with the server's context", async () => {
     const { post, seen } = await setup();
     const { json } = await post('/run', 'runner', { name: 'whoami', input: {} });
     expect(json()).toMatchObject({
@@ -163,7 +163,7 @@ describe('the routes of operators', () => {
     });
   });
 
-  it('give and end a grant', async () => {
+  it('give and revoke a grant', async () => {
     const { wait, post, ask, executor } = await setup();
     expect((await post(`/pending/${await wait()}/grant`, 'ada', { uses: 5 })).status).toBe(200);
     expect(
@@ -176,7 +176,7 @@ describe('the routes of operators', () => {
     });
   });
 
-  it('list and filter the last calls, and sum up the last hour', async () => {
+  it('list and filter the last calls, and summarize the last hour', async () => {
     const { ask, executor, post } = await setup();
     await post('/run', 'runner', { name: 'whoami' });
     await executor.execute({ id: 'x', name: 'whoami', input: { bad: 1 } });
@@ -201,7 +201,7 @@ describe('the routes of operators', () => {
     expect(answer.status).toBe(status);
   });
 
-  it('write metrics for Prometheus and say whether the store answers', async () => {
+  it('write metrics for Prometheus, and report whether the store answers', async () => {
     const { ask, wait, app, store } = await setup();
     await wait();
     expect((await ask('/metrics')).text).toContain('tooldex_pending_calls 1');

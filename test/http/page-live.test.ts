@@ -46,7 +46,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
   });
   afterAll(() => browser.close());
 
-  it('shows what is in manifests, and what is edited there, without being loaded again', async () => {
+  it('shows edits of manifests without a reload', async () => {
     const manifests = new Manifests();
     manifests.write('functions.json', [
       entry('count_words'),
@@ -101,7 +101,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     }
   });
 
-  it('keeps the place and the focus when the list changes', async () => {
+  it('keeps the scroll position and the focus when the list changes', async () => {
     const tools = Array.from({ length: 300 }, (_, at) =>
       wireTool(`tool_${String(at).padStart(3, '0')}`),
     );
@@ -129,7 +129,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     }
   });
 
-  it('connects again after the connection broke, and reads what it missed', async () => {
+  it('reconnects after the connection broke, and reads the changes it missed', async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('first')] });
     const { page } = await openPage(browser, server.url);
     try {
@@ -146,7 +146,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     }
   });
 
-  it('shows 200 findings, how many there are of each kind, and the next when they are asked for', async () => {
+  it('shows 200 findings with a count by severity, and more on demand', async () => {
     const finding = (severity: string, index: number) => ({
       severity,
       kind: null,
@@ -184,7 +184,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     }
   });
 
-  it('leaves an open tool alone while it stays the same, so that text can be selected', async () => {
+  it("doesn't redraw an open tool that hasn't changed, so selected text stays selected", async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('same')] });
     const { page } = await openPage(browser, `${server.url}#/tools/same`);
     try {

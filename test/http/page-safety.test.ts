@@ -48,7 +48,7 @@ const HOSTILE = wireTool('hostile', {
   },
 });
 
-describe.skipIf(!browserPresent)('the page and hostile content', () => {
+describe.skipIf(!browserPresent)('the page with hostile content', () => {
   let browser: Browser;
   let server: FakeCatalogue;
   beforeAll(async () => {
@@ -121,7 +121,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     '#/jobs',
     '#/findings',
     `#/${encodeURIComponent(MARKUP)}/${encodeURIComponent(MARKUP)}?persona=${encodeURIComponent(MARKUP)}`,
-  ])('shows markup as text and runs, loads and refuses nothing at %s', async (hash) => {
+  ])('shows markup as text, and runs and loads nothing from it, at %s', async (hash) => {
     const { page, complaints } = await openPage(browser, server.url + hash);
     try {
       await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
@@ -144,7 +144,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     }
   });
 
-  it('folds a long description until the user asks for all of it', async () => {
+  it('folds a long description until the user opens it', async () => {
     const { page } = await openPage(
       browser,
       `${server.url}#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`,
@@ -158,7 +158,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     await page.context().close();
   });
 
-  it.each(NAMES.slice(0, -1))('opens a tool that is called %s', async (name) => {
+  it.each(NAMES.slice(0, -1))('opens a tool named %s', async (name) => {
     const { page, complaints } = await openPage(
       browser,
       `${server.url}#/tools/${encodeURIComponent(name)}`,
@@ -171,7 +171,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     await page.context().close();
   });
 
-  it('says what the server said when there is no such tool', async () => {
+  it("shows the server's message for an unknown tool", async () => {
     const { page } = await openPage(browser, `${server.url}#/tools/nothing`);
     await page
       .getByRole('alert')
@@ -180,7 +180,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
     await page.context().close();
   });
 
-  it('asks for a token when there is one, keeps it for the tab only, and says when it was wrong', async () => {
+  it('asks for the token if the server needs it, keeps it for this tab, and reports a wrong one', async () => {
     const locked = await FakeCatalogue.start({
       tools: [wireTool('hidden_tool')],
       token: 'open-sesame-open',
@@ -205,7 +205,7 @@ describe.skipIf(!browserPresent)('the page and hostile content', () => {
 });
 
 describe('the files of the page', () => {
-  it('are few, small and typed, and the same text has the same tag', () => {
+  it('are few and small, have content types, and equal content has the same ETag', () => {
     const files = PAGE_FILES;
     expect(files.map(({ path, type }) => [path, type])).toEqual([
       ['/', 'text/html; charset=utf-8'],
@@ -219,7 +219,7 @@ describe('the files of the page', () => {
     for (const { etag } of files) expect(etag).toMatch(/^"[\w-]{22}"$/);
   });
 
-  it('hold no inline script or style, and name no other place', () => {
+  it('contain no inline scripts or styles, and refer to no other site', () => {
     const files = new Map(PAGE_FILES.map(({ path, body }) => [path, body]));
     expect(files.get('/')).not.toMatch(
       /<style|style=|<script(?! src="assets\/app\.js">)|\son\w+=/i,

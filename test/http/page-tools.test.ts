@@ -98,7 +98,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
       `document.activeElement?.classList.contains('row-link') && document.activeElement.textContent === ${JSON.stringify(name)}`,
     );
 
-  it('lists every tool with its access, danger, cost and health, and who must be asked', async () => {
+  it('lists every tool with its access, danger, cost, health and whether it needs approval', async () => {
     const page = await open();
     await shows(page, '7 of 7 tools');
     const row = page.getByRole('listitem').filter({ hasText: 'delete_file' });
@@ -108,7 +108,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await row.locator('.tag').allTextContents()).toEqual(['needs approval', 'unavailable']);
   });
 
-  it('searches while the user types, and says which words were found in which field, with the score', async () => {
+  it('searches while the user types, and shows the matched words, their fields and the score', async () => {
     const page = await open();
     await page.getByRole('searchbox', { name: 'Search tools' }).fill('files git');
     await shows(page, '5 of 7 tools');
@@ -135,7 +135,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await reasons.nth(1).locator('.why').allInnerTexts()).toEqual(['name git']);
   });
 
-  it('lets the server filter and count what it finds, and says how many more there are than it shows', async () => {
+  it('filters and counts on the server, and says how many more tools fit than it shows', async () => {
     const many = await FakeCatalogue.start({
       tools: Array.from({ length: 450 }, (_, number) =>
         wireTool(`tool_${String(number).padStart(3, '0')}`, {
@@ -157,12 +157,12 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     await many.stop();
   });
 
-  it('says so when nothing fits', async () => {
+  it('says so if nothing fits', async () => {
     const page = await open('#/tools?q=zebra');
     await shows(page, 'No tool fits this. Try other words, or fewer.');
   });
 
-  it('filters by any value of an axis and all axes, with counts of what every choice would leave', async () => {
+  it('filters by any value of an axis and by all axes, with a count for every choice', async () => {
     const page = await open();
     await shows(page, '7 of 7 tools');
     expect([
@@ -185,7 +185,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     await shows(page, '7 of 7 tools');
   });
 
-  it('wants all chosen providers and not any, as the interface does', async () => {
+  it('requires all chosen providers, as the HTTP API does', async () => {
     const page = await open('#/tools?provider=local');
     await shows(page, '2 of 7 tools');
     await choice(page, 'Provider', 'first').check();
@@ -193,7 +193,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await names(page)).toEqual(['web_search']);
   });
 
-  it('keeps the focus on a filter that was chosen, and chosen values that are left without tools', async () => {
+  it('keeps the focus on a chosen filter, and shows chosen values that no tool has any more', async () => {
     const page = await open('#/tools?q=web');
     await shows(page, '1 of 7 tools');
     await choice(page, 'Category', 'web').focus();
@@ -207,7 +207,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await choice(page, 'Category', 'web').isChecked()).toBe(true);
   });
 
-  it('shows what a persona sees: its own in place of what is shared, and nothing that is for others', async () => {
+  it("shows a persona's own tools instead of shared ones of the same name, and no tools of others", async () => {
     const page = await open();
     await page.getByRole('combobox', { name: 'Persona' }).selectOption('Atlas');
     await shows(page, '5 of 5 tools');
@@ -223,7 +223,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await names(page)).toContain('secret_plan');
   });
 
-  it('can be used with the keyboard alone', async () => {
+  it('works with the keyboard alone', async () => {
     const page = await open();
     await shows(page, '7 of 7 tools');
     await page.keyboard.press('/');
@@ -263,7 +263,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(unseen).toEqual([]);
   });
 
-  it('has everything in its address, and goes back', async () => {
+  it('keeps its whole state in the address, and goes back', async () => {
     const page = await open('#/tools/read_file?q=files&persona=Atlas&category=files&owner=Atlas');
     await page
       .getByRole('complementary', { name: 'Tool read_file' })
@@ -284,20 +284,20 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await choice(page, 'Category', 'files').isChecked()).toBe(true);
   });
 
-  it('takes any address, also one that is mistyped', async () => {
+  it('accepts any address, even a mistyped one', async () => {
     const page = await open('#/nowhere/%E0%A4%A?danger_level=purple&constructor=1&__proto__=2');
     await shows(page, '0 of 7 tools');
     expect(await choice(page, 'Danger', 'purple').isChecked()).toBe(true);
   });
 
-  it('searches for an example request when it is clicked', async () => {
+  it('searches for an example request when the user clicks it', async () => {
     const page = await open('#/tools/read_file');
     await page.getByRole('button', { name: 'what is in these files' }).click();
     await shows(page, '4 of 7 tools');
     expect(await page.getByRole('searchbox').inputValue()).toBe('what is in these files');
   });
 
-  it('makes rows of two thousand tools as the user scrolls or walks, and filters all of them', async () => {
+  it('renders the rows of two thousand tools as the user scrolls, and filters all of them', async () => {
     const many = await FakeCatalogue.start({
       tools: Array.from({ length: 2_000 }, (_, at) =>
         wireTool(`tool_${String(at).padStart(4, '0')}`, {

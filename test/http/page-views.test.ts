@@ -168,7 +168,7 @@ const CONTENT = {
 };
 const PHONES = [360, 390];
 
-describe.skipIf(!browserPresent)('what the page shows', () => {
+describe.skipIf(!browserPresent)('the page shows', () => {
   let browser: Browser;
   let server: FakeCatalogue;
   let watched: WatchedPage | undefined;
@@ -206,7 +206,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
       .getByRole('complementary')
       .locator('section', { has: page.getByRole('heading', { name: title }) });
 
-  it('a tool: its parameters in words, inner ones with their path', async () => {
+  it('the parameters of a tool in words, nested ones with their path', async () => {
     const page = await open('#/tools/web_search');
     const rows = detail(page, 'Parameters').locator('tbody tr');
     const cells = await Promise.all(
@@ -228,7 +228,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     );
   });
 
-  it('a tool: its metadata, what was inferred, and which credentials are missing', async () => {
+  it('the metadata of a tool, inferred values and missing credentials', async () => {
     const page = await open('#/tools/web_search');
     const facts = await detail(page, 'Metadata').innerText();
     expect(facts).toMatch(/danger\s+high\s*inferred/);
@@ -238,7 +238,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     expect(facts).toMatch(/needs flags\s+lookup: web\.read, post: web\.write web\.read/);
   });
 
-  it('a tool: its providers in the order in which they are tried, with a drawing of their last calls', async () => {
+  it("the providers of a tool in the order they're tried, with a chart of their last calls", async () => {
     const page = await open('#/tools/web_search');
     const health = detail(page, 'Health');
     expect(await health.getByRole('heading', { level: 4 }).allInnerTexts()).toEqual([
@@ -262,7 +262,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     expect(bars.map(({ height }) => height)).toEqual([3.4, 2, 6.9, 48]);
   });
 
-  it('a tool: the sets it is in with the reason, and what a model sees of it with the tokens', async () => {
+  it('the derived sets of a tool with the reason, and its three levels for models with their tokens', async () => {
     const page = await open('#/tools/web_search');
     expect(await detail(page, 'Sets it is in').innerText()).toMatch(/dangerous\s+danger is high/);
     const seen = detail(page, 'What a model sees');
@@ -275,7 +275,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     expect(await seen.getByLabel('stub for a model').innerText()).toContain('"name": "web_search"');
   });
 
-  it('a tool that was changed while it was open: each field before and now', async () => {
+  it('each changed field of an open tool, before and now', async () => {
     const changing = await FakeCatalogue.start({ tools: [SEARCH] });
     watched = await openPage(browser, `${changing.url}#/tools/web_search`);
     const { page } = watched;
@@ -291,7 +291,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     await changing.stop();
   });
 
-  it('the grid of access by danger: how many tools each cell has, and on a click these alone', async () => {
+  it('a grid of access by danger with a count in each cell, which filters on a click', async () => {
     const page = await open('');
     const cell = page.getByRole('button', { name: 'readonly, high danger: 7 tools' });
     await cell.click();
@@ -304,7 +304,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     await page.getByText('31 of 31 tools', { exact: true }).waitFor();
   });
 
-  it('the list in another order: the most dangerous tools first, and back', async () => {
+  it('the list sorted by danger, and back in its first order', async () => {
     const page = await open('');
     await page.getByRole('combobox', { name: 'Sort by' }).selectOption('by danger');
     await page.waitForURL(/sort=danger_level/);
@@ -313,7 +313,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     );
   });
 
-  it('skills and jobs: who may, what they need with links, and what is not there', async () => {
+  it('skills and jobs with their personas, links to their tools, and missing tools', async () => {
     const page = await open('#/jobs');
     const job = page.getByRole('article', { name: 'Briefing' });
     expect(await job.innerText()).toMatch(
@@ -332,7 +332,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     await page.getByRole('complementary', { name: 'Tool web_search' }).waitFor();
   });
 
-  it('skills and jobs: those of the persona that is chosen', async () => {
+  it('the skills and jobs of the chosen persona', async () => {
     const page = await open('#/jobs?persona=Nova');
     await page.getByText('There are no jobs here.').waitFor();
     await page.getByRole('link', { name: /^Skills/ }).click();
@@ -344,7 +344,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     await page.getByRole('article', { name: 'Flying' }).waitFor({ state: 'detached' });
   });
 
-  it('findings: the worst first, each with its place, and a link to the tool that is there', async () => {
+  it('findings, worst first, each with its place and a link to its tool', async () => {
     const page = await open('#/findings');
     expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
       'Errors 1',
@@ -357,7 +357,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     await page.getByRole('complementary', { name: 'Tool web_search' }).waitFor();
   });
 
-  it('light or dark as the system is, until the user chooses, which is remembered', async () => {
+  it("the system's theme until the user chooses one, which it remembers", async () => {
     const page = await open('', { colorScheme: 'dark' });
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     const dark = await ground();
@@ -373,7 +373,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
   });
 
   it.each(['light', 'dark'] as const)(
-    'text that stands out from its ground by 4.5 to 1 and more, %s',
+    'text with a contrast of at least 4.5 to 1 in the %s theme',
     async (colorScheme) => {
       const page = await open('', { colorScheme });
       for (const hash of ['#/tools/web_search', '#/jobs', '#/findings']) {
@@ -383,7 +383,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     },
   );
 
-  it('names for everything that can be used, places by their role, and one heading above all', async () => {
+  it('a name for every control, landmarks, and one top heading', async () => {
     const page = await open('');
     for (const hash of ['#/tools/web_search?danger_level=high', '#/skills', '#/findings']) {
       await visit(page, hash);
@@ -402,7 +402,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     }
   });
 
-  it.each(PHONES)('nothing wider than a telephone of %i pixels', async (width) => {
+  it.each(PHONES)('nothing wider than a phone of %i pixels', async (width) => {
     const page = await open('', {
       viewport: { width, height: 800 },
       isMobile: true,
@@ -425,7 +425,7 @@ describe.skipIf(!browserPresent)('what the page shows', () => {
     }
   });
 
-  it('filters on a telephone when they are wanted', async () => {
+  it('filters on a phone on demand', async () => {
     const page = await open('', {
       viewport: { width: 390, height: 844 },
       isMobile: true,

@@ -23,8 +23,8 @@ async function appOf(files: Readonly<Record<string, unknown>>) {
   };
 }
 
-describe('what manifests hold besides', () => {
-  it('is sent by no route: credentials in the wrong place, and fields of other programs', async () => {
+describe('private values in manifests', () => {
+  it("aren't sent by any route, such as credentials in the wrong place and other programs' fields", async () => {
     const { tree, get } = await appOf({
       'functions.json': [
         {
@@ -60,9 +60,9 @@ describe('what manifests hold besides', () => {
   });
 });
 
-describe('a persona that cannot be understood', () => {
+describe('a malformed persona parameter', () => {
   it.each(['persona=,', 'persona=-', 'persona=--shared', 'persona=!', 'version=,'])(
-    'is refused by a list: %s',
+    'is refused by lists: %s',
     async (query) => {
       const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
       expect((await get(`/tools?${query}`)).status).toBe(400);
@@ -71,7 +71,7 @@ describe('a persona that cannot be understood', () => {
   );
 
   it.each(['/tools/good?persona=-shared', '/summary?persona=Ada,-shared'])(
-    'is refused where one persona is meant: %s',
+    'is refused by routes for one persona: %s',
     async (path) => {
       const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
       expect((await get(path)).status).toBe(400);
@@ -79,7 +79,7 @@ describe('a persona that cannot be understood', () => {
     },
   );
 
-  it('may have a blank after its sign', async () => {
+  it('can have a space after its sign', async () => {
     const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
     expect(
       (await (await get('/tools?persona=-%20shared')).json()) as { total: number },
@@ -88,8 +88,8 @@ describe('a persona that cannot be understood', () => {
   });
 });
 
-describe('a source that never answers', () => {
-  it('is a finding after half a minute, and holds nothing up', async () => {
+describe("a source that doesn't answer", () => {
+  it('becomes a finding after half a minute, and delays nothing', async () => {
     const clock = new ManualClock();
     const loading = CapabilityRegistry.load({
       sources: [{ name: 'silent', load: () => new Promise(() => undefined) }],

@@ -9,7 +9,7 @@ import { sample, type Json } from './catalogue-fixture.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 describe('GET /tools/:name', () => {
-  it('tells everything of a tool, its input and examples included', async () => {
+  it('returns everything about a tool, including its parameters and examples', async () => {
     const { json } = await sample();
     expect(await json('/tools/alpha')).toMatchObject({
       name: 'alpha',
@@ -22,14 +22,14 @@ describe('GET /tools/:name', () => {
     });
   });
 
-  it('tells a persona of its own tool, and others of the shared one', async () => {
+  it("returns a persona's own tool to that persona, and the shared tool to others", async () => {
     const { json } = await sample();
     expect((await json('/tools/alpha?persona=atlas')).version).toBe('2.0.0');
     expect((await json('/tools/alpha?persona=Nova')).version).toBe('1.2.0');
   });
 
   it.each(['/tools/gam.ma', '/tools/gam%2ema', '/tools/%67am.ma'])(
-    'finds %s: dots and escapes are part of names',
+    'finds %s, because dots and escapes are part of names',
     async (path) => {
       expect((await (await sample()).json(path)).name).toBe('gam.ma');
     },
@@ -46,7 +46,7 @@ describe('GET /tools/:name', () => {
     '/tools/a%2fb',
     '/tools/%E0%A4%A',
     `/tools/${'a'.repeat(4_000)}`,
-  ])('knows no tool under %s', async (path) => {
+  ])('finds no tool named %s', async (path) => {
     const response = await (await sample()).get(path);
     expect(response.status).toBe(404);
     expect(((await response.json()) as Json).error.code).toBe('TOOL_NOT_FOUND');
@@ -54,7 +54,7 @@ describe('GET /tools/:name', () => {
 });
 
 describe('GET /search', () => {
-  it('explains each hit: the words, the fields, the score', async () => {
+  it('explains each hit with words, fields and a score', async () => {
     const { json } = await sample();
     const answer = await json('/search?q=what+did+we+earn');
     expect(answer).toMatchObject({
@@ -74,14 +74,14 @@ describe('GET /search', () => {
     expect(answer.count).toBe(answer.results.length);
   });
 
-  it('says how a misspelt word was read', async () => {
+  it('reports how it read a misspelled word', async () => {
     const { json } = await sample();
     expect((await json('/search?q=revneue')).results[0]!.corrections).toEqual([
       { word: 'revneue', read_as: 'revenue' },
     ]);
   });
 
-  it('searches the tools of everybody, or what a persona may call, and within filters', async () => {
+  it('searches all tools, or those that a persona may call, within filters', async () => {
     const { json } = await sample();
     const found = async (query: string) =>
       (await json(`/search?q=alpha+beta+gam.ma+only_atlas+only_nova&${query}`)).results
@@ -112,7 +112,7 @@ describe('GET /search', () => {
     expect(await found('limit=1')).toHaveLength(1);
   });
 
-  it('is also what /tools does with a request: the same tools in the same order, in the form of lists', async () => {
+  it('returns the same tools in the same order as /tools?q=', async () => {
     const { json, get } = await sample();
     const { results } = await json('/search?q=alpha+only_atlas&persona=Atlas&limit=50');
     const found = await json('/tools?q=alpha+only_atlas&persona=Atlas');
@@ -122,7 +122,7 @@ describe('GET /search', () => {
     expect((await get('/tools?q=')).status).toBe(400);
   });
 
-  it('needs a request', async () => {
+  it('refuses a missing or empty request', async () => {
     const { get } = await sample();
     for (const path of [
       '/search',
@@ -136,7 +136,7 @@ describe('GET /search', () => {
 });
 
 describe('the other routes', () => {
-  it('list skills and jobs with what they need, what of it is not there, and filters of their own', async () => {
+  it('list skills and jobs with their requirements, missing requirements, and their own filters', async () => {
     const { json, get } = await sample();
     const skills = await json('/skills');
     expect(skills).toMatchObject({ count: 2, total: 2, next: null });
@@ -169,7 +169,7 @@ describe('the other routes', () => {
     expect((await json(first.next!)).jobs[0]!.name).toBe('Nightly');
   });
 
-  it('list tasks with what they need, and say how many a named persona leaves out', async () => {
+  it('list tasks with their requirements, and count those that a named persona excludes', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('alpha')],
       'tasks.json': [taskEntry('Sort', { required_tools: ['alpha', 'nowhere'], tags: ['desk'] })],
@@ -185,7 +185,7 @@ describe('the other routes', () => {
     expect(await json('/tools?persona=Nova')).toMatchObject({ total: 1, left_out: 1 });
   });
 
-  it('say that the catalogue is degraded while a file cannot be read', async () => {
+  it("report a degraded catalogue while a file can't be read", async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('alpha', { requires_flags: { create: ['may.write'] } })],
     });
@@ -200,7 +200,7 @@ describe('the other routes', () => {
     expect(await json('/health')).toMatchObject({ status: 'degraded', tools: 1 });
   });
 
-  it('sum up a persona, count, and describe themselves', async () => {
+  it('summarize a persona, count items, and describe themselves', async () => {
     const { json } = await sample();
     expect(await json('/summary?persona=Atlas')).toMatchObject({
       revision: 1,
@@ -238,7 +238,7 @@ describe('the other routes', () => {
     });
   });
 
-  it('know no parameters but their own', async () => {
+  it('refuse parameters of other routes', async () => {
     const { get } = await sample();
     for (const path of [
       '/health?x=1',
@@ -251,7 +251,7 @@ describe('the other routes', () => {
       expect((await get(path)).status, path).toBe(400);
   });
 
-  it('report what was left out of manifests, with its place, and what lint says of the rest', async () => {
+  it('report quarantined entries with their place, and lint findings', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('good'), { ...toolEntry('bad'), side_effects: 'logging' }],
     });
@@ -276,7 +276,7 @@ describe('the other routes', () => {
     expect((await json('/findings')).findings.some(({ kind }) => kind === 'invalid')).toBe(false);
   });
 
-  it('say which paths there are, and answer HEAD as GET without content', async () => {
+  it('list the paths for an unknown path, and answer HEAD like GET without content', async () => {
     const { get, capabilities } = await sample();
     const response = await get('/nowhere');
     expect(response.status).toBe(404);
@@ -294,7 +294,7 @@ describe('the other routes', () => {
     expect(head.headers.get('content-length')).toBe(String((await whole.arrayBuffer()).byteLength));
   });
 
-  it('serve the page with its own types under the strict policy, or not at all', async () => {
+  it('serve the page under the strict content policy, or not at all', async () => {
     const { capabilities } = await sample();
     const page = await createDiscoveryApp(capabilities).request('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([
@@ -311,7 +311,7 @@ describe('the other routes', () => {
   });
 });
 
-describe('an answer', () => {
+describe('an error answer', () => {
   const canaries = [
     'canary-env-1f2e',
     'canary-config-3d4c',
@@ -319,7 +319,7 @@ describe('an answer', () => {
     'canary-auth-7c8d',
   ];
 
-  it('names the parameter or tool that was probably meant, and quotes nothing where nothing came', async () => {
+  it('suggests the parameter or tool that was probably meant', async () => {
     const { json } = await sample();
     const messageOf = async (path: string) => (await json(path)).error.message;
     expect(await messageOf('/tools?danger_levl=low')).toMatch(
@@ -331,7 +331,7 @@ describe('an answer', () => {
     expect(await messageOf('/search')).toBe('Expected q as a string, got none.');
   });
 
-  it('never has the value of a variable, a configuration of a provider, a stack, or a path of this machine in it', async () => {
+  it("never contains the value of a variable, a provider's configuration, a stack or a local path", async () => {
     const tree = new ManifestTree({
       'functions.json': [
         toolEntry('withKey', {
@@ -404,7 +404,7 @@ describe('an answer', () => {
 });
 
 describe('createDiscoveryApp', () => {
-  it('can be mounted in an app of another web framework, with its page and its refusals', async () => {
+  it('can be mounted in an app of another web framework, with its page and its errors', async () => {
     const { capabilities } = await sample();
     const app = new Hono().mount('/catalogue', createDiscoveryApp(capabilities).fetch);
     expect(await (await app.request('/catalogue/health')).json()).toMatchObject({ status: 'ok' });
@@ -417,7 +417,7 @@ describe('createDiscoveryApp', () => {
     expect((await app.request('/catalogue/tools', { method: 'POST' })).status).toBe(405);
   });
 
-  it('refuses wrong options and never shows a token', async () => {
+  it('refuses wrong options without showing a token', async () => {
     const { capabilities } = await sample();
     const wrong: readonly object[] = [
       { pages: true },

@@ -47,7 +47,7 @@ async function running(
 }
 
 describe('tooldex serve', () => {
-  it('judges tools by the lint rules of the project, as tooldex lint does, and refuses wrong settings', async () => {
+  it("applies the project's lint rules as tooldex lint does, and refuses wrong settings", async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('open', { side_effects: 'network' })],
       'tooldex.config.json': {
@@ -71,7 +71,7 @@ describe('tooldex serve', () => {
     );
   });
 
-  it('shows the bundled tools, and ends with 0 when it is interrupted', async () => {
+  it("shows the bundled tools, and exits with 0 when it's interrupted", async () => {
     let address = '';
     const code = await running({}, {}, async (url, terminal) => {
       address = url;
@@ -102,7 +102,7 @@ describe('tooldex serve', () => {
     });
   });
 
-  it('takes the token out of the environment, and the option before it', async () => {
+  it('reads the token from the environment, and the option takes precedence', async () => {
     const env = { TOOLDEX_TOKEN: 'token-of-the-environment' };
     const status = (url: string, token: string) =>
       fetch(`${url}/health`, { headers: { authorization: `Bearer ${token}` } }).then(
@@ -139,7 +139,7 @@ async function refusal(flags: Flags, env: Readonly<Record<string, string>> = {})
 }
 
 describe('tooldex serve --redis', () => {
-  it('refuses what is no address of a Redis, without showing it', async () => {
+  it('refuses a malformed Redis address without showing it', async () => {
     for (const redis of ['', 'http://user:secret@host', 'secret', 'redis://host/secret']) {
       const refused = await refusal({}, { TOOLDEX_REDIS_URL: redis });
       expect(refused).toMatchObject({
@@ -150,7 +150,7 @@ describe('tooldex serve --redis', () => {
     }
   });
 
-  it('refuses a Redis that does not answer, and says where and why', async () => {
+  it("says where and why if Redis doesn't answer", async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
@@ -162,9 +162,9 @@ describe('tooldex serve --redis', () => {
   });
 });
 
-describe('the list of processes', () => {
+describe('the list of processes on this machine', () => {
   it.skipIf(!existsSync('/proc/self/cmdline'))(
-    'shows no password of an option (skipped where there is no /proc)',
+    "doesn't show a password from an option (skipped without /proc)",
     async () => {
       const silent = createServer().listen(0, '127.0.0.1');
       await once(silent, 'listening');
@@ -201,7 +201,7 @@ describe.skipIf(!redisPresent)(
     });
     afterAll(() => redis.stop());
 
-    it('shows what other processes called, before its start and after, and says when Redis is gone', async () => {
+    it('shows calls of other processes from before and after its start, and says if Redis is gone', async () => {
       const store = await RedisStateStore.connect({ url: redis.url });
       const tree = new ManifestTree({
         'functions.json': [
@@ -261,7 +261,7 @@ describe.skipIf(!redisPresent)(
       await store.close();
     });
 
-    it('shows the health under the prefix of its option, and says so when there is none under a prefix', async () => {
+    it('shows the health under the prefix from its option, and says so if there is none', async () => {
       await redis.flush();
       const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:' });
       const health = new PublishedHealth({ store });
@@ -290,7 +290,7 @@ describe.skipIf(!redisPresent)(
       });
     });
 
-    it('refuses a Redis that wants a password', async () => {
+    it('reports a Redis that requires a password', async () => {
       await redis.command('CONFIG', 'SET', 'requirepass', 'hidden');
       expect(await refusal({ redis: redis.url })).toMatchObject({
         code: 1,
@@ -300,8 +300,8 @@ describe.skipIf(!redisPresent)(
   },
 );
 
-describe('the command line', () => {
-  it('explains serve, and refuses a wrong port', async () => {
+describe('tooldex help serve', () => {
+  it('explains the command, and a wrong port is refused', async () => {
     const run = async (...args: string[]) => {
       const terminal = new FakeTerminal();
       return { code: await runCli(args, terminal, process.cwd()), terminal };

@@ -15,14 +15,14 @@ const EVERY = [
 const without = (...left: string[]) => EVERY.filter((each) => !left.includes(each));
 
 describe('GET /tools', () => {
-  it('lists all tools, shared ones first, with how many there are', async () => {
+  it('lists all tools, shared ones first, with the total', async () => {
     const { json } = await sample();
     const answer = await json('/tools');
     expect(names(answer)).toEqual(EVERY);
     expect(answer).toMatchObject({ count: 6, total: 6, revision: 1, changed: false, next: null });
   });
 
-  it('says of a tool what its manifest says, what was inferred, and how it fares', async () => {
+  it("shows a tool's declared values, inferred values and health", async () => {
     const { json, capabilities } = await sample();
     for (const success of [true, false])
       capabilities.recordTool('alpha', { success, latencyMs: 100, provider: 'Primary' });
@@ -77,7 +77,7 @@ describe('GET /tools', () => {
     expect(Object.keys(tools[0]!.health.providers)).toEqual(['Primary', 'backup']);
   });
 
-  it('shows health as it is now, and not as it was when the tool was first shown', async () => {
+  it('shows the current health', async () => {
     const { json, capabilities } = await sample();
     const rate = async () =>
       (await json('/tools?name=beta')).tools[0]!.health.tool.success_rate as number | null;
@@ -126,12 +126,12 @@ describe('GET /tools', () => {
     ['name=alpha', ['alpha@shared', 'alpha@Atlas']],
     ['name=alpha&persona=shared', ['alpha@shared']],
     ['name=constructor', []],
-  ])('narrowed down by %s', async (query, expected) => {
+  ])('filters by %s', async (query, expected) => {
     const { json } = await sample();
     expect(names(await json(`/tools?${query}`))).toEqual(expected);
   });
 
-  it('narrowed down by success rate keeps tools that were never called, unless calls are required', async () => {
+  it('keeps tools without calls when it filters by success rate, unless calls are required', async () => {
     const { json, capabilities } = await sample();
     for (const success of [true, true, true, false])
       capabilities.recordTool('beta', { success, latencyMs: 1 });
@@ -146,7 +146,7 @@ describe('GET /tools', () => {
     expect(names(await json('/tools?require_calls=true'))).toEqual(['alpha@shared', 'beta@shared']);
   });
 
-  it('gives only the fields asked for, each once, in the order asked', async () => {
+  it('returns only the requested fields, each once, in the requested order', async () => {
     const { get } = await sample();
     const body = await (
       await get('/tools?fields=version,name&fields=name,health&name=beta')
@@ -185,7 +185,7 @@ describe('GET /tools', () => {
     expect(error.expected).toMatch(expected);
   });
 
-  it('refuses shared=maybe among personas', async () => {
+  it('refuses shared=maybe as a persona', async () => {
     const { get } = await sample();
     expect((await get('/tools?persona=shared%3Dmaybe')).status).toBe(400);
   });
@@ -198,7 +198,7 @@ describe('GET /tools', () => {
 });
 
 describe('the pages of /tools', () => {
-  it('hold every tool exactly once, whatever the page size', async () => {
+  it('list every tool exactly once for any page size', async () => {
     const { json } = await sample(
       {},
       catalogueOf(Array.from({ length: 23 }, (_, index) => `tool_${index}`)),
@@ -213,7 +213,7 @@ describe('the pages of /tools', () => {
     );
   });
 
-  it('say that the catalogue changed since the first one', async () => {
+  it('say if the catalogue has changed since the first page', async () => {
     const tree = catalogueOf(['a', 'b', 'c']);
     const { json, capabilities } = await sample({}, tree);
     const first = await json('/tools?limit=1&side_effects=none');
@@ -232,7 +232,7 @@ describe('the pages of /tools', () => {
 });
 
 describe('the ETag of an answer', () => {
-  it('spares the content as long as it is the same', async () => {
+  it('avoids sending the same content twice', async () => {
     const { get, capabilities, tree } = await sample();
     for (const path of [
       '/tools',
