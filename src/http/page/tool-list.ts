@@ -237,7 +237,7 @@ function DangerGrid({ route, answer: { cells = {} }, onGo }: FilterProps) {
                   data-level=${isEmpty ? 'none' : level}
                   disabled=${isEmpty}
                   aria-pressed=${String(isPressed)}
-                  aria-label=${`${mode}, ${level} danger: ${count} tools`}
+                  aria-label=${`${mode}, ${level} danger: ${number(count)} tools`}
                   onClick=${choose}
                 >
                   ${number(count)}
