@@ -228,7 +228,7 @@ export const TOOL_FIELDS = {
     kind: 'flag',
     on: ['manifest', 'list', 'show', 'facts'],
     label: 'parallel',
-    words: ['may run beside itself', 'never beside itself'],
+    words: ['several calls at a time', 'one call at a time'],
     about: 'True if two calls of this tool may run at the same time.',
   },
   sideEffects: {
