@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isToolError, issuesOf, ToolError, type Issue } from '../core/errors.js';
 import { cloneFrozen, describeValue, isPlainObject, type Json } from '../core/plain-data.js';
 import {
@@ -8,7 +9,8 @@ import {
 } from './tool-fields.js';
 import { foreignSchemasOf } from './tool-metadata.js';
 import type { ToolOptions } from './tool-options.js';
-import { expectedGot, formatIssues, invalidArgument, refusal } from '../core/issues.js';
+import { expectedGot, formatIssues, toIssues } from '../core/issues.js';
+import { once } from '../core/options.js';
 import { foreignSchema, uncheckedPatterns } from '../json-schema/compile-json-schema.js';
 import { jsonSchemaOf } from './tool-schema.js';
 import { isStandardSchema, type JsonSchema } from './tool-schema.js';
@@ -165,8 +167,8 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
  * toolsFromJson(JSON.parse(stored), {}).missing; // → [{ name: 'add', parts: ['execute'] }]
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` if the stored tools aren't a list, or a handler has a wrong
- * type.
+ * @throws ToolError `INVALID_ARGUMENT` if the stored tools aren't a list, and `INVALID_METADATA` for a handler with
+ * wrong parts.
  */
 export function toolsFromJson(
   stored: unknown,
@@ -177,7 +179,13 @@ export function toolsFromJson(
       'INVALID_ARGUMENT',
       `Expected stored tools as a list, got ${describeValue(stored)}.`,
     );
-  const code = readHandlers(handlers);
+  const given: Iterable<readonly [string, ToolHandler]> =
+    handlers instanceof Map
+      ? (handlers as ReadonlyMap<string, ToolHandler>)
+      : Object.entries(handlers as Readonly<Record<string, ToolHandler>>);
+  const code = new Map<string, ToolDefinition | ToolCode>();
+  for (const [key, handler] of given)
+    code.set(key, typeof handler === 'function' ? { execute: handler } : handler);
   const unused = new Set(code.keys());
   const names = new Set<string>();
   const report = {
@@ -233,6 +241,21 @@ function answersElsewhere({ manual, providers = [] }: ToolDefinition): boolean {
   return manual === true || providers.length > 0;
 }
 
+/** The fields that a stored tool has besides its author's options. */
+const storedFields = once(() =>
+  z.looseObject({
+    code: z.array(z.enum(PARTS)),
+    digest: z.string().regex(/^[0-9a-f]{64}$/, '64 hexadecimal digits'),
+    foreignSchemas: z.array(z.enum(SCHEMA_OPTIONS)).optional(),
+    ...Object.fromEntries(
+      FUNCTIONS.map((part) => [
+        part,
+        z.custom((value) => value === undefined, 'data instead of a function').optional(),
+      ]),
+    ),
+  }),
+);
+
 interface StoredTool {
   /** The tool without its code. */
   readonly definition: ToolDefinition;
@@ -242,65 +265,28 @@ interface StoredTool {
 
 /** Returns a stored tool, or an error that names everything wrong with it. */
 function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
-  if (!isPlainObject(given))
-    return refusedTool([
-      { path: [], message: expectedGot('a stored tool as an object', describeValue(given)) },
-    ]);
-  const { format, code, digest, foreignSchemas, ...options } = given;
+  const format = isPlainObject(given) ? given['format'] : undefined;
   // A newer format can give fields another meaning, so no other issue is reported.
-  if (format !== FORMAT)
-    return refusedTool([
-      {
-        path: ['format'],
-        message: expectedGot(
-          JSON.stringify(FORMAT),
-          describeValue(format),
-          typeof format === 'string' && format.startsWith('tooldex.tool/')
-            ? 'Another version of tooldex stored it.'
-            : 'Store tools with toolToJson.',
-        ),
-      },
-    ]);
-  const issues: Issue[] = [];
-  if (!(Array.isArray(code) && code.every((part) => (PARTS as readonly unknown[]).includes(part))))
-    issues.push({
-      path: ['code'],
-      message: expectedGot(`a list of ${PARTS.join(', ')}`, describeValue(code)),
-    });
-  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest))
-    issues.push({
-      path: ['digest'],
-      message: expectedGot('64 hexadecimal digits', describeValue(digest)),
-    });
-  const foreign: readonly unknown[] = Array.isArray(foreignSchemas) ? foreignSchemas : [];
-  if (
-    foreignSchemas !== undefined &&
-    !(
-      Array.isArray(foreignSchemas) &&
-      foreign.every((part) => (SCHEMA_OPTIONS as readonly unknown[]).includes(part))
-    )
-  )
-    issues.push({
-      path: ['foreignSchemas'],
-      message: expectedGot(
-        `a list of ${SCHEMA_OPTIONS.join(' and ')}`,
-        describeValue(foreignSchemas),
-      ),
-    });
-  if (typeof options['name'] === 'string' && names.has(options['name']))
+  if (!isPlainObject(given) || format !== FORMAT) {
+    const message = expectedGot(
+      JSON.stringify(FORMAT),
+      describeValue(format),
+      'Store tools with toolToJson of this version of tooldex.',
+    );
+    return refusedTool([{ path: ['format'], message }]);
+  }
+  const { name } = given;
+  const parsed = storedFields().safeParse(given);
+  const issues: Issue[] = parsed.success ? [] : [...toIssues(parsed.error, given)];
+  if (typeof name === 'string' && names.has(name))
     issues.push({
       path: ['name'],
-      message: expectedGot('a name that no other stored tool has', describeValue(options['name'])),
+      message: expectedGot('a name that no other stored tool has', describeValue(name)),
     });
-  for (const part of FUNCTIONS)
-    if (Object.hasOwn(options, part))
-      issues.push({
-        path: [part],
-        message: expectedGot('data instead of a function', describeValue(options[part])),
-      });
-  const data = Object.fromEntries(
-    Object.entries(options).filter(([key]) => !(FUNCTIONS as readonly string[]).includes(key)),
-  );
+  const { format: _, code, digest, foreignSchemas, ...options } = given;
+  const foreign = Array.isArray(foreignSchemas) ? foreignSchemas : [];
+  const isFunction = (key: string) => (FUNCTIONS as readonly string[]).includes(key);
+  const data = Object.fromEntries(Object.entries(options).filter(([key]) => !isFunction(key)));
   try {
     for (const part of SCHEMA_OPTIONS) {
       if (!Object.hasOwn(data, part)) continue;
@@ -308,25 +294,15 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
       data[part] = foreign.includes(part) && isPlainObject(schema) ? foreignSchema(schema) : schema;
     }
     const definition = definitionOf(data as unknown as ToolDefinition);
-    if (issues.length === 0)
-      return {
-        definition,
-        code: code as readonly (typeof PARTS)[number][],
-        digest: digest as string,
-      };
+    if (issues.length === 0) return { definition, code, digest } as StoredTool;
   } catch (error) {
     issues.push(
       ...(isToolError(error)
         ? issuesOf(error)
-        : [
-            {
-              path: ['inputSchema'],
-              message: `Expected ${error instanceof Error ? error.message : 'plain data'}.`,
-            },
-          ]),
+        : [{ path: ['inputSchema'], message: `Expected ${(error as Error).message}.` }]),
     );
   }
-  return refusedTool(issues, options['name']);
+  return refusedTool(issues, name);
 }
 
 function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
@@ -334,51 +310,4 @@ function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
   return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, {
     details: { issues },
   });
-}
-
-/**
- * Returns the handlers by key, each split into its parts. @throws ToolError `INVALID_ARGUMENT`
- * naming every handler of a wrong type.
- */
-function readHandlers(handlers: unknown): ReadonlyMap<string, ToolDefinition | ToolCode> {
-  const entries: readonly (readonly [unknown, unknown])[] | undefined =
-    handlers instanceof Map
-      ? [...(handlers as ReadonlyMap<unknown, unknown>)]
-      : isPlainObject(handlers)
-        ? Object.entries(handlers)
-        : undefined;
-  if (entries === undefined) throw invalidArgument('handlers as an object or a Map', handlers);
-  const issues: Issue[] = [];
-  const code = new Map<string, ToolDefinition | ToolCode>();
-  for (const [key, handler] of entries) {
-    const place = typeof key === 'string' ? [key] : [];
-    if (typeof key !== 'string')
-      issues.push({ path: place, message: expectedGot('names as keys', describeValue(key)) });
-    else if (typeof handler === 'function') code.set(key, { execute: handler as Execute<never> });
-    else if (isToolDefinition(handler)) code.set(key, handler);
-    else if (isPlainObject(handler)) {
-      for (const part of Object.keys(handler))
-        if (!(PARTS as readonly string[]).includes(part))
-          issues.push({
-            path: [...place, part],
-            message: expectedGot(`one of ${PARTS.join(', ')}`, describeValue(part)),
-          });
-      for (const part of FUNCTIONS)
-        if (handler[part] !== undefined && typeof handler[part] !== 'function')
-          issues.push({
-            path: [...place, part],
-            message: expectedGot('a function', describeValue(handler[part])),
-          });
-      code.set(
-        key,
-        Object.fromEntries(Object.entries(handler).filter(([, part]) => part !== undefined)),
-      );
-    } else
-      issues.push({
-        path: place,
-        message: expectedGot('a function, its parts or a tool', describeValue(handler)),
-      });
-  }
-  if (issues.length > 0) throw refusal('The handlers are refused', issues);
-  return code;
 }

@@ -213,7 +213,7 @@ describe('stored tools and their code', () => {
         }),
       ),
     ).toEqual([
-      expect.stringMatching(/^code: /),
+      expect.stringMatching(/^code\.0: /),
       expect.stringMatching(/^digest: /),
       expect.stringMatching(/^execute: Expected data instead of a function/),
       expect.stringMatching(/^bogus: /),
@@ -221,7 +221,7 @@ describe('stored tools and their code', () => {
       expect.stringMatching(/^inputSchema: /),
     ]);
     expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual([
-      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". Another version of tooldex stored it.',
+      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". Store tools with toolToJson of this version of tooldex.',
     ]);
     for (const part of ['name', 'description', 'inputSchema', 'format', 'code', 'digest'])
       expect([part, issuesIn(edited({ [part]: undefined }))]).toEqual([
@@ -270,20 +270,14 @@ describe('stored tools and their code', () => {
       toolsFromJson([{ ...stored(foreign)[0]!, foreignSchemas: undefined }], { sample: work }),
     ).toMatchObject({ tools: [], changed: [{ name: 'sample' }] });
     expect(issuesIn(edited({ foreignSchemas: 'no' }))).toEqual([
-      'foreignSchemas: Expected a list of inputSchema and outputSchema, got "no".',
+      expect.stringMatching(/^foreignSchemas: Expected /),
     ]);
   });
 
-  it('all bad handlers are reported at once', () => {
-    const error = refusal(() =>
-      toolsFromJson([], { a: 1, b: { execut: work }, c: { dangerFor: 'high' } } as never),
-    );
-    expect(issuesOf(error).map(({ path }) => path.join('.'))).toEqual([
-      'a',
-      'b.execut',
-      'c.dangerFor',
-    ]);
-    for (const wrong of [null, [], new Date()])
-      expect(refusal(() => toolsFromJson([], wrong as never)).code).toBe('INVALID_ARGUMENT');
+  it('a handler with an unknown part is refused', () => {
+    const handlers = { sample: { execute: work, dangerfor: work } } as never;
+    expect(
+      refusal(() => toolsFromJson(stored(sample({ execute: work })), handlers)).message,
+    ).toContain('dangerfor');
   });
 });
