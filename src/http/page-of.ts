@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** The start of a page: the revision of the first page, and the number of items before this one. */
-interface Cursor {
+export interface Cursor {
   readonly revision: number;
   readonly offset: number;
 }
