@@ -112,8 +112,8 @@ const JSON_HEADERS = {
 };
 const OF_ADA = { ...JSON_HEADERS, authorization: 'Bearer token-of-ada' };
 
-describe('a server behind the proxy of the page on operating', () => {
-  it('is used over TLS under its public name, with sessions and streams', async () => {
+describe('a server behind the proxy from docs/operating.md', () => {
+  it('works over TLS under its public name, with sessions and streams', async () => {
     const { ask } = await served();
     const opened = await ask('/mcp', { method: 'POST', headers: OF_ADA, body: INITIALIZE });
     expect([opened.status, opened.headers['content-type']]).toEqual([200, 'text/event-stream']);
@@ -132,7 +132,7 @@ describe('a server behind the proxy of the page on operating', () => {
     expect((await ask('/healthz')).status).toBe(200);
   });
 
-  it('names its public address to clients without a token, whatever they say of their own', async () => {
+  it('tells clients without a token its public address, whatever host they name', async () => {
     const { ask } = await served();
     const forwarded = {
       'x-forwarded-host': 'evil.example',

@@ -140,7 +140,7 @@ const serversFor = ({ settings = {} }: Way) =>
 
 describe.each(WAYS)('a tool $name', (way) => {
   it.each(serversFor(way))(
-    'is not called when the server %s was started again as another, and is judged by what it is now',
+    'is not called if the server %s was replaced by another, and is judged by its new definition',
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool } = await setUp(server, way);
@@ -180,9 +180,9 @@ describe.each(WAYS)('a tool $name', (way) => {
   );
 });
 
-describe('a server that tells that its tools have changed', () => {
+describe('a server that announces changes of its tools', () => {
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    '%s is not called by what it listed before, also when nobody has read the new listing',
+    '%s is not called by its old definition, even if nobody has read the new listing',
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
@@ -198,7 +198,7 @@ describe('a server that tells that its tools have changed', () => {
   );
 
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    '%s while a call waits for approval is not called by it',
+    '%s is not called by a definition that changed while the call waited for approval',
     async (_, serverOf) => {
       const server = await serverOf();
       const { discovery, tool, hearChange } = await setUp(server, WAYS[0]!);
@@ -222,9 +222,9 @@ describe('a server that tells that its tools have changed', () => {
   );
 });
 
-describe('a server that tells again and again that its tools have changed', () => {
+describe('a server that announces changes again and again', () => {
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    '%s is not called by what it listed between two of these',
+    '%s is not called by a definition from between two announcements',
     async (_, serverOf) => {
       const server = await serverOf();
       // Time stands still: what was told first is asked about only by calls.
@@ -247,8 +247,8 @@ describe('a server that tells again and again that its tools have changed', () =
   );
 });
 
-describe('a server that announces no changes', () => {
-  it('is asked for its tools before each call that may change something', async () => {
+describe("a server that doesn't announce changes", () => {
+  it('lists its tools again before each call that can change something', async () => {
     const server = await overHttp('silent', SHOWS);
     const { executor, tool } = await setUp(server, WAYS[0]!);
     const asked = await executor.execute(callOf(tool));
@@ -261,7 +261,7 @@ describe('a server that announces no changes', () => {
     expect(server.calls()).toEqual([]);
   });
 
-  it('is asked before a readonly call if its listing is older than its lifetime', async () => {
+  it('lists its tools again before a readonly call if the listing is too old', async () => {
     const clock = new ManualClock();
     const server = await overHttp('silent', SHOWS);
     const way = { ...WAYS[1]!, settings: { trusted: true, health_check_interval: 60 } };
@@ -275,9 +275,9 @@ describe('a server that announces no changes', () => {
   });
 });
 
-describe('a discovered tool that the program defines again in other words', () => {
+describe('a discovered tool that the program registers with other texts', () => {
   it.each([['through the provider mcp'], ['without a provider']])(
-    'is called as long as the server lists the same, and keeps these words (%s)',
+    "runs as long as the server lists the same definition, and keeps the program's texts (%s)",
     async (way) => {
       const server = await overHttp('sessions', SHOWS);
       const { discovery } = await setUp(server, WAYS[1]!);
@@ -301,7 +301,7 @@ describe('a discovered tool that the program defines again in other words', () =
 });
 
 describe('the refusal of a changed tool', () => {
-  it('meets a tool whose settings were changed under it', async () => {
+  it('also applies to a tool whose settings have changed', async () => {
     const server = overStdio('modern', SHOWS);
     const { discovery } = await setUp(server, WAYS[1]!);
     const executor = executorOver(discovery, { providers: { mcp: discovery.provider } });
@@ -316,8 +316,8 @@ describe('the refusal of a changed tool', () => {
   });
 });
 
-describe('a function around the calls of a server’s tool', () => {
-  it('replaces its result, and hides no change of the tool from the next call', async () => {
+describe("a function around the calls of a server's tool", () => {
+  it("can replace the result, and doesn't hide a change of the tool from the next call", async () => {
     const server = overStdio('modern', SHOWS);
     const { executor, tool } = await setUp(server, WAYS[1]!);
     const seen: unknown[] = [];

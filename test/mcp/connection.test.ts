@@ -23,8 +23,8 @@ const missing = (name: string) => () =>
     new ToolError('MISSING_PACKAGE', `expected the package ${name}; run: npm install ${name}`),
   );
 
-describe('a process that is talked to over stdio', () => {
-  it('is discovered, called and ended', async () => {
+describe('a server over stdio', () => {
+  it('is discovered, called and stopped', async () => {
     const discovery = discover({ mcpServers: { everything: official('everything') } });
     await discovery.refresh();
     expect(namesOf(discovery)).toContain('mcp.everything.echo');
@@ -55,7 +55,7 @@ describe('a process that is talked to over stdio', () => {
     expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
   });
 
-  it('gets of the environment what its settings name and a few harmless variables', async () => {
+  it('gets the variables in its settings and a few harmless ones', async () => {
     const demo = new Demo('environment');
     const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
     process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
@@ -72,7 +72,7 @@ describe('a process that is talked to over stdio', () => {
     expect(Object.values(value)).not.toContain('xyz');
   });
 
-  it('of a command that does not exist is a finding without its path', async () => {
+  it("is a finding without a path if its command doesn't exist", async () => {
     const discovery = discover({ mcpServers: { none: { command: '/private/no-such-program' } } });
     await discovery.refresh();
     expect(discovery.findings()).toMatchObject([
@@ -87,7 +87,7 @@ describe('a process that is talked to over stdio', () => {
 });
 
 describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => {
-  it('is discovered, called, killed in the middle of a call and used again when it is back', async () => {
+  it('is discovered and called, and works again after it was killed in the middle of a call', async () => {
     const server = await NetworkServer.start(kind);
     const settings = {
       servers: { remote: { transport: kind === 'sse' ? 'sse' : 'http', url: server.url } },
@@ -126,7 +126,7 @@ describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => 
   });
 });
 
-it('a server that was started again without anybody noticing knows no old session, and is called in a new one', async () => {
+it("a call opens a new session if the server was restarted and doesn't know the old one", async () => {
   const server = await NetworkServer.start('streamableHttp');
   const discovery = discover({ mcpServers: { remote: { url: server.url } } });
   await discovery.refresh();
@@ -170,7 +170,7 @@ describe('a server of the 2026 protocol over HTTP', () => {
     };
   }
 
-  it('is discovered and called with its headers, and tells of changes', async () => {
+  it('is discovered and called with its headers, and announces changes', async () => {
     const { url, seen, names, handler } = await serveHttp();
     const discovery = discover(
       { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
@@ -194,7 +194,7 @@ describe('a server of the 2026 protocol over HTTP', () => {
     expect(await discovery.check('modern', new AbortController().signal)).toBe(true);
   });
 
-  it('says which variable is missing, and not what the settings are', async () => {
+  it('names a missing variable without showing the settings', async () => {
     const { url } = await serveHttp();
     const discovery = discover(
       { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
@@ -207,11 +207,11 @@ describe('a server of the 2026 protocol over HTTP', () => {
   });
 });
 
-describe('a server that answers with more than 16 MiB', () => {
+describe('a server that sends more than 16 MiB', () => {
   it.each([
     ['at once', 'application/json', (text: string) => text],
     ['in an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
-  ])('%s is left alone, and the program has not read it all', async (_, type, wrap) => {
+  ])('%s is disconnected before the program has read everything', async (_, type, wrap) => {
     let written = 0;
     const server = createServer((request, response) => {
       if (request.method !== 'POST') return void response.writeHead(405).end();
@@ -322,7 +322,7 @@ describe('a server over a WebSocket', () => {
     return { url: `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`, headers, connected };
   }
 
-  it('is discovered and called, sends its headers, and is connected to again after it hung up', async () => {
+  it('is discovered and called with its headers, and reconnected after it hung up', async () => {
     const { url, headers, connected } = await serveSockets();
     const discovery = discover(
       { mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } },
@@ -349,7 +349,7 @@ describe('a server over a WebSocket', () => {
       if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
   });
 
-  it('where nobody listens is a finding', async () => {
+  it('is a finding if nobody listens there', async () => {
     const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([
@@ -359,7 +359,7 @@ describe('a server over a WebSocket', () => {
 });
 
 describe('a package that is not installed', () => {
-  it('fails a refresh before any server is asked, and says what to install', async () => {
+  it('makes a refresh fail before any server is asked, and the error says what to install', async () => {
     const demo = new Demo('pid');
     const discovery = discover(
       { enabled: true, servers: { demo: demo.process, socket: { url: 'ws://127.0.0.1:1' } } },
@@ -399,7 +399,7 @@ describe('a server that cannot be reached', () => {
       (socket: Socket) => socket.end('HTTP/1.1 418 No\r\ncontent-length: 0\r\n\r\n'),
       'HTTP status 418',
     ],
-  ])('%s has the reason in its status', async (_, answer, reason) => {
+  ])('has the reason in its status: %s', async (_, answer, reason) => {
     const listener = createTcpServer(answer).listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as AddressInfo;

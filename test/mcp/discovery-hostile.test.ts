@@ -26,7 +26,7 @@ describe('a hostile server', () => {
     ['too long', 'CONNECTION'],
     ['closes', 'Connection'],
     ['dies', 'it exited before it answered'],
-  ])('(%s) is left alone, for a reason that is told', async (mode, reason) => {
+  ])('is disconnected with a reason (%s)', async (mode, reason) => {
     const { status, names } = await ask(mode);
     expect(names).toEqual([]);
     expect(status).toMatchObject({
@@ -36,16 +36,16 @@ describe('a hostile server', () => {
     expect((status as { reason: string }).reason.toLowerCase()).toContain(reason.toLowerCase());
   });
 
-  it('whose cursor comes again is read to there', async () => {
+  it('is read up to a cursor that it repeats', async () => {
     expect((await ask('same cursor')).names).toEqual(['mcp.bad.first', 'mcp.bad.second']);
   });
 
-  it('that floods stderr, or prints what is no message, is used all the same', async () => {
+  it("still works if it floods stderr or prints lines that aren't messages", async () => {
     expect((await ask('flood')).names).toEqual(['mcp.bad.fine']);
     expect((await ask('junk')).names).toEqual(['mcp.bad.fine']);
   });
 
-  it('loses only these also where it speaks the 2026 protocol', async () => {
+  it('loses only its bad tools, in the 2026 protocol too', async () => {
     const demo = new Demo();
     demo.list(
       { name: 'bad', inputSchema: 'none' },
@@ -58,7 +58,7 @@ describe('a hostile server', () => {
     expect(namesOf(discovery)).toEqual(['mcp.demo.fine']);
   });
 
-  it('with a description of 10 MB has it cut or the tool refused, and loses no other', async () => {
+  it('with a description of 10 MB has it cut or that one tool refused', async () => {
     const { discovery, names, findings } = await ask('long description');
     expect(names).toContain('mcp.bad.fine');
     expect(discovery.definitions().every(({ description }) => description.length <= 4_096)).toBe(
@@ -67,14 +67,14 @@ describe('a hostile server', () => {
     expect(findings).toMatchObject([{ tool: '"long"' }]);
   });
 
-  it('with schemas made to hang those who check them loses these tools', async () => {
+  it('loses the tools whose schemas are made to hang a checker', async () => {
     const { names, findings } = await ask('bombs');
     // Patterns are matched in linear time, whatever they are.
     expect(names).toEqual(['mcp.bad.fine', 'mcp.bad.pattern']);
     expect(findings.map(({ tool }) => tool)).toEqual(['"deep"', '"circle"']);
   });
 
-  it('cannot take the name of another server, or one that means something else', async () => {
+  it("can't take the name of another server, or a reserved name", async () => {
     const demo = new Demo('echo');
     const discovery = discover({ mcpServers: { bad: hostile('names'), other: demo.start } });
     await discovery.refresh();
@@ -94,7 +94,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('that announces changes all the time is asked four times a second at most', async () => {
+  it('is listed at most four times a second, however often it announces changes', async () => {
     const clock = new ManualClock();
     let lists = 0;
     const discovery = discover(
@@ -114,7 +114,7 @@ describe('a hostile server', () => {
   });
 
   it.each(['silent', 'mute listing', 'wrong id'])(
-    '(%s) is given up when its time is over',
+    'is given up after its time limit (%s)',
     async (mode) => {
       const discovery = discover({
         mcpServers: { bad: hostile(mode) },
@@ -129,8 +129,8 @@ describe('a hostile server', () => {
   );
 });
 
-describe('whatever a server sends', () => {
-  it('its pages are read or refused, and reading them ends', async () => {
+describe('for anything a server sends', () => {
+  it('reading its pages ends, with the pages read or refused', async () => {
     // As pages look where they are read: most of them sound, or reading would end with the first.
     const cursor = fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.jsonValue());
     const sound = fc.record({
@@ -194,7 +194,7 @@ describe('whatever a server sends', () => {
     );
   });
 
-  it('a part that is too large or cannot be read is a text that says so, and the others count', () => {
+  it('a part that is too large or unreadable becomes a text that says so, and the others stay', () => {
     const answer = callResult({
       content: [
         { type: 'text', text: 'pictures' },
@@ -215,7 +215,7 @@ describe('whatever a server sends', () => {
     });
   });
 
-  it('texts for the user alone are no value and no words of a failure, and keep their readers', () => {
+  it('texts for the user only are neither the value nor the error, and keep their audience', () => {
     const mine = { type: 'text', text: 'for the user', annotations: { audience: ['user'] } };
     const open = { type: 'text', text: 'for both' };
     expect(callResult({ content: [open, mine] })).toMatchObject({
@@ -232,7 +232,7 @@ describe('whatever a server sends', () => {
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
   });
 
-  it('a text that is the structured content as JSON, in any order of keys, is no part; every other text is one', () => {
+  it("a text that repeats the structured content as JSON isn't a part, and every other text is", () => {
     const structuredContent = { a: 1, b: [2] };
     expect(
       callResult({ structuredContent, content: [{ type: 'text', text: '{ "b": [2], "a": 1 }' }] }),
@@ -248,7 +248,7 @@ describe('whatever a server sends', () => {
     ).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
   });
 
-  it('secrets in its failures do not reach the model; paths do, which it may have to fix', () => {
+  it("secrets in its errors don't reach the model, but paths do", () => {
     const answer = callResult({
       isError: true,
       content: [

@@ -20,7 +20,7 @@ const nextChange = (discovery: McpDiscovery) =>
 const lists = (demo: Demo) => demo.log('list').length;
 
 describe('a discovery', () => {
-  it('finds the tools of several servers, under the documented names and defaults', async () => {
+  it('finds the tools of several servers with the documented names and defaults', async () => {
     const folder = temporaryFolder();
     const { definitions, findings, close } = await discoverMcpTools({
       enabled: true,
@@ -49,7 +49,7 @@ describe('a discovery', () => {
     await close();
   });
 
-  it('keeps two servers with tools of equal names apart, calls the one that was named, and says that they are alike', async () => {
+  it("tells tools of the same name on two servers apart, and reports that they're alike", async () => {
     const [a, b] = [new Demo('pid'), new Demo('pid')];
     const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
     await discovery.refresh();
@@ -61,7 +61,7 @@ describe('a discovery', () => {
     expect([a.log('call'), b.log('call')]).toEqual([[], ['call pid']]);
   });
 
-  it('asks again only after the interval, or when it is forced to, and keeps definitions that have not changed', async () => {
+  it('lists tools again only after the interval or on demand, and keeps unchanged definitions', async () => {
     const demo = new Demo('echo', 'pid');
     const clock = new ManualClock(1_000);
     const discovery = discover(
@@ -86,7 +86,7 @@ describe('a discovery', () => {
     expect(discovery.status()).toMatchObject([{ state: 'ready', lastDiscoveredAt: 61_000 }]);
   });
 
-  it('asks again when a server says that its tools have changed, and tells what is different', async () => {
+  it('lists tools again when a server announces a change, and reports the differences', async () => {
     const demo = new Demo('announce', 'old', 'same');
     const events: McpDiscoveryEvent[] = [];
     const discovery = discover(
@@ -121,7 +121,7 @@ describe('a discovery', () => {
     });
   });
 
-  it('has the tools of quick servers while others hang, and gives those up in time', async () => {
+  it('has the tools of fast servers while others hang, and gives those up after their time', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
     const discovery = discover(
@@ -146,7 +146,7 @@ describe('a discovery', () => {
     ]);
   });
 
-  it('leaves a server that fails alone, longer every time, and keeps its last tools', async () => {
+  it('backs off from a failing server, longer each time, and keeps its last tools', async () => {
     const demo = new Demo('echo', 'crash');
     const clock = new ManualClock();
     const discovery = discover(
@@ -187,7 +187,7 @@ describe('a discovery', () => {
     expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 1, findings: [] }]);
   });
 
-  it('takes other settings over, and leaves servers alone whose settings are the same', async () => {
+  it("applies new settings, and doesn't restart servers whose settings stay the same", async () => {
     const [a, b, c] = [new Demo('one'), new Demo('one', 'two'), new Demo('one')];
     const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
     await discovery.refresh();
@@ -206,7 +206,7 @@ describe('a discovery', () => {
     expect(namesOf(discovery)).toHaveLength(3);
   });
 
-  it('holds a tool back whose definition is not the pinned one, and lets it pass once it is approved', async () => {
+  it("withholds a tool whose definition differs from its pin until it's approved", async () => {
     const demo = new Demo('echo', 'pid');
     const approved = new Map<string, string>();
     const pins = {
@@ -241,7 +241,7 @@ describe('a discovery', () => {
     expect(await discovery.definitions()[0]!.execute!({}, {})).toMatchObject({ status: 'ok' });
   });
 
-  it('lists the tools of a server that was started again before it calls one', async () => {
+  it('lists the tools of a restarted server before it calls one', async () => {
     const demo = new Demo('echo', 'crash');
     const pins = {
       check: (_: string, tool: unknown) =>
@@ -262,7 +262,7 @@ describe('a discovery', () => {
 });
 
 describe('the sources of a discovery', () => {
-  it('give a CapabilityRegistry the tools, a persona only those that it may have, and what is wrong', async () => {
+  it("give a CapabilityRegistry the tools, each persona's own tools, and the findings", async () => {
     const [shared, own] = [new Demo('echo', 'announce'), new Demo('pid')];
     const discovery = discover({
       mcpServers: {
@@ -295,7 +295,7 @@ describe('the sources of a discovery', () => {
     expect(seenBy()).toEqual(['mcp.shared.announce']);
   });
 
-  it('answer at once with the tools listed last, while the server is asked again', async () => {
+  it('answer at once with the last listing while the server is asked again', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
     const discovery = discover({ mcpServers: { demo: demo.start } }, { clock });

@@ -50,10 +50,10 @@ const SERVERS = [
 ] as const;
 
 describe.each(SERVERS)(
-  'a server of $era that asks the user in the middle of a call',
+  'a server of $era that asks the user during a call',
   ({ era, tool, start }) => {
     it.each([false, true])(
-      "takes none of the call's time while the user thinks (through a provider: %s)",
+      "doesn't use up the call's time while the user thinks (through a provider: %s)",
       async (isRouted) => {
         const setUp: Awaited<ReturnType<typeof asking>> = await asking(
           start(),
@@ -69,7 +69,7 @@ describe.each(SERVERS)(
       },
     );
 
-    it('says in which call and for whom it asks, and gives the answer with the defaults of the form', async () => {
+    it("names the call and the principal, and gets the answer with the form's defaults", async () => {
       const heard: unknown[] = [];
       const { executor } = await asking(
         start(),
@@ -91,7 +91,7 @@ describe.each(SERVERS)(
       expect(shown).not.toContain('"note');
     });
 
-    it('fires the signal of the question when the caller gives the call up', async () => {
+    it("aborts the question's signal when the caller gives up", async () => {
       const asked = signalled();
       let heard: AbortSignal | undefined;
       const { executor } = await asking(start(), (_server, _request, { signal }) => {
@@ -110,7 +110,7 @@ describe.each(SERVERS)(
 );
 
 describe('a server of 2026 that always asks again', () => {
-  it('is answered ten times, and then the call fails', async () => {
+  it('gets ten answers, and then the call fails', async () => {
     let questions = 0;
     const onElicit: OnElicit = async () => {
       questions += 1;
@@ -140,7 +140,7 @@ describe('a program that fails to answer', () => {
       },
     ],
   ] as const satisfies readonly (readonly [string, OnElicit])[])(
-    'that %s tells the server and the model nothing of why',
+    "doesn't tell the server or the model the reason if it %s",
     async (_, onElicit) => {
       const { executor } = await asking(official('everything'), onElicit);
       const outcome = await executor.execute({ id: 'a', name: SERVERS[1].tool, input: {} });
@@ -151,7 +151,7 @@ describe('a program that fails to answer', () => {
 });
 
 describe('a server of 2025 with calls of two principals', () => {
-  it('asks nobody, since it does not say whose call it means', async () => {
+  it("can't ask anyone, because it doesn't say which call the question belongs to", async () => {
     let questions = 0;
     const { executor } = await asking(official('everything'), async () => {
       questions += 1;

@@ -30,7 +30,7 @@ describe.each(WAYS)('through a gateway, $way', ({ open }) => {
     ['in the answer to a call', () => new Demo('ask_once').start, 'mcp__asks__ask_once'],
     ['beside its calls', () => official('everything'), 'mcp__asks__trigger-elicitation-request'],
   ] as const)(
-    'shows the user the question that a server asks %s, and the server gets the answer',
+    "a server's question %s reaches the user, and the answer reaches the server",
     async (_, start, tool) => {
       const asked: Elicited[] = [];
       const client = await open(await gatewayTo(start()), {
@@ -47,7 +47,7 @@ describe.each(WAYS)('through a gateway, $way', ({ open }) => {
     },
   );
 
-  it('tells the server when the user declines, or the client cannot ask', async () => {
+  it("the server learns if the user declines or the client can't ask", async () => {
     const server = await gatewayTo(new Demo('ask_once').start);
     const declines = await open(server, { answer: () => ({ action: 'decline' }) });
     expect(JSON.stringify(await declines.call('mcp__asks__ask_once'))).toContain('decline');
@@ -56,9 +56,9 @@ describe.each(WAYS)('through a gateway, $way', ({ open }) => {
   });
 });
 
-describe('a question that sends the user to an address', () => {
+describe('a question with an address to visit', () => {
   it.each(['auto', 'legacy'] as const)(
-    'reaches a client (%s) that can open addresses, and the server hears that the user agreed',
+    'reaches a client (%s) that can open addresses, and the server learns that the user agreed',
     async (mode) => {
       const server = await gatewayTo(new Demo('ask_url').start);
       const asked: unknown[] = [];
@@ -109,7 +109,7 @@ describe('the calls of a client', () => {
   };
 
   it.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))(
-    'share a conversation where the protocol has a session: $way',
+    'share a conversation if the protocol has sessions: $way',
     async ({ open }) => {
       const [first, again, other] = await conversations(open);
       expect(first).not.toContain('none');
@@ -118,7 +118,7 @@ describe('the calls of a client', () => {
     },
   );
 
-  it('have the conversation that the program names, or none and one warning, where each request stands alone', async () => {
+  it('have the conversation that the program names, or none and a single warning, if requests have no session', async () => {
     const { open } = WAYS.find(({ way }) => way === 'the client of 2026 over HTTP')!;
     const told: unknown[] = [];
     const onError = (error: unknown) => told.push(error);

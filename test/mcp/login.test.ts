@@ -54,8 +54,8 @@ const approve = async (address: string) => void (await fetch(address));
 const call = async (discovery: McpDiscovery, tool = 'read') =>
   ((await discovery.callTool('tickets', tool, {}, {})) as { value: unknown }).value;
 
-describe('a server that wants a login', () => {
-  it('says so without asking anybody, and lists and runs its tools after the login', async () => {
+describe('a server that requires a login', () => {
+  it('reports that without asking anyone, and lists and runs its tools after the login', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.refresh();
@@ -73,7 +73,7 @@ describe('a server that wants a login', () => {
     expect(await call(discovery)).toBe('ada');
   });
 
-  it('is used by the next program with the login that was kept, in a file that only its owner can read', async () => {
+  it('works for the next program with the stored login, in a file that only its owner can read', async () => {
     const { authorization, server } = await servers();
     const logins = join(newFolder(), 'new');
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -89,7 +89,7 @@ describe('a server that wants a login', () => {
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
-  it('gets a new token when the old one has ended, once for all calls at that time', async () => {
+  it('gets a new token once for all calls when the old one has expired', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
@@ -108,9 +108,9 @@ describe('a server that wants a login', () => {
   });
 });
 
-describe('a login that has ended while the server is in use', () => {
+describe('a login that expires while the server is in use', () => {
   it.each([['through the provider mcp'], ['without a provider']])(
-    'is what the outcome and the status say, with the command, until the user logs in again (%s)',
+    'is reported with the login command in outcomes and the status until the user logs in again (%s)',
     async (way) => {
       const { authorization, server } = await servers();
       const discovery = discoveryOf(server.url, {}, { access: 'readonly', consent: false });
@@ -136,8 +136,8 @@ describe('a login that has ended while the server is in use', () => {
   );
 });
 
-describe('a login at other kinds of servers', () => {
-  it('is one at the server of this package, whose tools are told the principal', async () => {
+describe('a login at a server of this package', () => {
+  it('passes the principal to its tools', async () => {
     const authorization = await AuthorizationServer.start();
     const registry = new ToolMetadataRegistry();
     registry.register(
@@ -172,7 +172,7 @@ describe('a login at other kinds of servers', () => {
 });
 
 describe('a login with more scopes', () => {
-  it('is asked for where the server misses some, and keeps those that there were', async () => {
+  it('is requested if the server needs more scopes, and keeps the old ones', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
@@ -186,7 +186,7 @@ describe('a login with more scopes', () => {
     expect(authorization.asked('/authorize').map(({ method }) => method)).toHaveLength(2);
   });
 
-  it('is got at once by a program with a secret of its own, which goes to the issuer of the settings alone', async () => {
+  it('happens at once for a program with a client secret, which goes only to the configured issuer', async () => {
     const { authorization, server } = await servers();
     authorization.secrets.set('robot', 's3cret');
     const oauth = {
@@ -240,7 +240,7 @@ describe('the answer of a login in a browser', () => {
     return changed;
   };
 
-  it('counts only with the state of that login, at its path and host, and once', async () => {
+  it("counts only once, with that login's state, path and host", async () => {
     const statuses: number[] = [];
     const { login, authorization } = await answered(async (back) => {
       const stateless = new URL(back);
@@ -264,7 +264,7 @@ describe('the answer of a login in a browser', () => {
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
-  it('is refused when another authorization server sends it', async () => {
+  it('is refused if another authorization server sends it', async () => {
     const { login, authorization } = await answered(
       (back) => fetch(back),
       ({ lies }) => void (lies.iss = 'https://evil.example'),
@@ -274,8 +274,8 @@ describe('the answer of a login in a browser', () => {
   });
 });
 
-describe('a server', () => {
-  it('that has a token in its headers, or is no server over HTTP, has no login', async () => {
+describe('a server without a login', () => {
+  it("has a token in its headers, or doesn't use HTTP", async () => {
     const { server } = await servers();
     const discovery = discoveryOf(
       server.url,
@@ -294,7 +294,7 @@ describe('a server', () => {
     );
   });
 
-  it('that misses scopes of a token in its headers has done nothing', async () => {
+  it('runs nothing if the token in its headers lacks scopes', async () => {
     const { authorization, server } = await servers();
     authorization.access.set('narrow', { client: 'x', user: 'ada', scope: 'files:read' });
     const discovery = discoveryOf(server.url, {}, { headers: { authorization: 'Bearer narrow' } });
@@ -313,7 +313,7 @@ describe('a server', () => {
     (port: string) => `https://[::]:${port}`,
     (port: string) => `https://localhost.:${port}`,
     (port: string) => `https://my.localhost:${port}`,
-  ])('far away cannot send this program to what listens on this machine: %s', async (addressAt) => {
+  ])("can't send this program to services on this machine: %s", async (addressAt) => {
     const { authorization } = await servers();
     const local = addressAt(new URL(authorization.origin).port);
     const asked: string[] = [];
@@ -376,7 +376,7 @@ describe('the settings of a login', () => {
     ).toContainEqual(expect.stringMatching(message));
   });
 
-  it('with a secret in the file itself keep the server out', () => {
+  it('with a secret in the file itself exclude the server', () => {
     const oauth = { clientId: 'a', clientSecret: 'sk-live-12345678', scopes: ['r', 'w'] };
     const { servers, warnings } = readMcpSettings({
       mcpServers: { gemini: { httpUrl: 'https://x.example/mcp', oauth } },
@@ -388,7 +388,7 @@ describe('the settings of a login', () => {
 });
 
 describe('a token', () => {
-  it('is not sent where a server redirects to, nor its refresh token to another authorization server', async () => {
+  it("isn't sent to redirect targets, nor its refresh token to another authorization server", async () => {
     const { authorization, server } = await servers();
     const other = await AuthorizationServer.start();
     onTestFinished(() => other.close());
@@ -406,7 +406,7 @@ describe('a token', () => {
     ).toEqual([]);
   });
 
-  it('is used by the server of its address alone, also under the same name', async () => {
+  it("is used only for its server's address, even under the same name", async () => {
     const [one, two] = [await servers(), await servers()];
     const logins = newFolder();
     await discoveryOf(one.server.url, { logins }).login('tickets', { open: approve });
@@ -416,7 +416,7 @@ describe('a token', () => {
     );
   });
 
-  it('of a file that others can read, or that is a link, is not used', async () => {
+  it("isn't used if others can read its file or the file is a link", async () => {
     const { server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -433,7 +433,7 @@ describe('a token', () => {
     );
   });
 
-  it('is forgotten by a logout, and by a file that cannot be read', async () => {
+  it("is forgotten by a logout, and if its file can't be read", async () => {
     const { server } = await servers();
     const logins = newFolder();
     const discovery = discoveryOf(server.url, { logins });
@@ -445,7 +445,7 @@ describe('a token', () => {
     expect(readdirSync(logins)).toEqual([]);
   });
 
-  it('is renewed by one of four processes that need it at the same time', async () => {
+  it('is renewed by only one of four processes that need it at the same time', async () => {
     const { authorization, server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -466,7 +466,7 @@ describe('a token', () => {
     ).toEqual(['authorization_code', 'refresh_token']);
   });
 
-  it('that a login has brought while an older one could not be renewed is used by the call that waits', async () => {
+  it('from a new login is used by a call that waited for a failed renewal', async () => {
     const { authorization, server } = await servers();
     const store = new MemoryStateStore();
     let held: () => void = () => undefined;
@@ -497,7 +497,7 @@ describe('a token', () => {
     expect(await waiting).toBe('ada');
   });
 
-  it('is got over https only, but on this machine by a server on this machine', async () => {
+  it('is requested over https only, except on this machine for a server on this machine', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { token_endpoint: 'http://login.example/token' };
     await expect(discoveryOf(server.url).login('tickets', { open: approve })).rejects.toThrow(
@@ -511,7 +511,7 @@ describe('a token', () => {
     expect(opened).toEqual([]);
   });
 
-  it('is got with PKCE and S256, or not at all', async () => {
+  it('is requested with PKCE and S256 or not at all', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { code_challenge_methods_supported: ['plain'] };
     await expect(discoveryOf(server.url).login('tickets', { open: approve })).rejects.toMatchObject(

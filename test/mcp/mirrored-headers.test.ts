@@ -36,7 +36,7 @@ const WRONG = [
 ];
 
 describe('a tool with x-mcp-header against the rules of the protocol', () => {
-  it('is left out with a finding on a connection of 2026 over HTTP', async () => {
+  it('is left out with a finding in the 2026 protocol over HTTP', async () => {
     const server = await overHttp('modern', GOOD, NESTED, ...WRONG);
     const discovery = discover({ mcpServers: { cloud: server.start } });
     await discovery.refresh();

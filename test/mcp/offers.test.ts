@@ -95,7 +95,7 @@ async function gateway(
 }
 
 describe.each(WAYS)('a gateway, to a client %s', (...way) => {
-  it('lists and reads the resources and prompts of the server behind it as the server sends them', async () => {
+  it('lists and reads the resources and prompts of the server behind it unchanged', async () => {
     const client = await open(await gateway({ docs: OPEN }), way);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([
@@ -140,7 +140,7 @@ describe.each(WAYS)('a gateway, to a client %s', (...way) => {
     });
   });
 
-  it('asks the user before a read that needs approval, and refuses it when the user does', async () => {
+  it('asks the user before a read that needs approval, and refuses it if the user declines', async () => {
     const server = await gateway({ docs: { ...OPEN, consent: true } });
     const uri = 'docs://guide';
     const accepts = await open(server, way, 'accept');
@@ -159,7 +159,7 @@ describe.each(WAYS)('a gateway, to a client %s', (...way) => {
 });
 
 describe('a gateway', () => {
-  it('shows and reads only what the policy, the filter and personas leave to the caller', async () => {
+  it('shows and reads only what the policy, the filter and personas allow the caller', async () => {
     const rules = [{ verdict: 'deny' as const, tools: 'mcp.docs.*_resource*', reason: 'not here' }];
     const denying = await open(await gateway({ docs: OPEN }, { rules }));
     expect((await denying.listResources()).resources).toEqual([]);
@@ -266,7 +266,7 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
     ]);
   });
 
-  it('are refused without what they need, and fail without the paths in what was thrown', async () => {
+  it("are refused without their arguments, and errors don't show paths", async () => {
     const to = await client();
     await expect(to.readResource({ uri: 'docs://none' })).rejects.toThrow('docs://none');
     await expect(to.getPrompt({ name: 'review' })).rejects.toThrow(
@@ -301,7 +301,7 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
 });
 
 describe('a server without resources and prompts', () => {
-  it('declares none', async () => {
+  it("doesn't declare them", async () => {
     const server = createMcpServer(new ToolMetadataRegistry());
     onTestFinished(() => server.close());
     expect(Object.keys((await open(server)).getServerCapabilities() ?? {})).toEqual(['tools']);

@@ -19,7 +19,7 @@ async function servers(headers: NonNullable<McpDiscoveryOptions['headers']>) {
 }
 
 describe('headers that a function returns', () => {
-  it('go with every request to the server as they are at that time', async () => {
+  it('are made anew for every request to the server', async () => {
     let user = 'ada';
     const { server, read } = await servers((name) => ({
       authorization: `Bearer token-of-${user}`,
@@ -42,7 +42,7 @@ describe('headers that a function returns', () => {
       },
     ],
     ['a text', () => 'Bearer' as never],
-  ])('end the call if there is %s in place of them', async (_, broken) => {
+  ])('end the call if the function returns %s', async (_, broken) => {
     let isBroken = false;
     const { server, discovery, read } = await servers(() =>
       isBroken ? broken() : { authorization: 'Bearer token-of-ada' },

@@ -9,7 +9,7 @@ const evil = {
 };
 
 describe('DefinitionPins', () => {
-  it('trusts what it sees first when it begins empty, and withholds what differs from it later', () => {
+  it('trusts the first definition it sees if it starts empty, and withholds different ones later', () => {
     const pins = new DefinitionPins();
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
     expect(pins.check('files', evil)).toEqual({
@@ -20,7 +20,7 @@ describe('DefinitionPins', () => {
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
   });
 
-  it('lists what is withheld until it is approved or as it was before', () => {
+  it("lists withheld tools until they're approved or restored", () => {
     const pins = new DefinitionPins();
     pins.check('files', ECHO);
     pins.check('files', evil);
@@ -36,7 +36,7 @@ describe('DefinitionPins', () => {
     expect(pins.check('files', ECHO)).toMatchObject({ kind: 'changed' });
   });
 
-  it('withholds what it cannot pin, whatever is done about new tools', () => {
+  it("withholds tools that it can't pin, however it treats new tools", () => {
     let deep: unknown = 'x';
     for (let level = 0; level < 100_000; level++) deep = [deep];
     const cyclic: Record<string, unknown> = { name: 'cyclic' };
@@ -79,7 +79,7 @@ describe('the diff of a definition', () => {
   const pins = new DefinitionPins();
   pins.approve('files', ECHO);
 
-  it('names every place by its path, with what was there and what is there', () => {
+  it('lists every change by its path, with the old and the new value', () => {
     const after = {
       ...ECHO,
       description: 'Says it twice',
@@ -110,7 +110,7 @@ describe('verifying servers', () => {
   pins.approve('down', ECHO);
   pins.approve('forgotten', ECHO);
 
-  it('finds what is new, changed, removed, invalid and unreachable, in a fixed order', () => {
+  it('reports new, changed, removed, invalid and unreachable tools in a fixed order', () => {
     const found = pins.verify([
       {
         server: 'files',
@@ -140,7 +140,7 @@ describe('verifying servers', () => {
     expect(JSON.stringify(found[0])).not.toContain('abcdef');
   });
 
-  it('forgets what is removed', () => {
+  it('forgets removed tools', () => {
     const fresh = new DefinitionPins({ onNew: 'quarantine' });
     fresh.approve('files', ECHO);
     expect([fresh.remove('files', 'echo'), fresh.remove('files', 'echo'), fresh.size]).toEqual([

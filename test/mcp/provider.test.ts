@@ -61,7 +61,7 @@ describe('a discovered tool in an executor', () => {
     ['that knows nothing of MCP', {}],
     ['that routes its calls', { routed: true }],
   ])(
-    '%s runs with consent, and gets its arguments whatever they are called',
+    '%s runs with consent, and gets arguments of any name',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
       const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
@@ -105,7 +105,7 @@ describe('a discovered tool in an executor', () => {
     expect(demo.log('call')).toEqual(['call crash', 'call echo']);
   });
 
-  it('tells how far it is, and is cancelled with its call and by its deadline', async () => {
+  it('reports progress, and is cancelled by the caller and by its deadline', async () => {
     const demo = new Demo('hang', 'echo');
     const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 4 } } });
     await discovery.refresh();
@@ -125,7 +125,7 @@ describe('a discovered tool in an executor', () => {
     expect(demo.log('cancelled')).toHaveLength(2);
   });
 
-  it('fails as the server says, which is no failure of the connection', async () => {
+  it("fails with the server's message, and that doesn't count as a failed connection", async () => {
     const demo = new Demo('fails', 'breaks', 'ask', 'gone');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
@@ -147,7 +147,7 @@ describe('a discovered tool in an executor', () => {
 });
 
 describe('a manifest entry whose provider is mcp', () => {
-  it('is run by the server and tool it names', async () => {
+  it('runs on the server and tool that it names', async () => {
     const demo = new Demo('deep.find');
     const discovery = discover({ mcpServers: { browser: demo.start } });
     const { run, executor } = await wrapped(discovery, [
@@ -161,7 +161,7 @@ describe('a manifest entry whose provider is mcp', () => {
     expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
   });
 
-  it('means the default server, or the only one, where it names none', async () => {
+  it('runs on the default or only server if it names none', async () => {
     const [a, b] = [new Demo('pid'), new Demo('echo')];
     const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
     expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({
@@ -178,7 +178,7 @@ describe('a manifest entry whose provider is mcp', () => {
     });
   });
 
-  it('cannot call what the settings deny, what the server does not list, and what is withheld', async () => {
+  it("can't call tools that the settings deny, the server doesn't list, or a pin withholds", async () => {
     const demo = new Demo('denied', 'changed', 'echo');
     const pins = {
       check: (_: string, tool: unknown) =>
@@ -209,7 +209,7 @@ describe('a manifest entry whose provider is mcp', () => {
     expect(demo.log('call')).toEqual([]);
   });
 
-  it('is passed over for the next provider while its server cannot be reached', async () => {
+  it("is skipped for the next provider while its server can't be reached", async () => {
     const other = new FakeProvider(() => 'from elsewhere');
     const discovery = discover({ mcpServers: { dead: hostile('dies') } });
     const { run, executor } = await wrapped(
@@ -249,7 +249,7 @@ describe('a manifest entry whose provider is mcp', () => {
 });
 
 describe('an answer of a server', () => {
-  it('that breaks the output schema of its tool is a failure; one that keeps it is an answer', async () => {
+  it("is an error if it doesn't fit the tool's output schema", async () => {
     const demo = new Demo();
     const promise = (called: object) => ({
       outputSchema: { type: 'object', properties: { called }, required: ['called'] },
@@ -277,7 +277,7 @@ describe('an answer of a server', () => {
     expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 
-  it('comes after all progress that was told before it', async () => {
+  it('comes after all progress that was reported before it', async () => {
     const demo = new Demo('steps');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();

@@ -34,7 +34,7 @@ const OURS = ['get_prompt', 'list_prompts', 'list_resources', 'read_resource'].m
 );
 
 describe('resources and prompts of a server', () => {
-  it('are offered as tools only where the settings enable them', async () => {
+  it('are offered as tools only if the settings enable them', async () => {
     expect(namesOf((await start({})).discovery)).toEqual([]);
     expect(namesOf((await start({ resources: true })).discovery)).toEqual([
       'mcp.docs.list_resources',
@@ -46,7 +46,7 @@ describe('resources and prompts of a server', () => {
     expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 4 }]);
   });
 
-  it('are reached by tools that read, which need approval until the settings or the trust in the server say otherwise', async () => {
+  it("are read by tools that need approval, unless the settings or the server's trust say otherwise", async () => {
     const { registry, call, log } = await start(BOTH);
     for (const name of OURS)
       expect(registry.require(name)).toMatchObject({
@@ -70,7 +70,7 @@ describe('resources and prompts of a server', () => {
     ).toMatchObject({ accessMode: 'write' });
   });
 
-  it('are listed with their templates and arguments, all or those that contain a text', async () => {
+  it('are listed with their templates and arguments, all of them or those that contain a text', async () => {
     const { call } = await start(OPEN);
     const all = await call('list_resources', {});
     expect(all).toMatchObject({
@@ -109,7 +109,7 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('arrive as what they are: texts, images, files, and several parts with their URIs', async () => {
+  it('arrive as texts, images, files, or several parts with their URIs', async () => {
     const { call } = await start(OPEN);
     expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({
       status: 'ok',
@@ -141,7 +141,7 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('follow the lists and settings of single tools, and a finding says where those leave none', async () => {
+  it('follow the allow lists and settings of tools, and a finding says if none is left', async () => {
     const { registry, discovery } = await start({
       ...BOTH,
       tools: {
@@ -172,7 +172,7 @@ describe('resources and prompts of a server', () => {
     ]);
   });
 
-  it('are pinned as the tools that read them: a resource that is added changes no approved tool, one of the server that takes a name does', async () => {
+  it("are pinned by the tools that read them, so a new resource doesn't change an approved tool", async () => {
     const pins = new DefinitionPins();
     await start(OPEN, { pins });
     const approved = DefinitionPins.fromJson(pins.toJson());

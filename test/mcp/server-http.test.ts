@@ -68,24 +68,21 @@ const ping = async (server: McpToolServer, session: string) => {
   return response.status;
 };
 
-describe('a server that listens', () => {
-  it.each(KINDS)(
-    'is used by a %s client through the network, with progress, an approval and the list',
-    async (kind) => {
-      const running = await serverOf().serveHttp({ port: 0 });
-      expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
-      const client = await overHttp(running.url, kind, {
-        answer: () => ({ action: 'accept', content: {} }),
-      });
-      expect((await client.tools()).length).toBe(13);
-      expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
-        path: 'a',
-        length: 0,
-      });
-    },
-  );
+describe('a server over HTTP', () => {
+  it.each(KINDS)('serves a %s client with progress, an approval and its list', async (kind) => {
+    const running = await serverOf().serveHttp({ port: 0 });
+    expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+    const client = await overHttp(running.url, kind, {
+      answer: () => ({ action: 'accept', content: {} }),
+    });
+    expect((await client.tools()).length).toBe(13);
+    expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
+      path: 'a',
+      length: 0,
+    });
+  });
 
-  it('asks for the token, in both eras, and does not take another', async () => {
+  it('requires its token in both eras, and refuses others', async () => {
     const token = 'correct-horse-battery';
     const running = await serverOf({ token }).serveHttp({ port: 0 });
     for (const kind of KINDS) {
@@ -109,7 +106,7 @@ describe('a server that listens', () => {
     expect(await refused.text()).not.toContain(token);
   });
 
-  it('answers pages of allowed hosts on every port, and at its own path only', async () => {
+  it('answers pages of allowed hosts on every port, at its own path only', async () => {
     const { url } = await serverOf().serveHttp({ port: 0 });
     const statusFor = async (server: string, headers: Record<string, string> = {}) => {
       const response = await fetch(server, {
@@ -151,7 +148,7 @@ describe('a server that listens', () => {
 });
 
 describe('hostile requests', () => {
-  it('with huge bodies, no JSON or other types are refused in both eras', async () => {
+  it('with huge bodies, invalid JSON or other content types are refused in both eras', async () => {
     const server = serverOf();
     const session = await openSession(server);
     const huge = {
@@ -175,7 +172,7 @@ describe('hostile requests', () => {
   });
 });
 
-describe('what travels through a client between question and answer', () => {
+describe('the state that a client carries between question and answer', () => {
   const meta = (capabilities: object) => ({
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
@@ -203,7 +200,7 @@ describe('what travels through a client between question and answer', () => {
   }
   const yes = { tooldex: { action: 'accept', content: {} } };
 
-  it('approves the call that was shown, once, and no other', async () => {
+  it('approves the call that was shown, once, and no other call', async () => {
     const server = serverOf();
     const first = await call(server, 'files.write', { path: 'a' });
     expect(first).toMatchObject({
@@ -228,7 +225,7 @@ describe('what travels through a client between question and answer', () => {
     expect(await again({ path: 'a' })).toMatchObject({ result: { isError: true } });
   });
 
-  it('is no approval without the answer, and none of another server or caller', async () => {
+  it('is not an approval without the answer, or for another server or caller', async () => {
     const approvalKey = new Uint8Array(32).fill(7);
     let principal = 'ada';
     const server = serverOf({ approvalKey, context: () => ({ principal }) });
@@ -257,7 +254,7 @@ describe('what travels through a client between question and answer', () => {
     ).toMatchObject({ error: { code: -32602 } });
   });
 
-  it('asks a question again without running its tool again, and takes no answer when its time is over', async () => {
+  it('asks a question again without running the tool again, and refuses answers after its time', async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     let runs = 0;
@@ -295,13 +292,13 @@ describe('what travels through a client between question and answer', () => {
 });
 
 describe('sessions of 2025', () => {
-  it('are bounded also when many are opened at once', async () => {
+  it('are limited even if many are opened at once', async () => {
     const server = serverOf({ maxSessions: 2 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(server, INITIALIZE)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 
-  it('with an open stream are kept, and new clients are asked to come again', async () => {
+  it('with an open stream stay, and new clients are asked to try again later', async () => {
     const server = serverOf({ maxSessions: 1 });
     const session = await openSession(server);
     const stream = await server.fetch(
@@ -315,7 +312,7 @@ describe('sessions of 2025', () => {
     expect((await post(server, INITIALIZE)).status).toBe(200);
   });
 
-  it('are opened by initialize and by nothing else', async () => {
+  it('are opened by initialize only', async () => {
     const server = serverOf({ maxSessions: 1 });
     for (const body of [
       { jsonrpc: '2.0', id: 1, method: 'tools/list' },

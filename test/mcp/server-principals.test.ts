@@ -100,7 +100,7 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
 }
 
 describe('a session', () => {
-  it('is unknown to every principal but the one that opened it: for calls, answers, streams and its end', async () => {
+  it('is unknown to every principal except the one that opened it, for calls, answers, streams and its end', async () => {
     const server = serverOf({ verify });
     const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
     const eve = { token: 'token-of-eve', session: ada.session };
@@ -141,7 +141,7 @@ describe('a session', () => {
     expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
   });
 
-  it('belongs to the principal of the context, and without one to the token', async () => {
+  it('belongs to the principal of the context, or else to the token', async () => {
     const infoOf = (token: string, user: string): McpAuthInfo => ({
       token,
       clientId: 'the same app',
@@ -168,7 +168,7 @@ describe('a session', () => {
 });
 
 describe('a server with verify', () => {
-  it('knows the principal and the scopes of each call, in both eras, and serves tools only to those who have their scopes', async () => {
+  it("knows each call's principal and scopes in both eras, and serves tools only to callers with their scopes", async () => {
     const registry = sampleRegistry();
     const seen: (string | undefined)[] = [];
     registry.registerAll([
@@ -208,7 +208,7 @@ describe('a server with verify', () => {
     expect(seen).toEqual(['ada', 'eve', 'ada', 'eve', 'ada', 'eve']);
   });
 
-  it('tells clients without a token where to get one, and says of itself that it lives', async () => {
+  it('tells clients without a token where to get one, and answers health checks', async () => {
     const resource = {
       url: 'https://tools.example/mcp',
       authorizationServers: ['https://login.example'],
@@ -264,13 +264,13 @@ describe('a server with verify', () => {
     ['gives no principal', () => ({ scopes: ['all'] }) as never],
     ['gives an empty principal', () => ({ principal: '' })],
     ['gives scopes as one text', () => ({ principal: 'ada', scopes: 'all' }) as never],
-  ])('admits no one when its check %s', async (_, broken) => {
+  ])('admits nobody if verify %s', async (_, broken) => {
     const response = await send(serverOf({ verify: broken }), { token: 'any', body: INITIALIZE });
     expect(response.status).toBe(503);
     expect(await response.text()).not.toContain('secret');
   });
 
-  it('lets its principal hold over a context that is the same for all', async () => {
+  it('gives its principal precedence over a fixed context', async () => {
     const registry = sampleRegistry();
     registry.register(
       defineTool({
@@ -314,7 +314,7 @@ describe('pages of other sites', () => {
     };
   };
 
-  it('read answers, also that a token is needed, where their origin is allowed', async () => {
+  it('can read answers, including 401, if their origin is allowed', async () => {
     const origin = 'https://app.example';
     const asked = await ask(serverOf({ verify, allowedOrigins: [origin] }), origin);
     expect(asked).toMatchObject({ preflight: [204, origin], answer: [401, origin] });
@@ -333,7 +333,7 @@ describe('pages of other sites', () => {
     });
   });
 
-  it('of this machine do not read what was not allowed to them', async () => {
+  it("on this machine can't read answers without being allowed", async () => {
     const { preflight, answer } = await ask(serverOf(), 'http://localhost:3000');
     expect([preflight[1], answer[1]]).toEqual([null, null]);
   });

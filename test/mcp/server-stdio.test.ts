@@ -8,9 +8,9 @@ import { program, ROOT } from '../programs.js';
 const ARGUMENTS = [program('test/mcp/server-program.ts')];
 
 describe.each(['auto', 'legacy', 'first'] as const)(
-  'a program that serves on its standard streams, used by a %s client',
+  'a program that serves a %s client on its standard streams',
   (kind) => {
-    it('lists, calls, tells progress, asks and hears of changes', async () => {
+    it('lists and calls tools, reports progress, asks the user and announces changes', async () => {
       const changed = signalled();
       const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
         answer: () => ({ action: 'accept', content: {} }),
@@ -37,7 +37,7 @@ describe.each(['auto', 'legacy', 'first'] as const)(
 );
 
 describe('a program that serves on its standard streams', () => {
-  it('survives lines that are no messages, and ends with its input', async () => {
+  it("survives lines that aren't messages, and ends with its input", async () => {
     const child = spawn(process.execPath, ARGUMENTS, {
       cwd: ROOT,
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -61,7 +61,7 @@ describe('a program that serves on its standard streams', () => {
     expect(code).toBe(0);
   });
 
-  it('prints what its tools print on standard error, so that its clients read messages alone', async () => {
+  it("prints its tools' output on standard error, so clients read only messages", async () => {
     const child = spawn(process.execPath, ARGUMENTS, { cwd: ROOT, stdio: 'pipe' });
     onTestFinished(() => void child.kill('SIGKILL'));
     const [out, err] = [signalled<string>(), signalled<string>()];

@@ -38,9 +38,9 @@ const accept =
   (content: Record<string, string> = {}) =>
   (): Elicitation => ({ action: 'accept', content });
 
-describe.each(WAYS)('a server, asked by $way', ({ open }) => {
+describe.each(WAYS)('a server ($way)', ({ open }) => {
   describe('its list', () => {
-    it('has every available tool with title, schemas and all four annotations, in the order of names', async () => {
+    it('has every available tool with title, schemas and all four annotations, sorted by name', async () => {
       const client = await open(serverOf());
       const tools = await client.tools();
       expect(tools.map(({ name }) => name)).toEqual([
@@ -83,7 +83,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       });
     });
 
-    it('is told to be another one when tools come and go', async () => {
+    it('is announced as changed when tools come and go', async () => {
       const registry = sampleRegistry();
       const changed = signalled();
       const client = await open(serverOf(registry), { onListChanged: () => changed.fire() });
@@ -95,7 +95,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('a call', () => {
-    it('answers with text, and with structured content where the answer is an object', async () => {
+    it('answers with text, and with structured content if the answer is an object', async () => {
       const client = await open(serverOf());
       await client.tools();
       expect(await client.call('add', { a: 1, b: 2 })).toMatchObject({
@@ -112,7 +112,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(textOf(await client.call('nothing'))).toBe('null');
     });
 
-    it('never gives structured content that breaks the output schema', async () => {
+    it("never returns structured content that doesn't fit the output schema", async () => {
       const client = await open(serverOf());
       await client.tools();
       const result = await client.call('lies');
@@ -124,7 +124,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
 
-    it('says what went wrong, without paths and secrets', async () => {
+    it('reports errors without paths and secrets', async () => {
       const client = await open(serverOf());
       expect(await client.call('fails')).toMatchObject({
         isError: true,
@@ -141,7 +141,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       );
     });
 
-    it('of an unknown tool is refused, whatever its name', async () => {
+    it('of an unknown tool is refused, for any name', async () => {
       const client = await open(serverOf());
       for (const name of [
         'nowhere',
@@ -155,7 +155,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
         await expect(client.call(name)).rejects.toThrow(/no tool named/);
     });
 
-    it('passes on progress that rises, to those who asked for it', async () => {
+    it('passes on rising progress to clients that asked for it', async () => {
       const registry = sampleRegistry();
       registry.register(
         defineTool({
@@ -194,7 +194,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(textOf(await client.call('counts'))).toBe('counted');
     });
 
-    it('is given up when the client cancels it', async () => {
+    it('is aborted when the client cancels it', async () => {
       const registry = sampleRegistry();
       const [started, gone] = [signalled(), signalled()];
       registry.register(
@@ -225,7 +225,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('a call that needs approval', () => {
-    it('runs exactly as it was shown when the user accepts', async () => {
+    it('runs exactly as shown if the user accepts', async () => {
       const events: ToolEvent[] = [];
       const registry = sampleRegistry();
       const executor = new ToolExecutor({ registry });
@@ -253,7 +253,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
     });
 
     it.each(['decline', 'cancel'] as const)(
-      'is not run when the user answers with %s',
+      "doesn't run if the user answers with %s",
       async (action) => {
         const events: ToolEvent[] = [];
         const registry = sampleRegistry();
@@ -267,7 +267,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       },
     );
 
-    it('is refused with the reason where the client cannot ask', async () => {
+    it("is refused with the reason if the client can't ask", async () => {
       const client = await open(serverOf());
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
@@ -276,7 +276,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       );
     });
 
-    it("is asked of the executor's own user, when it has one", async () => {
+    it("asks the executor's own user, if it has one", async () => {
       const registry = sampleRegistry();
       const client = await open(
         serverOf(registry, {
@@ -289,7 +289,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);
     });
 
-    it('shows long arguments by both ends, their length and digest', async () => {
+    it('shows long arguments as beginning, end, length and digest', async () => {
       let asked = '';
       const client = await open(serverOf(), {
         answer: ({ message }) => {
@@ -304,7 +304,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('a question of a tool', () => {
-    it('is asked with its options, and the answer is the result', async () => {
+    it('shows its options, and the answer is the result', async () => {
       const forms: unknown[] = [];
       const client = await open(serverOf(), {
         answer: ({ message, requestedSchema }) => {
@@ -324,7 +324,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       ]);
     });
 
-    it('is a form of choices with their labels, of several, and of other answers', async () => {
+    it('is a form with labels, several choices and other answers', async () => {
       const forms: unknown[] = [];
       const choices = ['red', { value: 'b', label: 'Blue' }];
       const registry = sampleRegistry();
@@ -391,7 +391,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       ]);
     });
 
-    it('is a form of several fields, whose answer is an object with defaults, checked by the form and the output schema', async () => {
+    it('is a form with several fields, and its answer is an object with defaults that both schemas check', async () => {
       const registry = sampleRegistry();
       const form = {
         type: 'object',
@@ -433,7 +433,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(await client.call('other')).toMatchObject({ isError: true });
     });
 
-    it('ends as an error that shows the answer where the tool promises an object', async () => {
+    it('ends as an error that shows the answer if the tool promises an object', async () => {
       const registry = sampleRegistry();
       registry.register(
         defineTool({
@@ -457,7 +457,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       });
     });
 
-    it('ends as an error where no user answers, or none can be asked', async () => {
+    it('ends as an error if no user answers or can be asked', async () => {
       const server = serverOf();
       const silent = await open(server, { answer: () => ({ action: 'cancel' }) });
       expect(await silent.call('asks')).toMatchObject({ isError: true });
@@ -469,7 +469,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('the policy', () => {
-    it('is asked who calls', async () => {
+    it('gets the caller', async () => {
       const registry = sampleRegistry();
       const heard: (string | undefined)[] = [];
       const executor = new ToolExecutor({ registry });
@@ -482,7 +482,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(heard).toEqual(['ada']);
     });
 
-    it('is told the id of the request and the client, and what it answers reaches the tool as it is', async () => {
+    it("gets the request's id and the client, and its context reaches the tool", async () => {
       class Database {
         readonly #rows = new Map([['1', 'Ada']]);
         find = (id: string) => this.#rows.get(id);
@@ -526,7 +526,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
       expect(['string', 'number']).toContain(typeof seen[0]!.context.request.requestId);
     });
 
-    it('does not let a filtered tool be seen or called', async () => {
+    it('hides filtered tools, and refuses to call them', async () => {
       const client = await open(
         serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }),
         { answer: accept() },
@@ -538,7 +538,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
   });
 
   describe('a large catalogue', () => {
-    it('is searched: what is found can be called, and what is not known stays unknown', async () => {
+    it("is searched, and found tools can be called but unknown ones can't", async () => {
       const registry = manyTools(20);
       registry.register(
         defineTool({
@@ -580,7 +580,7 @@ describe.each(WAYS)('a server, asked by $way', ({ open }) => {
 });
 
 describe('clients', () => {
-  it('of 2026 and of 2025 are spoken to in their own protocol', async () => {
+  it('of 2026 and 2025 are served in their own protocol', async () => {
     const server = serverOf();
     const versions = await Promise.all(WAYS.map(async ({ open }) => (await open(server)).version));
     expect(versions).toEqual([
@@ -595,7 +595,7 @@ describe('clients', () => {
 });
 
 describe('options', () => {
-  it('are refused all at once, and a token is not repeated', () => {
+  it("are all reported together if they're wrong, without the token", () => {
     const registry = sampleRegistry();
     const wrong = {
       maxTools: 0,

@@ -23,7 +23,7 @@ function issuesIn(input: unknown): readonly string[] {
 }
 
 describe('settings', () => {
-  it('are off and empty when nothing is said', () => {
+  it('are off and empty by default', () => {
     expect(readMcpSettings({})).toEqual({
       enabled: false,
       servers: [],
@@ -50,7 +50,7 @@ describe('settings', () => {
     });
   });
 
-  it('may be in snake_case or camelCase', () => {
+  it('can be in snake_case or camelCase', () => {
     const wire = readMcpSettings({
       enabled: true,
       timeout_seconds: 5,
@@ -101,7 +101,7 @@ describe('settings', () => {
     });
   });
 
-  it('of the mcpServers form are read, and on unless they say otherwise', () => {
+  it('in the mcpServers form are on by default', () => {
     const file = {
       mcpServers: {
         files: { command: 'npx', args: ['-y', 'server'], env: { PORT: 3000 } },
@@ -126,7 +126,7 @@ describe('settings', () => {
     expect(readMcpSettings({ ...file, enabled: false }).enabled).toBe(false);
   });
 
-  it('are frozen to the leaves, and read once only', () => {
+  it('are deeply frozen, and read only once', () => {
     const settings = withServer({ args: ['a'], allow_tools: ['x'] });
     const frozen = (value: unknown): boolean =>
       typeof value !== 'object' ||
@@ -136,7 +136,7 @@ describe('settings', () => {
     expect(readMcpSettings(settings)).toBe(settings);
   });
 
-  it('give each server what it says itself, then what is said for all', () => {
+  it("apply a server's own values before those for all servers", () => {
     expect(
       serverOf(
         { timeout: '7', requires_consent: false },
@@ -164,19 +164,19 @@ describe('settings', () => {
     [{ transport: 'sse', url: 'https://x' }, 'sse'],
     [{ type: 'WebSocket', url: 'ws://x' }, 'websocket'],
     [{ type: 'ws', url: '${ADDRESS}' }, 'websocket'],
-  ])('find the transport of %o', (server, kind) => {
+  ])('choose the transport for %o', (server, kind) => {
     expect(transportOf(server).kind).toBe(kind);
   });
 
-  it('split arguments in one text at blanks outside of quotes', () => {
+  it("split arguments in one string at spaces that aren't quoted", () => {
     expect(transportOf({ command: 'x', args: `--a 'b c' "" d"e f"` })).toMatchObject({
       args: ['--a', 'b c', '', 'de f'],
     });
   });
 });
 
-describe('settings that are wrong', () => {
-  it('beside the servers refuse the whole file, so that a misspelt filter opens nothing', () => {
+describe('wrong settings', () => {
+  it('next to the servers refuse the whole file, so a misspelled filter allows nothing', () => {
     for (const wrong of [
       { enabled: 'perhaps' },
       { deny_tools: 5 },
@@ -198,7 +198,7 @@ describe('settings that are wrong', () => {
     ).toEqual([]);
   });
 
-  it('of one server keep it out, say where and why, and load the others', () => {
+  it('of one server exclude that server with place and reason, and the others load', () => {
     const settings = readMcpSettings({
       servers: {
         'a.b': { command: 'x' },
@@ -258,17 +258,17 @@ describe('settings that are wrong', () => {
     expect(issuesIn({ servers: { s: server } })).toHaveLength(1);
   });
 
-  it('name a default server that is not there', () => {
+  it("report a default server that doesn't exist", () => {
     expect(issuesIn({ default_server: 'x', servers: {} })).toHaveLength(1);
     expect(readMcpSettings({ default_server: '' }).defaultServer).toBeUndefined();
   });
 
-  it('are refused when both spellings of servers are there; of two names that differ in blanks the first counts', () => {
+  it('are refused with both spellings of servers, and the first of two names that differ in spaces counts', () => {
     expect(issuesIn({ servers: {}, mcpServers: {} })).toHaveLength(1);
     expect(issuesIn({ servers: { a: { command: 'x' }, ' a ': { command: 'y' } } })).toHaveLength(1);
   });
 
-  it('never show what may be secret', () => {
+  it('never show possible secrets', () => {
     const secret = 'geheim-4711';
     const servers = [
       { command: [[secret]] },
@@ -292,7 +292,7 @@ describe('settings that are wrong', () => {
 describe('variables', () => {
   const env = { TOKEN: 't', EMPTY: '', NESTED: '${TOKEN}' };
 
-  it('are filled in, once', () => {
+  it('are filled in once', () => {
     expect(
       expandVariables(
         'Bearer ${TOKEN} ${env:TOKEN} ${EMPTY:-a:-b} ${NONE:-} ${NESTED} $TOKEN',
@@ -309,13 +309,13 @@ describe('variables', () => {
     '${input:key}',
     '${a b}',
     '${}',
-  ])('are refused when %s is not set or not written like this', (text) => {
+  ])("are refused if %s isn't set or is malformed", (text) => {
     expect(() => expandVariables(text, env)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
-  it('are filled in everywhere in a transport, whose address is checked then', () => {
+  it('are filled in everywhere in a transport before its address is checked', () => {
     const { transport } = readMcpSettings({
       servers: { s: { url: '${URL}/mcp', headers: { A: '${H}' } } },
     }).servers[0]!;
@@ -345,13 +345,13 @@ describe('variables', () => {
   });
 });
 
-describe('a tool', () => {
+describe('a tool under allow and deny lists', () => {
   const allowed = (tool: string, server: object, global: object = {}) => {
     const settings = withServer(server, global);
     return isAllowed(tool, settings.servers[0]!, settings);
   };
 
-  it('is denied by any list that denies it, whatever allows it', () => {
+  it('is denied by any deny list, whatever allows it', () => {
     expect(allowed('a', { deny_tools: ['a'], allow_tools: ['a'] })).toBe(false);
     expect(allowed('a', { allow_tools: ['a'], deny_tools: ['b'] }, { deny_tools: ['a'] })).toBe(
       false,
@@ -359,24 +359,24 @@ describe('a tool', () => {
     expect(allowed(' a ', {}, { deny_tools: 'a' })).toBe(false);
   });
 
-  it('must be on every allow list there is', () => {
+  it('must be on every allow list', () => {
     expect(allowed('a', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(true);
     expect(allowed('b', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(false);
   });
 
-  it('is on no list that is empty', () => {
+  it("isn't on an empty list", () => {
     for (const empty of [[], '', ' , ']) {
       expect(allowed('a', { allow_tools: empty })).toBe(false);
       expect(allowed('a', {}, { allow_tools: empty })).toBe(false);
     }
   });
 
-  it('may be listed under its full name', () => {
+  it('can be listed under its full name', () => {
     expect(allowed('a', { deny_tools: ['mcp.s.a'] })).toBe(false);
     expect(allowed('a', { deny_tools: ['mcp.t.a'] })).toBe(true);
   });
 
-  it('is not allowed by the full name of a tool of another server', () => {
+  it("isn't allowed by the full name of another server's tool", () => {
     const settings = readMcpSettings({
       enabled: true,
       servers: { '': { command: 'x' }, other: { command: 'x' }, s: { command: 'x' } },

@@ -77,7 +77,7 @@ const executorOver = (
   });
 
 describe('a static wrapper without parameters', () => {
-  it('takes the schema of the server, and refuses what that refuses', async () => {
+  it("takes the server's schema, and refuses what the schema refuses", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [WRAPPER]);
     expect(capabilities.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -101,7 +101,7 @@ describe('a static wrapper without parameters', () => {
     });
   });
 
-  it('that names no server takes the schema of the default server', async () => {
+  it("takes the default server's schema if it names no server", async () => {
     const { discovery } = bank();
     const [entry] = [{ ...WRAPPER, providers: [{ name: 'mcp', config: { tool: 'price' } }] }];
     expect((await load(discovery, [entry])).tool('share_price')!.entry.inputJsonSchema).toEqual(
@@ -109,7 +109,7 @@ describe('a static wrapper without parameters', () => {
     );
   });
 
-  it('is another tool once the schema of the server has changed: it is judged again, with approval', async () => {
+  it("counts as changed once the server's schema changes, and needs approval again", async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [WRAPPER] });
     const capabilities = await CapabilityRegistry.load({
@@ -149,7 +149,7 @@ describe('a static entry with the name of a discovered tool', () => {
     requires_flags: ['trading'],
   };
 
-  it('is one tool with it: described by the entry, with the handler and the schema of the server', async () => {
+  it("is joined with it, with the entry's description and the server's work and schema", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [ENTRY]);
     expect(capabilities.findings).toEqual([]);
@@ -236,7 +236,7 @@ describe('a static entry with the name of a discovered tool', () => {
     });
   });
 
-  it('leaves nothing looser than either part says, whatever both say', () => {
+  it('is never looser than either part, whatever both say', () => {
     const personas = fc.subarray(['Ada', 'bob', 'Eve']);
     const options = fc.record(
       {
@@ -323,7 +323,7 @@ describe('a static entry with the name of a discovered tool', () => {
     );
   });
 
-  it('requires approval after the tool of the server has changed', async () => {
+  it("requires approval after the server's tool has changed", async () => {
     const { demo, discovery } = bank();
     const { requires_flags: _, ...entry } = ENTRY;
     const capabilities = await load(discovery, [entry]);
@@ -355,7 +355,7 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it('of a persona tightens the shared tool for that persona alone; a shared one gives nobody the tool of a persona', async () => {
+  it("of a persona tightens the shared tool only for that persona, and a shared entry exposes no persona's tool", async () => {
     const { discovery } = bank();
     const tree = new ManifestTree({
       'personas/Ada/functions.json': [{ ...ENTRY, requires_consent: true }],
@@ -381,7 +381,7 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(owned.demo.log('call')).toEqual([]);
   });
 
-  it('stays a duplicate where it has work of its own, or another provider', async () => {
+  it('stays a duplicate if it has its own work or another provider', async () => {
     const { discovery } = bank();
     const own = await load(discovery, [ENTRY], { handlers: { 'mcp.bank.price': () => 1 } });
     expect(own.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
@@ -390,7 +390,7 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(elsewhere.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
   });
 
-  it('is the discovered tool again when it is removed, and stands for it again when the server comes back', async () => {
+  it("gives way to the discovered tool when it's removed, and joins it again when the server is back", async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [ENTRY] });
     const capabilities = await CapabilityRegistry.load({
@@ -412,7 +412,7 @@ describe('a static entry with the name of a discovered tool', () => {
     });
   });
 
-  it('is completed by a discovery for registries that know no sources', async () => {
+  it('is completed by the discovery for registries without sources', async () => {
     const { discovery } = bank();
     await discovery.refresh();
     const own = definitionOf({
@@ -439,7 +439,7 @@ describe('a static entry with the name of a discovered tool', () => {
 });
 
 describe('a capability registry over a discovery', () => {
-  it('shows a changed tool as soon as the discovery knows it, until it is closed', async () => {
+  it("shows a changed tool as soon as the discovery has it, until it's closed", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, []);
     const changes: unknown[] = [];

@@ -30,7 +30,7 @@ const statusOf = async (registry: ToolMetadataRegistry, name: string) =>
 describe('settings of single tools', () => {
   const files = [rawTool('read_file'), rawTool('read_folder'), rawTool('write_file')];
 
-  it('say what the operator knows of the tools whose names match a pattern, and of no other', async () => {
+  it('apply to tools whose names match the pattern, and to no others', async () => {
     const { registry, findings } = await listed(
       {
         tools: {
@@ -70,7 +70,7 @@ describe('settings of single tools', () => {
     expect(findings).toEqual([]);
   });
 
-  it('go before what is said of the whole server, the later pattern before the earlier', async () => {
+  it("override the server's settings, and later patterns override earlier ones", async () => {
     const { registry, discovery } = await listed(
       {
         side_effects: 'write',
@@ -93,7 +93,7 @@ describe('settings of single tools', () => {
     });
   });
 
-  it('switch tools off that are then neither listed nor called', async () => {
+  it('can disable tools, which are then neither listed nor called', async () => {
     const { discovery } = await listed(
       { tools: { '*': { disabled: true }, read_file: { disabled: false } } },
       files,
@@ -104,7 +104,7 @@ describe('settings of single tools', () => {
     });
   });
 
-  it('are denied by patterns, and names in lists that match no tool are findings: misspelt, they leave a tool open', async () => {
+  it('can deny tools by patterns, and list entries that match no tool are findings', async () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
     expect(findings).toEqual([
@@ -121,7 +121,7 @@ describe('approvals in the settings of other programs', () => {
   ];
 
   it.each([{ autoApprove: ['read', 'wipe'] }, { alwaysAllow: ['read', 'wipe'] }, { trust: true }])(
-    'change nothing unless the program trusts the file, which is a finding: %o',
+    'change nothing unless the program trusts the file, and are a finding: %o',
     async (settings) => {
       const { registry, findings } = await listed(settings, tools);
       expect(
@@ -133,7 +133,7 @@ describe('approvals in the settings of other programs', () => {
     },
   );
 
-  it('let tools run with trustAutoApprove, but none that says of itself that it destroys, and nothing against the settings', async () => {
+  it('let tools run with trustAutoApprove, except destructive tools and tools that the settings restrict', async () => {
     const { registry } = await listed({ autoApprove: ['read', 'wipe'] }, tools, {
       trustAutoApprove: true,
     });
@@ -155,7 +155,7 @@ describe('approvals in the settings of other programs', () => {
 });
 
 describe('the limit of tools', () => {
-  it('counts only those that the settings allow, and can be raised for a server of 5,000 tools in 100 pages', async () => {
+  it('counts only allowed tools, and can be raised for a server with 5,000 tools in 100 pages', async () => {
     const discovery = discover({
       mcpServers: {
         few: { ...hostile('large'), allow_tools: ['read_4998'] },
@@ -177,8 +177,8 @@ describe('the limit of tools', () => {
   });
 });
 
-describe('what a server writes to stderr', () => {
-  it('is in its status and nowhere else, the last 4 KiB without secrets and paths', async () => {
+describe("a server's output on stderr", () => {
+  it('appears only in its status, the last 4 KiB without secrets and paths', async () => {
     const discovery = discover({
       mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } },
     });
@@ -199,7 +199,7 @@ describe('what a server writes to stderr', () => {
 });
 
 describe('discoverMcpTools', () => {
-  it('gives the tools of the servers that are ready, says which one is awaited, and follows with its tools', async () => {
+  it("returns the tools of ready servers, names the server it waits for, and adds that one's tools later", async () => {
     const [quick, slow] = [new Demo('quick'), new Demo('slow')];
     let release: () => void = () => undefined;
     slow.holdBack(new Promise<void>((resolve) => (release = resolve)));
@@ -232,7 +232,7 @@ describe('discoverMcpTools', () => {
 });
 
 describe('variables of a file', () => {
-  it('are given to the server beside its own, which go before; a file that is missing is a failure without its folder', async () => {
+  it('are given to the server, its own variables take precedence, and a missing file is reported without its folder', async () => {
     const demo = new Demo('environment');
     const { writeFileSync } = await import('node:fs');
     const folder = demo.process.args[1]!.replace(/[^/]+$/, '');
@@ -375,22 +375,19 @@ const FILES: readonly (readonly [
 ];
 
 describe('a settings file of another program', () => {
-  it.each(FILES)(
-    '%s is read, in use, and says what is not understood',
-    (_, file, servers, warnings) => {
-      const settings = readMcpSettings(file);
-      expect(settings.enabled).toBe(true);
-      expect(settings.servers).toMatchObject(servers);
-      const messages = settings.warnings.map(
-        ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
-      );
-      expect(messages).toHaveLength(warnings.length);
-      for (const expected of warnings)
-        expect(messages).toContainEqual(expect.stringMatching(expected));
-    },
-  );
+  it.each(FILES)('of %s works, and unknown settings are reported', (_, file, servers, warnings) => {
+    const settings = readMcpSettings(file);
+    expect(settings.enabled).toBe(true);
+    expect(settings.servers).toMatchObject(servers);
+    const messages = settings.warnings.map(
+      ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
+    );
+    expect(messages).toHaveLength(warnings.length);
+    for (const expected of warnings)
+      expect(messages).toContainEqual(expect.stringMatching(expected));
+  });
 
-  it('with a key that nobody knows keeps that server out, and the key is its finding', async () => {
+  it('with an unknown key excludes that server and reports the key', async () => {
     const demo = new Demo('a');
     const discovery = discover({
       mcpServers: { demo: { ...demo.start, alow_tools: ['a'] }, other: demo.start },

@@ -100,7 +100,7 @@ const DIFFERENT: Readonly<Record<string, Fields | 'refused'>> = {
 
 describe.skipIf(!present)('the recorded translations', () => {
   it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as const))(
-    'are ours: %s',
+    'match ours: %s',
     (name, { tool, server_name, server_config, defaults, output }) => {
       const different = Object.hasOwn(DIFFERENT, name) ? DIFFERENT[name]! : {};
       const read = () =>
@@ -139,14 +139,14 @@ describe.skipIf(!present)('the recorded servers', () => {
     readMcpSettings({ enabled: true, ...defaults, servers: { s: raw } }).servers[0];
 
   it.each(cases.map((each, index) => [JSON.stringify(each.raw), each, SERVERS[index]!] as const))(
-    'are ours: %s',
+    'match ours: %s',
     (_, { raw, defaults }, expected) => {
       if (expected === 'refused') expect(read(raw, defaults)).toBeUndefined();
       else expect(read(raw, defaults)).toMatchObject(expected);
     },
   );
 
-  it('are ours in their arguments and lists, once the time below 0 is gone; but the lists for all stay beside the server’s own', () => {
+  it('match ours in arguments and lists, except negative times and lists for all servers', () => {
     const { raw, defaults, output } = cases[4]!;
     const { timeout_seconds: _, ...rest } = raw as Fields;
     const settings = readMcpSettings({ enabled: true, ...defaults, servers: { s: rest } });
@@ -186,7 +186,7 @@ describe.skipIf(!present)('the recorded filters', () => {
   );
 
   it.each(cases.map((each) => [each.name, each] as const))(
-    'are ours: %s',
+    'match ours: %s',
     (name, { settings: given, tools_by_server, output }) => {
       const listed = () => {
         const servers = Object.fromEntries(

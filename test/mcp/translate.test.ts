@@ -35,17 +35,17 @@ const decoded = (name: string) =>
     String.fromCodePoint(Number.parseInt(code, 16)),
   );
 
-describe('the name of a server’s tool', () => {
-  it('is mcp.<server>.<tool>, or mcp.<tool> of the server without a name', () => {
+describe("the name of a server's tool", () => {
+  it('is mcp.<server>.<tool>, or mcp.<tool> for a server without a name', () => {
     expect(nameOf('browser.find', 'browser-server')).toBe('mcp.browser-server.browser.find');
     expect(nameOf('search', '')).toBe('mcp.search');
   });
 
-  it('has other characters as their codes', () => {
+  it('encodes other characters', () => {
     expect(nameOf('a b/ü')).toBe('mcp.s.a_x20_b_x2f__xfc_');
   });
 
-  it('cannot be that of another tool', () => {
+  it("can't equal another tool's name", () => {
     const characters = fc.constantFrom(' ', '_', 'x', '2', '0', 'a', '/', '\u00e9', '.', '5', 'f');
     const names = fc
       .array(characters, { minLength: 1, maxLength: 12 })
@@ -60,7 +60,7 @@ describe('the name of a server’s tool', () => {
     );
   });
 
-  it('is refused when blank, too long, or with hidden characters', () => {
+  it("is refused if it's blank, too long, or has hidden characters", () => {
     for (const name of [
       '',
       '  ',
@@ -83,7 +83,7 @@ describe('the name of a server’s tool', () => {
 });
 
 describe('a translated tool', () => {
-  it('is no safer for any hints of a server that is not trusted', () => {
+  it("is never safer because of an untrusted server's hints", () => {
     const hint = fc.oneof(fc.boolean(), fc.constantFrom(undefined, null, 'true', 1, {}));
     const settings = fc.record(
       {
@@ -138,7 +138,7 @@ describe('a translated tool', () => {
     );
   });
 
-  it('of a trusted server is what its hints say, where the settings say nothing of what is touched', () => {
+  it('of a trusted server follows its hints unless the settings differ', () => {
     const annotations = { readOnlyHint: true };
     expect(entryFor({ name: 't', annotations }, { trusted: true })).toMatchObject({
       accessMode: 'readonly',
@@ -153,7 +153,7 @@ describe('a translated tool', () => {
     ).toMatchObject({ accessMode: 'write', requiresConsent: true });
   });
 
-  it('is believed when it warns of itself', () => {
+  it('is believed if its hints are stricter', () => {
     expect(
       entryFor(
         { name: 't', annotations: { destructiveHint: true } },
@@ -179,17 +179,17 @@ describe('a translated tool', () => {
     [{ persona: 'Echo' }, ['Nova'], []],
     [{ persona_allowlist: ['atlas', 'Echo'] }, ['Atlas', 'Nova'], ['atlas']],
     [{ persona_allowlist: ['Atlas'] }, undefined, ['Atlas']],
-  ])('of a server with %j that lists %j is only for %j', (settings, own, allowed) => {
+  ])('of a server with %j and a list %j is only for %j', (settings, own, allowed) => {
     expect(
       optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist,
     ).toEqual(allowed);
   });
 });
 
-describe('the schemas of a server’s tool', () => {
+describe("the schemas of a server's tool", () => {
   const schemaOf = (inputSchema: unknown) => translated({ name: 't', inputSchema });
 
-  it('are put right where real servers are wrong', () => {
+  it('are repaired in the ways real servers get them wrong', () => {
     expect(
       schemaOf({ properties: { a: {} }, required: ['a', 1, '', ' b '] }).options.inputSchema,
     ).toEqual({ type: 'object', properties: { a: {} }, required: ['a', 'b'] });
@@ -221,7 +221,7 @@ describe('the schemas of a server’s tool', () => {
     expect(refusal({ name: 't', inputSchema })).toMatch(/schema|levels/);
   });
 
-  it('are marked as foreign, so that their patterns are left to the server', () => {
+  it('are marked as foreign, so their patterns are left to the server', () => {
     const inputSchema = {
       type: 'object',
       properties: { a: { type: 'string', pattern: '^(a+)+$' } },
@@ -257,7 +257,7 @@ describe('the schemas of a server’s tool', () => {
     ]);
   });
 
-  it('of output are kept when sound, and dropped when not', () => {
+  it("of output are kept if they're valid, and dropped otherwise", () => {
     const outputSchema = { type: 'object', properties: { n: { type: 'number' } } };
     expect(optionsOf({ name: 't', outputSchema }).outputSchema).toEqual(outputSchema);
     for (const bad of ['x', { $ref: 'https://evil.example' }, { type: 'objekt' }]) {
@@ -268,10 +268,10 @@ describe('the schemas of a server’s tool', () => {
   });
 });
 
-describe('what a tool needs to be called', () => {
+describe('the credentials that a tool needs', () => {
   const authOf = (tool: object, server: object) => optionsOf({ name: 't', ...tool }, server).auth;
 
-  it('is never less than the settings say', () => {
+  it('are never fewer than the settings say', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (auth, requires_authentication) => {
         expect(
@@ -297,7 +297,7 @@ describe('what a tool needs to be called', () => {
     [1, true],
     ['false', false],
     [0, false],
-  ])('is told by %j where true or false is expected, with a finding', (value, required) => {
+  ])('can be set with %j where true or false is expected, with a finding', (value, required) => {
     expect(translated({ name: 't', requires_authentication: value })).toMatchObject({
       options: { auth: { required } },
       changes: [expect.stringContaining('true or false in "requires_authentication"') as string],
@@ -311,7 +311,7 @@ describe('a listing', () => {
     return translateListing(tools, settings.servers[0]!, settings);
   };
 
-  it('keeps the good tools when others are bad', () => {
+  it('keeps its good tools if others are bad', () => {
     const { tools, findings } = listingOf([
       null,
       { name: 'a' },
@@ -327,7 +327,7 @@ describe('a listing', () => {
     ]);
   });
 
-  it('never fails, and what it has are tools, whatever a server sends', () => {
+  it('never fails, and yields only tools, whatever a server sends', () => {
     const json = fc.jsonValue({ maxDepth: 4 });
     const schema = fc.oneof(
       json,
@@ -383,7 +383,7 @@ describe('a listing', () => {
   });
 });
 
-describe('names that may be taken for each other', () => {
+describe('look-alike names', () => {
   const found = (...tools: readonly (readonly [string, string])[]) =>
     findLookAlikes(tools.map(([server, toolName]) => ({ server, toolName }))).map(
       ({ kind, server, tool }) => [kind, server, tool],

@@ -17,7 +17,7 @@ describe('a tool that runs only as a task', () => {
     return { discovery, registry };
   }
 
-  it('is listed as unavailable, with a finding that says why, and offered to no model', async () => {
+  it('is listed as unavailable with a finding, and not offered to models', async () => {
     const { discovery, registry } = await setup();
     expect(discovery.findings()).toMatchObject([
       { kind: 'unavailable', server: 'demo', tool: '"render"', message: REASON },
@@ -33,7 +33,7 @@ describe('a tool that runs only as a task', () => {
     capabilities.close();
   });
 
-  it('is not called, and the call says why: through the executor, and past it', async () => {
+  it("isn't called, and the error says why, with and without the executor", async () => {
     const { discovery, registry } = await setup();
     const outcome = await new ToolExecutor({ registry }).execute({
       id: '1',
@@ -48,8 +48,8 @@ describe('a tool that runs only as a task', () => {
   });
 });
 
-describe('what a server answers in structured form', () => {
-  it('says why a call failed where there is no text, and stays beside texts and images otherwise', async () => {
+describe("structured content of a server's answer", () => {
+  it("explains a failed call if there's no text, and otherwise stays next to texts and images", async () => {
     const demo = new Demo('fails_structured', 'shows');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
