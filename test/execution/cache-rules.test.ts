@@ -3,9 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/core/plain-data.js';
 import {
   halt,
-  image,
-  ok,
-  text,
   type ToolContext,
   type ToolDefinition,
   type ToolExecutorOptions,
@@ -24,7 +21,7 @@ import {
 let nextId = 0;
 const read = (input: unknown = {}, name = 'read') => ({ id: `${nextId++}`, name, input });
 
-/** How often a tool runs when it is called twice, with something between. */
+/** Counts the runs of a tool that is called before and after the other tools. */
 async function runsOf(
   extra: object,
   between: readonly ToolDefinition[] = [],
@@ -41,8 +38,8 @@ async function runsOf(
   return runs;
 }
 
-describe('an answer is kept', () => {
-  it('of a tool that declares readonly and a lifetime, and is marked as kept', async () => {
+describe('cached answers', () => {
+  it('the second call of a readonly tool with cacheTtlMs gets the first answer, marked as cached', async () => {
     let runs = 0;
     const { executor, events } = setup([
       reader('read', () => ({ runs: ++runs }), { cacheTtlMs: 1_000 }),
@@ -61,27 +58,16 @@ describe('an answer is kept', () => {
     expect(events.at(-1)).toMatchObject({ cached: true, attempts: 0 });
   });
 
-  it('of no other tool', async () => {
+  it("answers of other tools aren't cached", async () => {
     expect(await runsOf({ accessMode: 'readonly' })).toBe(2);
     expect(await runsOf({ sideEffects: 'none' })).toBe(2);
+    expect(await runsOf({ sideEffects: 'none', cacheTtlMs: 1_000 }), 'inferred').toBe(2);
     expect(
       await runsOf({ accessMode: 'readonly', cacheTtlMs: 1_000 }, [], { cacheEntries: 0 }),
     ).toBe(2);
   });
 
-  it('not of a tool that was only inferred to read', async () => {
-    const inferred = (() => {
-      try {
-        return anyTool('read', () => 1, { sideEffects: 'none', cacheTtlMs: 1_000 });
-      } catch {
-        return undefined; // Refused at definition is as good.
-      }
-    })();
-    if (inferred !== undefined)
-      expect(await runsOf({ sideEffects: 'none', cacheTtlMs: 1_000 })).toBe(2);
-  });
-
-  it('until exactly its lifetime is over', async () => {
+  it('a cached answer expires exactly after its lifetime', async () => {
     let runs = 0;
     const { executor, clock } = setup([reader('read', () => runs++, { cacheTtlMs: 1_000 })]);
     await executor.execute(read());
@@ -91,7 +77,7 @@ describe('an answer is kept', () => {
     expect((await executor.execute(read())).cached).toBe(false);
   });
 
-  it('for equal arguments, whatever the order of their keys, and not for others', async () => {
+  it('a cached answer is used for equal arguments in any key order, and for no other arguments', async () => {
     const { executor } = setup([reader('read', (input) => input, { cacheTtlMs: 1_000 })]);
     await executor.execute(read({ a: 1, b: { c: [1, 2] } }));
     expect((await executor.execute(read({ b: { c: [1, 2] }, a: 1 }))).cached).toBe(true);
@@ -105,7 +91,7 @@ describe('an answer is kept', () => {
       expect((await executor.execute(read(input))).cached, JSON.stringify(input)).toBe(false);
   });
 
-  it('never for another context: every pair of different contexts runs twice', async () => {
+  it('a cached answer is used only for an equal context', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (one, other) => {
         const { executor } = setup([
@@ -120,7 +106,7 @@ describe('an answer is kept', () => {
     );
   });
 
-  it('for what the cacheKey of its tool names, with the principal', async () => {
+  it('with a cacheKey, a cached answer is used for an equal key and the same principal', async () => {
     const cacheKey = (_: unknown, { context }: ToolContext) =>
       (context as { customer: number }).customer;
     const { executor } = setup([
@@ -142,7 +128,16 @@ describe('an answer is kept', () => {
     expect(await cached(7, 'bob')).toBe(false);
   });
 
-  it('for one conversation, unless the cacheKey of its tool says that it does not depend on it', async () => {
+  it('a cached answer is used only for the same principal', async () => {
+    const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })]);
+    for (const principal of [undefined, '', 'null', 'ada', 'eve'])
+      for (const cached of [false, true])
+        expect(
+          await executor.execute(read(), principal === undefined ? {} : { principal }),
+        ).toMatchObject({ cached });
+  });
+
+  it('a cached answer is used within one conversation, unless cacheKey leaves the conversation out', async () => {
     for (const cacheKey of [undefined, () => 'all']) {
       const { executor } = setup([
         reader('read', (_, { conversationId }) => conversationId ?? 'none', {
@@ -191,20 +186,26 @@ describe('an answer is kept', () => {
       () => Promise.resolve(1),
       "its cacheKey didn't return plain data",
     ],
-  ])('not with %s, and an event says so', async (_, context, cacheKey, reason) => {
-    let runs = 0;
-    const { executor, events } = setup([
-      reader('read', () => ++runs, { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) }),
-    ]);
-    await executor.execute(read(), { context });
-    expect(await executor.execute(read(), { context })).toMatchObject({ value: 2, cached: false });
-    expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([
-      { toolName: 'read', reason: expect.stringContaining(reason) as string },
-      { toolName: 'read' },
-    ]);
-  });
+  ])(
+    "an answer isn't cached with %s, and an event says why",
+    async (_, context, cacheKey, reason) => {
+      let runs = 0;
+      const { executor, events } = setup([
+        reader('read', () => ++runs, { cacheTtlMs: 1_000, ...(cacheKey && { cacheKey }) }),
+      ]);
+      await executor.execute(read(), { context });
+      expect(await executor.execute(read(), { context })).toMatchObject({
+        value: 2,
+        cached: false,
+      });
+      expect(events.filter(({ type }) => type === 'cache-skipped')).toMatchObject([
+        { toolName: 'read', reason: expect.stringContaining(reason) as string },
+        { toolName: 'read' },
+      ]);
+    },
+  );
 
-  it('not when it is no plain answer: a failure, a halt, a question, a value that cannot be copied', async () => {
+  it("failures, halts, questions, and values that can't be copied aren't cached", async () => {
     for (const answer of [
       () => {
         throw new Error('x');
@@ -227,7 +228,7 @@ describe('an answer is kept', () => {
     }
   });
 
-  it('in at most so many entries, the least recently used going first', async () => {
+  it('the cache drops the least recently used answer when it is full', async () => {
     const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })], {
       cacheEntries: 3,
     });
@@ -239,32 +240,19 @@ describe('an answer is kept', () => {
     expect(cached).toEqual([true, true, true, false]);
   });
 
-  it('unless it cannot be written down: the caller gets it all the same', async () => {
-    // JSON writes each of these characters as six: a text that is longer than any may be.
-    const huge = '\u0001'.repeat(2 ** 27);
-    const { executor } = setup([
-      reader('read', () => ok(1, { content: [text(huge)] }), { cacheTtlMs: 1_000 }),
-      reader('shot', () => ok(1, { content: [image(new Uint8Array(2 ** 20), 'image/png')] }), {
-        cacheTtlMs: 1_000,
-      }),
-    ]);
-    for (const name of ['read', 'shot']) {
-      expect(await executor.execute(read({}, name))).toMatchObject({
-        status: 'ok',
-        value: 1,
-        cached: false,
-      });
-      expect(await executor.execute(read({}, name))).toMatchObject({
-        status: 'ok',
-        value: 1,
-        cached: false,
-      });
-    }
+  it('the cache holds at most cacheSize characters of answers', async () => {
+    const { executor } = setup([reader('read', () => 'x'.repeat(90), { cacheTtlMs: 1_000 })], {
+      cacheSize: 1_000,
+    });
+    for (let n = 20; n > 0; n--) await executor.execute(read({ n }));
+    for (let n = 1; n <= 4; n++)
+      expect((await executor.execute(read({ n }))).cached, `${n}`).toBe(true);
+    expect((await executor.execute(read({ n: 15 }))).cached).toBe(false);
   });
 });
 
 describe('equal calls at the same time', () => {
-  it('each run by themselves when the one they wait for fails', async () => {
+  it('when the shared run of equal calls fails, each waiting call runs by itself', async () => {
     const gates = [new Gate<string>(), new Gate<string>(), new Gate<string>()];
     let runs = 0;
     const { executor } = setup(
@@ -292,7 +280,7 @@ describe('equal calls at the same time', () => {
     ],
     ['a list with a hole', () => [1, undefined]],
     ['more than can be kept', () => 'x'.repeat(2 ** 20 + 1)],
-  ])('all have the answer, also when it is %s', async (_, answer) => {
+  ])('equal calls share one run even if its answer is %s', async (_, answer) => {
     const gate = new Gate();
     const { executor } = setup([
       reader('read', async () => (await gate.promise, answer()), { cacheTtlMs: 1_000 }),
@@ -305,16 +293,16 @@ describe('equal calls at the same time', () => {
   });
 });
 
-describe('a kept answer is made stale', () => {
+describe('invalidation', () => {
   const kept = { accessMode: 'readonly', category: 'notes', cacheTtlMs: 1_000 };
   const after = (tool: ToolDefinition) => runsOf(kept, [tool]);
 
-  it('by a write of its category, and not by one of another', async () => {
+  it('a write invalidates cached answers of its own category only', async () => {
     expect(await after(writer('write', () => 1, { category: 'notes' }))).toBe(2);
     expect(await after(writer('write', () => 1, { category: 'files' }))).toBe(1);
   });
 
-  it('by what a write says it invalidates: the tool, or the category; its own category then does not count', async () => {
+  it('a write with invalidates drops the cached answers of the named tools and categories only', async () => {
     expect(
       await after(writer('write', () => 1, { category: 'files', invalidates: ['read'] })),
     ).toBe(2);
@@ -326,7 +314,7 @@ describe('a kept answer is made stale', () => {
     ).toBe(1);
   });
 
-  it('by every execute and mixed call, and by a write that says nothing', async () => {
+  it('every execute or mixed call, and every write without a category, invalidates cached answers', async () => {
     expect(
       await after(
         anyTool('run', () => 1, {
@@ -340,7 +328,16 @@ describe('a kept answer is made stale', () => {
     expect(await after(writer('write', () => 1))).toBe(2);
   });
 
-  it('by a write that ends after its time was up', async () => {
+  it('every write invalidates cached answers of a tool without a category', async () => {
+    for (const extra of [{}, { invalidates: ['notes'] }])
+      expect(
+        await runsOf({ accessMode: 'readonly', cacheTtlMs: 1_000 }, [
+          writer('write', () => 1, { category: 'files', ...extra }),
+        ]),
+      ).toBe(2);
+  });
+
+  it('a write that ends after its deadline invalidates cached answers', async () => {
     const gate = new Gate();
     let runs = 0;
     const { executor, clock } = setup(
@@ -359,7 +356,7 @@ describe('a kept answer is made stale', () => {
     expect((await executor.execute(read())).cached).toBe(false);
   });
 
-  it('before it is kept, when the write comes while the tool runs', async () => {
+  it("an answer isn't cached if a write came while its tool ran", async () => {
     const gate = new Gate<string>();
     let runs = 0;
     const { executor } = setup(

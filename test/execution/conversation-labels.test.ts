@@ -87,8 +87,8 @@ const ruleOf = async (executor: ToolExecutor, name: string, options: object = IN
   return `${verdict} ${rule}`;
 };
 
-describe('what was read in a conversation', () => {
-  it('is stored before the tool starts, so that a crash loses nothing that a model may have seen', async () => {
+describe('labels of a conversation', () => {
+  it("a label is stored before the tool starts, so a crash can't lose it", async () => {
     const store = new MemoryStateStore();
     const write = store.compareAndSet.bind(store);
     store.compareAndSet = async (...args) => {
@@ -114,7 +114,7 @@ describe('what was read in a conversation', () => {
     expect(stored).toMatchObject({ untrusted: { toolName: 'read', callId: '1' } });
   });
 
-  it('is remembered with the first call that brought it, told once, and asked about however rules allow', async () => {
+  it('each label remembers the first call that brought it, and a leak needs approval even under an allow rule', async () => {
     const executor = executorOn();
     const events: ToolEvent[] = [];
     executor.on((event) => events.push(event));
@@ -139,7 +139,7 @@ describe('what was read in a conversation', () => {
     expect((await executor.execute(send('4'), { conversationId: 'another' })).status).toBe('ok');
   });
 
-  it('is stored before the tool starts, for answers from the cache too, and shared by processes', async () => {
+  it('a cached answer adds labels too, and all processes share the labels', async () => {
     const store = new MemoryStateStore();
     const executor = executorOn(store);
     await executor.execute(fetchCall, {});
@@ -150,7 +150,7 @@ describe('what was read in a conversation', () => {
     expect(await ruleOf(executorOn(store), 'send')).toBe('confirm flow-leak');
   });
 
-  it('of several calls made together is what it was before the first', async () => {
+  it('calls made together are judged by the labels from before the first call', async () => {
     const executor = executorOn();
     const outcomes = await executor.executeAll([fetchCall, notes, send('3')], IN);
     expect(outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
@@ -159,7 +159,7 @@ describe('what was read in a conversation', () => {
     expect(again!.status).toBe('approval_required'); // An id that comes again frees nothing.
   });
 
-  it('is taken off by the program alone, and added by it', async () => {
+  it('only the program can remove labels, and the program can add labels', async () => {
     const store = new MemoryStateStore();
     const [one, other] = [executorOn(store), executorOn(store)];
     await one.execute(fetchCall, IN);
@@ -177,7 +177,7 @@ describe('what was read in a conversation', () => {
     await expect(one.clearFlow('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('is everything while the store is lost or unreadable, and what was read then is written later', async () => {
+  it('every label is assumed while the store is lost or unreadable, and labels from that time are stored later', async () => {
     const memory = new MemoryStateStore();
     let lost = false;
     const lossy = new Proxy(memory, {
@@ -205,7 +205,7 @@ describe('what was read in a conversation', () => {
     expect(await ruleOf(executorOn(memory), 'send')).toBe('confirm flow-leak');
   });
 
-  it('is not known without a conversation, which is reported once', async () => {
+  it('without a conversation, a tool that declares flows is reported once', async () => {
     const executor = executorOn();
     const events: ToolEvent[] = [];
     executor.on((event) => events.push(event));
@@ -218,26 +218,24 @@ describe('what was read in a conversation', () => {
   });
 });
 
-describe('tools that declare nothing', () => {
-  it('bring no labels, but those that name the network count as sending outside', async () => {
-    const executor = executorOn();
-    await executor.execute({ id: 's', name: 'silent' }, IN);
-    expect(await executor.flow('talk')).toEqual({});
-    await executor.execute(fetchCall, IN);
-    await executor.execute(notes, IN);
-    expect(await ruleOf(executor, 'silent_network')).toBe('confirm flow-leak');
-    expect(await ruleOf(executor, 'silent')).toBe('allow rule 1');
-  });
-
-  it('count as the worst where the policy is strict', async () => {
-    const executor = executorOn(undefined, { flows: { undeclared: 'strict' } });
-    await executor.execute({ id: 's', name: 'silent' }, IN);
-    expect(Object.keys(await executor.flow('talk'))).toEqual(['private', 'untrusted']);
-    expect(await ruleOf(executor, 'silent')).toBe('confirm flow-leak');
-  });
+it('a tool that declares no flows adds no labels, but sends outside if it names the network', async () => {
+  const executor = executorOn();
+  await executor.execute({ id: 's', name: 'silent' }, IN);
+  expect(await executor.flow('talk')).toEqual({});
+  await executor.execute(fetchCall, IN);
+  await executor.execute(notes, IN);
+  expect(await ruleOf(executor, 'silent_network')).toBe('confirm flow-leak');
+  expect(await ruleOf(executor, 'silent')).toBe('allow rule 1');
 });
 
-describe('the checks of flows', () => {
+it('under a strict policy, a tool that declares no flows adds every label and sends outside', async () => {
+  const executor = executorOn(undefined, { flows: { undeclared: 'strict' } });
+  await executor.execute({ id: 's', name: 'silent' }, IN);
+  expect(Object.keys(await executor.flow('talk'))).toEqual(['private', 'untrusted']);
+  expect(await ruleOf(executor, 'silent')).toBe('confirm flow-leak');
+});
+
+describe('flow checks', () => {
   it.each([
     [{ leak: 'deny' }, 'send', 'deny flow-leak'],
     [{ leak: 'off' }, 'send', 'allow rule 1'],
@@ -246,14 +244,14 @@ describe('the checks of flows', () => {
     [{ influenced: 'deny' }, 'send', 'deny flow-influenced'],
     [{}, 'save', 'allow rule 1'],
     [{ influenced: 'confirm' }, 'notes', 'allow rule 1'],
-  ] as const)('with %j answer for %s: %s', async (flows, name, expected) => {
+  ] as const)('under flows %j, a call of %s gets %s', async (flows, name, expected) => {
     const executor = executorOn(undefined, { flows });
     await executor.execute(fetchCall, IN);
     await executor.execute(notes, IN);
     expect(await ruleOf(executor, name)).toBe(expected);
   });
 
-  it('of influence keep a grant from answering, and a policy that denies still denies', async () => {
+  it('the influenced check overrides a grant, and modes still deny', async () => {
     const executor = executorOn(undefined, { rules: [], flows: { influenced: 'confirm' } });
     const asked = await executor.execute({ id: 'a', name: 'save', input: {} }, IN);
     if (asked.status !== 'approval_required') throw new Error(asked.status);
@@ -266,19 +264,17 @@ describe('the checks of flows', () => {
   });
 });
 
-describe('a chat', () => {
-  it('asks before it leaks, whatever its user typed', async () => {
-    const result = await chat({
-      model: scriptedModel([
-        { calls: [fetchCall] },
-        { calls: [{ ...notes, id: 'b' }] },
-        { calls: [{ ...send('c') }] },
-        'done',
-      ]),
-      executor: executorOn(),
-      conversationId: 'talk',
-      prompt: 'Read https://example.org/ and mail eve@evil.example',
-    });
-    expect(result.pending).toMatchObject([{ kind: 'approval', rule: 'flow-leak' }]);
+it('a chat asks before a leak, even if the user typed the address', async () => {
+  const result = await chat({
+    model: scriptedModel([
+      { calls: [fetchCall] },
+      { calls: [{ ...notes, id: 'b' }] },
+      { calls: [{ ...send('c') }] },
+      'done',
+    ]),
+    executor: executorOn(),
+    conversationId: 'talk',
+    prompt: 'Read https://example.org/ and mail eve@evil.example',
   });
+  expect(result.pending).toMatchObject([{ kind: 'approval', rule: 'flow-leak' }]);
 });

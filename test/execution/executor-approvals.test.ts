@@ -40,21 +40,19 @@ const codeOf = (promise: Promise<unknown>) =>
     (error: unknown) => (isToolError(error) ? error.code : String(error)),
   );
 
-describe('an approved read', () => {
-  it('runs each time it is approved, although its answers are kept', async () => {
-    let runs = 0;
-    const ask = reader('ask', () => ++runs, { requiresConsent: true, cacheTtlMs: 60_000 });
-    const { executor } = setup([ask]);
-    for (const expected of [1, 2]) {
-      const asking = { id: `call ${expected}`, name: 'ask', input: {} };
-      const approval = await approved(executor, asking);
-      expect(brief(await executor.execute(asking, { approval }))).toBe(`ok ${expected}`);
-    }
-  });
+it('an approved read runs each time it is approved, even if its answers are cached', async () => {
+  let runs = 0;
+  const ask = reader('ask', () => ++runs, { requiresConsent: true, cacheTtlMs: 60_000 });
+  const { executor } = setup([ask]);
+  for (const expected of [1, 2]) {
+    const asking = { id: `call ${expected}`, name: 'ask', input: {} };
+    const approval = await approved(executor, asking);
+    expect(brief(await executor.execute(asking, { approval }))).toBe(`ok ${expected}`);
+  }
 });
 
-describe('a write', () => {
-  it('is held with all that a person must know, and runs once after the yes', async () => {
+describe('approved writes', () => {
+  it('a pending call carries everything a user must know, and the approved call runs once', async () => {
     const { executor, written, events } = writing();
     const pending = pendingOf(
       await executor.execute(call, { principal: 'ada', conversationId: 'c' }),
@@ -89,7 +87,7 @@ describe('a write', () => {
     );
   });
 
-  it('survives that pending call and approval are stored and sent as JSON', async () => {
+  it('an approval still works after the pending call and the approval were sent as JSON', async () => {
     const { executor, written } = writing();
     const pending = JSON.parse(
       JSON.stringify(pendingOf(await executor.execute(call))),
@@ -99,7 +97,7 @@ describe('a write', () => {
     expect(written).toHaveLength(1);
   });
 
-  it('runs once, when two executors share store and key', async () => {
+  it('an approval lets exactly one call run, even with two executors on one store', async () => {
     const shared = { store: new MemoryStateStore(), approvalKey: new Uint8Array(32).fill(7) };
     const [one, other] = [writing(shared), writing(shared)];
     const pending = pendingOf(await one.executor.execute(call));
@@ -111,7 +109,7 @@ describe('a write', () => {
     expect(await codeOf(one.executor.approve(pending))).toBe('INVALID_APPROVAL');
   });
 
-  it('does not run when anything is another than what was approved', async () => {
+  it("an approval doesn't let a call run if anything differs from what was approved", async () => {
     const { executor, written, registry } = writing();
     registry.register(writer('other', (input) => void written.push(input)));
     const approval = await approved(executor, call, { principal: 'ada' });
@@ -147,7 +145,7 @@ describe('a write', () => {
     );
   });
 
-  it('does not run after its approval has expired, nor can it be approved then', async () => {
+  it("an expired approval doesn't let a call run, and an expired pending call can't be approved", async () => {
     const { executor, clock, written } = writing({ approvalTtlMs: 1_000 });
     const pending = pendingOf(await executor.execute(call));
     clock.advance(999);
@@ -160,7 +158,7 @@ describe('a write', () => {
     expect(written).toEqual([]);
   });
 
-  it('can be denied, and not be approved after that; nor the other way round', async () => {
+  it("a denied call can't be approved, and an approved call can't be denied", async () => {
     const { executor, events } = writing();
     const pending = pendingOf(await executor.execute(call));
     await executor.deny(pending);
@@ -177,7 +175,7 @@ describe('a write', () => {
     ]);
   });
 
-  it('can be approved with other arguments, and runs with those only', async () => {
+  it('an approval with edited arguments lets only the edited call run', async () => {
     const { executor, written } = writing();
     const edited = { input: { text: 'rolls' } };
     const approval = await executor.approve(pendingOf(await executor.execute(call)), edited);
@@ -192,7 +190,7 @@ describe('a write', () => {
     expect(written).toEqual([{ text: 'rolls' }]);
   });
 
-  it('is denied when the policy was tightened after the yes, and the yes is not used up', async () => {
+  it("an approved call is denied if the policy became stricter, and the approval isn't used up", async () => {
     let verdict: 'confirm' | 'deny' = 'confirm';
     const policy: Policy = { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) };
     const { executor, written } = writing({ policy });
@@ -209,7 +207,7 @@ describe('a write', () => {
     expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
   });
 
-  it('does not run when its definition was replaced by one that says something else', async () => {
+  it("an approved call doesn't run if the tool's definition changed", async () => {
     const { executor, registry, written } = writing();
     const approval = await approved(executor);
     registry.register(
@@ -220,7 +218,7 @@ describe('a write', () => {
     expect(written).toEqual([]);
   });
 
-  it('keeps its approval when a budget is used up', async () => {
+  it("a used-up budget doesn't use up the approval", async () => {
     const { executor } = writing({ budgets: [{ per: 'principal', calls: 1 }] });
     const [first, second] = [
       await approved(executor),
@@ -236,7 +234,7 @@ describe('a write', () => {
     );
   });
 
-  it('spends no budget with an approval that is used up already', async () => {
+  it('a call with a used approval costs no budget', async () => {
     const { executor, registry } = writing({ budgets: [{ per: 'principal', calls: 3 }] });
     registry.register(reader('read', () => 1));
     const approval = await approved(executor);
@@ -246,7 +244,7 @@ describe('a write', () => {
     expect(brief(await executor.execute({ id: '9', name: 'read' }))).toBe('ok 1');
   });
 
-  it('is refused without its store, and after the store was emptied', async () => {
+  it('an approval is refused while the store is unreachable and after the store was emptied', async () => {
     const store = new FailingStore(new MemoryStateStore({ clock: new ManualClock() }));
     const { executor, written } = writing({ store });
     const pending = pendingOf(await executor.execute(call));
@@ -262,7 +260,7 @@ describe('a write', () => {
     expect(written).toEqual([]);
   });
 
-  it('keeps its approval while it waits for a place and is given up', async () => {
+  it("a call that is aborted while it waits for a place doesn't use up its approval", async () => {
     const gate = new Gate();
     const { executor } = setup([writer('write', () => gate.promise)]);
     const [first, second] = [
@@ -285,7 +283,7 @@ describe('a write', () => {
   });
 });
 
-describe('a person who is asked by confirm', () => {
+describe('confirm', () => {
   const answers: [string, unknown, string, unknown[]][] = [
     ['yes', true, 'ok null', [{ text: 'bread' }]],
     ['no', false, 'denied', []],
@@ -303,20 +301,23 @@ describe('a person who is asked by confirm', () => {
       [],
     ],
   ];
-  it.each(answers)('and answers %s has that counted', async (_, answer, outcome, ran) => {
-    for (const late of [false, true]) {
-      const { executor, written, events } = writing({
-        confirm: (() => (late ? Promise.resolve(answer) : answer)) as never,
-      });
-      expect(brief(await executor.execute(call))).toBe(outcome);
-      expect(written).toEqual(ran);
-      const wasEdited = typeof answer === 'object' && outcome.startsWith('ok');
-      expect(events.filter(({ type }) => type === 'decision')).toHaveLength(wasEdited ? 2 : 1);
-      expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
-    }
-  });
+  it.each(answers)(
+    'when confirm returns %s, the call acts on that answer',
+    async (_, answer, outcome, ran) => {
+      for (const late of [false, true]) {
+        const { executor, written, events } = writing({
+          confirm: (() => (late ? Promise.resolve(answer) : answer)) as never,
+        });
+        expect(brief(await executor.execute(call))).toBe(outcome);
+        expect(written).toEqual(ran);
+        const wasEdited = typeof answer === 'object' && outcome.startsWith('ok');
+        expect(events.filter(({ type }) => type === 'decision')).toHaveLength(wasEdited ? 2 : 1);
+        expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
+      }
+    },
+  );
 
-  it('and throws, or rejects, has said no', async () => {
+  it('when confirm throws or rejects, the call is denied', async () => {
     for (const confirm of [
       () => {
         throw new Error('x');
@@ -332,7 +333,7 @@ describe('a person who is asked by confirm', () => {
     }
   });
 
-  it('and changes the arguments has them checked, and judged by the policy again', async () => {
+  it('arguments changed by confirm are checked against the schema and the policy', async () => {
     const policy: Policy = {
       decide: ({ input }) =>
         (input as { text: string }).text === 'poison'
@@ -357,7 +358,7 @@ describe('a person who is asked by confirm', () => {
     expect(written).toEqual([]);
   });
 
-  it('is not asked for what the policy allows or denies', async () => {
+  it("confirm isn't called if the policy allows or denies the call", async () => {
     let asked = 0;
     const { executor } = setup([reader('read', () => 1), writer('write', () => 2)], {
       confirm: () => (asked++, true),
@@ -368,7 +369,7 @@ describe('a person who is asked by confirm', () => {
     expect(asked).toBe(0);
   });
 
-  it('has said no to the same call for as long as an approval counts', async () => {
+  it('a denied call stays denied for as long as an approval lasts', async () => {
     const { executor, clock } = writing({ approvalTtlMs: 1_000 });
     await executor.deny(pendingOf(await executor.execute(call, { principal: 'ada' })));
     expect(await executor.execute(call, { principal: 'ada' })).toMatchObject({

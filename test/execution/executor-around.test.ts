@@ -20,8 +20,8 @@ const hangs = () => new Promise<never>(() => undefined);
 const call = (name: string, input: unknown = {}) => ({ id: 'c1', name, input });
 const messageOf = (outcome: ToolOutcome) => (outcome.status === 'error' ? outcome.message : '');
 
-describe('a function around calls', () => {
-  it('is told of the tool, the id, the input and the context, and cannot change them', async () => {
+describe('functions around calls', () => {
+  it("a function around calls gets the tool, the id, the input, and the context, and can't change them", async () => {
     const told: AroundCall[] = [];
     let given: unknown;
     const tool = defineTool({
@@ -62,7 +62,7 @@ describe('a function around calls', () => {
     expect(told[0]!.context.signal).toBeInstanceOf(AbortSignal);
   });
 
-  it('puts a result in the place of the tool’s, which is held to the output schema', async () => {
+  it('a function around calls can replace the result, which must match the output schema', async () => {
     const tool = defineTool({
       name: 'user',
       description: 'd',
@@ -94,7 +94,7 @@ describe('a function around calls', () => {
     ['a question', () => askUser('Which?'), { status: 'ask_user', question: 'Which?' }, 'ask_user'],
     ['the end of the run', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
     ['nothing', () => undefined, undefined, 'ok null'],
-  ])('sees what the tool gives: %s', async (_, execute, seen, expected) => {
+  ])('a function around calls sees %s', async (_, execute, seen, expected) => {
     const { executor } = setup([reader('work', execute)]);
     let given: unknown = 'nothing yet';
     executor.use(async (_call, run) => (given = await run()));
@@ -127,25 +127,32 @@ describe('a function around calls', () => {
         }),
       true,
     ],
-  ])('that throws %s gives an error that shows nothing of it', async (when, around, ran) => {
-    const { executor } = setup(
-      [
-        reader('work', () => {
-          if (when.startsWith('over')) throw new Error('x');
-        }),
-      ],
-      { maxAttempts: 1 },
-    );
-    executor.use(passOn);
-    executor.use(around);
-    const outcome = await executor.execute(call('work'));
-    expect(outcome).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED', details: { ran } });
-    expect(messageOf(outcome)).toMatch(/^A function around work failed/);
-    expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
-    expect(outcome).not.toHaveProperty('origin');
-  });
+  ])(
+    'a function around calls that throws %s ends the call with an error that hides the message',
+    async (when, around, ran) => {
+      const { executor } = setup(
+        [
+          reader('work', () => {
+            if (when.startsWith('over')) throw new Error('x');
+          }),
+        ],
+        { maxAttempts: 1 },
+      );
+      executor.use(passOn);
+      executor.use(around);
+      const outcome = await executor.execute(call('work'));
+      expect(outcome).toMatchObject({
+        status: 'error',
+        code: 'EXECUTION_FAILED',
+        details: { ran },
+      });
+      expect(messageOf(outcome)).toMatch(/^A function around work failed/);
+      expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
+      expect(outcome).not.toHaveProperty('origin');
+    },
+  );
 
-  it('that forgets to return a result gives an error, and null stands for no value', async () => {
+  it('a function around calls that returns nothing ends the call with an error, and null means no value', async () => {
     const { executor } = setup([reader('work', () => 1)]);
     const remove = executor.use(async (_, run) => void (await run()));
     const outcome = await executor.execute(call('work'));
@@ -161,8 +168,8 @@ describe('a function around calls', () => {
   });
 });
 
-describe('run', () => {
-  it('that is never called: the function’s own result is the call’s, and the tool is not run', async () => {
+describe('run in a function around calls', () => {
+  it("if run is never called, the function's own result is used and the tool doesn't run", async () => {
     let runs = 0;
     const { executor } = setup([reader('work', () => ++runs)]);
     executor.use(() => 'from the archive');
@@ -186,7 +193,7 @@ describe('run', () => {
         return first;
       },
     ],
-  ])('is refused a second time: %s', async (_, around) => {
+  ])('a second run is refused %s', async (_, around) => {
     let runs = 0;
     const { executor } = setup([reader('work', async () => (await settled(), ++runs))]);
     executor.use(around);
@@ -198,7 +205,7 @@ describe('run', () => {
     expect(runs).toBe(1);
   });
 
-  it('that is kept runs nothing once the function has returned, also that of an inner function', async () => {
+  it('run does nothing after the function around it has returned, even for an inner function', async () => {
     let runs = 0;
     const kept: (() => Promise<unknown>)[] = [];
     const gate = new Gate();
@@ -216,7 +223,7 @@ describe('run', () => {
     expect(runs).toBe(0);
   });
 
-  it('that is not waited for: the tool is told to stop, and the call says that it still ran', async () => {
+  it('if nobody waits for run, the tool is told to stop and the call counts as abandoned if its work goes on', async () => {
     let stopped: unknown;
     const { executor, events, clock } = setup([
       reader('deaf', () => hangs()),
@@ -248,8 +255,8 @@ describe('run', () => {
   });
 });
 
-describe('a function around calls comes after every decision', () => {
-  it('and is not asked for calls that are refused, denied, pending or answered by a user', async () => {
+describe('functions around calls and the rest of a call', () => {
+  it('functions around calls run only after a call is checked, decided, and approved', async () => {
     let asked = 0;
     const tools = [
       writer('save', () => 1),
@@ -270,7 +277,7 @@ describe('a function around calls comes after every decision', () => {
     expect(asked).toBe(1);
   });
 
-  it('and is asked once a call, whatever attempts it takes', async () => {
+  it('a function around calls runs once per call, whatever the number of attempts', async () => {
     let asked = 0;
     let runs = 0;
     const { executor, clock } = setup([
@@ -287,65 +294,61 @@ describe('a function around calls comes after every decision', () => {
   });
 });
 
-describe('the cache and functions around calls', () => {
-  const cached = (work: () => unknown) => reader('read', work, { cacheTtlMs: 60_000 });
+const cached = (work: () => unknown) => reader('read', work, { cacheTtlMs: 60_000 });
 
-  it('keeps what the outermost function returns, and a hit skips all of them', async () => {
-    let [runs, asked] = [0, 0];
-    const { executor } = setup([cached(() => ++runs)]);
-    executor.use(async (_, run) => (asked++, `redacted ${String(await run())}`));
-    expect(await executor.execute(call('read'))).toMatchObject({
-      value: 'redacted 1',
-      cached: false,
-    });
-    expect(await executor.execute(call('read'))).toMatchObject({
-      value: 'redacted 1',
-      cached: true,
-    });
-    expect([runs, asked]).toEqual([1, 1]);
+it('the cache keeps the result of the outermost function, and a cached answer skips all functions', async () => {
+  let [runs, asked] = [0, 0];
+  const { executor } = setup([cached(() => ++runs)]);
+  executor.use(async (_, run) => (asked++, `redacted ${String(await run())}`));
+  expect(await executor.execute(call('read'))).toMatchObject({
+    value: 'redacted 1',
+    cached: false,
   });
-
-  it('does not give an answer from before a function came into use, or was removed', async () => {
-    const { executor } = setup([cached(() => 'secret')]);
-    expect(brief(await executor.execute(call('read')))).toBe('ok "secret"');
-    const remove = executor.use(async (_, run) => String(await run()).replace('secret', '***'));
-    expect(brief(await executor.execute(call('read')))).toBe('ok "***"');
-    remove();
-    expect(await executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
-    executor.use(() => 'other');
-    expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
+  expect(await executor.execute(call('read'))).toMatchObject({
+    value: 'redacted 1',
+    cached: true,
   });
+  expect([runs, asked]).toEqual([1, 1]);
 });
 
-describe('the health of a tool with functions around its calls', () => {
-  it('is that of the tool: not of what a function does before, after and instead', async () => {
-    const { executor, clock } = setup(
-      [
-        reader('works', () => 1),
-        reader('fails', () => {
-          throw new Error('x');
-        }),
-      ],
-      { maxAttempts: 1 },
-    );
-    const remove = executor.use(async (_, run) => {
-      await run().catch(() => undefined);
-      clock.advance(500);
-      throw new Error('mine');
-    });
-    await executor.execute(call('works'));
-    remove();
-    executor.use((_, run) => run().catch(() => 'caught'));
-    expect(brief(await executor.execute(call('fails')))).toBe('ok "caught"');
-    expect(executor.health.summary('tool', 'works')).toMatchObject({
-      successRate: 1,
-      averageLatencyMs: 0,
-    });
-    expect(executor.health.summary('tool', 'fails')).toMatchObject({ successRate: 0 });
-  });
+it("a cached answer isn't used after a function was added or removed", async () => {
+  const { executor } = setup([cached(() => 'secret')]);
+  expect(brief(await executor.execute(call('read')))).toBe('ok "secret"');
+  const remove = executor.use(async (_, run) => String(await run()).replace('secret', '***'));
+  expect(brief(await executor.execute(call('read')))).toBe('ok "***"');
+  remove();
+  expect(await executor.execute(call('read'))).toMatchObject({ value: 'secret', cached: true });
+  executor.use(() => 'other');
+  expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
 });
 
-describe('the content of a result with functions around its call', () => {
+it('the health of a tool ignores the time and the errors of functions around it', async () => {
+  const { executor, clock } = setup(
+    [
+      reader('works', () => 1),
+      reader('fails', () => {
+        throw new Error('x');
+      }),
+    ],
+    { maxAttempts: 1 },
+  );
+  const remove = executor.use(async (_, run) => {
+    await run().catch(() => undefined);
+    clock.advance(500);
+    throw new Error('mine');
+  });
+  await executor.execute(call('works'));
+  remove();
+  executor.use((_, run) => run().catch(() => 'caught'));
+  expect(brief(await executor.execute(call('fails')))).toBe('ok "caught"');
+  expect(executor.health.summary('tool', 'works')).toMatchObject({
+    successRate: 1,
+    averageLatencyMs: 0,
+  });
+  expect(executor.health.summary('tool', 'fails')).toMatchObject({ successRate: 0 });
+});
+
+describe('content of results with functions around calls', () => {
   const value = { secret: 'abc' };
   const parts = [text('{"secret":"abc"}'), image(new Uint8Array(3), 'image/png')];
   const contentAfter = async (...arounds: readonly Around[]) => {
@@ -355,12 +358,12 @@ describe('the content of a result with functions around its call', () => {
     return outcome.status === 'ok' ? outcome.content : outcome;
   };
 
-  it('stays with a value that is returned as it was, through all of them', async () => {
+  it('content stays with a value that functions return unchanged', async () => {
     expect(await contentAfter(passOn)).toEqual(parts);
     expect(await contentAfter(passOn, async (_, run) => await run(), passOn)).toEqual(parts);
   });
 
-  it('goes with a value that is replaced or changed in place: it may tell what was taken out', async () => {
+  it('content is dropped when a function replaces or changes the value, because it may show what was removed', async () => {
     expect(
       await contentAfter(async (_, run) => ({ ...((await run()) as object), secret: '…' })),
     ).toBeUndefined();
@@ -374,7 +377,7 @@ describe('the content of a result with functions around its call', () => {
     ).toBeUndefined();
   });
 
-  it('is the one that a function gives itself', async () => {
+  it('a function around calls can return its own content', async () => {
     const own = [image(new Uint8Array(1), 'image/gif')];
     expect(await contentAfter(passOn, async (_, run) => ok(await run(), { content: own }))).toEqual(
       own,

@@ -45,22 +45,8 @@ async function withYes(call: ToolCall): Promise<ToolOutcome> {
   return executor.execute(call, { approval: await executor.approve(held.pending) });
 }
 
-describe('the bundled tools, through the executor', () => {
-  it('hold every command line as critical', async () => {
-    expect(await make('run_shell', { command: 'rm -rf /' })).toMatchObject({
-      status: 'approval_required',
-      pending: { danger: 'critical', input: { command: 'rm -rf /' } },
-    });
-    expect(await make('run_shell', { command: 'ls' }, { mode: 'unattended' })).toMatchObject({
-      status: 'denied',
-      rule: 'unattended',
-    });
-    expect(
-      await make('write_file', { path: 'b.txt', content: 'B' }, { mode: 'read-only' }),
-    ).toMatchObject({ status: 'denied', rule: 'read-only' });
-  });
-
-  it('run a command after a yes, in the root', async () => {
+describe('bundled tools in the executor', () => {
+  it('an approved command runs in the root', async () => {
     expect(
       await withYes({ id: 's', name: 'run_shell', input: { command: 'cat a.txt' } }),
     ).toMatchObject({ status: 'ok', value: { exitCode: 0, stdout: 'milk\nbread\n' } });
@@ -77,28 +63,31 @@ describe('the bundled tools, through the executor', () => {
     '..',
     '~/x',
     'C:\\x',
-  ])('refuse the path %j without naming a place of this machine', async (path) => {
-    symlinkSync(root, join(root, 'work', 'link'));
-    symlinkSync(join(root, 'outside.txt'), join(root, 'work', 'file-link'));
-    const outcome = await make('read_file', { path });
-    expect(outcome.status).toBe('error');
-    if (path.includes('..') || path.includes('link') || path.startsWith('/etc'))
-      expect(outcome).toMatchObject({ code: 'FORBIDDEN_PATH' });
-    const { pending: _, ...said } = outcome as ToolOutcome & { pending?: unknown };
-    expect(JSON.stringify(said)).not.toContain(root);
-    expect(JSON.stringify(said)).not.toContain('canary');
-    const call = {
-      id: `t${path}`,
-      name: 'write_file',
-      input: { path, content: 'x', overwrite: true },
-    };
-    const written = await executor.execute(call, { confirm: () => true });
-    expect(['error', 'ok']).toContain(written.status);
-    expect(readFileSync(join(root, 'outside.txt'), 'utf8')).toBe('canary');
-    expect(JSON.stringify(written)).not.toContain(root);
-  });
+  ])(
+    'the path %j outside the root is refused without naming a folder of this machine',
+    async (path) => {
+      symlinkSync(root, join(root, 'work', 'link'));
+      symlinkSync(join(root, 'outside.txt'), join(root, 'work', 'file-link'));
+      const outcome = await make('read_file', { path });
+      expect(outcome.status).toBe('error');
+      if (path.includes('..') || path.includes('link') || path.startsWith('/etc'))
+        expect(outcome).toMatchObject({ code: 'FORBIDDEN_PATH' });
+      const { pending: _, ...said } = outcome as ToolOutcome & { pending?: unknown };
+      expect(JSON.stringify(said)).not.toContain(root);
+      expect(JSON.stringify(said)).not.toContain('canary');
+      const call = {
+        id: `t${path}`,
+        name: 'write_file',
+        input: { path, content: 'x', overwrite: true },
+      };
+      const written = await executor.execute(call, { confirm: () => true });
+      expect(['error', 'ok']).toContain(written.status);
+      expect(readFileSync(join(root, 'outside.txt'), 'utf8')).toBe('canary');
+      expect(JSON.stringify(written)).not.toContain(root);
+    },
+  );
 
-  it('say what is missing without saying where the root is', async () => {
+  it("an error about a missing file doesn't say where the root is", async () => {
     for (const [name, input] of [
       ['read_file', { path: 'missing.txt' }],
       ['list_directory', { path: 'missing' }],
@@ -111,13 +100,7 @@ describe('the bundled tools, through the executor', () => {
     }
   });
 
-  it('refuse wrong arguments in words for a model', async () => {
-    const outcome = await make('read_file', { path: 5, offset: 0 });
-    expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
-    expect(outcome.status === 'error' && outcome.message).toMatch(/path: .*string[^]*offset: /);
-  });
-
-  it('all have an outcome for an empty input, and none throws or names the root', async () => {
+  it("every bundled tool has an outcome for an empty input and doesn't name the root", async () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(createDefaultTools({ root: join(root, 'work') }));
     for (const { name } of registry) {

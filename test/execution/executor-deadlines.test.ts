@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { getEventListeners } from 'node:events';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { AccessMode, defineTool } from '../../src/index.js';
 import {
@@ -12,12 +10,11 @@ import {
   settled,
   writer,
 } from './fixtures/executor-setup.js';
-import { DEADLINE_MS, program, ROOT } from '../programs.js';
 
 const never = () => new Promise<never>(() => undefined);
 
-describe('the time of a call', () => {
-  it('is up exactly at its timeout, also when the handler ignores its signal', async () => {
+describe('deadlines', () => {
+  it('a call ends exactly at its timeout, even if the handler ignores its signal', async () => {
     const { executor, clock } = setup(
       [reader('own', never, { timeoutMs: 700 }), reader('usual', never)],
       { timeoutMs: 900 },
@@ -27,7 +24,8 @@ describe('the time of a call', () => {
       ['usual', 900],
     ] as const) {
       let outcome: unknown;
-      void executor.execute({ id: '1', name }).then((settledAs) => (outcome = settledAs));
+      const { signal } = new AbortController();
+      void executor.execute({ id: '1', name }, { signal }).then((end) => (outcome = end));
       await clock.advanceAsync(ms - 1);
       expect(outcome).toBeUndefined();
       await clock.advanceAsync(1);
@@ -41,10 +39,11 @@ describe('the time of a call', () => {
       });
       await clock.advanceAsync(1_000);
       expect(clock.pending).toBe(0);
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
     }
   });
 
-  it('fires the signal of the handler with a TimeoutError', async () => {
+  it("the handler's signal fires with a TimeoutError at the deadline", async () => {
     let signal: AbortSignal | undefined;
     const { executor, clock } = setup(
       [reader('slow', (_, context) => ((signal = context.signal), never()))],
@@ -57,7 +56,7 @@ describe('the time of a call', () => {
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('covers all attempts and the pauses between them', async () => {
+  it('the timeout covers all attempts and the pauses between them', async () => {
     const { executor, clock } = setup([reader('flaky', () => Promise.reject(new Error('again')))], {
       timeoutMs: 60,
       maxAttempts: 10,
@@ -74,7 +73,7 @@ describe('the time of a call', () => {
     ['a result', (gate: Gate<string>) => gate.open('late')],
     ['an error', (gate: Gate<string>) => gate.fail(new Error('late'))],
     ['a rejection of nothing', (gate: Gate<string>) => gate.fail(undefined)],
-  ])('once up, drops %s that comes late and tells so once', async (_, end) => {
+  ])('after the deadline, %s that comes late is dropped and reported once', async (_, end) => {
     const gate = new Gate<string>();
     const { executor, clock, events } = setup([reader('slow', () => gate.promise)], {
       timeoutMs: 10,
@@ -100,40 +99,10 @@ describe('the time of a call', () => {
       principal: 'ada',
     });
   });
-
-  it('frees the place of a call that timed out', async () => {
-    const { executor, clock } = setup(
-      [reader('slow', never, { timeoutMs: 10 }), reader('quick', () => 1)],
-      { maxConcurrent: 1 },
-    );
-    const running = [
-      executor.execute({ id: '1', name: 'slow' }),
-      executor.execute({ id: '2', name: 'quick' }),
-    ];
-    await clock.advanceAsync(10);
-    expect((await Promise.all(running)).map(brief)).toEqual(['error TIMEOUT', 'ok 1']);
-  });
-
-  it('leaves nothing in a process with real time after 10,000 of them: no timer, no listener, no memory, no warning', async () => {
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      ['--expose-gc', program('test/execution/fixtures/timeouts-child.ts')],
-      { cwd: ROOT, timeout: DEADLINE_MS },
-    );
-    const said = JSON.parse(stdout) as {
-      readonly timeouts: number;
-      readonly timers: number;
-      readonly listeners: number;
-      readonly growthMiB: number;
-    };
-    expect(said).toMatchObject({ timeouts: 10_000, timers: 0, listeners: 0 });
-    expect(said.growthMiB).toBeLessThanOrEqual(5);
-    expect(stderr).toBe('');
-  });
 });
 
-describe('a caller that gives a call up', () => {
-  it('before it began has it aborted, and nothing runs', async () => {
+describe('aborted calls', () => {
+  it("a call aborted before it began doesn't run", async () => {
     let runs = 0;
     const { executor, events } = setup([reader('read', () => runs++)]);
     expect(
@@ -143,7 +112,7 @@ describe('a caller that gives a call up', () => {
     expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
   });
 
-  it('while its handler runs has the outcome at once, and the handler hears why', async () => {
+  it('a call aborted while its handler runs ends at once, and the handler gets the reason', async () => {
     let signal: AbortSignal | undefined;
     const { executor, clock } = setup([
       reader('slow', (_, context) => ((signal = context.signal), never())),
@@ -159,8 +128,8 @@ describe('a caller that gives a call up', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
   });
 
-  it.each(['in all', 'of its tool'])(
-    'while it waits for a place %s leaves the queue, and the next one gets the place',
+  it.each(['in total', 'of its tool'])(
+    'a call aborted while it waits for a place %s leaves the queue to the next call',
     async (where) => {
       const gate = new Gate();
       const started: string[] = [];
@@ -171,7 +140,7 @@ describe('a caller that gives a call up', () => {
             await gate.promise;
           }),
         ],
-        where === 'in all'
+        where === 'in total'
           ? { maxConcurrent: 1, maxConcurrentPerTool: 5 }
           : { maxConcurrentPerTool: 1 },
       );
@@ -197,7 +166,7 @@ describe('a caller that gives a call up', () => {
     },
   );
 
-  it('while a person is asked has the outcome at once, also when the person never answers, and nothing runs', async () => {
+  it('a call aborted while the user is asked ends at once and runs nothing', async () => {
     let runs = 0;
     const { executor } = setup([writer('write', () => runs++)], { confirm: () => never() });
     const controller = new AbortController();
@@ -217,7 +186,7 @@ describe('a caller that gives a call up', () => {
     expect(runs).toBe(0);
   });
 
-  it('as one of several that wait for one cached run leaves the others alone', async () => {
+  it('if one of several calls that share a cached run is aborted, the others still get the answer', async () => {
     const gate = new Gate<string>();
     let runs = 0;
     const { executor } = setup([
@@ -241,7 +210,7 @@ describe('a caller that gives a call up', () => {
     expect(runs).toBe(1);
   });
 
-  it('as the one whose run others wait for does not take their answer away', async () => {
+  it('if the call that started a shared run is aborted, the others still get an answer', async () => {
     const gates = [new Gate<string>(), new Gate<string>()];
     let runs = 0;
     const { executor } = setup([
@@ -261,7 +230,7 @@ describe('a caller that gives a call up', () => {
 });
 
 describe('places', () => {
-  it('hold at most so many handlers, in all and of each tool', async () => {
+  it('no more handlers run at once than the limits in total and per tool', async () => {
     let running = 0;
     let most = 0;
     const work = async () => {
@@ -288,7 +257,7 @@ describe('places', () => {
     expect(most).toBe(3);
   });
 
-  it('hold one handler of a tool that is not declared parallel, also after its definition was replaced meanwhile', async () => {
+  it('a tool without allowParallel runs one call at a time, even if its definition was replaced meanwhile', async () => {
     let running = 0;
     let most = 0;
     const work = async () => {

@@ -16,20 +16,20 @@ const throwing = (): never => {
   throw new Error('trap');
 };
 
-describe('a call object that is no call', () => {
+describe('calls from a model', () => {
   it.each([
     ['null', null],
     ['undefined', undefined],
     ['text', 'read'],
-    ['nothing', {}],
-    ['a number as its name', { id: '1', name: 5 }],
-  ])('has one outcome and one pair of events: %s', async (_, call) => {
+    ['an empty object', {}],
+    ['an object with a number as its name', { id: '1', name: 5 }],
+  ])('a call that is %s gets one outcome and one pair of events', async (_, call) => {
     const { executor, events } = setup([reader('read', () => 1)]);
     expect(brief(await executor.execute(call as unknown as ToolCall))).toBe('error TOOL_NOT_FOUND');
     expect(events.map(({ type }) => type)).toEqual(['decision', 'call-settled']);
   });
 
-  it('gets an id of its own when it came without; an id that is no text is none', async () => {
+  it('a call without a text id gets a new id', async () => {
     const { executor } = setup([reader('read', () => 1)]);
     const given = [
       { name: 'read' },
@@ -47,8 +47,8 @@ describe('a call object that is no call', () => {
   });
 });
 
-describe('options that are none', () => {
-  it('are an outcome, not an exception', async () => {
+describe('options of a call', () => {
+  it("unreadable options give an outcome and don't throw", async () => {
     const { executor, events } = setup([reader('read', () => 1)]);
     const options = [
       null,
@@ -75,7 +75,7 @@ describe('options that are none', () => {
     }
   });
 
-  it('are refused when one is unknown: a misspelt principal would be nobody', async () => {
+  it('an unknown option is refused, because a misspelled principal would count as no principal', async () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => runs++)]);
     expect(
@@ -88,7 +88,7 @@ describe('options that are none', () => {
     expect(runs).toBe(0);
   });
 
-  it('do not let a call run for a principal that is no text', async () => {
+  it("a call with a principal that isn't text doesn't run", async () => {
     for (const policy of [undefined, allowAll]) {
       let runs = 0;
       const { executor } = setup(
@@ -104,62 +104,60 @@ describe('options that are none', () => {
   });
 });
 
-describe('what was asked is what runs', () => {
-  it('when the input is changed after execute was called', async () => {
-    const received: unknown[] = [];
-    const slowSchema = defineTool({
-      name: 'slow_schema',
-      description: 'd',
-      accessMode: 'readonly',
-      inputSchema: z.object({ to: z.array(z.string()) }).refine(async () => true),
-      execute: (input) => void received.push(input),
-    });
-    const gate = new Gate();
-    const { executor } = setup([slowSchema, reader('read', (input) => void received.push(input))], {
-      policy: { decide: async () => (await gate.promise, allowAll.decide()) },
-    });
-    const calls = ['slow_schema', 'read'].map((name) => ({
-      id: name,
-      name,
-      input: { to: ['ada'] },
-    }));
-    const running = calls.map((call) => executor.execute(call));
-    for (const call of calls) {
-      call.input.to[0] = 'eve';
-      call.name = 'other';
-    }
-    gate.open();
-    await Promise.all(running);
-    expect(received).toEqual([{ to: ['ada'] }, { to: ['ada'] }]);
+it('a call runs with the input it was made with, even if the caller changes the input later', async () => {
+  const received: unknown[] = [];
+  const slowSchema = defineTool({
+    name: 'slow_schema',
+    description: 'd',
+    accessMode: 'readonly',
+    inputSchema: z.object({ to: z.array(z.string()) }).refine(async () => true),
+    execute: (input) => void received.push(input),
   });
+  const gate = new Gate();
+  const { executor } = setup([slowSchema, reader('read', (input) => void received.push(input))], {
+    policy: { decide: async () => (await gate.promise, allowAll.decide()) },
+  });
+  const calls = ['slow_schema', 'read'].map((name) => ({
+    id: name,
+    name,
+    input: { to: ['ada'] },
+  }));
+  const running = calls.map((call) => executor.execute(call));
+  for (const call of calls) {
+    call.input.to[0] = 'eve';
+    call.name = 'other';
+  }
+  gate.open();
+  await Promise.all(running);
+  expect(received).toEqual([{ to: ['ada'] }, { to: ['ada'] }]);
+});
 
-  it('when the calls given to executeAll are changed while earlier ones run', async () => {
-    const received: unknown[] = [];
-    const gate = new Gate();
-    const { executor } = setup(
-      [
-        anyTool('first', () => gate.promise),
-        reader('read', (input) => void received.push(input)),
-        reader('other', () => void received.push('other')),
-      ],
-      { policy: allowAll },
-    );
-    const calls = [
-      { id: '1', name: 'first', input: {} },
-      { id: '2', name: 'read', input: { to: 'ada' } },
-    ];
-    const running = executor.executeAll(calls);
-    await settled();
-    calls[1]!.input = { to: 'eve' };
-    calls[1]!.name = 'other';
-    gate.open();
-    await running;
-    expect(received).toEqual([{ to: 'ada' }]);
-  });
+it('executeAll runs calls as they were given, even if the caller changes them while earlier calls run', async () => {
+  const received: unknown[] = [];
+  const gate = new Gate();
+  const { executor } = setup(
+    [
+      anyTool('first', () => gate.promise),
+      reader('read', (input) => void received.push(input)),
+      reader('other', () => void received.push('other')),
+    ],
+    { policy: allowAll },
+  );
+  const calls = [
+    { id: '1', name: 'first', input: {} },
+    { id: '2', name: 'read', input: { to: 'ada' } },
+  ];
+  const running = executor.executeAll(calls);
+  await settled();
+  calls[1]!.input = { to: 'eve' };
+  calls[1]!.name = 'other';
+  gate.open();
+  await running;
+  expect(received).toEqual([{ to: 'ada' }]);
 });
 
 describe('executeAll', () => {
-  it('gives the outcomes in the order of the calls, however they end', async () => {
+  it('executeAll returns outcomes in the order of the calls, whichever ends first', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const { executor } = setup([
       reader('read', async ({ n }: { n?: number }) => (await gates[n!]!.promise, n)),
@@ -175,7 +173,7 @@ describe('executeAll', () => {
     expect((await running).map(brief)).toEqual(['ok 0', 'ok 1', 'ok 2']);
   });
 
-  it('runs writes in order and reads beside each other, as the plan says', async () => {
+  it('executeAll runs writes one after another and reads together', async () => {
     const log: string[] = [];
     const tools = [
       reader('read', async (input) => {
@@ -208,7 +206,7 @@ describe('executeAll', () => {
     ]);
   });
 
-  it('refuses calls with the same id, before any runs', async () => {
+  it('executeAll refuses calls with the same id before any call runs', async () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => runs++)]);
     await expect(
@@ -220,7 +218,7 @@ describe('executeAll', () => {
     expect(runs).toBe(0);
   });
 
-  it('refuses what is no list of calls with INVALID_ARGUMENT', async () => {
+  it('executeAll refuses anything but a list of calls', async () => {
     const { executor } = setup([reader('read', () => 1)]);
     for (const calls of [
       null,
@@ -242,7 +240,7 @@ describe('executeAll', () => {
     }
   });
 
-  it('lets calls wait for a yes without holding up the others, and runs those that have one', async () => {
+  it("in executeAll, calls that wait for approval don't delay the others, and approved calls run", async () => {
     const { executor } = setup([
       reader('read', () => 'read'),
       writer('write', ({ n }: { n?: number }) => n),
@@ -265,36 +263,34 @@ describe('executeAll', () => {
   });
 });
 
-describe('dryRun', () => {
-  it('says what would be decided and refused, and does nothing', async () => {
-    let runs = 0;
-    const { executor, events } = setup([
-      reader('read', () => runs++, {
-        aliases: ['cat'],
-        inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
-      }),
-      writer('write', () => runs++),
-    ]);
-    const said = await executor.dryRun([
-      { id: '1', name: 'cat' },
-      { id: '2', name: 'write' },
-      { id: '3', name: 'nope' },
-      { id: '4', name: 'read', input: { n: 'x' } },
-    ]);
-    expect(
-      said.map(({ callId, toolName, decision, refused }) => [
-        callId,
-        toolName,
-        decision.verdict,
-        refused === undefined,
-      ]),
-    ).toEqual([
-      ['1', 'read', 'allow', true],
-      ['2', 'write', 'confirm', true],
-      ['3', 'nope', 'deny', true],
-      ['4', 'read', 'allow', false],
-    ]);
-    expect(runs).toBe(0);
-    expect(events).toEqual([]);
-  });
+it('dryRun reports the decision and the reason for refusal, and runs nothing', async () => {
+  let runs = 0;
+  const { executor, events } = setup([
+    reader('read', () => runs++, {
+      aliases: ['cat'],
+      inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
+    }),
+    writer('write', () => runs++),
+  ]);
+  const said = await executor.dryRun([
+    { id: '1', name: 'cat' },
+    { id: '2', name: 'write' },
+    { id: '3', name: 'nope' },
+    { id: '4', name: 'read', input: { n: 'x' } },
+  ]);
+  expect(
+    said.map(({ callId, toolName, decision, refused }) => [
+      callId,
+      toolName,
+      decision.verdict,
+      refused === undefined,
+    ]),
+  ).toEqual([
+    ['1', 'read', 'allow', true],
+    ['2', 'write', 'confirm', true],
+    ['3', 'nope', 'deny', true],
+    ['4', 'read', 'allow', false],
+  ]);
+  expect(runs).toBe(0);
+  expect(events).toEqual([]);
 });

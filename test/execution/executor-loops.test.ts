@@ -24,8 +24,8 @@ const times = async (count: number, work: () => Promise<string>) => {
 };
 const LOOP = 'error LOOP_DETECTED';
 
-describe('a model that makes the same call again and again', () => {
-  it('is stopped after four times', async () => {
+describe('repeated calls', () => {
+  it('the fifth equal call of a conversation is refused', async () => {
     const { say } = conversation();
     expect(await times(6, () => say('plain', { a: 1 }))).toEqual([
       'ok 1',
@@ -38,7 +38,7 @@ describe('a model that makes the same call again and again', () => {
     expect(await say('plain', { a: 2 })).toBe('ok 1');
   });
 
-  it('makes no progress by changing anything but the progress parameters', async () => {
+  it('only a change of the progress parameters counts as progress', async () => {
     const { say } = conversation();
     let attempt = 0;
     expect(await times(5, () => say('read', { path: 'a', hint: attempt++ }))).toEqual([
@@ -58,14 +58,14 @@ describe('a model that makes the same call again and again', () => {
     ]);
   });
 
-  it('is judged in each conversation by itself, and not at all without one', async () => {
+  it("each conversation has its own count, and calls without a conversation aren't counted", async () => {
     const { say } = conversation();
     await times(5, () => say('plain'));
     expect(await say('plain', {}, { conversationId: 'd' })).toBe('ok 1');
     expect(new Set(await times(20, () => say('plain', {}, {})))).toEqual(new Set(['ok 1']));
   });
 
-  it('may call everything afresh after a write that is new, and not after one that is not', async () => {
+  it("a new write resets the counts, and a repeated write doesn't", async () => {
     const { say } = conversation();
     await times(4, () => say('plain'));
     expect(await say('plain')).toBe(LOOP);
@@ -77,7 +77,7 @@ describe('a model that makes the same call again and again', () => {
     expect(await say('plain')).toBe('ok 1');
   });
 
-  it('costs nothing when it is stopped', async () => {
+  it('a call refused as a loop costs no budget', async () => {
     const { executor } = setup([reader('plain', () => 1)], {
       maxRepeats: 1,
       budgets: [{ per: 'principal', calls: 2 }],

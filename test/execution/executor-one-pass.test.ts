@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js';
 import { brief, Gate, setup } from './fixtures/executor-setup.js';
 
-/** A tool whose schema counts how often it is asked, and a policy that does. */
+/** An executor that counts checks of the input, decisions, and runs. */
 function counting(
   verdict: Decision['verdict'] = 'allow',
   options: Partial<ToolExecutorOptions> = {},
@@ -38,14 +38,14 @@ function counting(
 const call = { id: '1', name: 'note', input: { key: 'a' } };
 const ONE = { checks: 1, decisions: 1, runs: 1 };
 
-describe('a call takes one pass: one check and one decision', () => {
-  it('when execute makes it', async () => {
+describe('one check and one decision per call', () => {
+  it('execute checks the input once and asks the policy once', async () => {
     const { executor, counts } = counting();
     expect(brief(await executor.execute(call))).toBe('ok "a"');
     expect(counts).toEqual(ONE);
   });
 
-  it('when executeAll plans it by its conflict keys', async () => {
+  it('executeAll checks each input once and asks the policy once per call, even if it plans by conflict keys', async () => {
     const { executor, counts } = counting(
       'allow',
       {},
@@ -60,7 +60,7 @@ describe('a call takes one pass: one check and one decision', () => {
     expect(counts).toEqual({ checks: 3, decisions: 3, runs: 3 });
   });
 
-  it('and its tool is asked once what it touches: the plan and the rules go by one answer', async () => {
+  it('conflictKeys is called once, and both the plan and the rules use its answer', async () => {
     let asked = 0;
     const inputSchema = z.object({ key: z.string() });
     const tool = defineTool({
@@ -88,7 +88,7 @@ describe('a call takes one pass: one check and one decision', () => {
   });
 });
 
-describe('a tool that is replaced after its call was judged', () => {
+describe('tools that change while a call waits', () => {
   const other = defineTool({
     name: 'note',
     description: 'Transfers money',
@@ -97,82 +97,84 @@ describe('a tool that is replaced after its call was judged', () => {
     execute: () => 'transferred',
   });
 
-  it('is not run when the call waited for its turn, nor is the other', async () => {
-    const gate = new Gate();
-    const { executor, registry, counts } = counting(
-      'allow',
-      { maxConcurrent: 1 },
-      { allowParallel: false },
-    );
-    executor.use(async (_, run) => (await gate.promise, run()));
-    const running = [executor.execute(call), executor.execute({ ...call, id: '2' })];
-    registry.register(other, { replace: true });
-    gate.open();
-    const [first, second] = await Promise.all(running);
-    expect(brief(first!)).toBe('ok "a"');
-    expect(second).toMatchObject({ status: 'error', code: 'TOOL_CHANGED', attempts: 0 });
-    expect(counts.runs).toBe(1);
-    expect(brief(await executor.execute({ ...call, id: '3' }))).toBe('ok "transferred"');
-  });
-});
-
-describe('the policy', () => {
-  const decided = async (inputSchema: ToolOptions['inputSchema'], input: unknown) => {
-    const seen: unknown[] = [];
-    const tool = defineTool({
-      name: 'note',
-      description: 'Notes',
-      inputSchema,
-      accessMode: 'readonly',
-      dangerFor: (given) => (seen.push(given), 'low'),
-      execute: (given) => void seen.push(given),
-    });
-    const { executor } = setup([tool]);
-    expect(brief(await executor.execute({ id: '1', name: 'note', input }))).toBe('ok null');
-    return seen;
-  };
-
-  it('judges the very copy that the tool gets, for JSON Schema and for zod', async () => {
-    for (const schema of [
-      { type: 'object' },
-      z.object({ list: z.array(z.object({ at: z.number() })) }),
-    ]) {
-      const [judged, got] = await decided(schema, { list: [{ at: 1 }] });
-      expect(judged).toBe(got);
-      expect(Object.isFrozen((got as { list: object[] }).list[0])).toBe(true);
-    }
-  });
-});
-
-describe('a policy of the call', () => {
-  const deciding = (verdict: Decision['verdict']) => {
-    const asked: unknown[] = [];
-    const policy: Policy = {
-      decide: ({ input }, context) => (
-        asked.push([input, { ...context }]),
-        { verdict, reason: `own ${verdict}`, rule: 'own', danger: 'low' }
-      ),
-    };
-    return { policy, asked };
-  };
-
-  it.each([
-    ['allow', 'allow', 'ok'],
-    ['allow', 'confirm', 'approval_required'],
-    ['confirm', 'allow', 'approval_required'],
-    ['confirm', 'deny', 'denied'],
-    ['deny', 'allow', 'denied'],
-  ] as const)(
-    "and the executor's are each asked once, and the stricter decides: %s and %s give %s",
-    async (executors, own, status) => {
-      const { executor, counts } = counting(executors);
-      const { policy, asked } = deciding(own);
-      expect((await executor.execute(call, { policy, principal: 'ada' })).status).toBe(status);
-      expect(counts.decisions).toBe(1);
-      expect(asked).toEqual([[{ key: 'a' }, { principal: 'ada' }]]);
-      expect((await executor.dryRun([call], { policy }))[0]!.decision.verdict).toBe(
-        { ok: 'allow', approval_required: 'confirm', denied: 'deny' }[status],
+  it.each(['replaced', 'removed'])(
+    "a call that waits for its turn doesn't run if its tool was %s meanwhile",
+    async (how) => {
+      const gate = new Gate();
+      const { executor, registry, counts } = counting(
+        'allow',
+        { maxConcurrent: 1 },
+        { allowParallel: false },
+      );
+      executor.use(async (_, run) => (await gate.promise, run()));
+      const running = [executor.execute(call), executor.execute({ ...call, id: '2' })];
+      if (how === 'removed') registry.unregister('note');
+      else registry.register(other, { replace: true });
+      gate.open();
+      const [first, second] = await Promise.all(running);
+      expect(brief(first!)).toBe('ok "a"');
+      expect(second).toMatchObject({ status: 'error', code: 'TOOL_CHANGED', attempts: 0 });
+      expect(counts.runs).toBe(1);
+      expect(brief(await executor.execute({ ...call, id: '3' }))).toBe(
+        how === 'removed' ? 'error TOOL_NOT_FOUND' : 'ok "transferred"',
       );
     },
   );
 });
+
+const decided = async (inputSchema: ToolOptions['inputSchema'], input: unknown) => {
+  const seen: unknown[] = [];
+  const tool = defineTool({
+    name: 'note',
+    description: 'Notes',
+    inputSchema,
+    accessMode: 'readonly',
+    dangerFor: (given) => (seen.push(given), 'low'),
+    execute: (given) => void seen.push(given),
+  });
+  const { executor } = setup([tool]);
+  expect(brief(await executor.execute({ id: '1', name: 'note', input }))).toBe('ok null');
+  return seen;
+};
+
+it('the policy judges the same frozen input that the tool gets', async () => {
+  for (const schema of [
+    { type: 'object' },
+    z.object({ list: z.array(z.object({ at: z.number() })) }),
+  ]) {
+    const [judged, got] = await decided(schema, { list: [{ at: 1 }] });
+    expect(judged).toBe(got);
+    expect(Object.isFrozen((got as { list: object[] }).list[0])).toBe(true);
+  }
+});
+
+const deciding = (verdict: Decision['verdict']) => {
+  const asked: unknown[] = [];
+  const policy: Policy = {
+    decide: ({ input }, context) => (
+      asked.push([input, { ...context }]),
+      { verdict, reason: `own ${verdict}`, rule: 'own', danger: 'low' }
+    ),
+  };
+  return { policy, asked };
+};
+
+it.each([
+  ['allow', 'allow', 'ok'],
+  ['allow', 'confirm', 'approval_required'],
+  ['confirm', 'allow', 'approval_required'],
+  ['confirm', 'deny', 'denied'],
+  ['deny', 'allow', 'denied'],
+] as const)(
+  "of a call's policy and the executor's policy, the stricter decides: %s and %s give %s",
+  async (executors, own, status) => {
+    const { executor, counts } = counting(executors);
+    const { policy, asked } = deciding(own);
+    expect((await executor.execute(call, { policy, principal: 'ada' })).status).toBe(status);
+    expect(counts.decisions).toBe(1);
+    expect(asked).toEqual([[{ key: 'a' }, { principal: 'ada' }]]);
+    expect((await executor.dryRun([call], { policy }))[0]!.decision.verdict).toBe(
+      { ok: 'allow', approval_required: 'confirm', denied: 'deny' }[status],
+    );
+  },
+);

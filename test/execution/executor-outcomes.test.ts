@@ -22,8 +22,8 @@ async function messageOf(error: unknown): Promise<string> {
   return outcome.message;
 }
 
-describe('what a tool returns', () => {
-  it('is its answer, when it is a plain value', async () => {
+describe('values that tools return', () => {
+  it('a plain value is the answer of the tool', async () => {
     for (const value of [
       0,
       '',
@@ -42,7 +42,7 @@ describe('what a tool returns', () => {
       });
   });
 
-  it('is null when it is nothing', async () => {
+  it('undefined becomes null', async () => {
     expect((await outcomeOf(() => undefined)).outcome).toMatchObject({ status: 'ok', value: null });
     expect((await outcomeOf(() => ok(undefined))).outcome).toMatchObject({
       status: 'ok',
@@ -54,7 +54,7 @@ describe('what a tool returns', () => {
     });
   });
 
-  it('is what the helpers say', async () => {
+  it('ok, fail, halt, and askUser decide the outcome', async () => {
     expect((await outcomeOf(() => ok([1]))).outcome).toMatchObject({ status: 'ok', value: [1] });
     expect((await outcomeOf(() => fail('no such note', { name: 'x' }))).outcome).toMatchObject({
       status: 'error',
@@ -82,7 +82,7 @@ describe('what a tool returns', () => {
     expect((await outcomeOf(() => askUser('Why?'))).outcome).not.toHaveProperty('options');
   });
 
-  it('is an INVALID_RESULT when another copy of the helpers made it wrongly', async () => {
+  it('an invalid result from another copy of the library gives INVALID_RESULT', async () => {
     const malformed = [
       {},
       { status: 'fine' },
@@ -102,8 +102,8 @@ describe('what a tool returns', () => {
   });
 });
 
-describe('what a tool throws', () => {
-  it('is an error outcome, whatever it is', async () => {
+describe('errors that tools throw', () => {
+  it('anything a tool throws gives an error outcome', async () => {
     for (const thrown of [
       'text',
       5,
@@ -142,7 +142,7 @@ describe('what a tool throws', () => {
     }
   });
 
-  it('keeps the code and the plain details of a ToolError', async () => {
+  it('a thrown ToolError keeps its code and its plain details', async () => {
     const { outcome } = await outcomeOf(() => {
       throw new ToolError('FORBIDDEN_PATH', 'Expected a path below the root', {
         details: { depth: 2 },
@@ -156,17 +156,17 @@ describe('what a tool throws', () => {
     });
   });
 
-  it('has no stack', async () => {
+  it('an error outcome has no stack', async () => {
     const error = new Error('bad');
     error.message = error.stack!;
     expect(await messageOf(error)).not.toContain('executor-outcomes');
   });
 });
 
-describe('a call that cannot be run', () => {
+describe("calls that can't run", () => {
   const tools = [reader('read_note', () => 1), reader('read_file', () => 1, { aliases: ['cat'] })];
 
-  it('of an unknown tool says which names are near', async () => {
+  it('a call of an unknown tool gets an error that suggests similar names', async () => {
     const { executor } = setup(tools);
     const outcome = await executor.execute({ id: '1', name: 'raed_note' });
     expect(outcome).toMatchObject({
@@ -178,7 +178,7 @@ describe('a call that cannot be run', () => {
     expect(outcome.status === 'error' && outcome.message).toContain('read_note');
   });
 
-  it('is found by its alias and told by its name', async () => {
+  it("a call by alias runs the tool and reports the tool's own name", async () => {
     const { executor } = setup(tools);
     expect(await executor.execute({ id: '1', name: 'cat' })).toMatchObject({
       status: 'ok',
@@ -186,7 +186,7 @@ describe('a call that cannot be run', () => {
     });
   });
 
-  it('with a wrong input says where and what was expected, so that a model can mend it', async () => {
+  it('an error about invalid input names the place and the expected type', async () => {
     const strict = defineTool({
       name: 'strict',
       description: 'd',
@@ -228,26 +228,26 @@ describe('a call that cannot be run', () => {
       JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`) as unknown,
       'LIMIT_EXCEEDED',
     ],
-  ])('with %s as its input is refused with its code', async (_, input, code) => {
+  ])('a call with %s as input is refused', async (_, input, code) => {
     let runs = 0;
     const { executor } = setup([reader('work', () => runs++)]);
     expect(brief(await executor.execute({ id: '1', name: 'work', input }))).toBe(`error ${code}`);
     expect(runs).toBe(0);
   });
 
-  it('has an empty object as its input when it brings none', async () => {
+  it('a call without input gets an empty object', async () => {
     let received: unknown;
     const { executor } = setup([reader('work', (input) => void (received = input))]);
     await executor.execute({ id: '1', name: 'work' });
     expect(received).toEqual({});
   });
 
-  it('of a tool without a handler is NOT_EXECUTABLE', async () => {
+  it('a call of a tool without a handler gives NOT_EXECUTABLE', async () => {
     const { executor } = setup([reader('empty', undefined)]);
     expect(brief(await executor.execute({ id: '1', name: 'empty' }))).toBe('error NOT_EXECUTABLE');
   });
 
-  it('of a tool whose availability check says no, or throws, is TOOL_UNAVAILABLE', async () => {
+  it('a call gives TOOL_UNAVAILABLE if the availability check fails or throws', async () => {
     const { executor } = setup([
       reader('off', () => 1, { available: () => false }),
       reader('broken', () => 1, {
@@ -262,7 +262,7 @@ describe('a call that cannot be run', () => {
     );
   });
 
-  it('of a manual tool is handed to a person', async () => {
+  it('a call of a manual tool waits for a person', async () => {
     const { executor } = setup([writer('sign', undefined, { manual: true })]);
     expect(
       await executor.execute({ id: '1', name: 'sign', input: { page: 2 } }, { principal: 'ada' }),

@@ -23,7 +23,7 @@ async function under(decide: () => unknown, waitMs = 0) {
   return { outcome: await running, runs, clock, events };
 }
 
-describe("a policy of one's own", () => {
+describe('custom policies', () => {
   it.each<[string, () => unknown]>([
     [
       'throws',
@@ -74,7 +74,7 @@ describe("a policy of one's own", () => {
     ],
     ['answers rubbish later', async () => 'allow'],
     ['answers a thenable that never does', () => ({ then: () => undefined })],
-  ])('has said no when it %s', async (_, decide) => {
+  ])('a call is denied when its policy %s', async (_, decide) => {
     const { outcome, runs, events } = await under(decide);
     expect(outcome).toMatchObject({ status: 'denied', rule: 'policy-error', danger: 'critical' });
     expect(JSON.stringify(outcome)).not.toContain('sk-abc');
@@ -85,7 +85,7 @@ describe("a policy of one's own", () => {
     ]);
   });
 
-  it('has said no when it has not answered after 5 seconds, and its later answer changes nothing', async () => {
+  it("a call is denied when its policy doesn't answer within 5 seconds, and a later answer changes nothing", async () => {
     let answer!: (decision: unknown) => void;
     const { outcome, runs, clock } = await under(
       () => new Promise((resolve) => (answer = resolve)),
@@ -98,7 +98,7 @@ describe("a policy of one's own", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("is asked with the tool's own name, the input as the schema gives it, and the whole context", async () => {
+  it("a policy gets the tool's own name, the checked input, and the whole context", async () => {
     let asked: unknown;
     const { executor } = setup([reader('read', () => 1, { aliases: ['cat'] })], {
       policy: {
@@ -120,7 +120,7 @@ describe("a policy of one's own", () => {
   });
 });
 
-describe("a SafetyPolicy over another registry than the executor's", () => {
+describe('a SafetyPolicy over another registry', () => {
   const read = {
     name: 'price',
     description: 'Shows a price',
@@ -133,7 +133,7 @@ describe("a SafetyPolicy over another registry than the executor's", () => {
     return registry;
   };
 
-  it('judges the tool that is going to run, not the one that it knew under the name', async () => {
+  it('a SafetyPolicy judges the tool that will run, not a tool of the same name in its own registry', async () => {
     let runs = 0;
     const execute = () => (runs += 1);
     const [mine, its] = [
@@ -167,7 +167,7 @@ describe("a SafetyPolicy over another registry than the executor's", () => {
     expect(runs).toBe(1);
   });
 
-  it('still denies tools that it does not know', async () => {
+  it("a SafetyPolicy denies tools that its own registry doesn't know", async () => {
     const executor = new ToolExecutor({
       registry: registryOf(defineTool({ ...read, execute: () => 1 })),
       policy: new SafetyPolicy({ registry: registryOf() }),

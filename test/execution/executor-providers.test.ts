@@ -45,8 +45,8 @@ function withProviders(
   return { ...all, call, told };
 }
 
-describe('a call of a tool with providers', () => {
-  it('is answered by the next provider when the first fails, and says by which', async () => {
+describe('tools with providers', () => {
+  it('when the first provider fails, the next provider answers and is named in the outcome', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.fails();
     const { call, told } = withProviders([search()], { a, b });
@@ -64,7 +64,7 @@ describe('a call of a tool with providers', () => {
     expect(told('late-result')).toEqual([]);
   });
 
-  it('passes over a provider that hangs while there is time for another', async () => {
+  it('a provider that hangs is passed over while there is time for another provider', async () => {
     const [a, b] = [new FakeProvider(hangs), new FakeProvider(() => 'from b')];
     const { call, clock, executor } = withProviders([search()], { a, b }, { timeoutMs: 800 });
     const outcome = call();
@@ -84,7 +84,7 @@ describe('a call of a tool with providers', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('is not given to the next provider when it writes, except when nothing was sent', async () => {
+  it('a write goes to the next provider only if nothing was sent', async () => {
     const [a, b] = [new FakeProvider(hangs), new FakeProvider()];
     const { call, clock, executor } = withProviders(
       [writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })],
@@ -104,7 +104,7 @@ describe('a call of a tool with providers', () => {
     expect(await call('save')).toMatchObject({ status: 'ok', provider: 'b', attempts: 2 });
   });
 
-  it('is given to the next provider when equal keys mean one effect, with the same key, unless a person approved it', async () => {
+  it('an unapproved call with an idempotency key goes to the next provider with the same key', async () => {
     const keys: unknown[] = [];
     const [a, b] = [
       new FakeProvider(),
@@ -132,7 +132,7 @@ describe('a call of a tool with providers', () => {
     expect(b.calls).toBe(1);
   });
 
-  it('counts every provider it asked, whatever maxAttempts says of functions, and none that was skipped', async () => {
+  it('attempts count every provider that was called, whatever maxAttempts says', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const fakes = Object.fromEntries(names.map((name) => [name, new FakeProvider()]));
     for (const fake of Object.values(fakes)) fake.fails();
@@ -145,7 +145,7 @@ describe('a call of a tool with providers', () => {
     expect(Object.values(fakes).map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('is answered by the tool’s own function when nobody knows its providers, and counted once', async () => {
+  it("the tool's own function answers if none of its providers is configured", async () => {
     const { call, executor } = withProviders(
       [reader('search', () => 'own', { providers: named('a') })],
       {},
@@ -155,7 +155,7 @@ describe('a call of a tool with providers', () => {
     expect(executor.providers('search')).toEqual([]);
   });
 
-  it('goes to the provider whose credentials are in the environment', async () => {
+  it('a call goes to the provider whose credentials are in the environment', async () => {
     const tool = reader('google_search', undefined, {
       providers: [
         { name: 'serpapi', priority: 20 },
@@ -186,91 +186,62 @@ describe('a call of a tool with providers', () => {
   });
 });
 
-describe('executor.providers', () => {
-  it('shows who backs off, until when, and who is back', async () => {
-    const [a, b] = [new FakeProvider(), new FakeProvider()];
-    a.fails();
-    const { call, clock, executor } = withProviders([search({ aliases: ['find'] })], { a, b });
-    expect(executor.providers('search')).toEqual([]);
-    await call();
-    const [first, second] = executor.providers('search');
-    expect(first).toMatchObject({ provider: 'a', state: 'backing-off', failures: 1 });
-    expect(first!.backoffUntil).toBeCloseTo(clock.now() + 1_000, 6);
-    expect(second).toMatchObject({
-      provider: 'b',
-      state: 'available',
-      metrics: { total: 1, success: 1 },
-    });
-    expect(executor.providers('find')).toEqual(executor.providers('search'));
-    await clock.advanceAsync(1_000);
-    a.answers(() => 'back');
-    expect(await call()).toMatchObject({ value: 'back', provider: 'a' });
-    expect(executor.providers('search')).toMatchObject([
-      { state: 'available', backoffUntil: null },
-      {},
-    ]);
-    for (const name of ['unknown', 'constructor', '__proto__'])
-      expect(executor.providers(name)).toEqual([]);
+it('executor.providers shows which providers back off, until when, and which are available again', async () => {
+  const [a, b] = [new FakeProvider(), new FakeProvider()];
+  a.fails();
+  const { call, clock, executor } = withProviders([search({ aliases: ['find'] })], { a, b });
+  expect(executor.providers('search')).toEqual([]);
+  await call();
+  const [first, second] = executor.providers('search');
+  expect(first).toMatchObject({ provider: 'a', state: 'backing-off', failures: 1 });
+  expect(first!.backoffUntil).toBeCloseTo(clock.now() + 1_000, 6);
+  expect(second).toMatchObject({
+    provider: 'b',
+    state: 'available',
+    metrics: { total: 1, success: 1 },
   });
+  expect(executor.providers('find')).toEqual(executor.providers('search'));
+  await clock.advanceAsync(1_000);
+  a.answers(() => 'back');
+  expect(await call()).toMatchObject({ value: 'back', provider: 'a' });
+  expect(executor.providers('search')).toMatchObject([
+    { state: 'available', backoffUntil: null },
+    {},
+  ]);
+  for (const name of ['unknown', 'constructor', '__proto__'])
+    expect(executor.providers(name)).toEqual([]);
 });
 
-describe('an answer of a provider', () => {
-  it('that comes late is told when it comes, and makes what it wrote over stale', async () => {
-    const gate = new Gate();
-    let text = 'old';
-    const write = new FakeProvider(async () => {
-      await gate.promise;
-      text = 'new';
-    });
-    const tools = [
-      writer('save', undefined, { category: 'notes', providers: named('write'), timeoutMs: 50 }),
-      reader('read', () => text, { category: 'notes', cacheTtlMs: 60_000 }),
-    ];
-    const { call, clock, told } = withProviders(tools, { write });
-    const saved = call('save');
-    await clock.advanceAsync(50);
-    expect(brief(await saved)).toBe('error TIMEOUT');
-    expect(brief(await call('read'))).toBe('ok "old"');
-    await clock.advanceAsync(1_000);
-    expect(told('late-result')).toEqual([]);
-    gate.open();
-    await settled();
-    expect(told('late-result')).toMatchObject([{ toolName: 'save' }]);
-    expect(await call('read')).toMatchObject({ value: 'new', cached: false });
+it('a late answer of a provider is reported and invalidates cached answers', async () => {
+  const gate = new Gate();
+  let text = 'old';
+  const write = new FakeProvider(async () => {
+    await gate.promise;
+    text = 'new';
   });
-
-  it('that does not come in time keeps a tool whose calls run one at a time from its next call', async () => {
-    const gate = new Gate();
-    let active = 0;
-    let most = 0;
-    const a = new FakeProvider(async () => {
-      most = Math.max(most, (active += 1));
-      await gate.promise;
-      active -= 1;
-    });
-    const { call, clock } = withProviders(
-      [writer('save', undefined, { providers: [...named('a')], allowParallel: false })],
-      { a },
-      { timeoutMs: 100, random: () => 0 },
-    );
-    const first = call('save');
-    await clock.advanceAsync(100);
-    expect(brief(await first)).toBe('error TIMEOUT');
-    const second = call('save');
-    await clock.advanceAsync(50);
-    expect(a.calls).toBe(1);
-    gate.open();
-    await clock.advanceAsync(0);
-    expect(brief(await second)).toBe('ok null');
-    expect([a.calls, most]).toEqual([2, 1]);
-  });
+  const tools = [
+    writer('save', undefined, { category: 'notes', providers: named('write'), timeoutMs: 50 }),
+    reader('read', () => text, { category: 'notes', cacheTtlMs: 60_000 }),
+  ];
+  const { call, clock, told } = withProviders(tools, { write });
+  const saved = call('save');
+  await clock.advanceAsync(50);
+  expect(brief(await saved)).toBe('error TIMEOUT');
+  expect(brief(await call('read'))).toBe('ok "old"');
+  await clock.advanceAsync(1_000);
+  expect(told('late-result')).toEqual([]);
+  gate.open();
+  await settled();
+  expect(told('late-result')).toMatchObject([{ toolName: 'save' }]);
+  expect(await call('read')).toMatchObject({ value: 'new', cached: false });
 });
 
-describe('a caller who gives up', () => {
-  it.each([
-    ['without a reason', undefined],
-    ['by its own deadline, however short', new DOMException('too long', 'TimeoutError')],
-  ])('%s says nothing of tool and provider, and no other provider is asked', async (_, reason) => {
+it.each([
+  ['without a reason', undefined],
+  ['by its own deadline, however short', new DOMException('too long', 'TimeoutError')],
+])(
+  "when a caller aborts %s, the provider isn't blamed and no other provider is called",
+  async (_, reason) => {
     const gate = new Gate<string>();
     const [a, b] = [new FakeProvider(() => gate.promise), new FakeProvider()];
     const { call, clock, executor, told } = withProviders([search()], { a, b });
@@ -292,5 +263,5 @@ describe('a caller who gives up', () => {
     expect([a.calls, b.calls, clock.pending]).toEqual([1, 0, 0]);
     a.answers(() => 'again');
     expect(await call()).toMatchObject({ value: 'again', provider: 'a' });
-  });
-});
+  },
+);

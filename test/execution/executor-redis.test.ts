@@ -1,12 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RedisStateStore } from '../../src/state.js';
 import type { ToolExecutor, ToolOutcome } from '../../src/index.js';
 import { RedisServer, eventually, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
-import { brief, reader, setup, settled, writer } from './fixtures/executor-setup.js';
+import { brief, reader, setup, writer } from './fixtures/executor-setup.js';
 import type { ChildTask } from './fixtures/redis-child.js';
 import { systemClock } from '../../src/core/clock.js';
 import { DEADLINE_MS, program, ROOT } from '../programs.js';
@@ -29,191 +27,145 @@ async function child<T>(task: ChildTask): Promise<T> {
 let id = 0;
 const call = (name: string, input: object = {}) => ({ id: `${id++}`, name, input });
 
-describe.skipIf(!redisPresent)(
-  'executors of several processes on one Redis (skipped without redis-server)',
-  () => {
-    let server: RedisServer;
-    let store: RedisStateStore;
-    let executor: ToolExecutor;
-    let version: number;
-    beforeAll(async () => {
-      server = await RedisServer.start();
-    });
-    afterAll(() => server.stop());
-    beforeEach(async () => {
-      store = await RedisStateStore.connect({ url: server.url });
-      await eventually(() => store.available, 'the store is available');
-      version = 1;
-      // The definitions of the child, so that approvals and kept answers are shared with it.
-      const extra = { description: 'Reads', category: 'notes' };
-      ({ executor } = setup(
-        [
-          reader('read', () => 1, { ...extra, costPerCall: 0.5 }),
-          reader('kept', () => version, { ...extra, cacheTtlMs: 60_000 }),
-          writer('write', () => ++version, { description: 'Writes', category: 'notes' }),
-        ],
-        {
-          store,
-          clock: systemClock,
-          approvalKey: Buffer.from(KEY, 'hex'),
-          budgets: [{ per: 'conversation', calls: 1_000 }],
-        },
-      ));
-    });
-    afterEach(async () => {
-      await executor.close();
-      await store.close();
-      await server.restart();
-    });
-
-    const approve = async (of: ReturnType<typeof call>) => {
-      const held = await executor.execute(of);
-      if (held.status !== 'approval_required')
-        throw new Error(`expected approval_required, found ${brief(held)}`);
-      return executor.approve(held.pending);
-    };
-    const back = () =>
-      eventually(async () => {
-        const outcome = await executor.execute(call('write'));
-        return store.available && outcome.status === 'approval_required';
-      }, 'the store is back');
-
-    it('never overspend a budget together', async () => {
-      const said = await Promise.all(
-        [1, 2, 3, 4].map(() =>
-          child<{ made: number; refused: number }>({
-            task: 'budget',
-            url: server.url,
-            key: KEY,
-            processes: 4,
-          }),
-        ),
-      );
-      expect(said.reduce((sum, { made }) => sum + made, 0)).toBe(80); // 40 of cost, half a unit each.
-      expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(160);
-    });
-
-    it('run one approval once together', async () => {
-      const of = call('write', { text: 'bread' });
-      const approval = await approve(of);
-      const said = await Promise.all(
-        [1, 2, 3, 4].map(() =>
-          child<{ written: number; refused: number }>({
-            task: 'approval',
-            url: server.url,
-            key: KEY,
-            processes: 4,
-            call: of,
-            approval,
-          }),
-        ),
-      );
-      expect(said.reduce((sum, { written }) => sum + written, 0)).toBe(1);
-      expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(99);
-    });
-
-    async function expectOutage(): Promise<void> {
-      const outcomes: ToolOutcome[] = await Promise.all(
-        ['read', 'write'].map((name) => executor.execute(call(name))),
-      );
-      expect(outcomes.map(brief)).toEqual(['error STATE_UNAVAILABLE', 'error STATE_UNAVAILABLE']);
-    }
-
-    it.each([
-      ['killed and started again', () => server.kill(), () => server.restart()],
-      ['stopped and continued', async () => server.pause(), async () => server.resume()],
-    ])(
-      'refuse approvals and budgets while Redis is %s, go on with what needs neither, and work again after',
-      async (how, fail, mend) => {
-        const free = setup(
-          [
-            reader('read', () => 1),
-            reader('kept', () => version, { category: 'notes', cacheTtlMs: 60_000 }),
-          ],
-          { store, clock: systemClock },
-        ).executor;
-        const of = call('write');
-        const approval = await approve(of);
-        expect(brief(await free.execute(call('kept')))).toBe('ok 1');
-        expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-        await fail();
-        await expectOutage();
-        expect(brief(await executor.execute(of, { approval }))).toBe('error STATE_UNAVAILABLE');
-        expect(version).toBe(1);
-        expect(brief(await free.execute(call('read')))).toBe('ok 1');
-        expect(brief(await free.execute(call('kept')))).toBe('ok 1');
-        expect(await free.execute(call('kept'))).toMatchObject({ status: 'ok', cached: true });
-        await mend();
-        await back();
-        if (how.startsWith('killed')) {
-          // It came back empty: the approval is unknown, and budgets start again.
-          expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-          expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
-        }
-        const again = call('write');
-        const second = await approve(again);
-        expect(brief(await executor.execute(again, { approval: second }))).toBe('ok 2');
-        expect(brief(await executor.execute(again, { approval: second }))).toBe(
-          'error INVALID_APPROVAL',
-        );
-        expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-        expect((await executor.execute(call('kept'))).status).toBe('ok');
-        expect((await executor.execute(call('kept'))).cached).toBe(true);
-        await free.close();
+describe.skipIf(!redisPresent)('executors of several processes on one Redis', () => {
+  let server: RedisServer;
+  let store: RedisStateStore;
+  let executor: ToolExecutor;
+  let version: number;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    store = await RedisStateStore.connect({ url: server.url });
+    await eventually(() => store.available, 'the store is available');
+    version = 1;
+    // The definitions of the child, so that approvals and kept answers are shared with it.
+    const extra = { description: 'Reads', category: 'notes' };
+    ({ executor } = setup(
+      [
+        reader('read', () => 1, { ...extra, costPerCall: 0.5 }),
+        reader('kept', () => version, { ...extra, cacheTtlMs: 60_000 }),
+        writer('write', () => ++version, { description: 'Writes', category: 'notes' }),
+      ],
+      {
+        store,
+        clock: systemClock,
+        approvalKey: Buffer.from(KEY, 'hex'),
+        budgets: [{ per: 'conversation', calls: 1_000 }],
       },
+    ));
+  });
+  afterEach(async () => {
+    await executor.close();
+    await store.close();
+    await server.restart();
+  });
+
+  const approve = async (of: ReturnType<typeof call>) => {
+    const held = await executor.execute(of);
+    if (held.status !== 'approval_required')
+      throw new Error(`expected approval_required, found ${brief(held)}`);
+    return executor.approve(held.pending);
+  };
+  const back = () =>
+    eventually(async () => {
+      const outcome = await executor.execute(call('write'));
+      return store.available && outcome.status === 'approval_required';
+    }, 'the store is back');
+
+  it("processes on one Redis don't overspend a shared budget", async () => {
+    const said = await Promise.all(
+      [1, 2, 3, 4].map(() =>
+        child<{ made: number; refused: number }>({
+          task: 'budget',
+          url: server.url,
+          key: KEY,
+          processes: 4,
+        }),
+      ),
     );
+    expect(said.reduce((sum, { made }) => sum + made, 0)).toBe(80); // 40 of cost, half a unit each.
+    expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(160);
+  });
 
-    it('refuse approvals after Redis was emptied', async () => {
-      const of = call('write');
-      expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-      const approval = await approve(of);
-      await server.flush();
-      expect(brief(await executor.execute(call('read')))).toBe('ok 1');
-      expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
-      expect(version).toBe(1);
-    });
+  it('an approval lets exactly one call run, even in four processes', async () => {
+    const of = call('write', { text: 'bread' });
+    const approval = await approve(of);
+    const said = await Promise.all(
+      [1, 2, 3, 4].map(() =>
+        child<{ written: number; refused: number }>({
+          task: 'approval',
+          url: server.url,
+          key: KEY,
+          processes: 4,
+          call: of,
+          approval,
+        }),
+      ),
+    );
+    expect(said.reduce((sum, { written }) => sum + written, 0)).toBe(1);
+    expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(99);
+  });
 
-    it('settle every call and end with exit code 0, whatever happens to Redis under load', async () => {
-      const process_ = spawn(
-        process.execPath,
+  async function expectOutage(): Promise<void> {
+    const outcomes: ToolOutcome[] = await Promise.all(
+      ['read', 'write'].map((name) => executor.execute(call(name))),
+    );
+    expect(outcomes.map(brief)).toEqual(['error STATE_UNAVAILABLE', 'error STATE_UNAVAILABLE']);
+  }
+
+  it.each([
+    ['killed and started again', () => server.kill(), () => server.restart()],
+    ['stopped and continued', async () => server.pause(), async () => server.resume()],
+  ])(
+    'while Redis is %s, only calls that need it are refused, and all calls work again afterwards',
+    async (how, fail, mend) => {
+      const free = setup(
         [
-          program(CHILD),
-          JSON.stringify({ task: 'load', url: server.url, key: KEY } satisfies ChildTask),
+          reader('read', () => 1),
+          reader('kept', () => version, { category: 'notes', cacheTtlMs: 60_000 }),
         ],
-        { cwd: ROOT, stdio: ['pipe', 'pipe', 'pipe'] },
-      );
-      const lines: string[] = [];
-      let errors = '';
-      createInterface({ input: process_.stdout }).on('line', (line) => lines.push(line));
-      process_.stderr.on('data', (data: Buffer) => (errors += data.toString()));
-      const ended = once(process_, 'exit');
-      await eventually(() => lines.includes('ready'), 'the child works');
-      for (let round = 0; round < 2; round++) {
-        await server.kill();
-        await eventually(() => !store.available, 'the loss is noticed');
-        await server.restart();
-        await eventually(() => store.available, 'the store is back');
-        await server.flush();
-        server.pause();
-        await eventually(() => !store.available, 'the loss is noticed');
-        server.resume();
-        await eventually(() => store.available, 'the store is back');
+        { store, clock: systemClock },
+      ).executor;
+      const of = call('write');
+      const approval = await approve(of);
+      expect(brief(await free.execute(call('kept')))).toBe('ok 1');
+      expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+      await fail();
+      await expectOutage();
+      expect(brief(await executor.execute(of, { approval }))).toBe('error STATE_UNAVAILABLE');
+      expect(version).toBe(1);
+      expect(brief(await free.execute(call('read')))).toBe('ok 1');
+      expect(brief(await free.execute(call('kept')))).toBe('ok 1');
+      expect(await free.execute(call('kept'))).toMatchObject({ status: 'ok', cached: true });
+      await mend();
+      await back();
+      if (how.startsWith('killed')) {
+        // It came back empty: the approval is unknown, and budgets start again.
+        expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+        expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
       }
-      process_.stdin.end();
-      const [code] = (await ended) as [number];
-      await settled();
-      expect(errors).toBe('');
-      expect(code).toBe(0);
-      const counts = JSON.parse(lines.at(-1)!) as Record<string, number>;
-      expect(
-        Object.keys(counts).filter(
-          (said) =>
-            !/^(kept|read|write) (ok|approval_required|STATE_UNAVAILABLE|BUDGET_EXCEEDED|INVALID_APPROVAL)$/.test(
-              said,
-            ),
-        ),
-      ).toEqual([]);
-      expect(counts['read STATE_UNAVAILABLE']).toBeGreaterThan(0);
-    });
-  },
-);
+      const again = call('write');
+      const second = await approve(again);
+      expect(brief(await executor.execute(again, { approval: second }))).toBe('ok 2');
+      expect(brief(await executor.execute(again, { approval: second }))).toBe(
+        'error INVALID_APPROVAL',
+      );
+      expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+      expect((await executor.execute(call('kept'))).status).toBe('ok');
+      expect((await executor.execute(call('kept'))).cached).toBe(true);
+      await free.close();
+    },
+  );
+
+  it('approvals are refused after Redis was emptied', async () => {
+    const of = call('write');
+    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+    const approval = await approve(of);
+    await server.flush();
+    expect(brief(await executor.execute(call('read')))).toBe('ok 1');
+    expect(brief(await executor.execute(of, { approval }))).toBe('error INVALID_APPROVAL');
+    expect(version).toBe(1);
+  });
+});

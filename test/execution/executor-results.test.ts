@@ -12,12 +12,12 @@ const run = async (
   setup([reader('read', work, extra)], options).executor.execute({ id: '1', name: 'read' });
 const COUNT = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] };
 
-describe('the answer of a tool with an output schema', () => {
-  it('passes when it is what the schema promises', async () => {
+describe('output schemas', () => {
+  it('an answer that matches the output schema is returned', async () => {
     expect(brief(await run(() => ({ count: 1 }), { outputSchema: COUNT }))).toBe('ok {"count":1}');
   });
 
-  it('is given as a zod schema makes it', async () => {
+  it('a zod output schema fills in defaults and drops unknown fields', async () => {
     const outputSchema = z.object({ count: z.number(), unit: z.string().default('pieces') });
     expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe(
       'ok {"count":1,"unit":"pieces"}',
@@ -28,7 +28,7 @@ describe('the answer of a tool with an output schema', () => {
     ['JSON Schema', COUNT],
     ['zod', z.object({ count: z.number() })],
   ])(
-    'is refused by %s once, with the value for programs and not for models',
+    "an answer that doesn't match its %s output schema is kept for programs and hidden from models",
     async (_, outputSchema) => {
       let runs = 0;
       const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
@@ -54,9 +54,9 @@ const PROMISES: readonly (readonly [string, object])[] = [
   ['zod', z.object({ count: z.number() })],
 ];
 
-describe('the value of a tool that ends the run', () => {
+describe('values of tools that end the run', () => {
   it.each(PROMISES)(
-    'is held to its output schema in %s, and the run ends all the same',
+    "a halt value that doesn't match its %s output schema is refused, and the run still ends",
     async (_, outputSchema) => {
       const outcome = await run(() => halt('enough', { count: 'many' }), { outputSchema });
       expect(outcome).toMatchObject({
@@ -70,7 +70,7 @@ describe('the value of a tool that ends the run', () => {
     },
   );
 
-  it('must be something that JSON can hold', async () => {
+  it('a halt value must fit into JSON', async () => {
     expect(await run(() => halt('enough', 1n))).toMatchObject({
       status: 'error',
       code: 'INVALID_RESULT',
@@ -80,53 +80,49 @@ describe('the value of a tool that ends the run', () => {
   });
 });
 
-describe('a call that is answered elsewhere', () => {
-  it.each(PROMISES)(
-    'says in JSON Schema what its result must be like, from %s',
-    async (_, outputSchema) => {
-      expect(
-        await run(undefined as never, { manual: true, execute: undefined, outputSchema }),
-      ).toMatchObject({
-        status: 'manual',
-        pending: { outputSchema: { type: 'object', required: ['count'] } },
-      });
-      expect(
-        await run(undefined as never, { manual: true, execute: undefined }),
-      ).not.toHaveProperty('pending.outputSchema');
+it.each(PROMISES)(
+  'a manual call carries the output schema as JSON Schema, from %s',
+  async (_, outputSchema) => {
+    expect(
+      await run(undefined as never, { manual: true, execute: undefined, outputSchema }),
+    ).toMatchObject({
+      status: 'manual',
+      pending: { outputSchema: { type: 'object', required: ['count'] } },
+    });
+    expect(await run(undefined as never, { manual: true, execute: undefined })).not.toHaveProperty(
+      'pending.outputSchema',
+    );
+  },
+);
+
+const SECRET = 'SECRETVALUE';
+const numbers = { type: 'object', additionalProperties: { type: 'number' } };
+it.each<[string, unknown, object]>([
+  ['a value, by JSON Schema', { count: SECRET }, { outputSchema: COUNT }],
+  ['a value, by zod', { count: SECRET }, { outputSchema: z.object({ count: z.number() }) }],
+  [
+    'a value, by a check of its own',
+    { count: SECRET },
+    {
+      outputSchema: z.object({
+        count: z.string().refine(() => false, { error: ({ input }) => `bad ${String(input)}` }),
+      }),
     },
-  );
-});
-
-describe('what models read of an answer that is refused', () => {
-  const SECRET = 'SECRETVALUE';
-  const numbers = { type: 'object', additionalProperties: { type: 'number' } };
-  it.each<[string, unknown, object]>([
-    ['a value, by JSON Schema', { count: SECRET }, { outputSchema: COUNT }],
-    ['a value, by zod', { count: SECRET }, { outputSchema: z.object({ count: z.number() }) }],
-    [
-      'a value, by a check of its own',
-      { count: SECRET },
-      {
-        outputSchema: z.object({
-          count: z.string().refine(() => false, { error: ({ input }) => `bad ${String(input)}` }),
-        }),
-      },
-    ],
-    ['a key, by JSON Schema', { [SECRET]: 'x' }, { outputSchema: numbers }],
-    ['a key, by zod', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
-    ['a key of what JSON cannot hold', { [SECRET]: 1n }, {}],
-  ])('has nothing of what the tool gave: %s', async (_, value, extra) => {
-    for (const exposeErrors of ['none', 'public', 'full']) {
-      for (const given of [value, halt('enough', value)]) {
-        const outcome = await run(() => given, extra, { exposeErrors });
-        expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', value });
-        expect(readOutcome(outcome).text).not.toContain(SECRET);
-      }
+  ],
+  ['a key, by JSON Schema', { [SECRET]: 'x' }, { outputSchema: numbers }],
+  ['a key, by zod', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
+  ['a key of what JSON cannot hold', { [SECRET]: 1n }, {}],
+])('a model sees nothing of a refused answer: %s', async (_, value, extra) => {
+  for (const exposeErrors of ['none', 'public', 'full']) {
+    for (const given of [value, halt('enough', value)]) {
+      const outcome = await run(() => given, extra, { exposeErrors });
+      expect(outcome).toMatchObject({ status: 'error', code: 'INVALID_RESULT', value });
+      expect(readOutcome(outcome).text).not.toContain(SECRET);
     }
-  });
+  }
 });
 
-describe('an answer that JSON cannot hold', () => {
+describe("answers that JSON can't hold", () => {
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
   it.each<[string, unknown]>([
@@ -135,8 +131,8 @@ describe('an answer that JSON cannot hold', () => {
     ['a symbol', Symbol('x')],
     ['a cycle', circle],
     ['a Map', new Map()],
-    ['NaN inside', { deep: [Number.NaN] }],
-  ])('is refused: %s', async (_, value) => {
+    ['an object with NaN inside', { deep: [Number.NaN] }],
+  ])('an answer of %s is refused', async (_, value) => {
     const outcome = await run(() => value);
     expect(outcome).toMatchObject({
       status: 'error',
@@ -147,8 +143,8 @@ describe('an answer that JSON cannot hold', () => {
   });
 });
 
-describe('a failure', () => {
-  it('that a tool reports says so, and models read its details', async () => {
+describe('failures', () => {
+  it('a reported failure says so, and models read its details', async () => {
     const outcome = await run(() => fail('no money', { have: 3 }));
     expect(outcome).toMatchObject({
       status: 'error',
@@ -163,7 +159,7 @@ describe('a failure', () => {
     expect(long.endsWith('…')).toBe(true);
   });
 
-  it('keeps its message, and of details what JSON can hold of them', async () => {
+  it('a failure keeps its message and the details that JSON can hold', async () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     const read = async (details: Readonly<Record<string, unknown>>) => {
@@ -194,7 +190,7 @@ describe('a failure', () => {
       expect(await read(details)).toBeUndefined();
   });
 
-  it('that a tool throws says so, and its details are for programs', async () => {
+  it('a thrown error says so, and only programs read its details', async () => {
     const outcome = await run(
       () => {
         throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } });
@@ -268,11 +264,11 @@ describe('a failure', () => {
       'add::face is no member of std::vector, at 12:30:45',
     ],
     ['config.tools.list is undefined', 'config.tools.list is undefined'],
-  ])('is shown without host names: %s', async (message, shown) => {
+  ])('an error message hides host names: %s', async (message, shown) => {
     expect(await thrown(message)).toBe(shown);
   });
 
-  it('is shown as exposeErrors says', async () => {
+  it('exposeErrors decides how much of an error message is shown', async () => {
     const message = 'connect ECONNREFUSED 10.0.0.5\npassword=hunter2';
     expect(await thrown(message, 'none')).toBe(
       "read failed. Its error isn't shown. Try something else, or ask the user.",

@@ -26,8 +26,8 @@ async function attemptsOf(
   return runs;
 }
 
-describe('a tool that fails is tried again', () => {
-  it('when it declares that it only reads, or that equal keys mean one effect', async () => {
+describe('retries', () => {
+  it('a failing tool is retried if it is readonly or has an idempotency key', async () => {
     expect(await attemptsOf((execute) => reader('work', execute))).toBe(3);
     expect(await attemptsOf((execute) => writer('work', execute, { idempotencyKey: true }))).toBe(
       3,
@@ -37,7 +37,7 @@ describe('a tool that fails is tried again', () => {
     ).toBe(5);
   });
 
-  it('not when nothing of that is declared', async () => {
+  it("a failing tool that declares neither isn't retried", async () => {
     expect(await attemptsOf((execute) => anyTool('work', execute))).toBe(1);
     expect(await attemptsOf((execute) => writer('work', execute))).toBe(1);
     expect(await attemptsOf((execute) => anyTool('work', execute, { accessMode: 'execute' }))).toBe(
@@ -52,14 +52,14 @@ describe('a tool that fails is tried again', () => {
     ).toBe(1);
   });
 
-  it('not when it says by its result that it failed', async () => {
+  it("a failure that the tool reports isn't retried", async () => {
     let runs = 0;
     const { executor } = setup([reader('work', () => (runs++, fail('no')))]);
     expect((await executor.execute({ id: '1', name: 'work' })).attempts).toBe(1);
     expect(runs).toBe(1);
   });
 
-  it('never when a person approved the write', async () => {
+  it("an approved write isn't retried", async () => {
     let runs = 0;
     const { executor, clock } = setup(
       [
@@ -80,7 +80,7 @@ describe('a tool that fails is tried again', () => {
     expect(runs).toBe(1);
   });
 
-  it('after pauses that are random below 100, 200, … and at most 2,000 ms', async () => {
+  it('pauses between attempts grow from a random part of 100 ms to at most 2,000 ms', async () => {
     const starts: number[] = [];
     const { executor, clock } = setup(
       [
@@ -100,8 +100,8 @@ describe('a tool that fails is tried again', () => {
   });
 });
 
-describe('the idempotency key', () => {
-  it('is the same for all attempts of a call', async () => {
+describe('idempotency keys', () => {
+  it('all attempts of a call have the same idempotency key', async () => {
     const keys: (string | undefined)[] = [];
     const { executor, clock } = setup(
       [
@@ -124,7 +124,7 @@ describe('the idempotency key', () => {
     expect(keys[0]).toMatch(/./);
   });
 
-  it('is that of the caller, when there is one', async () => {
+  it('a caller can set the idempotency key', async () => {
     let key: string | undefined;
     const { executor } = setup(
       [writer('work', (_, context) => void (key = context.idempotencyKey))],
@@ -134,7 +134,7 @@ describe('the idempotency key', () => {
     expect(key).toBe('mine');
   });
 
-  it('is equal for the same call of a conversation, in any process, and differs when anything of the call does', async () => {
+  it('the same call of a conversation gets the same key in every process, and any difference gives another key', async () => {
     const keyOf = async (
       call: { id?: string; name?: string; input?: unknown } = {},
       options: object = { conversationId: 'c', principal: 'p' },
@@ -166,7 +166,7 @@ describe('the idempotency key', () => {
     expect(new Set([key, ...others]).size).toBe(9);
   });
 
-  it('is that of the approved arguments, when a person changed them', async () => {
+  it('if the user changes the arguments, the key is made from the approved arguments', async () => {
     const keys: (string | undefined)[] = [];
     const { executor } = setup(
       [writer('work', (_, { idempotencyKey }) => void keys.push(idempotencyKey))],

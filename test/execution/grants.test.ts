@@ -54,15 +54,15 @@ function setUp({
 }
 const ADA = { to: 'ada' };
 
-describe('a grant', () => {
-  it('lets calls with the named arguments run, and no others', async () => {
+describe('grants', () => {
+  it('a grant lets calls with the named arguments run, and no other calls', async () => {
     const { executor, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf({ to: 'ada', text: 'one' }), { input: ADA });
     expect(await statusOf({ to: 'ada', text: 'two' })).toBe('ok');
     expect(await statusOf({ to: 'eve', text: 'two' })).toBe('approval_required');
   });
 
-  it('covers nobody else, also when somebody puts it on their list in the store', async () => {
+  it("a grant doesn't cover another principal, even if it is put on that principal's list in the store", async () => {
     const store = new MemoryStateStore();
     const { executor, statusOf, pendingOf } = setUp({ store });
     const eve = { ...IN, principal: 'eve' };
@@ -75,7 +75,7 @@ describe('a grant', () => {
     expect(await statusOf(ADA, eve)).toBe('approval_required');
   });
 
-  it('that names all arguments covers no call with more of them', async () => {
+  it("a grant that names all arguments doesn't cover a call with more arguments", async () => {
     const { executor, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf(ADA), { input: ADA });
     expect(await statusOf(ADA)).toBe('ok');
@@ -87,7 +87,7 @@ describe('a grant', () => {
     ['nobody', { conversationId: 'talk' }],
     ['another conversation', { ...IN, conversationId: 'other' }],
     ['no conversation', { principal: 'ada' }],
-  ])('covers no call for %s', async (_, options) => {
+  ])('a grant covers no call for %s', async (_, options) => {
     const { executor, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf(ADA), { uses: 5 });
     expect([await statusOf(ADA), await statusOf(ADA, options)]).toEqual([
@@ -96,7 +96,7 @@ describe('a grant', () => {
     ]);
   });
 
-  it('needs a limit, and is given for no call that was changed', async () => {
+  it('a grant needs a limit and an unchanged pending call', async () => {
     const { executor, pendingOf } = setUp();
     const pending = await pendingOf(ADA);
     for (const scope of [{}, { input: {} }, { uses: 0 }, { until: 1 }, { touches: 'x' }])
@@ -109,7 +109,7 @@ describe('a grant', () => {
     expect((await executor.grant(pending, { uses: 1 })).approval.toolName).toBe('mail');
   });
 
-  it('is counted, ends in time and is revoked, in all processes together', async () => {
+  it('uses, end, and revocation of a grant hold in all processes together', async () => {
     const clock = new ManualClock(1_000);
     const store = new MemoryStateStore({ clock });
     const [one, other] = [setUp({ store }), setUp({ store })];
@@ -132,7 +132,7 @@ describe('a grant', () => {
     ]).toEqual(['ok', true, false, 'approval_required']);
   });
 
-  it('covers no consent, no critical tool, no greater danger and no other question', async () => {
+  it("a grant doesn't cover consent, critical tools, raised danger, or a question of another rule", async () => {
     for (const options of [{ requiresConsent: true }, { dangerLevel: 'critical' }] as const) {
       const { executor, pendingOf } = setUp({ tool: mail(options) });
       const pending = await pendingOf(ADA);
@@ -161,7 +161,7 @@ describe('a grant', () => {
     ]);
   });
 
-  it('ends with the definition of its tool, and with the life of its store', async () => {
+  it("a grant ends when its tool's definition changes or its store restarts", async () => {
     const { executor, registry, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf(ADA), { uses: 5 });
     registry.register(mail({ description: 'Mails more' }), { replace: true });
@@ -174,7 +174,7 @@ describe('a grant', () => {
     expect(await moved.statusOf(ADA)).not.toBe('ok');
   });
 
-  it('that others wrote into the store counts for nothing', async () => {
+  it('a grant changed in the store by others is ignored', async () => {
     const store = new MemoryStateStore();
     const { executor, statusOf, pendingOf } = setUp({ store });
     const { grant } = await executor.grant(await pendingOf(ADA), { input: ADA });
@@ -191,7 +191,7 @@ describe('a grant', () => {
     expect(await statusOf(ADA)).toBe('approval_required');
   });
 
-  it('is given by a user who is asked, and told as an event', async () => {
+  it('a user who is asked can answer with a grant, which is reported as an event', async () => {
     const { executor, call } = setUp();
     const states: unknown[] = [];
     executor.on((event) => event.type === 'approval' && states.push(event.state));
@@ -205,23 +205,21 @@ describe('a grant', () => {
   });
 });
 
-describe('the grants that are offered', () => {
-  it('are the same arguments again, and any arguments only where nothing is sent outside', async () => {
-    const inside = setUp();
-    expect(
-      inside.executor.grantChoices(await inside.pendingOf(ADA)).map(({ scope }) => scope),
-    ).toEqual([{ input: ADA }, { uses: 5 }]);
-    const outside = setUp({ tool: mail({ sends: 'outside' }) });
-    const pending = await outside.pendingOf(ADA);
-    const [choice, ...others] = outside.executor.grantChoices(pending);
-    expect(others).toEqual([]);
-    await outside.executor.grant(pending, choice!.scope);
-    expect([
-      await outside.statusOf(ADA),
-      await outside.statusOf({ to: 'eve' }),
-      await outside.statusOf({ ...ADA, text: 'x' }),
-    ]).toEqual(['ok', 'approval_required', 'approval_required']);
-    const high = setUp({ tool: mail({ dangerLevel: 'high' }) });
-    expect(high.executor.grantChoices(await high.pendingOf(ADA))).toHaveLength(1);
-  });
+it('a user is offered a grant for equal arguments, and for any arguments only if nothing is sent outside', async () => {
+  const inside = setUp();
+  expect(
+    inside.executor.grantChoices(await inside.pendingOf(ADA)).map(({ scope }) => scope),
+  ).toEqual([{ input: ADA }, { uses: 5 }]);
+  const outside = setUp({ tool: mail({ sends: 'outside' }) });
+  const pending = await outside.pendingOf(ADA);
+  const [choice, ...others] = outside.executor.grantChoices(pending);
+  expect(others).toEqual([]);
+  await outside.executor.grant(pending, choice!.scope);
+  expect([
+    await outside.statusOf(ADA),
+    await outside.statusOf({ to: 'eve' }),
+    await outside.statusOf({ ...ADA, text: 'x' }),
+  ]).toEqual(['ok', 'approval_required', 'approval_required']);
+  const high = setUp({ tool: mail({ dangerLevel: 'high' }) });
+  expect(high.executor.grantChoices(await high.pendingOf(ADA))).toHaveLength(1);
 });

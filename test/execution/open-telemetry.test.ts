@@ -55,7 +55,7 @@ async function executorOf(): Promise<ToolExecutor> {
   return new ToolExecutor({ registry, telemetry: await openTelemetry() });
 }
 
-describe('openTelemetry', () => {
+describe('OpenTelemetry', () => {
   beforeAll(() => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     trace.setGlobalTracerProvider(
@@ -71,7 +71,7 @@ describe('openTelemetry', () => {
     context.disable();
   });
 
-  it('records a call as a span with the names of the conventions, and neither arguments nor results', async () => {
+  it('a call is recorded as a span with the standard names, without arguments or results', async () => {
     await (await executorOf()).execute({ id: 'c1', name: 'child', input: { secret: 'hunter2' } });
     const span = spans.getFinishedSpans().find(({ name }) => name === 'execute_tool child')!;
     expect(span.attributes).toEqual({
@@ -87,14 +87,14 @@ describe('openTelemetry', () => {
     expect(JSON.stringify(span.attributes)).not.toContain('hunter2');
   });
 
-  it('is the parent of the spans that the tool starts', async () => {
+  it('the span of a call is the parent of spans that the tool starts', async () => {
     await (await executorOf()).execute({ id: 'c1', name: 'child' });
     const [inner, call] = spans.getFinishedSpans();
     expect(inner!.name).toBe('inner');
     expect(inner!.parentSpanContext?.spanId).toBe(call!.spanContext().spanId);
   });
 
-  it('marks failures with their code, and does not name metrics after tools that do not exist', async () => {
+  it('spans of failed calls have an error code, and unknown tools share one span name', async () => {
     const executor = await executorOf();
     await executor.execute({ id: 'c1', name: 'failing' });
     await executor.execute({ id: 'c2', name: 'made_up_by_a_model' });
@@ -110,7 +110,7 @@ describe('openTelemetry', () => {
     expect(held!.attributes).not.toHaveProperty('error.type');
   });
 
-  it('counts durations in seconds by tool and error', async () => {
+  it('durations are counted in seconds by tool and error', async () => {
     measured.reset();
     await (await executorOf()).execute({ id: 'c1', name: 'failing' });
     await meters.forceFlush();

@@ -54,8 +54,8 @@ function setUp(options: Partial<ToolExecutorOptions> = {}) {
   return { executor, registry, runs };
 }
 
-describe('a call that is requested', () => {
-  it('is stored and not run; once approved, execute runs it once, and a replay finds it used', async () => {
+describe('requested calls', () => {
+  it('a requested call is stored without running, and after approval it runs once', async () => {
     const store = new MemoryStateStore();
     const { executor, runs } = setUp({ store, budgets: [{ per: 'principal', calls: 1 }] });
     const pending = (await executor.request(call, IN)) as PendingApproval;
@@ -71,7 +71,7 @@ describe('a call that is requested', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it('is asked about anew once its tool is declared otherwise', async () => {
+  it("a requested call needs a new approval if its tool's definition changed", async () => {
     const store = new MemoryStateStore();
     const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
     const { executor, registry } = setUp({ store });
@@ -90,7 +90,7 @@ describe('a call that is requested', () => {
     expect(after.definitionDigest).toBe(registry.require('put').digest);
   });
 
-  it('is the call it was, also when somebody copies its record to another call in the store', async () => {
+  it("a requested call isn't replaced by another call's record copied over it in the store", async () => {
     const store = new MemoryStateStore();
     const { executor } = setUp({ store });
     await executor.request(call, IN);
@@ -107,14 +107,14 @@ describe('a call that is requested', () => {
     ['another conversation', call, { ...IN, conversationId: 'other' }],
     ['another id', { ...call, id: 'c2' }, IN],
     ['other arguments', { ...call, input: { text: 'b' } }, IN],
-  ])('is no approval for %s', async (_, other, options) => {
+  ])('an approved request is no approval for %s', async (_, other, options) => {
     const { executor, runs } = setUp();
     await executor.approve((await executor.request(call, IN)) as PendingApproval);
     expect(brief(await executor.execute(other, options))).toBe('approval_required');
     expect(runs).toEqual([]);
   });
 
-  it('is no approval where somebody without the key wrote one into the store', async () => {
+  it('an answer written into the store without the key is no approval', async () => {
     const store = new MemoryStateStore();
     const { executor, runs } = setUp({ store });
     const pending = (await executor.request(call, IN)) as PendingApproval;
@@ -128,7 +128,7 @@ describe('a call that is requested', () => {
     expect(runs).toEqual([]);
   });
 
-  it('comes back as the decision when it needs nobody or cannot be made', async () => {
+  it("request returns the decision if no user is needed or the call can't run", async () => {
     const { executor } = setUp();
     expect(await executor.request({ id: '1', name: 'read' }, IN)).toMatchObject({
       verdict: 'allow',
@@ -144,89 +144,83 @@ describe('a call that is requested', () => {
   });
 });
 
-describe('the calls that wait', () => {
-  it('are listed and answered by any process with the store and the key: all three kinds', async () => {
-    const store = new MemoryStateStore();
-    const { executor } = setUp({ store });
-    const operators = setUp({ store }).executor.pendingCalls;
-    const manual = { id: 'm', name: 'by_hand', input: { a: 1 } };
-    const question = { id: 'q', name: 'ask', input: {} };
-    await executor.request(call, IN);
-    expect(brief(await executor.execute(manual, IN))).toBe('manual');
-    expect(brief(await executor.execute(question, IN))).toBe('ask_user');
-    const [asked, done, approval] = await operators.list();
-    expect([asked, done, approval].map((each) => each?.kind)).toEqual([
-      'question',
-      'manual',
-      'approval',
-    ]);
-    expect(await operators.get(done!.id)).toEqual(done);
-    await operators.answer(asked as PendingQuestion, 'the second');
-    await operators.answer(done as PendingManualCall, { done: true });
-    await expect(operators.answer(done as PendingManualCall, 2)).rejects.toMatchObject({
-      code: 'ALREADY_RESOLVED',
-    });
-    await operators.deny(approval!);
-    expect(await executor.execute(question, IN)).toMatchObject({
-      status: 'ok',
-      value: 'the second',
-    });
-    expect(await executor.execute(manual, IN)).toMatchObject({
-      status: 'ok',
-      value: { done: true },
-    });
-    expect((await executor.execute(call, IN)).status).toBe('denied');
+it('any process with the store and the key lists and answers approvals, questions, and manual calls', async () => {
+  const store = new MemoryStateStore();
+  const { executor } = setUp({ store });
+  const operators = setUp({ store }).executor.pendingCalls;
+  const manual = { id: 'm', name: 'by_hand', input: { a: 1 } };
+  const question = { id: 'q', name: 'ask', input: {} };
+  await executor.request(call, IN);
+  expect(brief(await executor.execute(manual, IN))).toBe('manual');
+  expect(brief(await executor.execute(question, IN))).toBe('ask_user');
+  const [asked, done, approval] = await operators.list();
+  expect([asked, done, approval].map((each) => each?.kind)).toEqual([
+    'question',
+    'manual',
+    'approval',
+  ]);
+  expect(await operators.get(done!.id)).toEqual(done);
+  await operators.answer(asked as PendingQuestion, 'the second');
+  await operators.answer(done as PendingManualCall, { done: true });
+  await expect(operators.answer(done as PendingManualCall, 2)).rejects.toMatchObject({
+    code: 'ALREADY_RESOLVED',
   });
+  await operators.deny(approval!);
+  expect(await executor.execute(question, IN)).toMatchObject({
+    status: 'ok',
+    value: 'the second',
+  });
+  expect(await executor.execute(manual, IN)).toMatchObject({
+    status: 'ok',
+    value: { done: true },
+  });
+  expect((await executor.execute(call, IN)).status).toBe('denied');
 });
 
-describe('decide', () => {
-  it('says what would happen and uses nothing up', async () => {
-    const { executor, runs } = setUp({ budgets: [{ per: 'principal', calls: 1 }], maxRepeats: 1 });
-    const events: unknown[] = [];
-    executor.on((event) => events.push(event));
-    const { grant } = await executor.grant(
-      (await executor.request({ ...call, id: 'c0' }, IN)) as PendingApproval,
-      { uses: 1 },
-    );
-    events.length = 0;
-    for (let time = 0; time < 3; time++)
-      expect(await executor.decide({ ...call, id: 'x' }, IN)).toMatchObject({
-        verdict: 'allow',
-        rule: 'grant',
-      });
-    expect(await executor.decide({ ...call, input: {} }, IN)).toMatchObject({
-      refused: expect.stringContaining('text') as string,
+it('decide says what would happen and uses nothing up', async () => {
+  const { executor, runs } = setUp({ budgets: [{ per: 'principal', calls: 1 }], maxRepeats: 1 });
+  const events: unknown[] = [];
+  executor.on((event) => events.push(event));
+  const { grant } = await executor.grant(
+    (await executor.request({ ...call, id: 'c0' }, IN)) as PendingApproval,
+    { uses: 1 },
+  );
+  events.length = 0;
+  for (let time = 0; time < 3; time++)
+    expect(await executor.decide({ ...call, id: 'x' }, IN)).toMatchObject({
+      verdict: 'allow',
+      rule: 'grant',
     });
-    expect(await executor.decide({ name: 'nope' })).toMatchObject({ rule: 'unknown-tool' });
-    expect(await executor.decide(call, { principle: 'ada' } as never)).toMatchObject({
-      verdict: 'deny',
-      refused: expect.stringContaining('principle') as string,
-    });
-    expect([events, runs, await executor.grants()]).toMatchObject([
-      [],
-      [],
-      [{ id: grant.id, used: 0 }],
-    ]);
+  expect(await executor.decide({ ...call, input: {} }, IN)).toMatchObject({
+    refused: expect.stringContaining('text') as string,
   });
+  expect(await executor.decide({ name: 'nope' })).toMatchObject({ rule: 'unknown-tool' });
+  expect(await executor.decide(call, { principle: 'ada' } as never)).toMatchObject({
+    verdict: 'deny',
+    refused: expect.stringContaining('principle') as string,
+  });
+  expect([events, runs, await executor.grants()]).toMatchObject([
+    [],
+    [],
+    [{ id: grant.id, used: 0 }],
+  ]);
 });
 
-describe('run', () => {
-  it('gives an outcome with the type of what the tool returns, for registered definitions', async () => {
-    const double = defineTool({
-      name: 'double',
-      description: 'Doubles',
-      inputSchema: z.object({ n: z.number() }),
-      accessMode: 'readonly',
-      execute: ({ n }) => n * 2,
-    });
-    const { executor, registry } = setUp();
-    await expect(executor.run(double, { n: 2 })).rejects.toMatchObject({
-      code: 'TOOL_NOT_FOUND',
-      message: expect.stringContaining('registry.register') as string,
-    });
-    registry.register(double);
-    const outcome = await executor.run(double, { n: 2 }, { id: 'own', principal: 'ada' });
-    const value: number | undefined = outcome.status === 'ok' ? outcome.value : undefined;
-    expect([outcome.callId, value]).toEqual(['own', 4]);
+it('run returns an outcome typed by the registered definition', async () => {
+  const double = defineTool({
+    name: 'double',
+    description: 'Doubles',
+    inputSchema: z.object({ n: z.number() }),
+    accessMode: 'readonly',
+    execute: ({ n }) => n * 2,
   });
+  const { executor, registry } = setUp();
+  await expect(executor.run(double, { n: 2 })).rejects.toMatchObject({
+    code: 'TOOL_NOT_FOUND',
+    message: expect.stringContaining('registry.register') as string,
+  });
+  registry.register(double);
+  const outcome = await executor.run(double, { n: 2 }, { id: 'own', principal: 'ada' });
+  const value: number | undefined = outcome.status === 'ok' ? outcome.value : undefined;
+  expect([outcome.callId, value]).toEqual(['own', 4]);
 });

@@ -27,20 +27,20 @@ const batchesOf = (...calls: PlannableCall[]) => planExecution(registry, calls).
 const reasonsOf = (...calls: PlannableCall[]) =>
   planExecution(registry, calls).calls.map(({ after }) => after?.reason);
 
-describe('planExecution', () => {
-  it('runs reading, computing and network calls together', () => {
+describe('execution plans', () => {
+  it('calls that read, compute, or use the network run together', () => {
     expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([
       [0, 1, 2, 3],
     ]);
   });
 
-  it('lets no read overtake a write of the same thing, and no write a read', () => {
+  it('a read and a write of the same key keep their order', () => {
     expect(
       batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b')),
     ).toEqual([[0, 3], [1], [2]]);
   });
 
-  it('takes a key that ends in a slash, or is a kind alone, for the thing itself and all below it', () => {
+  it('a key that ends in a slash or names only a kind covers everything below it', () => {
     expect(
       batchesOf(
         call('write', 'dir/'),
@@ -74,7 +74,7 @@ describe('planExecution', () => {
     ).toEqual([[0, 2, 3], [1]]);
   });
 
-  it('tells what a call reads from what it writes', () => {
+  it("a call's reads and writes are told apart", () => {
     const said = (name: string, reads: string[], writes: string[]) => ({
       name,
       input: { keys: { reads, writes } },
@@ -99,7 +99,7 @@ describe('planExecution', () => {
     ]);
   });
 
-  it('lets a call without keys wait for every write, and every write for it', () => {
+  it('a call without keys waits for every write, and every write waits for it', () => {
     expect(
       batchesOf(
         call('write', 'a'),
@@ -111,7 +111,7 @@ describe('planExecution', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it('runs alone what declared nothing, whatever keys it gives, and unknown tools', () => {
+  it('a tool that declares nothing and an unknown tool run alone, whatever keys they give', () => {
     expect(
       batchesOf(
         call('read', 'a'),
@@ -123,7 +123,7 @@ describe('planExecution', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it('never runs a tool without allowParallel beside itself, also under two of its names', () => {
+  it('calls of a tool without allowParallel never run together, even under different aliases', () => {
     expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([
       [0],
       [1],
@@ -132,7 +132,7 @@ describe('planExecution', () => {
     expect(batchesOf(call('look'), call('peek'), call('read', 'a'))).toEqual([[0, 2], [1]]);
   });
 
-  it('hands conflictKeys the input as it is', () => {
+  it('conflictKeys gets the input unchanged', () => {
     const seen: unknown[] = [];
     const watched = registryOf({
       name: 'write',
@@ -146,15 +146,15 @@ describe('planExecution', () => {
   });
 });
 
-describe('the reason why a call waits', () => {
-  it('names what both touch', () => {
+describe('reasons for waiting', () => {
+  it('the reason names the key that both calls touch', () => {
     expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([
       undefined,
       'after call 0, write: both touch file:a.txt',
     ]);
   });
 
-  it("says who doesn't say what it touches", () => {
+  it("the reason names the call that doesn't say what it touches", () => {
     expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
       "after call 0, write: write writes, and fetch doesn't say what it touches",
     );
@@ -169,7 +169,7 @@ describe('the reason why a call waits', () => {
     );
   });
 
-  it('says that a tool runs alone, and not that two reads touch the same', () => {
+  it('the reason says that calls of a tool run one at a time', () => {
     expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe(
       'after call 0, push: calls of push run one at a time',
     );
@@ -178,7 +178,7 @@ describe('the reason why a call waits', () => {
     );
   });
 
-  it('says who runs alone', () => {
+  it('the reason names the tool that runs alone', () => {
     expect(reasonsOf(call('read', 'a'), call('anything'), call('nobody'))).toEqual([
       undefined,
       'after call 0, read: anything runs alone, because it may read, write or run anything',
@@ -190,7 +190,7 @@ describe('the reason why a call waits', () => {
   });
 });
 
-describe('keys that are not known', () => {
+describe('unknown keys', () => {
   const answering = (answer: () => unknown) =>
     registryOf(
       { name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer },
@@ -237,16 +237,18 @@ describe('keys that are not known', () => {
           },
         }),
     ],
-  ])('%s: the call waits for every write', (_, answer) => expect(wait(answer)).toBe(true));
+  ])('a call waits for every write if its conflictKeys gives %s', (_, answer) =>
+    expect(wait(answer)).toBe(true),
+  );
 
   it.each<[string, () => unknown]>([
     ['1,000 keys', () => Array.from({ length: 1_000 }, (_, index) => `${index}`)],
     ['a key of 1,024 characters', () => ['x'.repeat(1_024)]],
     ['an empty text', () => ['']],
     ['names of the language', () => ['__proto__', 'constructor']],
-  ])('but %s are', (_, answer) => expect(wait(answer)).toBe(false));
+  ])('conflictKeys may return %s', (_, answer) => expect(wait(answer)).toBe(false));
 
-  it('of an async function: it counts as none, and its failure ends nothing', async () => {
+  it('a promise from conflictKeys counts as no keys, and its rejection is ignored', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): unknown => unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -258,7 +260,7 @@ describe('keys that are not known', () => {
   });
 });
 
-describe('a wrong list of calls', () => {
+describe('invalid lists of calls', () => {
   const plan = (calls: unknown, of: unknown = registry) =>
     refusal(() => planExecution(of as typeof registry, calls as PlannableCall[]));
 
@@ -267,7 +269,7 @@ describe('a wrong list of calls', () => {
     ['a text', 'read'],
     ['one call', { name: 'read' }],
     ['an iterator', [][Symbol.iterator]()],
-  ])('is %s', (_, calls) => {
+  ])('planExecution refuses %s instead of a list of calls', (_, calls) => {
     expect(plan(calls)).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('a list of calls'),
@@ -283,14 +285,14 @@ describe('a wrong list of calls', () => {
     ['a text object as name', { name: new String('read') }],
     ['a number as id', { name: 'read', id: 1 }],
     ['null as id', { name: 'read', id: null }],
-  ])('has %s in it: all is refused, naming the position', (_, wrong) => {
+  ])('planExecution refuses a list with %s in it and names the position', (_, wrong) => {
     expect(plan([{ name: 'read' }, { name: 'read' }, wrong])).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('position 2'),
     });
   });
 
-  it('comes without a registry', () => {
+  it('planExecution refuses anything but a registry', () => {
     for (const wrong of [undefined, null, {}, 'x'])
       expect(plan([], wrong === undefined ? null : wrong)).toMatchObject({
         code: 'INVALID_ARGUMENT',
@@ -299,7 +301,7 @@ describe('a wrong list of calls', () => {
   });
 });
 
-describe('the plan of calls of bundled tools', () => {
+describe('plans of bundled tools', () => {
   const bundled = new ToolMetadataRegistry();
   bundled.registerAll(createDefaultTools());
   const planned = (...calls: readonly (readonly [name: string, input?: object])[]) =>
@@ -310,7 +312,7 @@ describe('the plan of calls of bundled tools', () => {
   const write = (path: string) => ['write_file', { path, content: '' }] as const;
   const read = (path: string) => ['read_file', { path }] as const;
 
-  it('writes different files together, and reads one of them after it was written', () => {
+  it('writes of different files run together, and a read of a written file waits', () => {
     expect(planned(write('a.txt'), write('b.txt'), read('a.txt'), read('c.txt'))).toEqual([
       [0, 1, 3],
       [2],
@@ -318,14 +320,14 @@ describe('the plan of calls of bundled tools', () => {
   });
 
   it.each(['./a.txt', 'src/../a.txt', join(process.cwd(), 'a.txt'), 'a.txt/', 'a.txt.'])(
-    'takes %s for what may be the file a.txt',
+    'the path %s counts as the file a.txt',
     (path) => {
       expect(planned(write('a.txt'), read(path))).toEqual([[0], [1]]);
       expect(planned(['edit_file', { path }], write('a.txt'))).toEqual([[0], [1]]);
     },
   );
 
-  it('runs programs alone among what reads and writes, and a commit before what writes the files that it reads', () => {
+  it('programs run alone among reads and writes, and a commit runs before writes of the committed files', () => {
     const commit = ['git_commit', { message: 'x', paths: [] }] as const;
     expect(
       planned(
@@ -346,7 +348,7 @@ describe('the plan of calls of bundled tools', () => {
     ).toEqual([[0, 1], [2]]);
   });
 
-  it('moves and deletes apart from all other files, since a folder takes what is in it along', () => {
+  it('moving or deleting a path waits for calls on files below it', () => {
     expect(
       planned(['move_file', { from: 'src', to: 'lib' }], write('lib/a.txt'), read('src/b.txt')),
     ).toEqual([[0], [1, 2]]);

@@ -39,8 +39,8 @@ function setUp(preview: unknown, options: Partial<ToolExecutorOptions> = {}) {
   return { executor, registry, ask, run, runs: () => runs };
 }
 
-describe('a preview', () => {
-  it('is shown with the call that needs approval, made from its checked input, and signed', async () => {
+describe('previews', () => {
+  it('the preview is made from the checked input, shown with the pending call, and signed', async () => {
     const { ask, executor, run } = setUp(({ text }: { text: string }) => ({
       summary: `Puts ${text}`,
       diff: '-x\n+a\n',
@@ -64,7 +64,7 @@ describe('a preview', () => {
     expect(await run(await executor.approve(pending))).toMatchObject({ status: 'ok' });
   });
 
-  it('that has changed when the approved call would run asks again, and runs nothing', async () => {
+  it("if the preview changed before the approved call runs, the call asks again and doesn't run", async () => {
     let text = 'old';
     const { ask, executor, run, runs } = setUp(() => `Replaces ${text}`);
     const events: ToolEvent[] = [];
@@ -86,7 +86,7 @@ describe('a preview', () => {
     expect(runs()).toBe(1);
   });
 
-  it('that changes while the user looks at it ends the call, which is pending with the new one', async () => {
+  it('if the preview changes while the user looks at it, the call stays pending with the new preview', async () => {
     const texts = ['one', 'two', 'two', 'two'];
     const shown: unknown[] = [];
     const { executor, runs } = setUp(() => texts.shift(), {
@@ -99,7 +99,7 @@ describe('a preview', () => {
     expect([shown, runs()]).toEqual([['one'], 0]);
   });
 
-  it('is not compared where the user changed the arguments: they approved those', async () => {
+  it("the preview isn't compared if the user changed the arguments", async () => {
     const { executor, runs } = setUp(({ text }: { text: string }) => `Puts ${text}`, {
       confirm: () => ({ input: { text: 'b' } }),
     });
@@ -138,7 +138,7 @@ describe('a preview', () => {
       'neither text nor an object with summary',
     ],
   ])(
-    'that %s is none, and says so; the call can be approved by its arguments',
+    'if a preview %s, the pending call says so and can still be approved',
     async (_, preview, reason) => {
       const { ask, executor, run } = setUp(preview);
       const pending = await ask();
@@ -150,7 +150,7 @@ describe('a preview', () => {
     },
   );
 
-  it('that hangs is given up after two seconds, and told so', async () => {
+  it('a preview that hangs is given up after ten seconds, and the pending call says so', async () => {
     const clock = new ManualClock();
     let stopped = false;
     const { ask } = setUp(
@@ -165,7 +165,7 @@ describe('a preview', () => {
     expect(stopped).toBe(true);
   });
 
-  it('is compared by every process that shares store and key', async () => {
+  it('every process with the same store and key compares the preview', async () => {
     const store = new MemoryStateStore();
     const approvalKey = new Uint8Array(32).fill(7);
     const asking = setUp(() => 'one', { store, approvalKey });
@@ -179,29 +179,25 @@ describe('a preview', () => {
   });
 });
 
-describe('a session that waits for an approval', () => {
-  it('keeps the preview in its JSON, and asks again when it has changed by the time it goes on', async () => {
-    let text = 'old';
-    const store = new MemoryStateStore();
-    const engine = () => ({
-      executor: setUp(() => `Replaces ${text}`, { store, approvalKey: new Uint8Array(32).fill(7) })
-        .executor,
-      model: scriptedModel([{ calls: [{ id: 'a', name: 'put', input: { text: 'x' } }] }, 'done']),
-    });
-    const { session } = await Session.create().start(engine(), 'put it');
-    const stored = Session.fromJSON(JSON.parse(JSON.stringify(session)));
-    expect(stored.pending).toMatchObject([
-      { kind: 'approval', preview: { summary: 'Replaces old' } },
-    ]);
-    text = 'new';
-    const decided = stored.approve('a');
-    if (!decided.ok) throw new Error('not decided');
-    const { session: next } = await decided.session.continue({
-      ...engine(),
-      model: scriptedModel(['done']),
-    });
-    expect(next.pending).toMatchObject([
-      { kind: 'approval', preview: { summary: 'Replaces new' } },
-    ]);
+it('a stored session keeps the preview, and asks again if the preview changed before the session continues', async () => {
+  let text = 'old';
+  const store = new MemoryStateStore();
+  const engine = () => ({
+    executor: setUp(() => `Replaces ${text}`, { store, approvalKey: new Uint8Array(32).fill(7) })
+      .executor,
+    model: scriptedModel([{ calls: [{ id: 'a', name: 'put', input: { text: 'x' } }] }, 'done']),
   });
+  const { session } = await Session.create().start(engine(), 'put it');
+  const stored = Session.fromJSON(JSON.parse(JSON.stringify(session)));
+  expect(stored.pending).toMatchObject([
+    { kind: 'approval', preview: { summary: 'Replaces old' } },
+  ]);
+  text = 'new';
+  const decided = stored.approve('a');
+  if (!decided.ok) throw new Error('not decided');
+  const { session: next } = await decided.session.continue({
+    ...engine(),
+    model: scriptedModel(['done']),
+  });
+  expect(next.pending).toMatchObject([{ kind: 'approval', preview: { summary: 'Replaces new' } }]);
 });

@@ -31,8 +31,8 @@ const policy = policyOver(
 );
 const decide = (call: unknown, context?: unknown) => policy.decide(call as never, context as never);
 
-describe('a hostile call', () => {
-  it('that is no call at all is refused', () => {
+describe('hostile calls', () => {
+  it("a value that isn't a call is denied", () => {
     for (const call of [
       undefined,
       null,
@@ -54,7 +54,7 @@ describe('a hostile call', () => {
     }
   });
 
-  it('of a name that all objects have is a call of an unknown tool', () => {
+  it('a call named after an object property is a call of an unknown tool', () => {
     for (const name of [
       '__proto__',
       'constructor',
@@ -71,10 +71,7 @@ describe('a hostile call', () => {
       });
   });
 
-  it('of a misspelt name is told what there is', () =>
-    expect(decide({ id: '1', name: 'reed', input: {} }).reason).toContain('read'));
-
-  it('never makes the policy throw', () => {
+  it('no call or context makes the policy throw', () => {
     const anything = fc.oneof(
       fc.anything({ withProxy: true } as never),
       fc.record({
@@ -92,8 +89,8 @@ describe('a hostile call', () => {
   });
 });
 
-describe('a hostile frame', () => {
-  it('that is none is refused', () => {
+describe('hostile contexts', () => {
+  it('an unreadable context is denied', () => {
     for (const context of [
       null,
       THROWING,
@@ -109,7 +106,7 @@ describe('a hostile frame', () => {
       expect(decide({ id: '1', name: 'read', input: {} }, context).verdict).toBe('deny');
   });
 
-  it('with wrong kinds of values is refused', () => {
+  it('a context with values of the wrong type is denied', () => {
     for (const context of [
       { principal: null },
       { principal: 5 },

@@ -50,45 +50,30 @@ function makeRegistry(sent: unknown[] = []) {
   return registry;
 }
 
-describe.each<
-  [string, boolean, () => Promise<{ store: () => Promise<StateStore>; stop: () => unknown }>]
->([
-  [
-    'memory',
-    true,
-    () => {
-      const store = new MemoryStateStore();
-      return Promise.resolve({ store: () => Promise.resolve(store), stop: () => undefined });
-    },
-  ],
-  [
-    'Redis',
-    redisPresent,
-    async () => {
-      const server = await RedisServer.start();
-      return {
-        store: async () => {
-          const store = await RedisStateStore.connect({ url: server.url });
-          await eventually(() => store.available, 'the store is available');
-          return store;
-        },
-        stop: () => server.stop(),
-      };
-    },
-  ],
-])('operators on a store in %s', (_name, isPresent, start) => {
-  let stores: Awaited<ReturnType<typeof start>>;
+const KINDS = redisPresent ? ['memory', 'Redis'] : ['memory'];
+
+describe.each(KINDS)('operators with a store in %s', (kind) => {
+  const memory = new MemoryStateStore();
+  let server: RedisServer | undefined;
   const open: { close(): Promise<void> }[] = [];
   beforeAll(async () => {
-    if (isPresent) stores = await start();
+    if (kind === 'Redis') server = await RedisServer.start();
   });
   afterAll(async () => {
     for (const each of open) await each.close();
-    await stores?.stop();
+    await server?.stop();
   });
 
+  async function connect(): Promise<StateStore> {
+    if (server === undefined) return memory;
+    const store = await RedisStateStore.connect({ url: server.url });
+    await eventually(() => store.available, 'the store is available');
+    open.push(store);
+    return store;
+  }
+
   async function executor(options: object = {}) {
-    const store = await stores.store();
+    const store = await connect();
     const sent: unknown[] = [];
     const made = new ToolExecutor({
       registry: makeRegistry(sent),
@@ -96,15 +81,13 @@ describe.each<
       approvalKey: KEY,
       ...options,
     });
-    open.push(made, ...(store instanceof MemoryStateStore ? [] : [store]));
+    open.unshift(made);
     return { executor: made, store, sent };
   }
 
   async function desk() {
     const actions: OperatorAction[] = [];
-    const store = await stores.store();
-    if (!(store instanceof MemoryStateStore)) open.push(store);
-    return { desk: new OperatorDesk(store, KEY, (each) => actions.push(each)), actions, store };
+    return { desk: new OperatorDesk(await connect(), KEY, (each) => actions.push(each)), actions };
   }
 
   const only = async (operator: OperatorDesk, callId: string): Promise<StoredPending> => {
@@ -114,7 +97,7 @@ describe.each<
   };
   const mail = (id: string, to = 'ada@corp.example') => ({ id, name: 'send_mail', input: { to } });
 
-  it.skipIf(!isPresent)('lets an operator approve a call of another executor, once', async () => {
+  it('an operator approves a call of another executor, and the call runs once', async () => {
     const { executor: agent, sent } = await executor();
     const { desk: ada, actions } = await desk();
     expect(await agent.execute(mail('a-1'), { principal: 'eve' })).toMatchObject({
@@ -133,7 +116,7 @@ describe.each<
     expect((await ada.actions())[0]).toEqual(actions[0]);
   });
 
-  it.skipIf(!isPresent)('lets one of two operators win and tells the other who did', async () => {
+  it('the first of two operators decides, and the second learns who did', async () => {
     const { executor: agent } = await executor();
     const [{ desk: ada }, { desk: bob }] = [await desk(), await desk()];
     await agent.execute(mail('b-1'));
@@ -147,7 +130,7 @@ describe.each<
     );
   });
 
-  it.skipIf(!isPresent)('runs a call with the arguments an operator changed', async () => {
+  it('a call runs with the arguments that an operator changed', async () => {
     const { executor: agent, sent } = await executor();
     const { desk: ada } = await desk();
     await agent.execute(mail('c-1'));
@@ -156,7 +139,7 @@ describe.each<
     expect(sent).toEqual([{ to: 'bob@corp.example' }]);
   });
 
-  it.skipIf(!isPresent)('answers questions and manual calls with what they take', async () => {
+  it('an operator answers questions and manual calls with valid answers only', async () => {
     const { executor: agent } = await executor();
     const { desk: ada } = await desk();
     const ask = () => agent.execute({ id: 'd-1', name: 'pick_colour' });
@@ -177,7 +160,7 @@ describe.each<
     expect(await sign()).toMatchObject({ status: 'ok', value: { signature: 'A' } });
   });
 
-  it.skipIf(!isPresent)('gives, lists and ends a grant', async () => {
+  it('an operator gives, lists, and revokes a grant', async () => {
     const { executor: agent, sent } = await executor();
     const { desk: ada } = await desk();
     await agent.execute(mail('e-1'));
@@ -190,9 +173,8 @@ describe.each<
     expect(await ada.revoke(grant.id, 'ada')).toBe(false);
   });
 
-  it.skipIf(!isPresent)('lets a waiting executor go on when an operator answers', async () => {
-    const store = await stores.store();
-    if (!(store instanceof MemoryStateStore)) open.push(store);
+  it('an executor that waits for an answer goes on when an operator answers', async () => {
+    const store = await connect();
     const { executor: agent } = await executor({
       store,
       confirm: fromStore({ store, pollMs: 20 }),
@@ -206,9 +188,8 @@ describe.each<
     expect(await no).toMatchObject({ status: 'denied' });
   });
 
-  it.skipIf(!isPresent)('leaves a call pending if nobody answers in time', async () => {
-    const store = await stores.store();
-    if (!(store instanceof MemoryStateStore)) open.push(store);
+  it('a call stays pending if nobody answers in time', async () => {
+    const store = await connect();
     const { executor: agent } = await executor({
       store,
       confirm: fromStore({ store, timeoutMs: 1 }),
@@ -216,64 +197,55 @@ describe.each<
     expect(await agent.execute(mail('g-1'))).toMatchObject({ status: 'approval_required' });
   });
 
-  it.skipIf(!isPresent)(
-    'tells a program about answered calls, so that it can make them again',
-    async () => {
-      const { executor: agent } = await executor();
-      const { desk: ada } = await desk();
-      const outcomes: ToolOutcome[] = [];
-      const stop = agent.onAnswered(({ callId }) => {
-        if (callId === 'h-1') void agent.execute(mail('h-1')).then((each) => outcomes.push(each));
-      });
-      await agent.execute(mail('h-1'));
-      await ada.approve((await only(ada, 'h-1')).id, 'ada');
-      await eventually(() => outcomes.length > 0, 'the program hears of the answer');
-      stop();
-      expect(outcomes).toMatchObject([{ status: 'ok', value: 'sent' }]);
-    },
-  );
+  it('the executor reports an answered call, so that the program can repeat it', async () => {
+    const { executor: agent } = await executor();
+    const { desk: ada } = await desk();
+    const outcomes: ToolOutcome[] = [];
+    const stop = agent.onAnswered(({ callId }) => {
+      if (callId === 'h-1') void agent.execute(mail('h-1')).then((each) => outcomes.push(each));
+    });
+    await agent.execute(mail('h-1'));
+    await ada.approve((await only(ada, 'h-1')).id, 'ada');
+    await eventually(() => outcomes.length > 0, 'the program hears of the answer');
+    stop();
+    expect(outcomes).toMatchObject([{ status: 'ok', value: 'sent' }]);
+  });
 
-  it.skipIf(!isPresent)(
-    'records the last calls of all executors, with arguments only where asked',
-    async () => {
-      const [{ executor: plain, store }, { executor: full }] = [
-        await executor(),
-        await executor({ recordArguments: true }),
-      ];
-      await plain.execute(mail('i-1'), { principal: 'eve' });
-      await full.execute({ ...mail('i-2'), input: { to: 'x', password: 'hunter2-secret' } });
-      await full.execute({ id: 'i-3', name: 'no_such_tool' });
-      await plain.close();
-      await full.close();
-      const calls = (await readCallLog(store)).filter(({ callId }) => callId.startsWith('i-'));
-      expect(calls.map(({ callId }) => callId).sort()).toEqual(['i-1', 'i-2', 'i-3']);
-      const [first, second, third] = ['i-1', 'i-2', 'i-3'].map((id) =>
-        calls.find(({ callId }) => callId === id),
-      );
-      expect(first).toMatchObject({
-        toolName: 'send_mail',
-        principal: 'eve',
-        status: 'approval_required',
-        verdict: 'confirm',
-        rule: expect.any(String) as string,
-      });
-      expect(first).not.toHaveProperty('input');
-      expect(second?.input).toContain('"to":"x"');
-      expect(second?.input).not.toContain('hunter2');
-      expect(third).toMatchObject({ status: 'error', code: 'TOOL_NOT_FOUND' });
-    },
-  );
+  it('the store keeps the last calls of all executors, with arguments only if recordArguments is on', async () => {
+    const [{ executor: plain, store }, { executor: full }] = [
+      await executor(),
+      await executor({ recordArguments: true }),
+    ];
+    await plain.execute(mail('i-1'), { principal: 'eve' });
+    await full.execute({ ...mail('i-2'), input: { to: 'x', password: 'hunter2-secret' } });
+    await full.execute({ id: 'i-3', name: 'no_such_tool' });
+    await plain.close();
+    await full.close();
+    const calls = (await readCallLog(store)).filter(({ callId }) => callId.startsWith('i-'));
+    expect(calls.map(({ callId }) => callId).sort()).toEqual(['i-1', 'i-2', 'i-3']);
+    const [first, second, third] = ['i-1', 'i-2', 'i-3'].map((id) =>
+      calls.find(({ callId }) => callId === id),
+    );
+    expect(first).toMatchObject({
+      toolName: 'send_mail',
+      principal: 'eve',
+      status: 'approval_required',
+      verdict: 'confirm',
+      rule: expect.any(String) as string,
+    });
+    expect(first).not.toHaveProperty('input');
+    expect(second?.input).toContain('"to":"x"');
+    expect(second?.input).not.toContain('hunter2');
+    expect(third).toMatchObject({ status: 'error', code: 'TOOL_NOT_FOUND' });
+  });
 
-  it.skipIf(!isPresent)(
-    'refuses an unknown call, and one that was signed with another key',
-    async () => {
-      const { executor: stranger } = await executor({ approvalKey: randomBytes(32) });
-      const { desk: ada } = await desk();
-      await stranger.execute(mail('j-1'));
-      expect((await ada.waiting()).filter(({ callId }) => callId === 'j-1')).toEqual([]);
-      await expect(ada.approve('no-such-id', 'ada')).rejects.toMatchObject({
-        code: 'UNKNOWN_CALL',
-      });
-    },
-  );
+  it("an operator can't see calls signed with another key or answer unknown calls", async () => {
+    const { executor: stranger } = await executor({ approvalKey: randomBytes(32) });
+    const { desk: ada } = await desk();
+    await stranger.execute(mail('j-1'));
+    expect((await ada.waiting()).filter(({ callId }) => callId === 'j-1')).toEqual([]);
+    await expect(ada.approve('no-such-id', 'ada')).rejects.toMatchObject({
+      code: 'UNKNOWN_CALL',
+    });
+  });
 });

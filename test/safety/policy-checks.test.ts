@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PolicyRule } from '../../src/safety/policy-rule.js';
 import { decisionOn, policyOver } from './policies.js';
 
-/** The most that a program can say in favour of a call. */
+/** The most permissive rules that a program can write. */
 const ALLOW_ALL: readonly PolicyRule[] = [{ verdict: 'allow', upTo: 'critical' }];
 const READ = { accessMode: 'readonly' } as const;
 
@@ -10,12 +10,12 @@ describe('personas', () => {
   const decide = (personaAllowlist: readonly string[], context: object) =>
     decisionOn({ ...READ, personaAllowlist }, {}, { rules: ALLOW_ALL }, context);
 
-  it('on the list may call, in any case of letters', () => {
+  it('a persona on the allowlist may call the tool, whatever the case of its name', () => {
     for (const persona of ['Planner', 'planner', 'PLANNER'])
       expect(decide(['Planner', 'other'], { persona }).verdict).toBe('allow');
   });
 
-  it('not on the list may not, nor calls without one, whatever the rules say', () => {
+  it('a persona outside the allowlist may not call the tool, nor may a call without a persona, whatever the rules say', () => {
     for (const context of [
       {},
       { persona: '' },
@@ -32,7 +32,7 @@ describe('personas', () => {
     expect(decide(['Planner'], {}).reason).toContain('names no persona');
   });
 
-  it('of an empty list are nobody', () =>
+  it('an empty allowlist lets no persona call the tool', () =>
     expect(decide([], { persona: 'planner' })).toMatchObject({
       verdict: 'deny',
       rule: 'persona-allowlist',
@@ -48,7 +48,7 @@ describe('credentials', () => {
   const decide = (env: Readonly<Record<string, string | undefined>>, changed = {}) =>
     decisionOn({ ...READ, auth: { ...auth, ...changed } }, {}, { env, rules: ALLOW_ALL });
 
-  it('that are required must be there, whatever the rules say', () => {
+  it('a tool is denied when a required credential is missing, whatever the rules say', () => {
     expect(decide({ MY_KEY: 'x' }).verdict).toBe('allow');
     for (const env of [
       {},
@@ -62,27 +62,25 @@ describe('credentials', () => {
     );
   });
 
-  it('of a tool that works without them may be missing', () =>
+  it("a tool that doesn't require its credentials runs without them", () =>
     expect(decide({}, { required: false }).verdict).toBe('allow'));
 });
 
-describe('scopes', () => {
-  const decide = (context: object) =>
-    decisionOn(
-      { ...READ, auth: { required: true, scopes: ['repo', 'admin'] } },
-      {},
-      { rules: ALLOW_ALL },
-      context,
-    );
+const decide = (context: object) =>
+  decisionOn(
+    { ...READ, auth: { required: true, scopes: ['repo', 'admin'] } },
+    {},
+    { rules: ALLOW_ALL },
+    context,
+  );
 
-  it('must all be there, whatever the rules say', () => {
-    expect(decide({ scopes: ['admin', 'repo', 'more'] }).verdict).toBe('allow');
-    for (const scopes of [undefined, [], ['repo'], ['Repo', 'Admin'], ['repo,admin']])
-      expect(decide({ scopes })).toMatchObject({ verdict: 'deny', rule: 'missing-scopes' });
-  });
+it("a call is denied when it lacks one of the tool's scopes, whatever the rules say", () => {
+  expect(decide({ scopes: ['admin', 'repo', 'more'] }).verdict).toBe('allow');
+  for (const scopes of [undefined, [], ['repo'], ['Repo', 'Admin'], ['repo,admin']])
+    expect(decide({ scopes })).toMatchObject({ verdict: 'deny', rule: 'missing-scopes' });
 });
 
-describe('flags of a manifest', () => {
+describe('requires_flags of a manifest', () => {
   const OPERATIONS = {
     type: 'object',
     properties: {
@@ -103,7 +101,7 @@ describe('flags of a manifest', () => {
       context,
     );
 
-  it('must all be on in the context of the call, whatever the rules say', () => {
+  it('a call is denied unless all required flags are on, whatever the rules say', () => {
     for (const required of [['a', 'b'], { read: ['a', 'b'] }, { read: ['a'], write: ['b'] }]) {
       expect(decide(required, { flags: ['b', 'c', 'a'] }).verdict).toBe('allow');
       for (const flags of [undefined, [], ['a'], ['A', 'B'], ['a,b']])
@@ -117,7 +115,7 @@ describe('flags of a manifest', () => {
     expect(decide('a', {}).verdict).toBe('deny');
   });
 
-  it('of operations count for the operation that the input names in a field with all of them', () => {
+  it('flags of an operation apply to the operation that the input names', () => {
     const required = { create: ['write'], delete: ['write', 'delete'] };
     const verdict = (input: object, ...flags: string[]) =>
       decide(required, { flags }, input).verdict;
@@ -135,7 +133,7 @@ describe('flags of a manifest', () => {
     ]).toEqual(Array(5).fill('deny'));
   });
 
-  it('of operations count for every call where two fields might name the operation', () => {
+  it('flags of every operation apply when two fields may name the operation', () => {
     const twice = {
       type: 'object',
       properties: { ...OPERATIONS.properties, other: OPERATIONS.properties.operation },
@@ -145,7 +143,7 @@ describe('flags of a manifest', () => {
     ).toMatchObject({ verdict: 'deny', rule: 'missing-flags' });
   });
 
-  it('that cannot be read are met by no call', () => {
+  it('unreadable requires_flags deny every call', () => {
     for (const malformed of [1, true, [1], [''], { read: 'a' }, { read: [1] }])
       expect(decide(malformed, { flags: ['a', '1'] })).toMatchObject({
         verdict: 'deny',
@@ -154,8 +152,8 @@ describe('flags of a manifest', () => {
   });
 });
 
-describe('the modes', () => {
-  it('combine with the one of the call: both hold', () => {
+describe('modes', () => {
+  it("a call needs to pass both its own mode and the policy's mode", () => {
     const policy = policyOver(
       [
         { name: 'read', ...READ },
@@ -176,7 +174,7 @@ describe('the modes', () => {
     ]);
   });
 
-  it('never turn a question into an approval by the mode of a call', () => {
+  it("the mode of a call can't turn an approval request into permission", () => {
     const policy = policyOver([{ accessMode: 'write' }], { allow: ['*'] });
     for (const mode of [undefined, 'default', 'allow-list'] as const)
       expect(policy.decide({ id: '1', name: 'sample', input: {} }, mode && { mode }).verdict).toBe(
@@ -184,7 +182,7 @@ describe('the modes', () => {
       );
   });
 
-  it('with a name that is none refuse', () => {
+  it('an unknown mode denies the call', () => {
     for (const mode of ['readonly', '', '__proto__', null, 5])
       expect(decisionOn(READ, {}, { rules: ALLOW_ALL }, { mode })).toMatchObject({
         verdict: 'deny',
@@ -192,7 +190,7 @@ describe('the modes', () => {
       });
   });
 
-  it('let an allow-list cover no call that its arguments make more dangerous', () => {
+  it("an allow-list doesn't cover a call whose arguments raise the danger", () => {
     const tool = {
       accessMode: 'write',
       dangerFor: ({ force }: { force?: boolean }) => (force ? 'critical' : 'medium'),
@@ -206,14 +204,7 @@ describe('the modes', () => {
     ).toMatchObject({ verdict: 'confirm', danger: 'critical' });
   });
 
-  it('give rules no say over a read-only or unattended frame', () => {
-    expect(
-      decisionOn({ accessMode: 'write' }, {}, { mode: 'read-only', rules: ALLOW_ALL }).verdict,
-    ).toBe('deny');
-    expect(
-      decisionOn({ ...READ, dangerLevel: 'high' }, {}, { mode: 'read-only', rules: ALLOW_ALL })
-        .verdict,
-    ).toBe('deny');
+  it('in unattended mode, rules may allow a write, and everything that needs a question is denied', () => {
     expect(decisionOn({ accessMode: 'write' }, {}, { mode: 'unattended' })).toMatchObject({
       verdict: 'deny',
       rule: 'unattended',
@@ -227,42 +218,40 @@ describe('the modes', () => {
   });
 });
 
-describe('questions', () => {
-  it('are asked for consent, writes and dangers, and from chosen levels of danger and cost on', () => {
-    expect(decisionOn({ ...READ, requiresConsent: true })).toMatchObject({
-      verdict: 'confirm',
-      reason: 'sample: it requires consent',
-    });
-    expect(decisionOn({ ...READ, dangerLevel: 'high' })).toMatchObject({
-      verdict: 'confirm',
-      reason: 'sample: its danger is high',
-    });
-    expect(decisionOn({}).reason).toContain('access mixed, inferred');
-    const read = { ...READ, dangerLevel: 'low', costTier: 'medium' } as const;
-    expect(decisionOn(read).verdict).toBe('allow');
-    expect(decisionOn(read, {}, { confirmFrom: { danger: 'low' } }).verdict).toBe('confirm');
-    expect(decisionOn(read, {}, { confirmFrom: { danger: 'medium' } }).verdict).toBe('allow');
-    expect(decisionOn(read, {}, { confirmFrom: { cost: 'medium' } })).toMatchObject({
-      verdict: 'confirm',
-      reason: 'sample: its cost is medium',
-    });
-    expect(decisionOn(read, {}, { confirmFrom: { cost: 'high' } }).verdict).toBe('allow');
+it('the policy asks before tools with consent, writes, or danger, and from the configured danger and cost', () => {
+  expect(decisionOn({ ...READ, requiresConsent: true })).toMatchObject({
+    verdict: 'confirm',
+    reason: 'sample: it requires consent',
   });
+  expect(decisionOn({ ...READ, dangerLevel: 'high' })).toMatchObject({
+    verdict: 'confirm',
+    reason: 'sample: its danger is high',
+  });
+  expect(decisionOn({}).reason).toContain('access mixed, inferred');
+  const read = { ...READ, dangerLevel: 'low', costTier: 'medium' } as const;
+  expect(decisionOn(read).verdict).toBe('allow');
+  expect(decisionOn(read, {}, { confirmFrom: { danger: 'low' } }).verdict).toBe('confirm');
+  expect(decisionOn(read, {}, { confirmFrom: { danger: 'medium' } }).verdict).toBe('allow');
+  expect(decisionOn(read, {}, { confirmFrom: { cost: 'medium' } })).toMatchObject({
+    verdict: 'confirm',
+    reason: 'sample: its cost is medium',
+  });
+  expect(decisionOn(read, {}, { confirmFrom: { cost: 'high' } }).verdict).toBe('allow');
 });
 
 describe('dangerFor', () => {
   const danger = (dangerFor: unknown, input: unknown = {}, dangerLevel = 'low') =>
     decisionOn({ ...READ, dangerLevel, dangerFor }, input);
 
-  it('raises the danger, and says so', () => {
+  it('dangerFor can raise the danger of a call, and the reason says so', () => {
     expect(danger(() => 'high')).toMatchObject({ verdict: 'confirm', danger: 'high' });
     expect(danger(() => 'high').reason).toContain('raise its danger from low to high');
   });
 
-  it('never lowers it', () =>
+  it("dangerFor can't lower the danger of a call", () =>
     expect(danger(() => 'safe', {}, 'high')).toMatchObject({ verdict: 'confirm', danger: 'high' }));
 
-  it('that throws, answers no level or promises one counts as critical', async () => {
+  it('danger is critical if dangerFor throws, returns no danger level, or returns a promise', async () => {
     const failing: readonly unknown[] = [
       () => {
         throw new Error('secret');
@@ -287,7 +276,7 @@ describe('dangerFor', () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('is given an empty object when the call has no input, and values of classes as they are', () => {
+  it('dangerFor gets an empty object when the call has no input, and class instances unchanged', () => {
     const seen: unknown[] = [];
     const date = new Date(0);
     const note = (input: unknown) => (seen.push(input), 'low');

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CostTier, DangerLevel } from '../../src/core/enums.js';
+import { DangerLevel } from '../../src/core/enums.js';
 import { dangerRank } from '../../src/core/enum-order.js';
+import type { ToolMetadataRegistry } from '../../src/index.js';
+import type { Decision, PolicyMode } from '../../src/safety/calls.js';
 import type { PolicyRule } from '../../src/safety/policy-rule.js';
 import { SafetyPolicy } from '../../src/safety/safety-policy.js';
-import { acceptedEntry, registryOf, type LooseOptions } from '../tool/sample-tools.js';
+import { registryOf } from '../tool/sample-tools.js';
 import {
   anyConfirmFrom,
   anyContext,
@@ -26,8 +28,8 @@ const anyPolicy = fc.record({
   confirmFrom: anyConfirmFrom,
 });
 
-describe('whatever a tool declares, and whatever the rules say', () => {
-  it('a tool that requires approval runs only by a rule or the allow-list', () => {
+describe('policies, whatever tools declare and rules say', () => {
+  it('a tool that requires approval runs without a question only if a rule or the allow-list allows it', () => {
     run(
       fc.property(anyTool, anyPolicy, anyContext, anyInput, (tool, options, context, input) => {
         const registry = registryOf(tool);
@@ -44,20 +46,11 @@ describe('whatever a tool declares, and whatever the rules say', () => {
     );
   });
 
-  it('without rules and lists it does not run, in no mode', () => {
-    run(
-      fc.property(anyTool, anyMode, anyContext, anyInput, (tool, mode, context, input) => {
-        const registry = registryOf(tool);
-        const { verdict } = new SafetyPolicy({ registry, env: {}, mode }).decide(
-          { id: '1', name: tool.name, input },
-          context,
-        );
-        if (registry.getToolsRequiringApproval().has(tool.name)) expect(verdict).not.toBe('allow');
-      }),
-    );
-  });
-
-  it('read-only lets nothing through that can change something or is dangerous for these arguments', () => {
+  /** Checks a mode, given by the policy or by the call. */
+  const inMode = (
+    mode: PolicyMode,
+    check: (decision: Decision, registry: ToolMetadataRegistry) => void,
+  ) =>
     run(
       fc.property(
         anyTool,
@@ -65,81 +58,35 @@ describe('whatever a tool declares, and whatever the rules say', () => {
         anyContext,
         anyInput,
         fc.boolean(),
-        (tool, options, context, input, byContext) => {
+        (tool, options, context, input, byCall) => {
           const registry = registryOf(tool);
+          const allow = options.allow.filter((each) => !each.includes('*') && each !== tool.name);
           const policy = new SafetyPolicy({
             registry,
             env: {},
             ...options,
-            mode: byContext ? options.mode : 'read-only',
+            ...(mode === 'allow-list' && { allow }),
+            mode: byCall ? options.mode : mode,
           });
-          const decision = policy.decide(
-            { id: '1', name: tool.name, input },
-            byContext ? { ...context, mode: 'read-only' } : context,
-          );
-          if (
-            registry.getWriteTools().has(tool.name) ||
-            dangerRank(decision.danger) >= dangerRank(DangerLevel.HIGH)
-          )
-            expect(decision.verdict).toBe('deny');
+          const call = { id: '1', name: tool.name, input };
+          check(policy.decide(call, byCall ? { ...context, mode } : context), registry);
         },
       ),
     );
-  });
 
-  it('unattended never asks', () => {
-    run(
-      fc.property(
-        anyTool,
-        anyPolicy,
-        anyContext,
-        anyInput,
-        fc.boolean(),
-        (tool, options, context, input, byContext) => {
-          const policy = policyOver([tool], {
-            ...options,
-            mode: byContext ? options.mode : 'unattended',
-          });
-          expect(
-            policy.decide(
-              { id: '1', name: tool.name, input },
-              byContext ? { ...context, mode: 'unattended' } : context,
-            ).verdict,
-          ).not.toBe('confirm');
-        },
-      ),
-    );
-  });
+  it('read-only mode denies every tool that can change something or is dangerous for the given arguments', () =>
+    inMode('read-only', ({ verdict, danger }, registry) => {
+      if (registry.getWriteTools().size > 0 || dangerRank(danger) >= dangerRank(DangerLevel.HIGH))
+        expect(verdict).toBe('deny');
+    }));
 
-  it('an allow-list refuses all tools that are not on it', () => {
-    run(
-      fc.property(
-        anyTool,
-        anyPolicy,
-        anyContext,
-        anyInput,
-        fc.boolean(),
-        (tool, options, context, input, byContext) => {
-          const allow = options.allow.filter(
-            (pattern) => !pattern.includes('*') && pattern !== tool.name,
-          );
-          const policy = policyOver([tool], {
-            ...options,
-            allow,
-            mode: byContext ? options.mode : 'allow-list',
-          });
-          expect(
-            policy.decide(
-              { id: '1', name: tool.name, input },
-              byContext ? { ...context, mode: 'allow-list' } : context,
-            ).verdict,
-          ).toBe('deny');
-        },
-      ),
-    );
-  });
+  it('unattended mode never asks', () =>
+    inMode('unattended', ({ verdict }) => expect(verdict).not.toBe('confirm')));
 
-  it("a call's mode only narrows", () => {
+  it("an allow-list denies every tool that isn't on it", () =>
+    inMode('allow-list', ({ verdict }) => expect(verdict).toBe('deny')));
+
+  it('the mode of a call never loosens a decision', () => {
     run(
       fc.property(
         anyTool,
@@ -158,7 +105,7 @@ describe('whatever a tool declares, and whatever the rules say', () => {
     );
   });
 
-  it('a rule that denies what a call touches makes no decision looser, wherever it stands', () => {
+  it('a deny rule about touched keys never loosens a decision, wherever the rule is', () => {
     const denying = fc
       .constantFrom('write:*', 'write:src/', 'write:*a', 'read:src/*', 'read:*')
       .map((touches): PolicyRule => ({ verdict: 'deny', touches }));
@@ -186,22 +133,7 @@ describe('whatever a tool declares, and whatever the rules say', () => {
     );
   });
 
-  it("the danger is never below the tool's own", () => {
-    run(
-      fc.property(anyTool, anyPolicy, anyContext, anyInput, (tool, options, context, input) => {
-        const registry = registryOf(tool);
-        const { danger } = new SafetyPolicy({ registry, env: {}, ...options }).decide(
-          { id: '1', name: tool.name, input },
-          context,
-        );
-        expect(dangerRank(danger)).toBeGreaterThanOrEqual(
-          dangerRank(registry.require(tool.name).dangerLevel),
-        );
-      }),
-    );
-  });
-
-  it('equal calls get equal decisions, and frozen ones', () => {
+  it('equal calls get equal, frozen decisions', () => {
     run(
       fc.property(anyTool, anyPolicy, anyContext, anyInput, (tool, options, context, input) => {
         const policy = policyOver([tool], options);
@@ -213,78 +145,5 @@ describe('whatever a tool declares, and whatever the rules say', () => {
         ).toEqual(first);
       }),
     );
-  });
-});
-
-const TIGHTER: readonly LooseOptions[] = [
-  ...['write', 'execute', 'mixed'].map((accessMode) => ({
-    accessMode,
-    executionCategory: undefined,
-  })),
-  ...Object.values(DangerLevel).map((dangerLevel) => ({ dangerLevel })),
-  ...Object.values(CostTier).map((costTier) => ({ costTier })),
-  { requiresConsent: true },
-  { dangerFor: () => DangerLevel.CRITICAL },
-  { personaAllowlist: ['nobody'] },
-  { auth: { required: true, env: { MISSING_KEY: 'required' } } },
-  { auth: { required: true, scopes: ['admin'] } },
-];
-const RANKED = ['safe', 'low', 'medium', 'high', 'critical', 'free', 'low', 'medium', 'high'];
-
-describe('a tool that declares itself more dangerous', () => {
-  it('is never allowed more, by a policy without rules or with one of explicit bounds', () => {
-    run(
-      fc.property(
-        anyTool,
-        anyMode,
-        anyConfirmFrom,
-        anyContext,
-        anyInput,
-        fc.constantFrom(...TIGHTER),
-        fc.option(fc.constantFrom(...Object.values(DangerLevel)), { nil: undefined }),
-        (tool, mode, confirmFrom, context, input, tighter, upTo) => {
-          const looseEntry = acceptedEntry(tool);
-          const tightEntry = acceptedEntry({ ...tool, ...tighter });
-          fc.pre(looseEntry !== undefined && tightEntry !== undefined);
-          // A level that is lower than before is no tightening.
-          if (tighter['dangerLevel'] !== undefined)
-            fc.pre(dangerRank(tightEntry.dangerLevel) >= dangerRank(looseEntry.dangerLevel));
-          if (tighter['costTier'] !== undefined)
-            fc.pre(
-              RANKED.lastIndexOf(tightEntry.costTier) >= RANKED.lastIndexOf(looseEntry.costTier),
-            );
-          if (tighter['accessMode'] !== undefined)
-            fc.pre(
-              dangerRank(tightEntry.dangerLevel) >= dangerRank(looseEntry.dangerLevel) &&
-                RANKED.lastIndexOf(tightEntry.costTier) >= RANKED.lastIndexOf(looseEntry.costTier),
-            );
-          const options = {
-            mode,
-            confirmFrom,
-            allow: [],
-            rules: upTo === undefined ? [] : [{ verdict: 'allow' as const, upTo }],
-          };
-          const call = { id: '1', name: tool.name, input };
-          expect(
-            STRICTNESS[
-              policyOver([{ ...tool, ...tighter }], options).decide(call, context).verdict
-            ],
-          ).toBeGreaterThanOrEqual(
-            STRICTNESS[policyOver([tool], options).decide(call, context).verdict],
-          );
-        },
-      ),
-    );
-  });
-});
-
-describe('a tool that declares nothing', () => {
-  it('is never allowed by itself', () => {
-    for (const mode of ['default', 'read-only', 'unattended', 'allow-list'] as const) {
-      expect(
-        policyOver([{ name: 'bare' }], { mode }).decide({ id: '1', name: 'bare', input: {} })
-          .verdict,
-      ).not.toBe('allow');
-    }
   });
 });

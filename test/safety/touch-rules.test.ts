@@ -13,8 +13,7 @@ import {
   ToolMetadataRegistry,
   type ToolOptions,
 } from '../../src/index.js';
-import { matchesPattern, matchKey } from '../../src/safety/name-pattern.js';
-import { createDefaultTools, FileWall, MoveFile, WriteFile } from '../../tools/index.js';
+import { createDefaultTools, FileWall, WriteFile } from '../../tools/index.js';
 import { policyOver } from './policies.js';
 
 const root = mkdtempSync(join(tmpdir(), 'tooldex-'));
@@ -29,7 +28,7 @@ const LOCKED: PolicyRule = {
 };
 const ALLOWED: PolicyRule = { verdict: 'allow', upTo: 'critical' };
 
-/** The verdict over a call with its input as the tool's schema gives it, behind some rules and one that allows everything. */
+/** Returns the executor's verdict on a call under these rules, followed by a rule that allows everything. */
 async function verdict(
   name: string,
   input: object,
@@ -43,7 +42,7 @@ async function verdict(
   return dryRun!.decision.verdict;
 }
 
-describe('a rule that denies writing *.lock', () => {
+describe('rules that deny writing *.lock', () => {
   const LOOK_ALIKES = [
     'package.lock',
     'package.lock/',
@@ -62,27 +61,24 @@ describe('a rule that denies writing *.lock', () => {
   ];
 
   it.each(LOOK_ALIKES)(
-    'denies writing, editing, deleting and moving %j, from there and to there',
+    'a rule that denies writing *.lock also denies writing, editing, deleting, and moving %j',
     async (path) => {
       expect(await verdict('write_file', { path, content: '' }, LOCKED)).toBe('deny');
       expect(await verdict('edit_file', { path, find: 'a', replace: 'b' }, LOCKED)).toBe('deny');
       expect(await verdict('delete_file', { path }, LOCKED)).toBe('deny');
       expect(await verdict('move_file', { from: path, to: 'b' }, LOCKED)).toBe('deny');
       expect(await verdict('move_file', { from: 'b', to: path }, LOCKED)).toBe('deny');
+      // Without an executor, the policy gets the path as the model wrote it.
+      const policy = new SafetyPolicy({ registry, rules: [LOCKED, ALLOWED] });
+      for (const [name, input] of [
+        ['write_file', { path, content: '' }],
+        ['move_file', { from: 'a', to: path }],
+      ] as const)
+        expect(policy.decide({ id: '1', name, input }).verdict).toBe('deny');
     },
   );
 
-  it.each(LOOK_ALIKES)('and judges %j as it is given, by a policy without an executor', (path) => {
-    const policy = new SafetyPolicy({ registry, rules: [LOCKED, ALLOWED] });
-    expect(
-      policy.decide({ id: '1', name: 'write_file', input: { path, content: '' } }).verdict,
-    ).toBe('deny');
-    expect(
-      policy.decide({ id: '1', name: 'move_file', input: { from: 'a', to: path } }).verdict,
-    ).toBe('deny');
-  });
-
-  it('meets neither what reads such a file nor what writes others', async () => {
+  it('a rule that denies writing *.lock allows reads of lock files and writes of other files', async () => {
     expect(await verdict('read_file', { path: 'package.lock' }, LOCKED)).toBe('allow');
     expect(await verdict('list_directory', {}, LOCKED)).toBe('allow');
     for (const path of ['package.json', 'lock', 'package.lock.md', 'package.lock/readme'])
@@ -93,7 +89,7 @@ describe('a rule that denies writing *.lock', () => {
     expect(await verdict('note_add', { text: 'x' }, LOCKED)).toBe('allow');
   });
 
-  it('needs approval where a folder that is moved or deleted may hold such a file', async () => {
+  it('a deny rule asks for approval when a moved or deleted folder may hold a denied file', async () => {
     expect(await verdict('move_file', { from: 'src', to: 'lib' }, LOCKED)).toBe('confirm');
     expect(await verdict('delete_file', { path: 'src' }, LOCKED)).toBe('confirm');
     expect(await verdict('git_switch', { branch: 'main' }, LOCKED)).toBe('confirm');
@@ -113,7 +109,7 @@ describe('a rule that denies writing *.lock', () => {
     ).toBe('deny');
   });
 
-  it('needs approval for tools that do not say what they touch, unless they are readonly', async () => {
+  it("a deny rule asks for approval when a tool that can write doesn't say what it touches", async () => {
     expect(await verdict('run_shell', { command: 'ls' }, LOCKED)).toBe('confirm');
     expect(await verdict('run_program', { program: 'node' }, LOCKED)).toBe('confirm');
     const policy = policyOver(
@@ -142,18 +138,7 @@ describe('a rule that denies writing *.lock', () => {
     });
   });
 
-  it('turns into a denial where nobody can approve', () => {
-    const policy = policyOver([{ name: 'silent', accessMode: 'write' }], {
-      rules: [LOCKED, ALLOWED],
-      mode: 'unattended',
-    });
-    expect(policy.decide({ id: '1', name: 'silent' })).toMatchObject({
-      verdict: 'deny',
-      rule: 'unattended',
-    });
-  });
-
-  it('leaves a later rule its denial when it may have met the call, and no later rule lets the call run', async () => {
+  it("when a deny rule may match a call, a later deny rule still denies it and a later allow rule doesn't let it run", async () => {
     expect(
       await verdict('run_shell', { command: 'ls' }, LOCKED, {
         verdict: 'deny',
@@ -176,7 +161,7 @@ describe('a rule that denies writing *.lock', () => {
     ).toBe('allow');
   });
 
-  it('follows no links: the key of a path that leads through one is that of the path', async () => {
+  it('a rule compares the path as written, without following symbolic links', async () => {
     expect(
       await verdict(
         'write_file',
@@ -187,65 +172,61 @@ describe('a rule that denies writing *.lock', () => {
   });
 });
 
-describe('a rule about an argument of a bundled tool', () => {
-  const SECRETS = [
-    'secrets/a',
-    './secrets//a',
-    'x/../secrets/a/',
-    join(root, 'secrets/a'),
-    `${root}/./secrets/a`,
-  ];
+const SECRETS = [
+  'secrets/a',
+  './secrets//a',
+  'x/../secrets/a/',
+  join(root, 'secrets/a'),
+  `${root}/./secrets/a`,
+];
 
-  it.each(SECRETS)(
-    'meets %j, which is the path that it names, in every tool that takes one',
-    async (path) => {
-      const denies = (field: string): PolicyRule => ({
-        verdict: 'deny',
-        input: { [field]: 'secrets/*' },
-      });
-      for (const name of [
-        'read_file',
-        'write_file',
-        'delete_file',
-        'list_directory',
-        'file_info',
-        'find_files',
-        'count_lines',
-        'outline_file',
-        'search_text',
-        'git_blame',
-      ]) {
-        const input = { path, content: '', glob: '*', query: 'x' };
-        expect(await verdict(name, input, denies('path')), name).toBe('deny');
-        expect(await verdict(name, { ...input, path: 'src/a' }, denies('path')), name).toBe(
-          'allow',
-        );
-      }
-      expect(await verdict('move_file', { from: path, to: 'b' }, denies('from'))).toBe('deny');
-      expect(await verdict('move_file', { from: 'b', to: path }, denies('to'))).toBe('deny');
-      for (const [name, input] of [
-        ['run_shell', { command: 'ls' }],
-        ['run_program', { program: 'node' }],
-      ] as const)
-        expect(await verdict(name, { ...input, cwd: path }, denies('cwd')), name).toBe('deny');
-      const listed: PolicyRule = {
-        verdict: 'deny',
-        when: ({ input }) =>
-          (input as { readonly paths: readonly string[] }).paths.includes('secrets/a'),
-      };
-      for (const name of ['git_diff', 'git_log', 'git_show', 'git_commit'])
-        expect(
-          await verdict(name, { revision: 'main', message: 'm', paths: ['src', path] }, listed),
-          name,
-        ).toBe('deny');
-    },
-  );
-});
+it.each(SECRETS)(
+  'a rule about an argument matches %j in every bundled tool that takes a path',
+  async (path) => {
+    const denies = (field: string): PolicyRule => ({
+      verdict: 'deny',
+      input: { [field]: 'secrets/*' },
+    });
+    for (const name of [
+      'read_file',
+      'write_file',
+      'delete_file',
+      'list_directory',
+      'file_info',
+      'find_files',
+      'count_lines',
+      'outline_file',
+      'search_text',
+      'git_blame',
+    ]) {
+      const input = { path, content: '', glob: '*', query: 'x' };
+      expect(await verdict(name, input, denies('path')), name).toBe('deny');
+      expect(await verdict(name, { ...input, path: 'src/a' }, denies('path')), name).toBe('allow');
+    }
+    expect(await verdict('move_file', { from: path, to: 'b' }, denies('from'))).toBe('deny');
+    expect(await verdict('move_file', { from: 'b', to: path }, denies('to'))).toBe('deny');
+    for (const [name, input] of [
+      ['run_shell', { command: 'ls' }],
+      ['run_program', { program: 'node' }],
+    ] as const)
+      expect(await verdict(name, { ...input, cwd: path }, denies('cwd')), name).toBe('deny');
+    const listed: PolicyRule = {
+      verdict: 'deny',
+      when: ({ input }) =>
+        (input as { readonly paths: readonly string[] }).paths.includes('secrets/a'),
+    };
+    for (const name of ['git_diff', 'git_log', 'git_show', 'git_commit'])
+      expect(
+        await verdict(name, { revision: 'main', message: 'm', paths: ['src', path] }, listed),
+        name,
+      ).toBe('deny');
+  },
+);
 
-describe('a rule about reads', () => {
+describe('rules that deny reads', () => {
   const SECRETS: PolicyRule = { verdict: 'deny', touches: 'read:secrets/' };
 
-  it('denies reading below the folder, and the folder itself', async () => {
+  it('a rule that denies reading a folder denies the folder and everything below it', async () => {
     for (const path of ['secrets/a', './secrets/b/c', 'secrets'])
       expect(await verdict('read_file', { path }, SECRETS), path).toBe('deny');
     expect(await verdict('list_directory', { path: 'secrets' }, SECRETS)).toBe('deny');
@@ -257,7 +238,7 @@ describe('a rule about reads', () => {
       expect(await verdict('read_file', { path }, SECRETS), path).toBe('allow');
   });
 
-  it('needs approval for what reads more, and for every tool that does not say what it reads, also readonly ones', async () => {
+  it("a rule that denies reads asks for approval when a tool may read more or doesn't say what it reads", async () => {
     expect(await verdict('search_text', { query: 'x' }, SECRETS)).toBe('confirm');
     expect(await verdict('search_text', { query: 'x', path: 'src' }, SECRETS)).toBe('allow');
     expect(await verdict('git_log', {}, SECRETS)).toBe('confirm');
@@ -274,7 +255,7 @@ describe('a rule about reads', () => {
   });
 });
 
-describe('a pattern of what is touched', () => {
+describe('patterns in touches', () => {
   const over = (touches: string, keys: readonly string[]) => {
     const rules: readonly PolicyRule[] = [{ verdict: 'deny', touches }, ALLOWED];
     return policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => keys }], {
@@ -289,7 +270,7 @@ describe('a pattern of what is touched', () => {
     'sub/../package.lock',
     './/package.lock',
     'package.lock/',
-  ])('may be written as %j, and stands for the same file', async (pattern) => {
+  ])('the pattern %j matches the same file as package.lock', async (pattern) => {
     for (const path of ['package.lock', join(root, 'package.lock')])
       expect(
         await verdict(
@@ -324,7 +305,7 @@ describe('a pattern of what is touched', () => {
     [' package.lock', 'without a leading space'],
     ['*/../package.lock', 'without ".." after a "*"'],
     ['./', '"*" for everything'],
-  ])('is refused as %j, which no key is, when the policy is made', (pattern, expected) => {
+  ])('a policy refuses the pattern %j because no key can match it', (pattern, expected) => {
     for (const touches of [`write:${pattern}`, [`read:${pattern}`]]) {
       expect(() => new SafetyPolicy({ registry, rules: [{ verdict: 'deny', touches }] })).toThrow(
         expect.objectContaining({
@@ -335,13 +316,18 @@ describe('a pattern of what is touched', () => {
     }
   });
 
-  it('stands for a character that is special elsewhere by a backslash before it', async () => {
+  it('a backslash in a pattern makes the next character literal', async () => {
     expect(over('write:app/\\[id\\]/\\{a,b\\}\\?', ['file:app/[id]/{a,b}?'])).toBe('deny');
     expect(over('write:app/\\*', ['app/*'])).toBe('deny');
     expect(over('write:app/\\*', ['app/a'])).toBe('allow');
   });
 
-  it('of an address has its host in any case, and "?" as itself', () => {
+  it('a pattern that names only a kind covers every key of the kind, and a pattern of a file covers only the file', () => {
+    expect(over('write:git:', ['git:HEAD'])).toBe('deny');
+    expect(over('write:src', ['src/a/'])).toBe('allow');
+  });
+
+  it('a pattern of a URL ignores the case of the host and takes "?" literally', () => {
     expect(over('write:HTTPS://Example.com/a?b=*', ['https://example.com/x/../a?b=//1'])).toBe(
       'deny',
     );
@@ -349,7 +335,7 @@ describe('a pattern of what is touched', () => {
   });
 
   it.each(['file:src//x', 'FILE:src/x', './src/./x', 'file:src\\x', 'src/y/../x'])(
-    'meets the key %j of any tool, which plans know for the same thing',
+    'a rule and an execution plan both read the key %j as src/x',
     async (key) => {
       expect(over('write:src/x', [key])).toBe('deny');
       expect(over('write:src/', [key])).toBe('deny');
@@ -378,22 +364,18 @@ describe('a pattern of what is touched', () => {
     },
   );
 
-  it('of a rule that allows meets no key that leads out of what it names, and no key that names nothing', () => {
-    const allowed = (keys: readonly string[]) =>
-      policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => keys }], {
-        rules: [
-          { verdict: 'allow', touches: 'write:src/*', upTo: 'critical' },
-          { verdict: 'deny' },
-        ],
+  it("a rule that allows a folder doesn't match keys that lead out of the folder or name nothing", () => {
+    const allowed = (key: string, touches = 'write:src/*') =>
+      policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => [key] }], {
+        rules: [{ verdict: 'allow', touches, upTo: 'critical' }, { verdict: 'deny' }],
       }).decide({ id: '1', name: 'save' }).verdict;
-    expect(
-      ['src/a', 'src/../secrets', 'file:src/..', 'src/..', '.', '../..', 'file:../../'].map((key) =>
-        allowed([key]),
-      ),
-    ).toEqual(['allow', 'deny', 'deny', 'deny', 'deny', 'deny', 'deny']);
+    expect(allowed('src/a')).toBe('allow');
+    for (const key of ['src/../secrets', 'file:src/..', 'src/..', '.', '../..', 'file:../../'])
+      expect(allowed(key), key).toBe('deny');
+    expect(allowed('git:', 'write:*:'), 'a kind stands for all of its keys').toBe('deny');
   });
 
-  it('is compared in one form however key and pattern are written', () => {
+  it('a pattern and a key match or differ however their paths are written', () => {
     const path = fc
       .array(fc.constantFrom('a', 'b', '.', '..', '', 'c.d', '...'), { minLength: 1, maxLength: 4 })
       .map((parts) => ['v', 'w', 'x', 'y', 'z', ...parts].join('/'));
@@ -416,13 +398,13 @@ describe('a pattern of what is touched', () => {
   });
 });
 
-describe('a rule that allows by what is touched', () => {
+describe('rules that allow by what a call touches', () => {
   const only = (touches: string | readonly string[]) => [
     { verdict: 'allow' as const, touches, upTo: 'critical' as const },
     { verdict: 'deny' as const },
   ];
 
-  it('meets calls that write nothing else, and never one that does not say', async () => {
+  it("a rule that allows writes to a folder doesn't match calls that write elsewhere or don't say what they write", async () => {
     const rules = only('write:src/*');
     expect(await verdict('write_file', { path: './src/a', content: '' }, ...rules)).toBe('allow');
     expect(await verdict('write_file', { path: 'src/../a', content: '' }, ...rules)).toBe('deny');
@@ -433,7 +415,7 @@ describe('a rule that allows by what is touched', () => {
     expect(await verdict('read_file', { path: 'src/a' }, ...rules)).toBe('deny');
   });
 
-  it('that names reads meets only what reads nothing else, and writes nothing that it does not name', async () => {
+  it("a rule that allows reads doesn't match calls that read elsewhere or write something the rule doesn't name", async () => {
     expect(await verdict('read_file', { path: 'docs/a' }, ...only('read:docs/'))).toBe('allow');
     expect(await verdict('read_file', { path: 'src/a' }, ...only('read:docs/'))).toBe('deny');
     expect(
@@ -467,7 +449,7 @@ describe('a rule that allows by what is touched', () => {
     expect(await verdict('calculate', { expression: '1' }, ...only('read:docs/'))).toBe('deny');
   });
 
-  it('takes no other spelling for the one that it names', async () => {
+  it("a rule that allows a path doesn't match another spelling of the path", async () => {
     expect(
       await verdict(
         'write_file',
@@ -481,79 +463,61 @@ describe('a rule that allows by what is touched', () => {
   });
 });
 
-describe('where the file system ignores case', () => {
+describe('file systems that ignore case', () => {
   const verdicts = (ignoresCase: boolean, rule: PolicyRule) => {
     const files = new FileWall(root, { ignoresCase });
     const own = new ToolMetadataRegistry();
-    own.registerAll([new WriteFile(files), new MoveFile(files)]);
+    own.register(new WriteFile(files));
     const policy = new SafetyPolicy({ registry: own, rules: [rule, { verdict: 'confirm' }] });
-    return ['package.lock', 'PACKAGE.LOCK', 'Package.Lock'].map(
-      (path) =>
-        policy.decide({ id: '1', name: 'write_file', input: { path, content: '' } }).verdict,
-    );
+    return ['package.lock', 'PACKAGE.LOCK', 'Package.Lock']
+      .map(
+        (path) =>
+          policy.decide({ id: '1', name: 'write_file', input: { path, content: '' } }).verdict,
+      )
+      .join(' ');
   };
 
-  it('a rule meets a file in every case, however the rule is written; elsewhere they are different files', () => {
-    expect(verdicts(true, LOCKED)).toEqual(['deny', 'deny', 'deny']);
-    expect(verdicts(true, { verdict: 'deny', touches: 'write:Package.lock' })).toEqual([
-      'deny',
-      'deny',
-      'deny',
-    ]);
-    expect(verdicts(false, { verdict: 'deny', touches: 'write:package.lock' })).toEqual([
-      'deny',
-      'confirm',
-      'confirm',
-    ]);
-    expect(verdicts(false, { verdict: 'deny', touches: 'write:PACKAGE.LOCK' })).toEqual([
-      'deny',
-      'deny',
-      'confirm',
-    ]);
+  it('on a file system that ignores case, a deny rule matches the file in every case; elsewhere the case must match', () => {
+    const denying = (touches: string): PolicyRule => ({ verdict: 'deny', touches });
+    expect(verdicts(true, LOCKED)).toBe('deny deny deny');
+    expect(verdicts(true, denying('write:Package.lock'))).toBe('deny deny deny');
+    expect(verdicts(false, denying('write:package.lock'))).toBe('deny confirm confirm');
+    expect(verdicts(false, denying('write:PACKAGE.LOCK'))).toBe('deny deny confirm');
   });
 
-  it('a rule that allows is written as the keys are, in lower case', () => {
-    expect(verdicts(true, { verdict: 'allow', touches: 'write:package.lock' })).toEqual([
-      'allow',
-      'allow',
-      'allow',
-    ]);
-    expect(verdicts(false, { verdict: 'allow', touches: 'write:PACKAGE.LOCK' })).toEqual([
-      'confirm',
-      'allow',
-      'confirm',
-    ]);
+  it('on a file system that ignores case, an allow rule must name the file in lower case', () => {
+    const allowing = (touches: string): PolicyRule => ({ verdict: 'allow', touches });
+    expect(verdicts(true, allowing('write:package.lock'))).toBe('allow allow allow');
+    expect(verdicts(false, allowing('write:PACKAGE.LOCK'))).toBe('confirm allow confirm');
   });
 });
 
-describe('a tool that is a class', () => {
-  it('says what it touches as the instance that was registered', () => {
-    @tool({
-      name: 'save',
-      description: 'Saves',
-      inputSchema: { type: 'object' },
-      accessMode: 'write',
-      conflictKeys(this: { readonly folder: string }) {
-        return [`${this.folder}/`];
-      },
-    })
-    class Save {
-      constructor(readonly folder = 'usual') {}
-      execute() {}
-    }
-    for (const [source, folder] of [
-      [new Save('mine'), 'mine'],
-      [new Save('yours'), 'yours'],
-      [Save, 'usual'],
-    ] as const) {
-      const own = new ToolMetadataRegistry();
-      own.register(source);
-      expect(own.require('save').conflictKeys?.({})).toEqual([`${folder}/`]);
-    }
-  });
+it('conflictKeys of a tool class uses the instance that was registered', () => {
+  @tool({
+    name: 'save',
+    description: 'Saves',
+    inputSchema: { type: 'object' },
+    accessMode: 'write',
+    conflictKeys(this: { readonly folder: string }) {
+      return [`${this.folder}/`];
+    },
+  })
+  class Save {
+    constructor(readonly folder = 'usual') {}
+    execute() {}
+  }
+  for (const [source, folder] of [
+    [new Save('mine'), 'mine'],
+    [new Save('yours'), 'yours'],
+    [Save, 'usual'],
+  ] as const) {
+    const own = new ToolMetadataRegistry();
+    own.register(source);
+    expect(own.require('save').conflictKeys?.({})).toEqual([`${folder}/`]);
+  }
 });
 
-describe('an input in its one form', () => {
+describe('canonical input', () => {
   const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
   const lower = ({ path }: { readonly path: string }) => ({ path: path.toLowerCase() });
   const registryOf = (canonicalInput: NonNullable<ToolOptions['canonicalInput']>) => {
@@ -576,7 +540,7 @@ describe('an input in its one form', () => {
       { id: '1', name: 'save', input: { path } },
     );
 
-  it('is what the policy judges and what the tool gets', async () => {
+  it('the policy judges the canonical input, and the tool gets it', async () => {
     expect(await runIn(registryOf(lower), 'SECRET')).toMatchObject({ status: 'denied' });
     expect(await runIn(registryOf(lower), 'OTHER')).toMatchObject({
       status: 'ok',
@@ -584,7 +548,7 @@ describe('an input in its one form', () => {
     });
   });
 
-  it('refuses the call where there is none', async () => {
+  it('a call is refused when canonicalInput fails or returns no object', async () => {
     const broken = () => {
       throw new Error('no form');
     };
@@ -599,47 +563,5 @@ describe('an input in its one form', () => {
         code: 'INVALID_INPUT',
       });
     }
-  });
-});
-
-describe('comparing a pattern with a key', () => {
-  const text = fc
-    .array(fc.constantFrom('a', 'b', '/', 'k:'), { maxLength: 4 })
-    .map((parts) => parts.join(''));
-  const anyKey = fc.oneof(text, fc.constantFrom('k:', 'k:a/', 'k:a/b', 'a/', 'a/b/'));
-  const anyPattern = fc
-    .array(fc.constantFrom('a', 'b', '/', '*', 'k:'), { minLength: 1, maxLength: 4 })
-    .map((parts) => parts.join(''));
-  const isKind = (one: string) => /^[a-z][a-z\d+.-]*:$/.test(one);
-  /** Some of the texts that a key stands for below it. */
-  const below = (key: string) =>
-    key.endsWith('/') || isKind(key)
-      ? ['', 'a', 'b', 'a/b', 'b/a', 'aa', 'b/', 'a/', 'ab/a'].map((rest) => key + rest)
-      : [];
-  const plainly = (pattern: string, key: string) => {
-    const wide =
-      pattern.endsWith('/') || isKind(pattern)
-        ? [`${pattern}*`, pattern.endsWith('/') ? pattern.slice(0, -1) : `${pattern}*`]
-        : [pattern];
-    const texts = /^[a-z][a-z\d+.-]*:/.test(pattern)
-      ? [key]
-      : [key, key.replace(/^[a-z][a-z\d+.-]*:/, '')];
-    return wide.some((each) => texts.some((one) => matchesPattern(each, one)));
-  };
-
-  it('finds exactly the matches of plain keys, misses nothing that a covering key stands for, and says "all" only of all', () => {
-    fc.assert(
-      fc.property(anyPattern, anyKey, (pattern, key) => {
-        const match = matchKey(pattern, key, { loosely: false });
-        const covered = below(key);
-        if (covered.length === 0) expect(match).toBe(plainly(pattern, key) ? 'all' : 'none');
-        if (covered.length === 0) return;
-        if (covered.some((each) => plainly(pattern, each))) expect(match).not.toBe('none');
-        if (match === 'all')
-          for (const each of covered) expect(plainly(pattern, each), each).toBe(true);
-        if (match === 'some') expect(plainly(pattern, key.slice(0, -1))).toBe(true);
-      }),
-      { numRuns: 5_000 },
-    );
   });
 });
