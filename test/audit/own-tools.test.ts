@@ -10,7 +10,7 @@ import { defineTool, ToolMetadataRegistry, type ToolOptions } from '../../src/in
 const root = resolve(import.meta.dirname, '../..');
 
 describe('the audit of honest tools', () => {
-  it('finds nothing wrong with the bundled ones, and the code of each', async () => {
+  it('reports nothing about the bundled tools, and finds the code of each', async () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(createDefaultTools({ root }));
     const { tools } = await auditTools(registry, { root, entries: ['tools/index.ts'] });
@@ -23,7 +23,7 @@ describe('the audit of honest tools', () => {
     );
   });
 
-  it('finds no lie in the examples of the documents', async () => {
+  it('finds no lies in the tools of the docs', async () => {
     const folder = join(root, 'docs/examples');
     const lies: string[] = [];
     let seen = 0;

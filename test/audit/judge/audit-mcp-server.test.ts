@@ -96,7 +96,7 @@ describe('the code of an MCP server', () => {
       PLAIN,
     ],
   ])(
-    'is found by %s, and nothing is started where there is a listing',
+    "is found by %s, without starting anything if there's a listing",
     async (_, server, expected) => {
       expect(await subjectOf(server)).toEqual(expected);
     },
@@ -153,14 +153,14 @@ describe('the code of an MCP server', () => {
     ],
     ['a device', '/dev/null', /^Expected the code of an MCP server, got nothing at "\/dev\/null"/],
     ['nothing', ' ', /^Expected an MCP server/],
-  ])('of %s is refused', async (_, server, message) => {
+  ])('is refused if it is %s', async (_, server, message) => {
     await expect(audit(server, { listing: LISTING })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringMatching(message) as string,
     });
   });
 
-  it('is that of the server that is named, of settings with several', async () => {
+  it('is that of the named server if the settings have several', async () => {
     const settings = {
       mcpServers: {
         one: { command: 'node', args: ['server.mjs'] },
@@ -187,7 +187,7 @@ describe('what an MCP server declares', () => {
     ]);
   });
 
-  it('is refused as another value, and tools that cannot be told apart are left out', async () => {
+  it('is refused as any other value, and tools of the same name are left out', async () => {
     await expect(audit('plain-server', { listing: 'tools' })).rejects.toThrow(
       'Expected a listing as tools/list gives it',
     );
@@ -200,7 +200,7 @@ describe('what an MCP server declares', () => {
     ]);
   });
 
-  it('is asked of the server, without the variables of this process, in a folder of its own that is its home', async () => {
+  it("is requested from the server, started without this process's variables in an empty home folder", async () => {
     process.env['SOME_API_KEY'] = 'secret';
     const told: string[] = [];
     const { tools } = await audit('npx -y plain-server --flag', {
@@ -227,7 +227,7 @@ describe('what an MCP server declares', () => {
     });
   });
 
-  it('is asked with the variables of its settings, but for those that may be keys', async () => {
+  it('is requested with the variables of its settings, except possible keys', async () => {
     const env = {
       MODE: 'fast',
       SERVICE_TOKEN: 'real',
@@ -269,7 +269,7 @@ describe('what an MCP server declares', () => {
     expect(names.join(' ')).not.toContain('real');
   });
 
-  it('cannot be asked of a server that ends, which says what to do', async () => {
+  it('is unavailable if the server exits, and the error says what to do', async () => {
     writeFileSync(
       join(folder, 'ends.mjs'),
       "console.error('API_KEY is missing'); process.exit(1);",
@@ -288,7 +288,7 @@ describe('an MCP server is installed', () => {
     'no-such-server-here@1&calc',
     'no-such-server-here@git+ssh://x/y',
     'no-such-server-here@file:..',
-  ])('from no address and with nothing for a shell: %s', async (spec) => {
+  ])('only by a plain package name: %s', async (spec) => {
     await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(
       /^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/,
     );

@@ -23,7 +23,7 @@ const liar = (name: string, ...effects: readonly Effect[]) =>
 const save = liar('save', write('fs.writeFile', 'a.ts:9'));
 
 describe('a baseline', () => {
-  it('knows the lies that it was written of, wherever they are now, and no others', () => {
+  it('contains the lies it was written from, even after they move, and no others', () => {
     const known = readBaseline(JSON.parse(writeBaseline([save])));
     const lies = (...tools: readonly ReturnType<typeof liar>[]) =>
       newLies(applyBaseline(tools, known).tools).map(({ name }) => name);
@@ -35,7 +35,7 @@ describe('a baseline', () => {
     expect(lies(liar('other', write('fs.writeFile', 'a.ts:9')))).toEqual(['other']);
   });
 
-  it('is the same for the same lies, in whatever order', () => {
+  it('is the same for the same lies in any order', () => {
     const other = liar('other', write('fs.rm', 'a.ts:1'), write('fs.rm', 'b.ts:1'));
     expect(writeBaseline([save, other])).toBe(writeBaseline([other, save]));
     expect(JSON.parse(writeBaseline([other]))).toEqual({
@@ -44,7 +44,7 @@ describe('a baseline', () => {
     });
   });
 
-  it('marks what it knows, keeps the verdict, and tells what is no longer found', () => {
+  it('marks known lies, keeps the verdict, and lists lies that are gone', () => {
     const known = readBaseline({
       version: 1,
       lies: [
@@ -65,7 +65,7 @@ describe('a baseline', () => {
     ['another list', []],
     ['a lie without a tool', { version: 1, lies: [{ axis: 'a', kind: 'b', call: 'c' }] }],
     ['an unknown key', { version: 1, lies: [], more: 1 }],
-  ])('is refused whole with %s', (_, data) => {
+  ])('is refused completely if it has %s', (_, data) => {
     expect(() => readBaseline(data)).toThrow(
       'Expected a baseline as tooldex audit --update-baseline writes it',
     );

@@ -166,11 +166,11 @@ describe('the verdict on an MCP tool', () => {
       [write({ call: 'fs.rm' })],
       'lies',
     ],
-  ] as const)('%s, is the right one', (_, annotations, effects, verdict) => {
+  ] as const)('fits: %s', (_, annotations, effects, verdict) => {
     expect(said(annotations, ...effects).verdict).toBe(verdict);
   });
 
-  it('is unknown where its code is not found, or not all of it could be followed', () => {
+  it("is unknown if its code isn't found or couldn't all be followed", () => {
     expect(judgeTool({ readOnly: true }, { ...traced(), handler: undefined }).verdict).toBe(
       'unknown',
     );
@@ -189,7 +189,7 @@ describe('the verdict on an MCP tool', () => {
     ).toBe('lies');
   });
 
-  it('comes with every call that shows a lie, once, the surest and gravest way first', () => {
+  it('lists every call that shows a lie once, the surest and gravest path first', () => {
     const { findings } = said(
       READER,
       write({ ...maybe, argument: 'path' }),
@@ -215,7 +215,7 @@ describe('the verdict on an MCP tool', () => {
     ]);
   });
 
-  it('says what clients assume of a tool that does not declare if it reads', () => {
+  it('says what clients assume if a tool has no readOnlyHint', () => {
     expect(said({}, reads).findings.map(({ message }) => message)).toEqual([
       'declares no readOnlyHint, which clients take for a tool that writes and destroys; it only reads',
     ]);
@@ -228,7 +228,7 @@ describe('the verdict on an MCP tool', () => {
     ]);
   });
 
-  it('counts a closed world that is left as a note', () => {
+  it('has a note if a tool with a closed world reaches outside', () => {
     expect(
       said({ ...READER, openWorldHint: false }, effect('net-read', { call: 'fetch' })).findings,
     ).toMatchObject([
@@ -279,11 +279,11 @@ describe('what was found', () => {
       [write({ destructive: false }), effect('net-write', { access: 'unknown' })],
       { readOnly: false, destructive: null, idempotent: null, openWorld: true },
     ],
-  ] as const)('of %s is that and no more', (_, effects, found) => {
+  ] as const)('from %s is exactly that', (_, effects, found) => {
     expect(said(READER, ...effects).found).toEqual({ ...found, effects });
   });
 
-  it('is never harmless where something could not be followed', () => {
+  it("is never harmless if something couldn't be followed", () => {
     const call = fc.record({
       access: fc.constantFrom<CallEffect['access']>('read', 'write', 'unknown'),
       kind: fc.constantFrom<EffectKind>('fs-read', 'fs-write', 'net-read', 'memory-state'),
@@ -417,7 +417,7 @@ describe('the verdict on a tool of this package', () => {
       'undeclared',
       ['accessMode'],
     ],
-  ] as const)('%s, is the right one', (_, metadata, effects, verdict, axes) => {
+  ] as const)('fits: %s', (_, metadata, effects, verdict, axes) => {
     const audit = judgeTool(declared(metadata), traced(...effects));
     expect([audit.verdict, audit.findings.map(({ axis }) => axis)]).toEqual([verdict, axes]);
   });
@@ -433,12 +433,12 @@ describe('the correction', () => {
     openWorldHint: true,
   };
 
-  it('has all four hints, of a tool that lies or declares nothing', () => {
+  it('has all four hints for a tool that lies or declares nothing', () => {
     expect(fix(READER, write())?.after).toEqual(STRICTEST);
     expect(fix({}, write())?.after).toEqual(STRICTEST);
   });
 
-  it('loosens nothing, whatever the code shows', () => {
+  it('never loosens a declaration, whatever the code shows', () => {
     expect(fix({}, reads)).toBeUndefined();
     expect(fix(WRITER, reads)).toBeUndefined();
     expect(
@@ -447,7 +447,7 @@ describe('the correction', () => {
     expect(correctionOf(judgeTool(declared({}), traced(reads)))).toBeUndefined();
   });
 
-  it('keeps what a tool declares and nothing contradicts, and else takes the strictest of what is not known', () => {
+  it('keeps declarations that nothing contradicts, and assumes the strictest for the rest', () => {
     expect(
       fix(
         { destructiveHint: false, openWorldHint: false },
@@ -468,7 +468,7 @@ describe('the correction', () => {
     ).toMatchObject({ destructiveHint: true });
   });
 
-  it('is none for a tool that agrees, or of which too little is known', () => {
+  it('is missing for a tool that agrees, or if too little is known', () => {
     expect([fix(READER, reads), fix(READER, write(maybe)), fix(WRITER, write())]).toEqual([
       undefined,
       undefined,
@@ -476,7 +476,7 @@ describe('the correction', () => {
     ]);
   });
 
-  it('of a tool of this package makes it agree', () => {
+  it('for a tool of this package makes it agree', () => {
     for (const [metadata, ...effects] of [
       [
         { accessMode: 'readonly', sideEffects: 'none', cacheTtlMs: 10, dangerLevel: 'safe' },

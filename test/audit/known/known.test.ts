@@ -125,7 +125,7 @@ describe('a program', () => {
     ['some-program --version', 'read'],
   ])('%s: %s', (line, access) => expect(shell(line)).toBe(access));
 
-  it('is undecided where the words that decide are not known', () => {
+  it('is undecided if the deciding words are unknown', () => {
     expect(accessOf(programEffects('git', [undefined]))).toBe('unknown');
     expect(accessOf(programEffects('kubectl', ['config', undefined]))).not.toBe('read');
     expect(accessOf(programEffects('git', ['config', undefined]))).toBe('unknown');
@@ -135,7 +135,7 @@ describe('a program', () => {
     expect(accessOf(programEffects('sh', [undefined]))).toBe('unknown');
   });
 
-  it('takes any words', () => {
+  it('accepts any words', () => {
     const words = fc.array(
       fc.option(
         fc.oneof(
@@ -191,7 +191,7 @@ describe('a program', () => {
     );
   });
 
-  it('is what the operator says of it', () => {
+  it('has the effect that the operator declares', () => {
     expect(
       accessOf(programEffects('deployctl', ['up'], { programs: { deployctl: 'write' } })),
     ).toBe('write');
@@ -200,7 +200,7 @@ describe('a program', () => {
     ).toBe('read');
   });
 
-  it('never reads by a subcommand that its table does not have', () => {
+  it('never counts as reading with an unknown subcommand', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(
@@ -257,7 +257,7 @@ describe("a shell's text", () => {
     ['# rm x', 'none'],
   ])('%s: %s', (text, access) => expect(shell(text)).toBe(access));
 
-  it('is read to its end, whatever it is', () => {
+  it('is parsed to its end, whatever it contains', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -436,7 +436,7 @@ describe('a client of a package', () => {
     expect(accessOf(clientEffects(pkg, path, [{}]))).toBe(access),
   );
 
-  it('reads or writes by its statement, where it takes one', () => {
+  it('reads or writes depending on its SQL statement', () => {
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['SELECT 1']))).toBe('read');
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['DELETE FROM t']))).toBe('write');
     expect(
@@ -480,7 +480,7 @@ describe('a client of a package', () => {
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], [undefined]))).toBe('unknown');
   });
 
-  it('takes any names', () => {
+  it('accepts any names', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -510,7 +510,7 @@ describe('a client of a package', () => {
     );
   });
 
-  it('is what the operator says of it', () => {
+  it('has the effect that the operator declares', () => {
     expect(
       accessOf(
         clientEffects('some-client', ['sync'], [], { calls: { 'some-client.sync': 'read' } }),
@@ -519,7 +519,7 @@ describe('a client of a package', () => {
   });
 });
 
-describe('a change tells if it is more than an addition, and if the same again changes more', () => {
+describe('a change is classified as additive or not, and repeatable or not', () => {
   it.each<[string, readonly CallEffect[] | undefined, boolean | null, boolean | null]>([
     ['a click', clientEffects('playwright', ['page', 'click'], ['#a']), true, false],
     ['a value of a field', clientEffects('playwright', ['page', 'fill'], ['#a', 'x']), true, true],

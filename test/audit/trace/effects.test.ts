@@ -18,7 +18,7 @@ const body = async (code: string, before = '') =>
     )
   )['a'];
 
-describe('what cannot be read is never harmless', () => {
+describe("code that can't be read is never harmless", () => {
   const unknowns = async (code: string, before = '', files = {}) =>
     (
       await trace(
@@ -40,13 +40,13 @@ describe('what cannot be read is never harmless', () => {
     ['made', 'return new run(args).x;', `import { run } from './deep.js';`],
     ['given to another function', 'return [args].map(run);', `import { run } from './deep.js';`],
     ['waited for', 'return Promise.resolve(args).then(run);', `import { run } from './deep.js';`],
-  ])('where it is %s', async (_, code, before) => {
+  ])('if it is %s', async (_, code, before) => {
     expect(
       await unknowns(code, before, { ...DEEP, 'again.js': `export * from './deep.js';` }),
     ).toEqual(['./deep.js was not read']);
   });
 
-  it('where its file is missing, or its name is computed', async () => {
+  it('if its file is missing or its name is computed', async () => {
     expect(await unknowns('return gone(args);', `import { gone } from './gone.js';`)).toEqual([
       './gone.js was not read',
     ]);
@@ -55,14 +55,14 @@ describe('what cannot be read is never harmless', () => {
     ]);
   });
 
-  it('and lists that double grow to an end', async () => {
+  it('and following lists that double comes to an end', async () => {
     expect(
       await body('return list;', `let list = [1];${'list = list.concat(list);'.repeat(40)}`),
     ).toEqual([]);
   });
 });
 
-describe('what stands before a change decides how certain it is', () => {
+describe('the condition before a change decides how certain it is', () => {
   it.each([
     ['nothing', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
     [
@@ -121,7 +121,7 @@ describe('what stands before a change decides how certain it is', () => {
     expect(await body(code)).toEqual(effects);
   });
 
-  it('the default of an argument, as its schema gives it', async () => {
+  it("a default from the argument's schema", async () => {
     const code = (field: string) =>
       `${HEAD}server.registerTool('a', { inputSchema: { mode: ${field} } }, async ({ mode }) => { if (mode === 'write') fs.writeFileSync('x', ''); });`;
     expect(await changes(code(`z.enum(['read', 'write']).default('write')`), 'a')).toEqual({
@@ -272,7 +272,7 @@ describe('a call is followed', () => {
     expect(found).toEqual(effects);
   });
 
-  it('to a file that is removed again, which changes nothing that lasts', async () => {
+  it("and a file that is removed again doesn't count as a change", async () => {
     expect(
       await body(
         `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, ''); const text = fs.readFileSync(file); fs.unlinkSync(file); return text;`,
@@ -281,7 +281,7 @@ describe('a call is followed', () => {
   });
 });
 
-describe('what the language itself calls is followed, or told as unknown', () => {
+describe('calls that the language makes are followed or reported as unknown', () => {
   const W = `{ fs.writeFileSync('x', ''); return 'x'; }`;
   const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
     'conversions of objects': [
@@ -376,7 +376,7 @@ describe('what the language itself calls is followed, or told as unknown', () =>
   });
 });
 
-describe('memory that a later call sees', () => {
+describe('memory that later calls see', () => {
   const two = async (code: string) => changes(HEAD + code, 'a', 'b');
   it.each([
     [
@@ -419,12 +419,12 @@ describe('memory that a later call sees', () => {
   });
 });
 
-describe('what all tools share', () => {
+describe('effects that all tools share', () => {
   const four = (handler: (name: string) => string) =>
     ['a', 'b', 'c', 'd']
       .map((name) => `server.registerTool('${name}', {}, ${handler(name)});`)
       .join('\n');
-  it('is told once: a log around the handlers', async () => {
+  it('are reported once, such as a log around the handlers', async () => {
     const wrapped = `const logged = (run) => async (args) => { fs.appendFileSync('log', ''); return run(args); };\n`;
     const { tools, shared } = await trace(
       { 'index.js': HEAD + wrapped + four((name) => `logged(() => '${name}')`) },
@@ -433,7 +433,7 @@ describe('what all tools share', () => {
     expect(tools.flatMap(({ effects }) => effects)).toEqual([]);
     expect(shared.map(({ call }) => call)).toEqual(['fs.appendFileSync']);
   });
-  it('is not what most tools do by one helper in their own places', async () => {
+  it("don't include calls of a common helper from each tool", async () => {
     const { tools, shared } = await trace(
       {
         'index.js': `${HEAD}const saveGraph = () => fs.writeFileSync('graph', '');\n${four(() => '() => saveGraph()')}`,
@@ -450,7 +450,7 @@ describe('what all tools share', () => {
   });
 });
 
-describe('code of others is held', () => {
+describe('third-party code is handled', () => {
   const TOOL = `${HEAD}server.registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));\n`;
   const skipped = [{ name: 'x.js', reason: 'nested more deeply than is read' }];
   it.each([
@@ -458,7 +458,7 @@ describe('code of others is held', () => {
     ['functions of functions, line by line', `x=${'a=>\n'.repeat(100_000)}1`],
     ['a chain of conditions with marks of ends in comments', `x=${'a?/*;}*/b:\n'.repeat(60_000)}1`],
     ['5 MB in one line', `x=${'f(1)+'.repeat(1_000_000)}1`],
-  ])('%s are named as not read, and the tool is found', async (_, text) => {
+  ])('and %s are named as not read while the tool is still found', async (_, text) => {
     const traced = await trace({ 'index.js': `${TOOL}import './x.js';`, 'x.js': text }, ['a']);
     expect(traced).toMatchObject({
       tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync' }] }],
@@ -506,7 +506,7 @@ describe('code of others is held', () => {
     });
   });
 
-  it('names of tools that objects have', async () => {
+  it('with tools named like built-in properties', async () => {
     expect(
       await changes(
         `${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`,

@@ -68,7 +68,7 @@ describe('a method is unknown, whatever its name', () => {
 describe('the arguments of constructors are followed', () => {
   const TOOL = `export class Pay { constructor(client) { this.client = client; } async run({ id }) { return this.client.send(id); } }`;
   const CLIENT = `export class Client { async send(id) { return fetch('https://pay.example/' + id, { method: 'DELETE' }); } }`;
-  it('from where the instance is made', async () => {
+  it('from the place where the instance is made', async () => {
     expect(
       await followed(
         'return tool.run(args);',
@@ -78,7 +78,7 @@ describe('the arguments of constructors are followed', () => {
     ).toEqual({ whole: true, changes: ['DELETE https://pay.example/x'] });
   });
 
-  it('of a class that is decorated, made in another file', async () => {
+  it('for a decorated class that another file instantiates', async () => {
     const { tools } = await trace(
       {
         'package.json': '{"type":"module","main":"pay.ts"}',
@@ -94,7 +94,7 @@ describe('the arguments of constructors are followed', () => {
     });
   });
 
-  it('and without any, what the field does is unknown', async () => {
+  it("and without any, the field's effects are unknown", async () => {
     const { tools } = await trace(
       {
         'package.json': '{"type":"module","main":"pay.ts"}',
@@ -106,8 +106,8 @@ describe('the arguments of constructors are followed', () => {
   });
 });
 
-describe('what tools share', () => {
-  it('is not taken off tools whose handler is guessed to be the same function', async () => {
+describe('shared effects', () => {
+  it("aren't subtracted from tools whose handler was guessed to be the same function", async () => {
     const { tools, shared } = await trace(
       {
         'index.js': `${HEAD}export function dispatch(kind, input) { const NAMES = ['a', 'b', 'c', 'd']; fs.writeFileSync('x', input[kind]); return NAMES; }`,
@@ -120,7 +120,7 @@ describe('what tools share', () => {
     expect(shared).toEqual([]);
   });
 
-  it('is what all of them do, not most', async () => {
+  it('are those of all tools, not of most', async () => {
     const { tools } = await trace(
       {
         'index.js': `${HEAD}const around = (run) => async (args) => { fs.writeFileSync('x', ''); return run(args); };\n${['a', 'b', 'c', 'd'].map((name) => `server.registerTool('${name}', {}, around(() => 1));`).join('')}server.registerTool('e', {}, () => 1);`,
@@ -131,7 +131,7 @@ describe('what tools share', () => {
   });
 });
 
-describe('memory that is no state', () => {
+describe("memory that isn't state", () => {
   it.each([
     [
       'a lock',
@@ -168,7 +168,7 @@ describe('memory that is no state', () => {
   });
 });
 
-it('a server whose tools come from an OpenAPI document in its package does what the document says', async () => {
+it('a server with tools from an OpenAPI document in its package has the effects in the document', async () => {
   const document = {
     openapi: '3.1.0',
     paths: {
@@ -189,7 +189,7 @@ it('a server whose tools come from an OpenAPI document in its package does what 
   ]);
 });
 
-it('what tooldex exports for answers is known', async () => {
+it('the result helpers of tooldex are known', async () => {
   expect(
     await followed(
       `if (args.text === '') return fail('empty'); return args.text === 'x' ? askUser('which?') : ok([text('a'), file('b')]);`,
