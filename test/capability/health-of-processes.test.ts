@@ -95,7 +95,7 @@ describe('a process that only serves', () => {
     all = machines();
   });
 
-  it('shows from its start on what another process called: numbers, failures, backoff and the last call', async () => {
+  it("shows another process's calls from the start: counts, failures, backoff and the last call", async () => {
     const caller = await all.caller();
     await caller.call();
     caller.primary.fails();
@@ -141,7 +141,7 @@ describe('a process that only serves', () => {
     });
   });
 
-  it('shows within three seconds tools that were never called before, of new calls, and that a provider is back', async () => {
+  it('shows new calls, newly called tools and recovered providers within three seconds', async () => {
     const { of } = await all.server();
     expect(of()).toMatchObject({ tool: { total: 0 }, lastInvocation: null });
     const caller = await all.caller();
@@ -167,7 +167,7 @@ describe('a process that only serves', () => {
     });
   });
 
-  it('starts without the store, and loads when that is back', async () => {
+  it('starts without the store, and loads once the store is back', async () => {
     const caller = await all.caller();
     await caller.call();
     await all.advance(1_000);
@@ -178,7 +178,7 @@ describe('a process that only serves', () => {
     expect(of().tool.total).toBe(1);
   });
 
-  it('joins the calls of several processes, and shows the backoff that lasts longest and the last call', async () => {
+  it('merges the calls of several processes, and shows the longest backoff and the last call', async () => {
     const [first, second, { of }] = [await all.caller(), await all.caller(), await all.server()];
     await first.call();
     first.primary.fails();
@@ -202,7 +202,7 @@ describe('a process that only serves', () => {
     });
   });
 
-  it('is not held up by damaged data of other programs', async () => {
+  it('ignores damaged data of other programs', async () => {
     await all.memory.append('health:processes', 'other', { max: 10 });
     await all.memory.append('health:other', '{"calls":{"tool:search":5}}', { max: 1 });
     const [{ of }, caller] = [await all.server(), await all.caller()];

@@ -35,7 +35,7 @@ const inCode = (name: string, keys: object = {}) =>
   });
 
 describe('a function map', () => {
-  it('has for each tool a function that runs directly, and its manifest', async () => {
+  it('has a callable function and the manifest of each tool', async () => {
     const root = folderWith({ 'functions.json': [SEARCH] });
     const map = await loadFunctionMap({
       root,
@@ -46,7 +46,7 @@ describe('a function map', () => {
     expect(map['google_search']!.callable({ query: 'cats' })).toBe('found cats');
   });
 
-  it('cannot be changed, and has nothing that it did not read', async () => {
+  it("can't be changed, and has no inherited names", async () => {
     const root = folderWith({
       'functions.json': `[${JSON.stringify(entry('constructor'))}, ${JSON.stringify(SEARCH)}]`,
       'tools.json': [entry('__proto__')],
@@ -70,7 +70,7 @@ describe('a function map', () => {
       expect([name, other[name]]).toEqual([name, undefined]);
   });
 
-  it('lists tools without a function; calling one says what is missing', async () => {
+  it('lists tools without a function, and calling one says what is missing', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [SEARCH, entry('b', { handler_ref: 'web.b' })] }),
       handlers: { other: () => 1 },
@@ -107,7 +107,7 @@ describe('a function map', () => {
     expect(map['c']!.metadata.description).toBe('A sample');
   });
 
-  it('hands over input and context, empty ones where there are none', async () => {
+  it('passes input and context, or empty objects', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [entry('a')] }),
       handlers: { a: (...received: unknown[]) => received },
@@ -117,7 +117,7 @@ describe('a function map', () => {
   });
 
   // The original keeps functions without a manifest in the map, without metadata; here what nobody described is no tool.
-  it('has no functions that nobody described', async () => {
+  it('has no functions without a manifest entry', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [entry('x')] }),
       modules: { x: () => 1, y: () => 2 },
@@ -143,7 +143,7 @@ describe('the function map of a persona', () => {
     loadFunctionMap({ root: folderWith(FILES), ...options });
 
   // The original takes the persona's map instead of the shared one; the documents call it a merged view.
-  it('has the shared tools too, its own in their place', async () => {
+  it('also has the shared tools, except those it replaces', async () => {
     const map = await load({ persona: 'ECHO ' });
     expect(Object.keys(map)).toEqual(['shared', 'both', 'listed', 'own']);
     expect(map['both']!.metadata).toMatchObject({
@@ -154,13 +154,13 @@ describe('the function map of a persona', () => {
     expect(map['shared']!.metadata).not.toHaveProperty('persona');
   });
 
-  it('is the same the second time (the original filters only cached maps)', async () => {
+  it("is the same when it's loaded again (the original filters only cached maps)", async () => {
     expect(JSON.stringify(await load({ persona: 'Echo' }))).toBe(
       JSON.stringify(await load({ persona: 'Echo' })),
     );
   });
 
-  it('has only what everybody may use when nobody is named', async () => {
+  it('has only tools for everyone if no persona is named', async () => {
     const map = await load({});
     expect(Object.keys(map)).toEqual(['shared', 'both']);
     expect(map['both']!.metadata.description).toBe('of all');
@@ -185,7 +185,7 @@ describe('a function map of invalid manifests', () => {
     );
   });
 
-  it('has the valid tools when asked for', async () => {
+  it('has the valid tools on request', async () => {
     expect(
       Object.keys(await loadFunctionMap({ root: root(), persona: 'P', onInvalid: 'quarantine' })),
     ).toEqual(['a']);
@@ -206,7 +206,7 @@ describe('a function map of invalid manifests', () => {
     );
   });
 
-  it('reads single files too', async () => {
+  it('can read single files', async () => {
     expect(
       Object.keys(
         await loadFunctionMap({ files: join(folderWith({ 'mine.json': [SEARCH] }), 'mine.json') }),

@@ -35,7 +35,7 @@ async function refused(source: ManifestSource): Promise<ToolManifestValidationEr
 }
 
 describe('loading manifests', () => {
-  it('gives definitions that a registry takes', async () => {
+  it('returns definitions that a registry accepts', async () => {
     const root = folderWith({ 'tools.json': [entry('a', { side_effects: 'write' }), entry('b')] });
     const { definitions } = await loadManifest(join(root, 'tools.json'));
     const registry = new ToolMetadataRegistry();
@@ -43,7 +43,7 @@ describe('loading manifests', () => {
     expect([...registry.getWriteTools()]).toEqual(['a', 'b']);
   });
 
-  it('takes a path, a URL, several of them, or a folder', async () => {
+  it('accepts a path, a URL, several of them, or a folder', async () => {
     const root = folderWith({ 'functions.json': [entry('a')], 'more.json': [entry('b')] });
     const file = join(root, 'functions.json');
     for (const source of [
@@ -58,7 +58,7 @@ describe('loading manifests', () => {
     expect(namesOf(await loadManifest([file, join(root, 'more.json')]))).toEqual(['a', 'b']);
   });
 
-  it('refuses by default with all errors of all files, listing ten', async () => {
+  it('throws all errors of all files by default, and lists ten', async () => {
     const root = folderWith({
       'functions.json': Array.from({ length: 8 }, (_, index) =>
         entry(`a${index}`, { version: 1, default_timeout: -1 }),
@@ -77,7 +77,7 @@ describe('loading manifests', () => {
     expect(JSON.stringify([message, errors])).not.toContain(root);
   });
 
-  it('leaves out only what is wrong when asked to', async () => {
+  it('leaves out only wrong entries on request', async () => {
     const root = folderWith({
       'functions.json': [entry('a'), entry('b', { version: 1 }), entry('c', { unknown: 1 })],
       'tools.json': 'broken',
@@ -92,7 +92,7 @@ describe('loading manifests', () => {
     expect(total).toBe(3);
   });
 
-  it('refuses nothing because of warnings', async () => {
+  it("doesn't throw because of warnings", async () => {
     const root = folderWith({ 'functions.json': [entry('a', { unknown: 1 })] });
     expect((await loadManifest({ root })).issues).toHaveLength(1);
   });
@@ -126,7 +126,7 @@ describe('loading manifests', () => {
     await expect(loadManifest(path)).rejects.toThrow(ToolManifestValidationError);
   });
 
-  it('gives tools their work by name or reference', async () => {
+  it('finds handlers by name or reference', async () => {
     const root = folderWith({
       'functions.json': [entry('a'), entry('b.c', { handler_ref: 'work' }), entry('constructor')],
     });
@@ -233,12 +233,12 @@ describe('the tools of a persona', () => {
     'personas/Nova/functions.json': [entry('other')],
   };
 
-  it('are the shared ones and its own, which replace shared ones of the same name', async () => {
+  it("are its own and the shared ones that they don't replace", async () => {
     const loaded = await loadManifest({ root: folderWith(FILES) }, { persona: ' echo' });
     expect(namesOf(loaded)).toEqual(['shared', 'both@Echo', 'of_echo', 'own@Echo']);
   });
 
-  it('are those whose allow-list has the persona, in any case', async () => {
+  it('must allow the persona, case-insensitively', async () => {
     const root = folderWith(FILES);
     expect(namesOf(await loadManifest({ root }, { persona: 'NOVA' }))).toEqual([
       'shared',
@@ -248,7 +248,7 @@ describe('the tools of a persona', () => {
     expect(namesOf(await loadManifest({ root }, { persona: 'Ghost' }))).toEqual(['shared', 'both']);
   });
 
-  it('are known by the path of a single file as well', async () => {
+  it('also follow from the path of a single file', async () => {
     const root = folderWith(FILES);
     expect(namesOf(await loadManifest(join(root, 'personas/Echo/Toolbox/functions.json')))).toEqual(
       ['both@Echo', 'own@Echo'],
@@ -262,7 +262,7 @@ describe('finding manifests', () => {
       `${relative(root, path)} ${kind} ${owner ?? ''}`.trim(),
     );
 
-  it('knows the layouts of one folder, of shared folders, of personas, and of the documents', async () => {
+  it('finds the layouts of one folder, shared folders, personas, and the documents', async () => {
     const files = [
       'functions.json',
       'skills.json',
@@ -293,7 +293,7 @@ describe('finding manifests', () => {
     ]);
   });
 
-  it('does not follow links out of the folder, and says so', async () => {
+  it('reports links out of the folder instead of following them', async () => {
     const outside = folderWith({
       'functions.json': [entry('secret')],
       'Evil/functions.json': [entry('evil')],
@@ -314,7 +314,7 @@ describe('finding manifests', () => {
     expect((await findManifestFiles(root)).issues).toHaveLength(3);
   });
 
-  it('reads one folder of each persona, whatever the case', async () => {
+  it('reads one folder per persona, case-insensitively', async () => {
     const { files, issues } = await findManifestFiles(
       folderWith({
         'personas/Echo/functions.json': [],
@@ -335,7 +335,7 @@ describe('finding manifests', () => {
     ]);
   });
 
-  it('says when there is nothing', async () => {
+  it('reports if there are no manifests', async () => {
     const empty = folderWith({ 'skills.json': [] });
     expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([
       expect.stringContaining('has no functions.json'),

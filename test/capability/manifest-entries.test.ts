@@ -62,7 +62,7 @@ describe('an entry of a manifest', () => {
     expect(entryOf(entries[0]!.entry.definition).digest).toBe(entryOf(inCode).digest);
   });
 
-  it('needs no parameters when an MCP server describes them', () => {
+  it('needs no parameters if an MCP server describes them', () => {
     const { entries, issues } = read(WRAPPER);
     expect(issues).toEqual([]);
     expect(entries[0]!.entry.definition).toMatchObject({
@@ -78,7 +78,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('may be written as a function-calling tool, with metadata beside or inside', () => {
+  it('can be a function-calling tool with metadata next to or inside the function', () => {
     const { version, side_effects, ...plain } = SEARCH;
     const inside = read({
       type: 'function',
@@ -101,7 +101,7 @@ describe('an entry of a manifest', () => {
     });
   });
 
-  it('tells where in the wrapper a fault stands, and keys that stand in both places', () => {
+  it('reports errors at their place in the wrapper, and keys that are in both places', () => {
     const { issues } = read({
       type: 'function',
       side_effects: 'rubbish',
@@ -184,19 +184,16 @@ describe('an entry of a manifest', () => {
     ['none', 'low', 'low'],
     ['system', 'low', 'high'],
     [undefined, 'low', 'high'],
-  ])(
-    'with side effects %s and safety level %s is of %s danger: the safety level only raises',
-    (effects, safety, danger) => {
-      expect(
-        entryOf(
-          definitionWith({
-            ...(effects === undefined ? {} : { side_effects: effects }),
-            safety_level: safety,
-          }),
-        ).dangerLevel,
-      ).toBe(danger);
-    },
-  );
+  ])('with side effects %s and safety level %s has %s danger', (effects, safety, danger) => {
+    expect(
+      entryOf(
+        definitionWith({
+          ...(effects === undefined ? {} : { side_effects: effects }),
+          safety_level: safety,
+        }),
+      ).dangerLevel,
+    ).toBe(danger);
+  });
 
   it('may state its danger itself, but not below its safety level', () => {
     expect(
@@ -209,7 +206,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('is refused when it contradicts itself, like a tool in code', () => {
+  it('is refused if it contradicts itself, like a tool in code', () => {
     expect(issuesWith({ access_mode: 'readonly', side_effects: 'write' })).toEqual([
       expect.stringContaining('side effect "write"'),
     ]);
@@ -218,7 +215,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('is told all of its errors at once, also contradictions beside wrong values', () => {
+  it('has all its errors reported at once, including contradictions', () => {
     const issues = issuesWith({
       version: 5,
       side_effects: 'write',
@@ -237,7 +234,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('is warned of unknown keys, with the key that is probably meant', () => {
+  it('gets a warning for each unknown key, with a suggestion', () => {
     const issues = issuesWith(
       {
         sideEffects: 'none',
@@ -264,7 +261,7 @@ describe('an entry of a manifest', () => {
     expect(issues).toHaveLength(6);
   });
 
-  it('with a schema that cannot be enforced is refused, with the place in the schema', () => {
+  it("is refused with the place in the schema if the schema can't be enforced", () => {
     expect(
       issuesWith({
         parameters: { type: 'object', properties: { a: { $ref: 'https://example.org/x' } } },
@@ -291,7 +288,7 @@ describe('an entry of a manifest', () => {
     ).toEqual([]);
   });
 
-  it('is frozen, and free of what its text could smuggle in', () => {
+  it('is frozen, without prototype keys from its text', () => {
     const { entries } = read(
       JSON.parse(
         `{"name": "a", "description": "b", "parameters": {"type": "object"}, "__proto__": {"polluted": true}, "metadata": {"__proto__": {"polluted": true}}}`,
@@ -307,7 +304,7 @@ describe('the JSON Schema of manifests', () => {
   const isValid = (value: unknown) =>
     validate(value, structuredClone(manifestJsonSchema), '7').valid;
 
-  it('accepts what is read without errors and refuses wrong values', () => {
+  it('accepts entries that load without errors, and refuses wrong values', () => {
     for (const good of [
       [SEARCH],
       { tools: [WRAPPER] },

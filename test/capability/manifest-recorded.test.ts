@@ -32,7 +32,7 @@ const placesOf = (issues: readonly ManifestIssue[]) =>
   issues.map(({ file, path }) => `${file.slice(file.indexOf('data/atlas/') + 11)} ${path}`);
 
 describe.skipIf(!present)('the recorded manifests', () => {
-  it('have 227 tools, of which exactly the 16 known ones are refused, and no other finding', async () => {
+  it('have 227 tools, with exactly 16 known ones refused and no other findings', async () => {
     const { entries, definitions, issues, total } = await loadManifest(
       { root: recordedRoot },
       { onInvalid: 'quarantine' },
@@ -50,7 +50,7 @@ describe.skipIf(!present)('the recorded manifests', () => {
     expect(entries.every((each) => Object.isFrozen(each) && isDeepFrozen(each.entry))).toBe(true);
   });
 
-  it('are refused as a whole by default, with all 16 errors and no absolute path', async () => {
+  it('are refused as a whole by default, with all 16 errors and without absolute paths', async () => {
     const error: unknown = await loadManifest({ root: recordedRoot }).catch(
       (thrown: unknown) => thrown,
     );
@@ -66,7 +66,7 @@ describe.skipIf(!present)('the recorded manifests', () => {
     expect(JSON.stringify([message, errors])).not.toContain(recordedRoot);
   });
 
-  it('make a function map for each persona that has its own tools in the place of shared ones', async () => {
+  it('make a function map for each persona, with its own tools instead of shared ones', async () => {
     const map = await loadFunctionMap({
       root: recordedRoot,
       persona: ' echo ',
@@ -132,7 +132,7 @@ describe.skipIf(!present)('the recorded validation', () => {
 
 /** The original coerces what comes in wrong types after a schema has (or has not) refused it; here the schema is the rule. */
 describe.skipIf(!present)('the recorded conversions', () => {
-  it('of capabilities agree, but that each counts once in any case, and that only lists of text are read', () => {
+  it("of capabilities agree, except for duplicates and values that aren't lists of text", () => {
     for (const { input, ...recorded } of recordedCases('capability_tags')) {
       const { issues } = read({ ...LEAST, capabilities: input });
       const isText = Array.isArray(input) && input.every((each) => typeof each === 'string');
@@ -149,7 +149,7 @@ describe.skipIf(!present)('the recorded conversions', () => {
     ).toEqual(['Web_Search', 'Knowledge Lookup']);
   });
 
-  it('of scopes agree, but that each counts once, and that only text is read', () => {
+  it("of scopes agree, except for duplicates and values that aren't text", () => {
     for (const { auth, output } of recordedCases('auth_scopes')) {
       const scopes = (auth as { readonly scopes?: unknown }).scopes;
       const isReadable =
@@ -171,7 +171,7 @@ describe.skipIf(!present)('the recorded conversions', () => {
     }
   });
 
-  it('of providers agree where the types are right; others are refused', () => {
+  it('of providers agree if the types are right, and other values are refused', () => {
     for (const { input, spec } of recordedCases('provider_spec')) {
       const { issues } = read({ ...LEAST, providers: input });
       const isRight =
@@ -197,7 +197,7 @@ describe.skipIf(!present)('the recorded conversions', () => {
     }
   });
 
-  it('of booleans and numbers are not made: a text is no number, and 1 is not true', () => {
+  it("of text to numbers and numbers to booleans aren't made", () => {
     for (const { fn, input } of recordedCases('field_coercion')) {
       const [key, type] = FIELDS[fn as keyof typeof FIELDS];
       const isRight =

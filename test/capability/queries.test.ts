@@ -71,8 +71,8 @@ const sample = new ManifestTree({
 });
 const load = () => CapabilityRegistry.load({ root: sample.root, env: {} });
 
-describe('tools are asked for', () => {
-  it('in the order of owners and names, shared ones first', async () => {
+describe('a query of tools', () => {
+  it('lists them by owner and name, shared ones first', async () => {
     expect(owned((await load()).tools())).toEqual([
       'plain@shared',
       'search@shared',
@@ -148,14 +148,14 @@ describe('tools are asked for', () => {
     ['an unknown condition of the filter', { filter: { acces: 'write' } }],
     ['a filter that is none', { filter: () => true }],
     ['no object at all', null],
-  ])('and %s is refused', async (_, query) => {
+  ])('is refused with %s', async (_, query) => {
     const registry = await load();
     expect(() => registry.tools(query as ToolQuery)).toThrow(
       expect.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT')),
     );
   });
 
-  it('and a refused version is named', async () => {
+  it('names a refused version', async () => {
     const registry = await load();
     expect(() => registry.tools({ version: 'latest' })).toThrow(/"latest"/);
   });
@@ -164,7 +164,7 @@ describe('tools are asked for', () => {
 describe('versions', () => {
   const text = fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)).map((parts) => parts.join('.'));
 
-  it('follow the order of semantic versioning, whatever the two are', async () => {
+  it('follow the order of semantic versioning for any two versions', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, async (version, bound) => {
         const registry = await withTools([{ name: 'a', version }]);
@@ -251,7 +251,7 @@ describe('versions', () => {
 
 describe('personas', () => {
   it.runIf(present)(
-    'are filtered as recorded, but that commas separate and -name excludes',
+    'are filtered as recorded, except that commas separate and -name excludes',
     async () => {
       type Case = {
         readonly persona: string | null;
@@ -274,7 +274,7 @@ describe('personas', () => {
     },
   );
 
-  it.runIf(present)('schedule the jobs recorded', async () => {
+  it.runIf(present)('can schedule the recorded jobs', async () => {
     type Case = {
       readonly personas: readonly string[];
       readonly tokens: readonly string[];
@@ -300,7 +300,7 @@ describe('personas', () => {
   });
 });
 
-describe('skills, tasks and jobs are asked for', () => {
+describe('a query of skills, tasks and jobs', () => {
   const tree = new ManifestTree({
     'functions.json': [
       toolEntry('there', { capabilities: ['web', 'Notes'] }),
@@ -326,7 +326,7 @@ describe('skills, tasks and jobs are asked for', () => {
   });
   const names = (items: readonly { readonly name: string }[]) => items.map(({ name }) => name);
 
-  it('by what they need and are', async () => {
+  it('filters by their requirements and properties', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, env: {} });
     expect(names(registry.skills({ capability: 'web' }))).toEqual(['Read']);
     expect(names(registry.skills({ requiredCapability: 'READING', tool: 'There' }))).toEqual([
@@ -339,7 +339,7 @@ describe('skills, tasks and jobs are asked for', () => {
     expect(names(registry.jobs({ personas: 'nova' }))).toEqual(['Locked']);
   });
 
-  it('by whether all they need is there and can be used now', async () => {
+  it('filters by whether all their requirements exist and are available', async () => {
     const env: Record<string, string> = {};
     const registry = await CapabilityRegistry.load({ root: tree.root, env });
     expect(names(registry.jobs({ available: true }))).toEqual(['Good']);
@@ -349,7 +349,7 @@ describe('skills, tasks and jobs are asked for', () => {
     expect(names(registry.jobs({ available: true }))).toEqual(['Good', 'Locked']);
   });
 
-  it('with the capabilities of jobs in order: of skills what they require and are, then of tools, each once in any case', async () => {
+  it('lists the capabilities of jobs in order: those of skills, then those of tools, each once', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, env: {} });
     expect(registry.jobs({ skill: 'read' })[0]!.requiredCapabilities).toEqual([
       'reading',
@@ -359,7 +359,7 @@ describe('skills, tasks and jobs are asked for', () => {
     ]);
   });
 
-  it('and unknown conditions are refused', async () => {
+  it('refuses unknown conditions', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(() => registry.jobs({ capability: 'x' } as never)).toThrow(
       /Expected a known option, got "capability"\. Known are /,
@@ -387,7 +387,7 @@ describe('credentials', () => {
     envs: { KEY: { required: true }, ID: { required: true }, OTHER: { optional: true } },
   };
 
-  it('are there when every required variable is set, and no value is ever shown', async () => {
+  it('are ready if every required variable is set, and values are never shown', async () => {
     const status = await statusOf(google, { KEY: 's3cret', ID: '' });
     expect(status).toEqual({ required: true, ready: false, missing: ['ID'] });
     expect(await statusOf(google, { KEY: 's3cret', ID: 'x' })).toEqual({
@@ -398,13 +398,13 @@ describe('credentials', () => {
     expect(JSON.stringify(status)).not.toContain('s3cret');
   });
 
-  it('any of several optional ones are enough, and none is not', async () => {
+  it('are ready with any one of several optional variables', async () => {
     const auth = { required: true, envs: { A: { required: false }, B: { required: false } } };
     expect(await statusOf(auth, {})).toMatchObject({ ready: false });
     expect(await statusOf(auth, { B: 'x' })).toMatchObject({ ready: true });
   });
 
-  it('decide whether a tool is available, at the moment it is asked', async () => {
+  it('decide whether a tool is available at the time of the query', async () => {
     const env: Record<string, string> = {};
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a', { auth: { required: true, env: 'KEY' } })],
@@ -421,7 +421,7 @@ describe('credentials', () => {
 });
 
 describe('tags and scopes', () => {
-  it('are trimmed, without blanks, each once in the order declared, and tags in lower case', async () => {
+  it('are trimmed, unique and in declared order, and tags are lower-case', async () => {
     const tree = new ManifestTree({
       'functions.json': [
         toolEntry('a', {

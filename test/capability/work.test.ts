@@ -23,7 +23,7 @@ async function load(files: Readonly<Record<string, unknown>>): Promise<Capabilit
 }
 
 describe('a job or task that extends another', () => {
-  it('has what it does not give itself from its base; what it gives replaces it as a whole', async () => {
+  it("takes missing fields from its base, and its own fields replace the base's", async () => {
     const registry = await load({
       'jobs.json': [
         jobEntry('J', {
@@ -51,7 +51,7 @@ describe('a job or task that extends another', () => {
     expect(own!.manifest.escalation_policy).not.toHaveProperty('notes');
   });
 
-  it('of a persona inherits from the shared one of its name without saying so; nothing else does', async () => {
+  it('of a persona extends the shared one of the same name by default', async () => {
     const registry = await load({
       'tasks.json': [taskEntry('T', { tags: ['x'] })],
       'personas/Atlas/tasks.json': [{ name: ' T ', summary: 'mine' }],
@@ -69,7 +69,7 @@ describe('a job or task that extends another', () => {
     );
   });
 
-  it('may extend what extends: the chain is followed, own entries before shared ones', async () => {
+  it('follows a chain of bases, own entries before shared ones', async () => {
     const registry = await load({
       'tasks.json': [
         taskEntry('Base', { priority: 'low', tags: ['base'] }),
@@ -137,7 +137,7 @@ describe('a job or task that extends another', () => {
     ],
     ['one that is not there', [{ name: 'A', extends: 'Nowhere' }]],
     ['what is no name', [{ name: 'A', extends: 5 }]],
-  ])('is left out when it extends %s, and nobody else is', async (_, entries) => {
+  ])('is left out if it extends %s, and no others are', async (_, entries) => {
     const registry = await load({ 'tasks.json': [...entries, taskEntry('Good')] });
     expect(owned(registry.tasks())).toEqual(['Good@shared']);
     expect(registry.findings).toHaveLength(entries.length);
@@ -150,7 +150,7 @@ describe('a job or task that extends another', () => {
     });
   });
 
-  it('ends, whoever extends whom', async () => {
+  it('ends for any bases', async () => {
     const names = ['a', 'b', 'c', 'd'];
     const link = fc.record({
       name: fc.constantFrom(...names),
@@ -177,7 +177,7 @@ describe('a job or task that extends another', () => {
 });
 
 describe('fields without a meaning of their own', () => {
-  it('of skills, jobs and tasks are carried along as their files have them', async () => {
+  it('of skills, jobs and tasks pass through unchanged', async () => {
     const more = {
       collaboration: { quorum: 2 },
       escalation_policy: { level: '1' },
@@ -206,7 +206,7 @@ describe('fields without a meaning of their own', () => {
   });
 });
 
-describe('an entry that is wrong', () => {
+describe('a wrong entry', () => {
   it.each<[string, string, object, string]>([
     [
       'skills.json',
@@ -217,7 +217,7 @@ describe('an entry that is wrong', () => {
     ['jobs.json', 'a job for no persona', jobEntry('X', { personas: [] }), '/0/personas'],
     ['tasks.json', 'a blank name', taskEntry(' '), '/0/name'],
     ['tasks.json', 'no object', null as never, '/0'],
-  ])('in %s is left out alone, with its place: %s', async (file, _, wrong, place) => {
+  ])('in %s is left out with its place: %s', async (file, _, wrong, place) => {
     const good =
       file === 'skills.json'
         ? skillEntry('Good')
@@ -238,7 +238,7 @@ describe('an entry that is wrong', () => {
     ]);
   });
 
-  it('by its name, given twice, is the second', async () => {
+  it('with a name that was used before is left out', async () => {
     const registry = await load({
       'skills.json': [skillEntry('S', { version: '1.0.0' }), skillEntry('S', { version: '2.0.0' })],
     });
@@ -248,7 +248,7 @@ describe('an entry that is wrong', () => {
     ]);
   });
 
-  it('has all its errors told', async () => {
+  it('has all its errors reported', async () => {
     const registry = await load({ 'jobs.json': [{ name: 'X' }] });
     expect(registry.findings.map(({ message }) => message)).toHaveLength(4);
     expect(registry.findings[0]!.message).toMatch(/got nothing \(it is required\)\.$/);
@@ -256,7 +256,7 @@ describe('an entry that is wrong', () => {
 });
 
 describe('the tools of skills, tasks and jobs', () => {
-  it('are those that they need themselves and through their skills, each once', async () => {
+  it('are those they require directly and through their skills, each once', async () => {
     const registry = await load({
       'functions.json': [toolEntry('a'), toolEntry('b')],
       'skills.json': [skillEntry('S', { required_tools: ['a', 'gone'] })],
@@ -268,8 +268,8 @@ describe('the tools of skills, tasks and jobs', () => {
   });
 });
 
-describe('what is referred to and not there', () => {
-  it('is listed and is a warning with its line, for skills, tasks and jobs', async () => {
+describe('a missing reference', () => {
+  it('is listed, with a warning and line, for skills, tasks and jobs', async () => {
     const registry = await load({
       'functions.json': [toolEntry('web_search')],
       'personas/Atlas/functions.json': [toolEntry('own')],
@@ -308,7 +308,7 @@ describe('what is referred to and not there', () => {
     );
   });
 
-  it('is looked up among what the owner has before what is shared', async () => {
+  it("is looked up among the owner's items before shared ones", async () => {
     const registry = await load({
       'functions.json': [toolEntry('t', { capabilities: ['shared'] })],
       'personas/Atlas/functions.json': [toolEntry('t', { capabilities: ['own'] })],
@@ -321,7 +321,7 @@ describe('what is referred to and not there', () => {
     ]);
   });
 
-  it('is there as soon as it is added', async () => {
+  it('is resolved as soon as the item is added', async () => {
     const tree = new ManifestTree({
       'functions.json': [],
       'skills.json': [skillEntry('S', { required_tools: ['late'] })],

@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the tools for code', () => {
-  it('come in a stable order, only read, and each works without arguments', () => {
+  it('have a stable order, only read, and work without arguments', () => {
     const definitions = createCodeTools(wall).flatMap((one) => findDefinitions(one));
     expect(definitions.map(({ name, accessMode }) => [name, accessMode])).toEqual([
       ['search_text', 'readonly'],
@@ -46,7 +46,7 @@ describe('search_text', () => {
   const search = (input: Partial<typeof defaults> = {}, context = {}) =>
     new SearchText(wall).execute({ ...defaults, ...input }, context);
 
-  it('gives path, line and text, whatever the case', async () => {
+  it('returns path, line and text, case-insensitively', async () => {
     expect(await search()).toEqual({
       matches: [
         { path: 'b.md', line: 1, text: 'The port.' },
@@ -59,7 +59,7 @@ describe('search_text', () => {
     });
   });
 
-  it('minds the case, the pattern of files and the lines around when asked to', async () => {
+  it('takes options for case, file patterns and surrounding lines', async () => {
     expect(await search({ caseSensitive: true, include: '*.ts', contextLines: 1 })).toMatchObject({
       matches: [{ line: 3, before: [''], after: [] }],
       filesRead: 1,
@@ -73,7 +73,7 @@ describe('search_text', () => {
     expect(await search({ query: '(a+)+$' })).toMatchObject({ matches: [] });
   });
 
-  it('stops at the number of results asked for and says so', async () => {
+  it('stops at the requested number of results and says so', async () => {
     expect(await search({ maxResults: 2 })).toMatchObject({ matches: [{}, {}], truncated: true });
     expect(await search({ maxResults: 3 })).toMatchObject({
       matches: [{}, {}, {}],
@@ -89,7 +89,7 @@ describe('search_text', () => {
     expect(match?.text.length).toBe(302);
   });
 
-  it('skips what is not text, secrets, and links', async () => {
+  it('skips binary files, secrets and links', async () => {
     put('image', Buffer.from('port\0'));
     put('.env', 'port=1');
     symlinkSync('b.md', join(root, 'again.md'));
@@ -101,13 +101,13 @@ describe('search_text', () => {
     });
   });
 
-  it('fails on a place that is missing, and stops when no longer wanted', async () => {
+  it("fails for a missing path, and stops when it's aborted", async () => {
     expect(await search({ path: 'missing' })).toEqual(failed('got nothing'));
     await expect(search({ include: '{a' })).rejects.toThrow('braces that are closed');
     await expect(search({}, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   });
 
-  it('refuses a query of several lines before it is run', () => {
+  it('refuses a query of several lines', () => {
     const [definition] = findDefinitions(SearchText);
     const schema = definition?.inputSchema as unknown as {
       safeParse: (value: unknown) => { success: boolean };
@@ -197,7 +197,7 @@ describe('outline_file', () => {
     ]);
   });
 
-  it('says when it cuts, and is quick on lines without end', async () => {
+  it('says if it cut the outline, and is fast on very long lines', async () => {
     put('many.js', 'function f() {}\n'.repeat(600));
     expect(await new OutlineFile(wall).execute({ path: 'many.js' })).toMatchObject({
       truncated: true,
@@ -236,7 +236,7 @@ describe('count_lines', () => {
     });
   });
 
-  it('skips files over the bound and says how many', async () => {
+  it('skips files over the size limit and counts them', async () => {
     put('big.txt', 'x'.repeat(1_048_577));
     expect(await new CountLines(wall).execute({ path: '.', include: '*.txt' }, {})).toMatchObject({
       lines: 0,

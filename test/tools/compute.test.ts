@@ -78,13 +78,13 @@ describe('calculate', () => {
     expect(calculate(expression)).toMatchObject({ status: 'error' });
   });
 
-  it('says where and what was expected', () => {
+  it('says what was expected at which position', () => {
     expect(calculate('1 + * 2')).toMatchObject({
       message: 'Expected a number, a name or "(", got "*" at character 5.',
     });
   });
 
-  it('never throws, whatever it is given', () => {
+  it('never throws for any input', () => {
     const scraps = fc.array(
       fc.constantFrom(
         '1',
@@ -171,12 +171,12 @@ describe('encode_text', () => {
     expect(convert(text, format, 'decode')).toMatchObject({ status: 'error' });
   });
 
-  it('fails to encode half of a character', () => {
+  it("doesn't encode half of a character", () => {
     for (const format of ['base64', 'base64url', 'hex', 'url'] as const)
       expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
   });
 
-  it('gives back every text it encoded', () => {
+  it('decodes every text it encoded', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -191,21 +191,21 @@ describe('encode_text', () => {
 });
 
 describe('random_id', () => {
-  it('makes as many different UUIDs as asked for', () => {
+  it('makes the requested number of different UUIDs', () => {
     const { ids } = new RandomId().execute({ count: 50 });
     expect(new Set(ids).size).toBe(50);
     for (const id of ids)
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('takes its randomness from outside', () => {
+  it('takes its randomness from an option', () => {
     let last = 0;
     expect(new RandomId(() => `id-${(last += 1)}`).execute({ count: 2 })).toEqual({
       ids: ['id-1', 'id-2'],
     });
   });
 
-  it('declares that its answers are never reused', () => {
+  it('declares that its results are never cached', () => {
     expect(findDefinitions(RandomId)[0]).toMatchObject({ cacheTtlMs: 0, idempotencyKey: false });
   });
 });

@@ -110,8 +110,8 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
-describe('what the bundled tools touch', () => {
-  it('is said by all but those that run programs', () => {
+describe('the touches of the bundled tools', () => {
+  it('are declared by all except those that run programs', () => {
     expect(
       [...registry]
         .filter(({ conflictKeys }) => conflictKeys === undefined)
@@ -120,7 +120,7 @@ describe('what the bundled tools touch', () => {
     ).toEqual(['run_program', 'run_shell', 'run_tests']);
   });
 
-  it('is said for an honest call of every readonly tool, and none of them says that it writes', () => {
+  it('are declared for a call of every readonly tool, and never as writes', () => {
     const parsed = (name: string, input: object) =>
       (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
     for (const [name, input] of Object.entries({
@@ -162,9 +162,9 @@ describe('the bundled tools', () => {
     }
   });
 
-  it('have nothing to fix', () => expect(lintTools(registry)).toEqual([]));
+  it('have no lint findings', () => expect(lintTools(registry)).toEqual([]));
 
-  it('have no two keywords that match the same words', () => {
+  it('have no keywords of one tool that match the same words', () => {
     for (const { name, keywords, mandatoryKeywords } of registry) {
       for (const list of [keywords, mandatoryKeywords]) {
         const forms = list.map((keyword) => keywordForm(keyword).join(' '));
@@ -179,14 +179,14 @@ describe('the bundled tools', () => {
     'How much is 2 plus 2?',
     'Calculate the sum of 4, 5 and 6',
     'what percent of 80 is 20',
-  ])('take %j for a calculation', (text) => {
+  ])('offer calculate for %j', (text) => {
     expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
     expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
       'calculate',
     );
   });
 
-  it('find each tool among the first three for most of its own examples', () => {
+  it('rank each tool in the first three for most of its own examples', () => {
     const examples = [...registry].flatMap(({ name, examples: own }) =>
       own.map((text) => ({ name, text })),
     );
@@ -208,7 +208,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('have a sample call here for every readonly tool', () => {
+  it('have a sample call in this test for every readonly tool', () => {
     expect(Object.keys(calls()).sort()).toEqual(
       registry
         .getByAccessMode(AccessMode.READONLY)
@@ -218,7 +218,7 @@ describe('the bundled tools', () => {
   });
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    "%s, called directly with the required fields alone, answers as with its schema's defaults",
+    "answer a direct call with only required fields as with the schema's defaults: %s",
     async (name) => {
       const { definition, inputSchema } = registry.require(name);
       const call = calls()[name]!;
@@ -234,7 +234,7 @@ describe('the bundled tools', () => {
   );
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    '%s, which is readonly, leaves every byte below the root as it was',
+    'leave every byte below the root unchanged if they are readonly: %s',
     async (name) => {
       const { definition, inputSchema } = registry.require(name);
       const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);
@@ -247,7 +247,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('call a forced push critical, and every command line', () => {
+  it('rate a forced push and every command line as critical', () => {
     expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
     expect(registry.require('run_shell').dangerLevel).toBe(DangerLevel.CRITICAL);
   });

@@ -66,7 +66,7 @@ async function digest(folder: string): Promise<string> {
 }
 
 describe('reading git tools', () => {
-  it('change not a byte of the root, .git included', async () => {
+  it("don't change a byte of the root, including .git", async () => {
     await put('a.txt', 'changed\n');
     await put('new.txt', 'new\n');
     git('add', 'new.txt');
@@ -79,7 +79,7 @@ describe('reading git tools', () => {
     }
   });
 
-  it('start no program of a hostile configuration', async () => {
+  it("don't start programs from a hostile configuration", async () => {
     const evil = join(outside, 'evil.sh');
     await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`);
     await chmod(evil, 0o755);
@@ -128,7 +128,7 @@ describe('reading git tools', () => {
     }
   });
 
-  it('start no program of a hostile submodule', async () => {
+  it("don't start programs from a hostile submodule", async () => {
     const sub = join(root, 'sub');
     await mkdir(sub);
     const inSub = (...argv: string[]) => execFileSync('git', argv, { cwd: sub, stdio: 'ignore' });
@@ -147,7 +147,7 @@ describe('reading git tools', () => {
     }
   });
 
-  it('fetch nothing for a partial clone', async () => {
+  it("don't fetch anything for a partial clone", async () => {
     await configure({
       'core.repositoryformatversion': '1',
       'extensions.partialClone': 'evil',
@@ -194,7 +194,7 @@ describe('reading git tools', () => {
     await expect(commit({ message: 'x' })).rejects.toMatchObject({ name: 'ToolError' });
   });
 
-  it('take no settings from the environment of the process', async () => {
+  it("ignore settings in the process's environment", async () => {
     vi.stubEnv('GIT_EXTERNAL_DIFF', `touch ${join(outside, 'MARKER')};`);
     vi.stubEnv('GIT_DIR', outside);
     vi.stubEnv('GIT_PAGER', `touch ${join(outside, 'MARKER')};`);
@@ -314,7 +314,7 @@ describe('git tools', () => {
     },
   );
 
-  it('take every kind of name for a revision', async () => {
+  it('accept every kind of revision name', async () => {
     git('tag', '-a', 'v1.0', '-m', 'tag');
     for (const revision of [
       'main',
@@ -347,7 +347,7 @@ describe('files with secrets', () => {
     }
   };
 
-  it('are refused to every git tool by path', async () => {
+  it('are refused by path in every git tool', async () => {
     await putAll('hunter1');
     git('add', '.');
     git('commit', '--quiet', '-m', 'Secrets');
@@ -367,7 +367,7 @@ describe('files with secrets', () => {
     expect(await digest(root)).toBe(before);
   });
 
-  it('are left out of what git tools show, and nothing else is', async () => {
+  it('are left out of the output of git tools, and nothing else is', async () => {
     await putAll('hunter1');
     await put('sub/open.txt', 'first\n');
     git('add', '.');
@@ -399,7 +399,7 @@ describe('files with secrets', () => {
       expect(await show({ revision })).toMatchObject({ status: 'error' });
   });
 
-  it('are not committed, and the answer names them', async () => {
+  it("aren't committed, and the result names them", async () => {
     await putAll('hunter1');
     await put('a.txt', 'changed\n');
     expect(await commit({ message: 'x' })).toMatchObject({
@@ -423,7 +423,7 @@ describe('files with secrets', () => {
     expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt', 'sub/open.txt']);
   });
 
-  it('are not committed when they are staged, but can be taken out of the repository', async () => {
+  it("aren't committed if they're staged, but can be removed from the repository", async () => {
     await put('.env', 'hunter1\n');
     await put('a.txt', 'changed\n');
     git('add', '.env');
@@ -445,7 +445,7 @@ describe('files with secrets', () => {
 });
 
 describe('git_commit and git_switch', () => {
-  it('runs no hooks, no signing program and no monitor', async () => {
+  it('run no hooks, signing programs or monitors', async () => {
     const evil = `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\n`;
     for (const hook of [
       'pre-commit',
@@ -476,7 +476,7 @@ describe('git_commit and git_switch', () => {
     'credential.https://x.helper',
     'remote.origin.receivepack',
     'merge.evil.driver',
-  ])('refuses a repository that configures %s itself', async (key) => {
+  ])('refuse a repository that configures %s', async (key) => {
     await put('.gitattributes', '* filter=evil merge=evil\n');
     await put('a.txt', 'changed\n');
     git('config', key, `touch ${join(outside, 'MARKER')}`);
@@ -487,7 +487,7 @@ describe('git_commit and git_switch', () => {
     expect(marker()).toBe(false);
   });
 
-  it('starts no program of a hostile submodule', async () => {
+  it("don't start programs from a hostile submodule", async () => {
     const sub = join(root, 'sub');
     const inSub = (...argv: string[]) => execFileSync('git', argv, { cwd: sub, stdio: 'ignore' });
     await mkdir(sub);

@@ -29,7 +29,7 @@ import {
 useRepository();
 
 describe('git_status', () => {
-  it('tells branch, changes and untracked files, with unusual names', async () => {
+  it('reports the branch, changes and untracked files, even with unusual names', async () => {
     await put('a.txt', 'changed\n');
     git('mv', 'b c.txt', 'ü "d".txt');
     await put('new\nline.txt', 'new\n');
@@ -53,7 +53,7 @@ describe('git_status', () => {
     });
   });
 
-  it('knows a clean tree, a detached head, conflicts and a repository without commits', async () => {
+  it('recognizes a clean tree, a detached head, conflicts and a repository without commits', async () => {
     expect(await status()).toMatchObject({ clean: true, files: [] });
     git('switch', '--quiet', '-c', 'other', 'HEAD~1');
     await put('a.txt', 'one\nother\n');
@@ -97,7 +97,7 @@ describe('git_diff', () => {
     expect(await diff()).toMatchObject({ truncated: true });
   });
 
-  it('fails with what git said when the revision is unknown, without places of the machine', async () => {
+  it("fails with git's message for an unknown revision, without local paths", async () => {
     const answer = await diff({ revision: 'nowhere' });
     expect(answer).toMatchObject({ status: 'error', message: expect.stringContaining('nowhere') });
     expect(JSON.stringify(answer)).not.toContain(outside);
@@ -143,7 +143,7 @@ describe('git_show', () => {
 });
 
 describe('git_blame', () => {
-  it('tells which commit wrote each line', async () => {
+  it('returns the commit of each line', async () => {
     expect(await blame()).toMatchObject({
       lines: [
         { line: 1, text: 'one', summary: 'First', author: 'Ada' },
@@ -166,7 +166,7 @@ describe('git_blame', () => {
   });
 
   it.each(['blame.ignoreRevsFile', 'mailmap.file'])(
-    'shows nothing of a file outside the root that the repository names as %s',
+    "doesn't show a file outside the root that the repository names as %s",
     async (setting) => {
       const email = git('log', '-1', '--format=%ae').toString().trim();
       await writeFile(join(outside, 'config'), `LEAKED <${email}>\n`);
@@ -177,7 +177,7 @@ describe('git_blame', () => {
     },
   );
 
-  it('does not follow a link out of the root', async () => {
+  it("doesn't follow a link out of the root", async () => {
     await writeFile(join(outside, 'secret'), 'secret\n');
     await symlink(join(outside, 'secret'), join(root, 'link'));
     git('add', 'link');
@@ -198,7 +198,7 @@ describe('git_branches', () => {
     });
   });
 
-  it('lists branches of remotes when asked', async () => {
+  it('lists branches of remotes on request', async () => {
     await withRemote();
     await push();
     expect(await branches()).toMatchObject({ branches: [{ name: 'main' }] });
@@ -221,7 +221,7 @@ describe('git_switch', () => {
     expect(git('branch', '--show-current').trim()).toBe('main');
   });
 
-  it('refuses unknown branches, existing ones to create, a needless start point, and losing changes', async () => {
+  it('refuses unknown branches, creating existing ones, a needless start point, and losing changes', async () => {
     expect(await change({ branch: 'nowhere' })).toMatchObject({ status: 'error' });
     expect(await change({ branch: 'main', create: true })).toMatchObject({ status: 'error' });
     expect(await change({ branch: 'main', startPoint: 'HEAD~1' })).toMatchObject({
@@ -235,7 +235,7 @@ describe('git_switch', () => {
 });
 
 describe('git_commit', () => {
-  it('commits everything, new and deleted files included', async () => {
+  it('commits everything, including new and deleted files', async () => {
     await put('new.txt', 'new\n');
     await rm(join(root, 'b c.txt'));
     expect(await commit({ message: '# Third\n\n--amend $(touch MARKER)' })).toMatchObject({
@@ -262,7 +262,7 @@ describe('git_commit', () => {
     expect(git('status', '--porcelain')).toBe('M  a.txt\n');
   });
 
-  it('changes nothing when there is nothing to commit, no text, or a path is unknown', async () => {
+  it("changes nothing if there's nothing to commit, no message, or an unknown path", async () => {
     const before = git('rev-parse', 'HEAD');
     expect(await commit({ message: 'Nothing' })).toMatchObject({ status: 'error' });
     await put('a.txt', 'changed\n');
@@ -275,7 +275,7 @@ describe('git_commit', () => {
     expect(git('status', '--porcelain')).toBe(' M a.txt\n');
   });
 
-  it('makes no submodule of a repository below the root, and commits no conflict', async () => {
+  it("doesn't turn a nested repository into a submodule, or commit conflicts", async () => {
     execFileSync('git', ['init', '--quiet', 'nested'], { cwd: root });
     await put('nested/f', 'f\n');
     execFileSync('git', ['add', '.'], { cwd: join(root, 'nested') });
@@ -340,7 +340,7 @@ describe('git_push', () => {
     ]);
   });
 
-  it('refuses remotes that are not configured, unknown branches and a detached head', async () => {
+  it('refuses unconfigured remotes, unknown branches and a detached head', async () => {
     expect(await push()).toMatchObject({
       status: 'error',
       message: expect.stringContaining('Its remotes: none'),
@@ -355,7 +355,7 @@ describe('git_push', () => {
     expect(await push()).toMatchObject({ status: 'error' });
   });
 
-  it('shows no password of an address', async () => {
+  it("doesn't show the password in a remote's address", async () => {
     git('remote', 'add', 'origin', 'git://user:hunter2@127.0.0.1:1/x.git');
     for (const scheme of ['git', 'https']) {
       git('remote', 'set-url', 'origin', `${scheme}://user:hunter2@127.0.0.1:1/x.git`);

@@ -24,8 +24,8 @@ async function pendingOf(name: string, input: object): Promise<PendingApproval> 
 }
 const shownOf = async (name: string, input: object) => (await pendingOf(name, input)).preview;
 
-describe('the bundled tools that can change something', () => {
-  it('all have a preview', () => {
+describe('previews of the bundled tools that can change something', () => {
+  it('exist for all of them', () => {
     const registry = executor.registry;
     expect(
       [...registry.getWriteTools()].filter((name) => registry.require(name).preview === undefined),
@@ -33,7 +33,7 @@ describe('the bundled tools that can change something', () => {
     expect(registry.getWriteTools().size).toBeGreaterThan(8);
   });
 
-  it('show the change of a file as a diff, and what is deleted and moved', async () => {
+  it('show file changes as a diff, and deletions and moves', async () => {
     writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
     expect(
       await shownOf('edit_file', { path: 'a.txt', find: 'two', replace: 'three' }),
@@ -66,7 +66,7 @@ describe('the bundled tools that can change something', () => {
     });
   });
 
-  it('show nothing of files that they may not read', async () => {
+  it("don't show files that the tools may not read", async () => {
     writeFileSync(join(root, '.env'), 'KEY=secret-value');
     const pending = await pendingOf('write_file', {
       path: '.env',
@@ -95,7 +95,7 @@ describe('the bundled tools that can change something', () => {
     expect(await shownOf('note_add', { text: 'Buy milk' })).toMatchObject({ diff: 'Buy milk' });
   });
 
-  it('show what is committed', async () => {
+  it('show the files and changes of a commit', async () => {
     const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     writeFileSync(join(root, 'a.txt'), 'one');
@@ -110,7 +110,7 @@ describe('the bundled tools that can change something', () => {
     expect((await shownOf('git_commit', { message: 'x', paths: ['b.txt'] }))!.diff).toBe('A b.txt');
   });
 
-  it('ask again when what is committed has changed, though the list of files has not', async () => {
+  it('ask again if the changes of a commit differ, even for the same files', async () => {
     const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     for (const [key, value] of [
@@ -134,7 +134,7 @@ describe('the bundled tools that can change something', () => {
     ).toMatchObject({ status: 'ok' });
   });
 
-  it('show where a push goes, whatever the remote is called, and ask again when that changed', async () => {
+  it('show the address of a push, and ask again if it changed', async () => {
     const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     git('remote', 'add', 'origin', 'https://ada:secret@git.example.org/ada/project.git');
@@ -150,7 +150,7 @@ describe('the bundled tools that can change something', () => {
     });
   });
 
-  it('ask again when the file has changed between the approval and the run', async () => {
+  it('ask again if the file has changed since the approval', async () => {
     writeFileSync(join(root, 'a.txt'), 'one\n');
     const edit = { path: 'a.txt', find: 'one', replace: 'two' };
     const approval = await executor.approve(await pendingOf('edit_file', edit));

@@ -87,7 +87,7 @@ const INJECTIONS: readonly (readonly [string, string])[] = [
 ];
 
 describe('ProgramWall', () => {
-  it('runs an allowed program and returns what it wrote and how it ended', async () => {
+  it('runs an allowed program and returns its output and exit code', async () => {
     const result = await node('console.log("out"); console.error("err"); process.exit(3)');
     expect(result).toEqual({
       exitCode: 3,
@@ -98,14 +98,14 @@ describe('ProgramWall', () => {
     });
   });
 
-  it('hands over as plain text what attackers write', async () => {
+  it('passes shell syntax as plain arguments', async () => {
     const words = INJECTIONS.flatMap(([, payload]) => [payload, `x${payload}`]);
     const { stdout } = await wall.run('node', ['echo.mjs', ...words]);
     expect(JSON.parse(stdout)).toEqual(words);
     expect(await exists('MARKER')).toBe(false);
   });
 
-  it('refuses it as the name of a program', async () => {
+  it('refuses shell syntax as a program name', async () => {
     for (const [kind, payload] of INJECTIONS) {
       for (const name of [payload, `node${payload}`])
         await expect(wall.run(name, []), kind).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
@@ -129,7 +129,7 @@ describe('ProgramWall', () => {
     await expect(wall.run(program, [])).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
   });
 
-  it('refuses a path even when it is on the list', async () => {
+  it("refuses a path even if it's on the list", async () => {
     await expect(wall.withPrograms(['./evil', '/bin/sh']).run('./evil', [])).rejects.toMatchObject({
       code: 'FORBIDDEN_PROGRAM',
     });
@@ -138,7 +138,7 @@ describe('ProgramWall', () => {
     );
   });
 
-  it('does not take a program from the root, though the path leads there', async () => {
+  it("doesn't run a program from the root, even if PATH has it", async () => {
     await mkdir(join(root, 'bin'));
     await writeFile(join(root, 'bin', 'node'), '#!/bin/sh\ntouch MARKER\n', { mode: 0o755 });
     await writeFile(join(root, 'node'), '#!/bin/sh\ntouch MARKER\n', { mode: 0o755 });
@@ -149,13 +149,13 @@ describe('ProgramWall', () => {
     expect(await exists('MARKER')).toBe(false);
   });
 
-  it('says that an allowed program is not installed', async () => {
+  it("reports an allowed program that isn't installed", async () => {
     await expect(
       wall.withPrograms(['tooldex-missing']).run('tooldex-missing', []),
     ).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
   });
 
-  it('refuses too many, too long arguments and too long an input', async () => {
+  it('refuses too many or too long arguments, and an input that is too long', async () => {
     await expect(
       wall.run(
         'node',
@@ -180,7 +180,7 @@ describe('ProgramWall', () => {
     },
   );
 
-  it('runs in a folder below the root, also one whose name starts with dots', async () => {
+  it('runs in a folder below the root, even if its name starts with dots', async () => {
     await mkdir(join(root, '..sub'));
     expect((await node('console.log(process.cwd())', { cwd: '..sub' })).stdout.trim()).toBe(
       join(root, '..sub'),
@@ -199,7 +199,7 @@ describe('ProgramWall', () => {
     'AWS_SECRET_ACCESS_KEY',
     'PYTHONSTARTUP',
     'PAGER',
-  ])('does not hand on the variable %s', async (name) => {
+  ])("doesn't pass on the variable %s", async (name) => {
     // LD_PRELOAD would already change this process's children, so it gets a value that is harmless.
     vi.stubEnv(name, name === 'NODE_OPTIONS' ? '--no-warnings' : '');
     expect(
@@ -207,14 +207,14 @@ describe('ProgramWall', () => {
     ).not.toContain(name);
   });
 
-  it('hands its input to the program and closes it', async () => {
+  it('passes the input to the program and closes it', async () => {
     expect((await node('process.stdin.pipe(process.stdout)', { input: 'grüße' })).stdout).toBe(
       'grüße',
     );
     expect((await node('process.exit(0)', { input: 'a'.repeat(1_000_000) })).exitCode).toBe(0);
   });
 
-  it('keeps the first or the last bytes of a long output and says so', async () => {
+  it('keeps the beginning or end of a long output and says so', async () => {
     const small = new ProgramWall({ root, maxOutputBytes: 10 });
     const code = 'for (let i = 0; i < 100000; i++) process.stdout.write(String(i % 10))';
     expect(await small.run('node', ['-e', code])).toMatchObject({
@@ -230,7 +230,7 @@ describe('ProgramWall', () => {
     });
   });
 
-  it('kills a program that takes too long, with the programs it started, and returns what they wrote', async () => {
+  it('kills a slow program with its descendants, and returns their output', async () => {
     await writeFile(
       join(root, 'parent.mjs'),
       "import { spawn } from 'node:child_process'; const c = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']); console.log(process.pid, c.pid); setInterval(() => {}, 1000);",
@@ -246,7 +246,7 @@ describe('ProgramWall', () => {
     await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), DEADLINE_MS);
   });
 
-  it('leaves no background program behind when the program itself ends', async () => {
+  it('leaves no background program behind when the program ends', async () => {
     const { stdout, timedOut } = await wall.run('sh', ['-c', 'sleep 300 & echo $!']);
     expect(timedOut).toBe(false);
     await vi.waitFor(() => expect(isRunning(Number(stdout))).toBe(false), DEADLINE_MS);
@@ -263,7 +263,7 @@ describe('ProgramWall', () => {
       ],
     ],
   ])(
-    'does not wait for a descendant in a session of its own, which lives on: %s',
+    "doesn't wait for a descendant in its own session, which stays alive: %s",
     async (_kind, program, argv) => {
       await writeFile(
         join(root, 'escape.mjs'),
@@ -281,7 +281,7 @@ describe('ProgramWall', () => {
     },
   );
 
-  it('kills a running program when the call is aborted', async () => {
+  it('kills a running program if the call is aborted', async () => {
     const controller = new AbortController();
     await writeFile(
       join(root, 'wait.mjs'),
@@ -295,7 +295,7 @@ describe('ProgramWall', () => {
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false), DEADLINE_MS);
   });
 
-  it('never names a place of the machine in an error', async () => {
+  it('never shows a local path in an error', async () => {
     const errors = await Promise.all(
       [
         wall.run('/bin/sh', []),

@@ -44,7 +44,7 @@ describe('run_program', () => {
   });
 
   it.each(['sh', 'bash', 'git', 'touch', '/bin/sh', 'env'])(
-    'refuses %s, which nobody allowed',
+    "refuses %s, which isn't allowed",
     async (name) => {
       await expect(program(name, ['-c', 'touch MARKER'])).rejects.toMatchObject({
         code: 'FORBIDDEN_PROGRAM',
@@ -53,7 +53,7 @@ describe('run_program', () => {
     },
   );
 
-  it('stops a program at the time it was given', async () => {
+  it('stops a program after its time limit', async () => {
     expect(
       await program('node', ['-e', 'setInterval(() => {}, 1000)'], { timeoutMs: 300 }),
     ).toMatchObject({ timedOut: true, exitCode: null });
@@ -61,7 +61,7 @@ describe('run_program', () => {
 });
 
 describe('run_shell', () => {
-  it('asks every time, and no grant covers it', async () => {
+  it('needs approval every time, and no grant covers it', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(new RunShell(wall));
     const executor = new ToolExecutor({ registry });
@@ -86,23 +86,23 @@ describe('run_shell', () => {
     ).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('2') });
   });
 
-  it('takes a command that starts with a hyphen for a command', async () => {
+  it('accepts a command that starts with a hyphen', async () => {
     expect(await shell('-x; echo after')).toMatchObject({ exitCode: 0, stdout: 'after\n' });
   });
 
-  it('shows the command no keys of the process', async () => {
+  it("doesn't pass the process's secrets to the command", async () => {
     vi.stubEnv('MY_API_KEY', 'sk-secret');
     expect((await shell('env')).stdout).not.toContain('sk-secret');
   });
 
-  it('does not wait for what it started in the background', async () => {
+  it("doesn't wait for background programs", async () => {
     expect(await shell('sleep 300 & echo started')).toMatchObject({
       stdout: 'started\n',
       timedOut: false,
     });
   });
 
-  it('stops at the time it was given and returns what was written', async () => {
+  it('stops after its time limit and returns the output so far', async () => {
     expect(await shell('echo first; sleep 300', { timeoutMs: 1_000 })).toMatchObject({
       timedOut: true,
       stdout: 'first\n',
@@ -111,7 +111,7 @@ describe('run_shell', () => {
 });
 
 describe('createShellTools', () => {
-  it('returns both tools, also without arguments, as executing ones of high and critical danger', () => {
+  it('returns both tools, with access execute and danger high and critical', () => {
     const entries = createShellTools()
       .flatMap((each) => findDefinitions(each))
       .map(entryOf);

@@ -26,7 +26,7 @@ describe('system_info', () => {
     expect(info.memoryTotalBytes).toBeGreaterThan(info.memoryFreeBytes);
   });
 
-  it('says nothing of whose machine it is', () => {
+  it("doesn't identify the machine's owner", () => {
     expect(Object.keys(new SystemInfo().execute()).sort()).toEqual([
       'architecture',
       'cpuCount',
@@ -44,7 +44,7 @@ describe('system_info', () => {
 });
 
 describe('disk_usage', () => {
-  it('tells how full the disk of the root is', async () => {
+  it('reports the disk space of the root', async () => {
     const usage = await new DiskUsage(tmpdir()).execute();
     expect(usage).toMatchObject({
       totalBytes: expect.any(Number),
@@ -55,7 +55,7 @@ describe('disk_usage', () => {
     expect(usage.usedPercent).toBeLessThanOrEqual(100);
   });
 
-  it('fails without naming the folder when there is none', async () => {
+  it("fails without a path if the folder doesn't exist", async () => {
     const usage = await new DiskUsage(join(tmpdir(), 'tooldex-missing')).execute();
     expect(usage).toMatchObject({ status: 'error' });
     expect(JSON.stringify(usage)).not.toContain('tooldex-missing');
@@ -63,7 +63,7 @@ describe('disk_usage', () => {
 });
 
 describe('environment_variables', () => {
-  it('lists names and never a value', () => {
+  it('lists names and never values', () => {
     vi.stubEnv('TOOLDEX_SECRET_KEY', 'hunter2-value');
     const answer = new EnvironmentVariables().execute({ contains: '' });
     expect(answer.names).toContain('TOOLDEX_SECRET_KEY');
@@ -71,7 +71,7 @@ describe('environment_variables', () => {
     expect(JSON.stringify(answer)).not.toContain('hunter2-value');
   });
 
-  it('finds names by a part of them, in any case', () => {
+  it('finds names by substring, case-insensitively', () => {
     vi.stubEnv('TOOLDEX_SECRET_KEY', 'x');
     expect(new EnvironmentVariables().execute({ contains: 'tooldex_secret' })).toEqual({
       names: ['TOOLDEX_SECRET_KEY'],
@@ -83,7 +83,7 @@ describe('environment_variables', () => {
     });
   });
 
-  it('says when there were too many', () => {
+  it('says if there are too many', () => {
     for (let i = 0; i < 1_001; i++) vi.stubEnv(`TOOLDEX_MANY_${i}`, '');
     const { names, truncated } = new EnvironmentVariables().execute({ contains: 'tooldex_many' });
     expect([names.length, truncated]).toEqual([1_000, true]);
@@ -91,7 +91,7 @@ describe('environment_variables', () => {
 });
 
 describe('createSystemTools', () => {
-  it('returns every tool once, all of them only reading', () => {
+  it('returns every tool once, all of them readonly', () => {
     const entries = createSystemTools({ root: tmpdir() })
       .flatMap((each) => findDefinitions(each))
       .map(entryOf);

@@ -30,7 +30,7 @@ const PASSING = "require('node:test')('adds', () => {});";
 const FAILING = "require('node:test')('adds', () => { throw new Error('one is not two'); });";
 
 describe('run_tests', () => {
-  it('runs the test script of package.json and hands it the filter', async () => {
+  it('runs the test script of package.json with the filter', async () => {
     await put('package.json', JSON.stringify({ scripts: { test: 'node show.js' } }));
     await put('show.js', 'console.log("args", JSON.stringify(process.argv.slice(2)))');
     expect(await run()).toMatchObject({
@@ -44,7 +44,7 @@ describe('run_tests', () => {
     expect(filtered.lastLines).toContain('args ["src/a b.test.js"]');
   });
 
-  it('tells that tests failed, with the last lines', async () => {
+  it('reports failed tests with the last lines of output', async () => {
     await put('package.json', JSON.stringify({ scripts: { test: 'node show.js' } }));
     await put(
       'show.js',
@@ -55,7 +55,7 @@ describe('run_tests', () => {
     expect(result.lastLines).toHaveLength(3);
   });
 
-  it('runs node --test where there is no test script', async () => {
+  it("runs node --test if there's no test script", async () => {
     await put('good.test.cjs', PASSING);
     expect(await run()).toMatchObject({ passed: true, command: 'node --test' });
     await put('bad.test.cjs', FAILING);
@@ -86,14 +86,14 @@ describe('run_tests', () => {
     expect(existsSync(join(root, 'MARKER'))).toBe(false);
   });
 
-  it('refuses a package.json that is broken or huge', async () => {
+  it('refuses a broken or huge package.json', async () => {
     await put('package.json', '{');
     await expect(run()).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
     await put('package.json', ' '.repeat(2_000_000));
     await expect(run()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   });
 
-  it('follows no link of package.json out of the root, and one inside', async () => {
+  it('follows a link of package.json only inside the root', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'tooldex-'));
     try {
       await writeFile(
@@ -111,7 +111,7 @@ describe('run_tests', () => {
     expect(await run()).toMatchObject({ command: 'npm test' });
   });
 
-  it('stops when the call is aborted', async () => {
+  it('stops if the call is aborted', async () => {
     await expect(
       new RunTests(new ProgramWall({ root })).execute(
         { lines: 1 },
@@ -122,7 +122,7 @@ describe('run_tests', () => {
 });
 
 describe('list_tests', () => {
-  it('finds tests of many languages by name and skips what others wrote', async () => {
+  it('finds tests of many languages by name and skips dependencies', async () => {
     const tests = [
       'a.test.ts',
       'deep/er/b.spec.jsx',
@@ -149,7 +149,7 @@ describe('list_tests', () => {
     expect(await list({ limit: 2 })).toMatchObject({ truncated: true });
   });
 
-  it('stops when the call is aborted', async () => {
+  it('stops if the call is aborted', async () => {
     await put('a.test.ts');
     await expect(
       new ListTests(new FileWall(root)).execute(
@@ -161,7 +161,7 @@ describe('list_tests', () => {
 });
 
 describe('createTestingTools', () => {
-  it('returns both tools, which say honestly that only one of them runs code', () => {
+  it('returns both tools, and only one of them declares that it runs code', () => {
     const entries = createTestingTools()
       .flatMap((each) => findDefinitions(each))
       .map(entryOf);

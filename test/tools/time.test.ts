@@ -8,7 +8,7 @@ const NOON = Date.UTC(2024, 1, 29, 12, 30, 45, 678);
 describe('current_time', () => {
   const at = (timeZone: string, now = NOON) => new CurrentTime(() => now).execute({ timeZone });
 
-  it('tells the moment in UTC unless told otherwise', () => {
+  it('returns the time in UTC by default', () => {
     expect(new CurrentTime(() => NOON).execute({})).toEqual({
       utc: '2024-02-29T12:30:45.678Z',
       local: '2024-02-29T12:30:45Z',
@@ -24,18 +24,18 @@ describe('current_time', () => {
     ['Asia/Kolkata', '2024-02-29T18:00:45+05:30', 'Thursday'],
     ['Pacific/Kiritimati', '2024-03-01T02:30:45+14:00', 'Friday'],
     ['America/St_Johns', '2024-02-29T09:00:45-03:30', 'Thursday'],
-  ])('tells the time in %s', (timeZone, local, weekday) => {
+  ])('returns the time in %s', (timeZone, local, weekday) => {
     expect(at(timeZone)).toMatchObject({ local, weekday });
   });
 
-  it('fails on a time zone that does not exist', () => {
+  it('fails on an unknown time zone', () => {
     expect(at('Mars/Olympus')).toMatchObject({
       status: 'error',
       message: expect.stringContaining('Mars/Olympus'),
     });
   });
 
-  it('declares that its answers are never reused', () => {
+  it('declares that its results are never cached', () => {
     expect(findDefinitions(CurrentTime)[0]?.cacheTtlMs).toBe(0);
   });
 });
@@ -86,11 +86,11 @@ describe('add_duration', () => {
     ['2024-12-31T23:30:00+05:30', { minutes: 45 }, '2025-01-01T00:15:00+05:30'],
     ['2024-01-31T10:00:00-08:00', { months: 1 }, '2024-02-29T10:00:00-08:00'],
     ['2024-01-01T00:00:00-00:00', {}, '2024-01-01T00:00:00Z'],
-  ])('to %s adds %j', (date, amounts, expected) => {
+  ])('starting from %s adds %j', (date, amounts, expected) => {
     expect(add(date, amounts)).toMatchObject({ date: expected });
   });
 
-  it.each(NO_DATES)('fails on %j, which is no date', (date) => {
+  it.each(NO_DATES)('fails on the invalid date %j', (date) => {
     expect(add(date, { days: 1 })).toMatchObject({ status: 'error' });
   });
 
@@ -129,7 +129,7 @@ describe('date_difference', () => {
     });
   });
 
-  it('counts backwards with negative totals and positive parts', () => {
+  it('returns negative totals and positive parts for a backward difference', () => {
     expect(between('2024-03-01', '2024-02-28')).toMatchObject({
       totalDays: -2,
       backwards: true,
@@ -137,7 +137,7 @@ describe('date_difference', () => {
     });
   });
 
-  it('compares moments, not the way they are written', () => {
+  it('compares instants, not their notation', () => {
     expect(between('2024-01-01T00:00:00+02:00', '2023-12-31T22:00:00Z')).toMatchObject({
       totalSeconds: 0,
       backwards: false,
@@ -148,23 +148,23 @@ describe('date_difference', () => {
     });
   });
 
-  it('counts parts of seconds', () => {
+  it('counts fractions of seconds', () => {
     expect(between('2024-01-01T00:00:00Z', '2024-01-02T01:02:03.5Z')).toMatchObject({
       totalSeconds: 90_123.5,
       calendar: { ...NOTHING, days: 1, hours: 1, minutes: 2, seconds: 3.5 },
     });
   });
 
-  it('refuses to compare a date with a moment', () => {
+  it('refuses to compare a date with a date and time', () => {
     expect(between('2024-01-01', '2024-01-02T00:00Z')).toMatchObject({ status: 'error' });
   });
 
-  it.each(NO_DATES)('fails on %j, which is no date', (date) => {
+  it.each(NO_DATES)('fails on the invalid date %j', (date) => {
     expect(between(date, '2024-01-01')).toMatchObject({ status: 'error' });
     expect(between('2024-01-01', date)).toMatchObject({ status: 'error' });
   });
 
-  it('finds again what was added', () => {
+  it('returns the duration that was added', () => {
     const date = fc
       .date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true })
       .map((day) => day.toISOString());

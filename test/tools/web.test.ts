@@ -45,7 +45,7 @@ describe('fetch_url', () => {
   const read = (url: string, more: { offset?: number; maxChars?: number } = {}) =>
     new FetchUrl(local).execute({ url, ...more }, {});
 
-  it('gives an image or a PDF as what it is, told by its bytes', async () => {
+  it('returns an image or a PDF as such, recognized by its bytes', async () => {
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 1]);
     const url = await servePage(png, { 'content-type': 'application/octet-stream' });
     const { outcome } = await runTool(new FetchUrl(local), { url: `${url}/a/logo.png?x=1` });
@@ -58,7 +58,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it('refuses bytes that are no image whatever they are called, and an image of more than 5 MiB', async () => {
+  it("refuses bytes that aren't an image, and an image of more than 5 MiB", async () => {
     const said = {
       status: 'error',
       message: expect.stringContaining(
@@ -98,12 +98,12 @@ describe('fetch_url', () => {
     expect(await read(url)).toMatchObject({ json: { a: [1, { b: null }] }, truncated: false });
   });
 
-  it('returns as text what is called JSON and is none', async () => {
+  it('returns invalid JSON as text', async () => {
     const url = await servePage('{oops', { 'content-type': 'application/json' });
     expect(await read(url)).toMatchObject({ text: '{oops' });
   });
 
-  it('returns a long text in pieces that join without loss', async () => {
+  it('returns a long text in pieces that join without gaps', async () => {
     const whole = 'ab😀cd😀'.repeat(50);
     const url = await servePage(whole, { 'content-type': 'text/plain; charset=utf-8' });
     let joined = '';
@@ -119,7 +119,7 @@ describe('fetch_url', () => {
     expect(joined).toBe(whole);
   });
 
-  it('reads the encoding that the page names', async () => {
+  it('uses the encoding that the page declares', async () => {
     const url = await servePage(Buffer.from([0x67, 0x72, 0xfc, 0x6e]), {
       'content-type': 'text/plain; charset="ISO-8859-1"',
     });
@@ -133,7 +133,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it('fails on what is not text', async () => {
+  it("fails on content that isn't text", async () => {
     const url = await servePage(Buffer.from([0x89, 0x50]), { 'content-type': 'image/png' });
     expect(await read(url)).toMatchObject({
       status: 'error',
@@ -141,7 +141,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it('fails when the server cannot be reached', async () => {
+  it("fails if the server can't be reached", async () => {
     const url = await servePage('');
     await new Promise((resolve) => servers.pop()?.close(resolve));
     expect(await read(url)).toMatchObject({
@@ -150,14 +150,14 @@ describe('fetch_url', () => {
     });
   });
 
-  it('is refused private addresses unless told otherwise', async () => {
+  it("can't reach private addresses by default", async () => {
     const error: unknown = await new FetchUrl()
       .execute({ url: 'http://127.0.0.1:8080/' }, {})
       .catch((thrown: unknown) => thrown);
     expect(isToolError(error, 'FORBIDDEN_URL')).toBe(true);
   });
 
-  it('stops when the caller aborts', async () => {
+  it('stops if the caller aborts', async () => {
     const controller = new AbortController();
     const url = await serve(() => controller.abort());
     const error: unknown = await new FetchUrl(local)
@@ -181,7 +181,7 @@ describe('fetch_url', () => {
 });
 
 describe('check_url', () => {
-  it('tells status, type, size and redirects without reading the page', async () => {
+  it('returns status, type, size and redirects without reading the page', async () => {
     const methods: unknown[] = [];
     const url = await serve((request, response) => {
       methods.push(request.method);
@@ -209,7 +209,7 @@ describe('check_url', () => {
 });
 
 describe('http_request', () => {
-  it('sends method, headers and body, and returns what came back', async () => {
+  it('sends method, headers and body, and returns the response', async () => {
     const url = await serve((request, response) => {
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
@@ -265,7 +265,7 @@ describe('http_request', () => {
     },
   );
 
-  it('returns nothing for a body that is not text, and an empty text for none', async () => {
+  it("returns no body if it isn't text, and an empty one if there's none", async () => {
     const image = await servePage(Buffer.from([1, 2]), { 'content-type': 'image/png' });
     expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({
       body: null,
@@ -289,12 +289,12 @@ describe('http_request', () => {
     ['PUT', DangerLevel.HIGH],
     ['PATCH', DangerLevel.HIGH],
     ['DELETE', DangerLevel.HIGH],
-  ])('counts %s as of %s danger', (method, danger) => {
+  ])('rates %s as %s danger', (method, danger) => {
     const [definition] = findDefinitions(HttpRequest);
     expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
   });
 
-  it('says that it reads its URL, and writes it unless the method only reads', () => {
+  it('touches its URL as a read, and as a write for other methods', () => {
     const keys = (method: string) =>
       findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url: 'https://example.com/a', method });
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
@@ -313,13 +313,13 @@ describe('http_request', () => {
     'https://example.com/%61',
     'https://user:pass@example.com/a#part',
     'https://example.com/b/%2e%2e/a',
-  ])('takes %s for https://example.com/a', (url) => {
+  ])('treats %s as https://example.com/a', (url) => {
     expect(findDefinitions(FetchUrl)[0]?.conflictKeys?.({ url })).toEqual({
       reads: ['https://example.com/a'],
     });
   });
 
-  it('hands the policy a URL in one form, and the wall what is none', () => {
+  it('gives the policy a normalized URL, and leaves invalid ones to the wall', () => {
     const urlOf = (url: string) =>
       (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({
         url,
@@ -351,7 +351,7 @@ describe('extract_links', () => {
     });
   });
 
-  it('keeps to the server and to the limit when asked', async () => {
+  it('limits links to the server and the count on request', async () => {
     const url = await servePage(page);
     const answer = await new ExtractLinks(local).execute({ url, sameOrigin: true, limit: 2 }, {});
     expect(answer).toMatchObject({
@@ -361,7 +361,7 @@ describe('extract_links', () => {
     });
   });
 
-  it('fails on what is not HTML', async () => {
+  it("fails on content that isn't HTML", async () => {
     const url = await servePage('{}', { 'content-type': 'application/json' });
     expect(await new ExtractLinks(local).execute({ url }, {})).toMatchObject({
       status: 'error',
@@ -416,12 +416,12 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(url, { wall: local }))).toBe('EXECUTION_FAILED');
   });
 
-  it('ends a server that never answers when the time is up', async () => {
+  it('times out if the server never answers', async () => {
     const url = await serve(() => {});
     expect(await codeOf(guardedFetch(url, { wall: local, timeoutMs: 30 }))).toBe('TIMEOUT');
   });
 
-  it('ends a name that is never found when the time is up', async () => {
+  it('times out if the name never resolves', async () => {
     const wall = new UrlWall({ resolve: () => new Promise(() => {}) });
     expect(await codeOf(guardedFetch('http://slow.example.com/', { wall, timeoutMs: 30 }))).toBe(
       'TIMEOUT',
@@ -430,7 +430,7 @@ describe('guardedFetch', () => {
 });
 
 describe('createWebTools', () => {
-  it('puts all tools behind one wall, in a stable order', async () => {
+  it('returns all tools behind one wall, in a stable order', async () => {
     const tools = createWebTools({ allowPrivate: true });
     expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual([
       'fetch_url',
