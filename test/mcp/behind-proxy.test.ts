@@ -4,7 +4,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { ROOT } from '../programs.js';
 import { sampleRegistry } from './server-tools.js';
@@ -112,52 +112,50 @@ const JSON_HEADERS = {
 };
 const OF_ADA = { ...JSON_HEADERS, authorization: 'Bearer token-of-ada' };
 
-describe('a server behind the proxy from docs/operating.md', () => {
-  it('works over TLS under its public name, with sessions and streams', async () => {
-    const { ask } = await served();
-    const opened = await ask('/mcp', { method: 'POST', headers: OF_ADA, body: INITIALIZE });
-    expect([opened.status, opened.headers['content-type']]).toEqual([200, 'text/event-stream']);
-    const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
-    const called = await ask('/mcp', {
-      method: 'POST',
-      headers: { ...OF_ADA, ...session },
-      body: {
-        jsonrpc: '2.0',
-        id: 2,
-        method: 'tools/call',
-        params: { name: 'add', arguments: { a: 2, b: 3 } },
-      },
-    });
-    expect(called.body).toContain('"sum":5');
-    expect((await ask('/healthz')).status).toBe(200);
+it('clients use a server behind the documented TLS proxy under its public name, with sessions and streams', async () => {
+  const { ask } = await served();
+  const opened = await ask('/mcp', { method: 'POST', headers: OF_ADA, body: INITIALIZE });
+  expect([opened.status, opened.headers['content-type']]).toEqual([200, 'text/event-stream']);
+  const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
+  const called = await ask('/mcp', {
+    method: 'POST',
+    headers: { ...OF_ADA, ...session },
+    body: {
+      jsonrpc: '2.0',
+      id: 2,
+      method: 'tools/call',
+      params: { name: 'add', arguments: { a: 2, b: 3 } },
+    },
   });
+  expect(called.body).toContain('"sum":5');
+  expect((await ask('/healthz')).status).toBe(200);
+});
 
-  it('tells clients without a token its public address, whatever host they name', async () => {
-    const { ask } = await served();
-    const forwarded = {
-      'x-forwarded-host': 'evil.example',
-      'x-forwarded-proto': 'http',
-      forwarded: 'host=evil.example;proto=http',
-    };
-    const refused = await ask('/mcp', {
-      method: 'POST',
-      headers: { ...JSON_HEADERS, ...forwarded },
-      body: INITIALIZE,
-    });
-    expect([refused.status, refused.headers['www-authenticate']]).toEqual([
-      401,
-      'Bearer realm="tooldex", resource_metadata="https://tools.example/.well-known/oauth-protected-resource/mcp"',
-    ]);
-    expect(
-      JSON.parse(
-        (await ask('/.well-known/oauth-protected-resource/mcp', { headers: forwarded })).body,
-      ),
-    ).toMatchObject({ resource: 'https://tools.example/mcp' });
-    const elsewhere = await ask('/mcp', {
-      method: 'POST',
-      headers: { ...OF_ADA, host: 'evil.example', 'x-forwarded-host': HOST },
-      body: INITIALIZE,
-    });
-    expect(elsewhere.status).toBe(403);
+it('a server behind a proxy names its public address to clients without a token, whatever address the client states', async () => {
+  const { ask } = await served();
+  const forwarded = {
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'http',
+    forwarded: 'host=evil.example;proto=http',
+  };
+  const refused = await ask('/mcp', {
+    method: 'POST',
+    headers: { ...JSON_HEADERS, ...forwarded },
+    body: INITIALIZE,
   });
+  expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+    401,
+    'Bearer realm="tooldex", resource_metadata="https://tools.example/.well-known/oauth-protected-resource/mcp"',
+  ]);
+  expect(
+    JSON.parse(
+      (await ask('/.well-known/oauth-protected-resource/mcp', { headers: forwarded })).body,
+    ),
+  ).toMatchObject({ resource: 'https://tools.example/mcp' });
+  const elsewhere = await ask('/mcp', {
+    method: 'POST',
+    headers: { ...OF_ADA, host: 'evil.example', 'x-forwarded-host': HOST },
+    body: INITIALIZE,
+  });
+  expect(elsewhere.status).toBe(403);
 });

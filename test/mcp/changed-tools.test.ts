@@ -138,9 +138,9 @@ const serversFor = ({ settings = {} }: Way) =>
     settings !== OVERRIDES && !('trusted' in settings) ? true : !name.includes('without sessions'),
   );
 
-describe.each(WAYS)('a tool $name', (way) => {
+describe.each(WAYS)('changed tools ($name)', (way) => {
   it.each(serversFor(way))(
-    'is not called if the server %s was replaced by another, and is judged by its new definition',
+    "a tool isn't called by its old definition when its server %s was restarted with another definition",
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool } = await setUp(server, way);
@@ -180,9 +180,9 @@ describe.each(WAYS)('a tool $name', (way) => {
   );
 });
 
-describe('a server that announces changes of its tools', () => {
+describe('servers that announce changes', () => {
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    '%s is not called by its old definition, even if nobody has read the new listing',
+    "%s isn't called by its old definition, even before the new listing is read",
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
@@ -198,7 +198,7 @@ describe('a server that announces changes of its tools', () => {
   );
 
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    '%s is not called by a definition that changed while the call waited for approval',
+    "%s that changes while a call waits for approval isn't called by its old definition",
     async (_, serverOf) => {
       const server = await serverOf();
       const { discovery, tool, hearChange } = await setUp(server, WAYS[0]!);
@@ -222,33 +222,31 @@ describe('a server that announces changes of its tools', () => {
   );
 });
 
-describe('a server that announces changes again and again', () => {
-  it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    '%s is not called by a definition from between two announcements',
-    async (_, serverOf) => {
-      const server = await serverOf();
-      // Time stands still: what was told first is asked about only by calls.
-      const { executor, tool, hearChange } = await setUp(server, WAYS[1]!, {
-        clock: new ManualClock(),
-      });
-      const heard = hearChange();
-      server.tellChange();
-      await heard;
-      expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
-      server.list(TRANSFERS);
-      server.tellChange();
-      // Until it has heard, nobody can know.
-      await vi.waitUntil(async () => (await executor.execute(callOf(tool))).status === 'error', {
-        timeout: DEADLINE_MS,
-        interval: 5,
-      });
-      expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
-    },
-  );
-});
+it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
+  "%s isn't called by a definition that the server listed between two announcements",
+  async (_, serverOf) => {
+    const server = await serverOf();
+    // Time stands still: what was told first is asked about only by calls.
+    const { executor, tool, hearChange } = await setUp(server, WAYS[1]!, {
+      clock: new ManualClock(),
+    });
+    const heard = hearChange();
+    server.tellChange();
+    await heard;
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
+    server.list(TRANSFERS);
+    server.tellChange();
+    // Until it has heard, nobody can know.
+    await vi.waitUntil(async () => (await executor.execute(callOf(tool))).status === 'error', {
+      timeout: DEADLINE_MS,
+      interval: 5,
+    });
+    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
+  },
+);
 
-describe("a server that doesn't announce changes", () => {
-  it('lists its tools again before each call that can change something', async () => {
+describe('servers that announce no changes', () => {
+  it('a server that announces no changes is listed again before each call that may change something', async () => {
     const server = await overHttp('silent', SHOWS);
     const { executor, tool } = await setUp(server, WAYS[0]!);
     const asked = await executor.execute(callOf(tool));
@@ -261,7 +259,7 @@ describe("a server that doesn't announce changes", () => {
     expect(server.calls()).toEqual([]);
   });
 
-  it('lists its tools again before a readonly call if the listing is too old', async () => {
+  it('a server that announces no changes is listed again before a readonly call if its listing is too old', async () => {
     const clock = new ManualClock();
     const server = await overHttp('silent', SHOWS);
     const way = { ...WAYS[1]!, settings: { trusted: true, health_check_interval: 60 } };
@@ -275,66 +273,60 @@ describe("a server that doesn't announce changes", () => {
   });
 });
 
-describe('a discovered tool that the program registers with other texts', () => {
-  it.each([['through the provider mcp'], ['without a provider']])(
-    "runs as long as the server lists the same definition, and keeps the program's texts (%s)",
-    async (way) => {
-      const server = await overHttp('sessions', SHOWS);
-      const { discovery } = await setUp(server, WAYS[1]!);
-      const own = discovery.definitions().map((tool) => definitionOf({ ...tool, category: 'own' }));
-      const providers =
-        way === 'without a provider' ? {} : { providers: { mcp: discovery.provider } };
-      const executor = executorOver(discovery, providers, own);
-      expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({ status: 'ok' });
-      server.list(TRANSFERS);
-      await discovery.refresh({ force: true });
-      expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({
-        code: 'TOOL_CHANGED',
-      });
-      expect(executor.registry.require('mcp.bank.price')).toMatchObject({
-        category: 'own',
-        requiresConsent: true,
-      });
-      expect(server.calls()).toEqual(['price']);
-    },
-  );
-});
-
-describe('the refusal of a changed tool', () => {
-  it('also applies to a tool whose settings have changed', async () => {
-    const server = overStdio('modern', SHOWS);
+it.each([['through the provider mcp'], ['without a provider']])(
+  'a tool redefined by the program keeps its own words and runs while the server lists the same tool (%s)',
+  async (way) => {
+    const server = await overHttp('sessions', SHOWS);
     const { discovery } = await setUp(server, WAYS[1]!);
-    const executor = executorOver(discovery, { providers: { mcp: discovery.provider } });
-    await discovery.update({ mcpServers: { bank: server.start } });
+    const own = discovery.definitions().map((tool) => definitionOf({ ...tool, category: 'own' }));
+    const providers =
+      way === 'without a provider' ? {} : { providers: { mcp: discovery.provider } };
+    const executor = executorOver(discovery, providers, own);
+    expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({ status: 'ok' });
+    server.list(TRANSFERS);
+    await discovery.refresh({ force: true });
     expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({
       code: 'TOOL_CHANGED',
     });
-    expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({
-      status: 'approval_required',
+    expect(executor.registry.require('mcp.bank.price')).toMatchObject({
+      category: 'own',
+      requiresConsent: true,
     });
-    expect(server.calls()).toEqual([]);
+    expect(server.calls()).toEqual(['price']);
+  },
+);
+
+it('a call is refused if the settings of its tool changed', async () => {
+  const server = overStdio('modern', SHOWS);
+  const { discovery } = await setUp(server, WAYS[1]!);
+  const executor = executorOver(discovery, { providers: { mcp: discovery.provider } });
+  await discovery.update({ mcpServers: { bank: server.start } });
+  expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({
+    code: 'TOOL_CHANGED',
   });
+  expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({
+    status: 'approval_required',
+  });
+  expect(server.calls()).toEqual([]);
 });
 
-describe("a function around the calls of a server's tool", () => {
-  it("can replace the result, and doesn't hide a change of the tool from the next call", async () => {
-    const server = overStdio('modern', SHOWS);
-    const { executor, tool } = await setUp(server, WAYS[1]!);
-    const seen: unknown[] = [];
-    executor.use(async (_, run) => {
-      seen.push(await run().catch((error: { code: string }) => error.code));
-      return 'redacted';
-    });
-    expect(await executor.execute(callOf(tool))).toMatchObject({
-      status: 'ok',
-      value: 'redacted',
-      attempts: 1,
-    });
-    server.list(TRANSFERS);
-    await server.restart();
-    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok', value: 'redacted' });
-    expect(seen[1]).toBe('TOOL_CHANGED');
-    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
-    expect(server.calls()).toEqual(['price']);
+it('a function around calls can replace a result, but the next call still notices a changed tool', async () => {
+  const server = overStdio('modern', SHOWS);
+  const { executor, tool } = await setUp(server, WAYS[1]!);
+  const seen: unknown[] = [];
+  executor.use(async (_, run) => {
+    seen.push(await run().catch((error: { code: string }) => error.code));
+    return 'redacted';
   });
+  expect(await executor.execute(callOf(tool))).toMatchObject({
+    status: 'ok',
+    value: 'redacted',
+    attempts: 1,
+  });
+  server.list(TRANSFERS);
+  await server.restart();
+  expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok', value: 'redacted' });
+  expect(seen[1]).toBe('TOOL_CHANGED');
+  expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
+  expect(server.calls()).toEqual(['price']);
 });

@@ -23,8 +23,8 @@ const missing = (name: string) => () =>
     new ToolError('MISSING_PACKAGE', `expected the package ${name}; run: npm install ${name}`),
   );
 
-describe('a server over stdio', () => {
-  it('is discovered, called and stopped', async () => {
+describe('servers over stdio', () => {
+  it('a stdio server is discovered, called, and ended', async () => {
     const discovery = discover({ mcpServers: { everything: official('everything') } });
     await discovery.refresh();
     expect(namesOf(discovery)).toContain('mcp.everything.echo');
@@ -55,7 +55,7 @@ describe('a server over stdio', () => {
     expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
   });
 
-  it('gets the variables in its settings and a few harmless ones', async () => {
+  it('a stdio server gets only the variables in its settings and a few harmless variables', async () => {
     const demo = new Demo('environment');
     const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
     process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
@@ -72,7 +72,7 @@ describe('a server over stdio', () => {
     expect(Object.values(value)).not.toContain('xyz');
   });
 
-  it("is a finding without a path if its command doesn't exist", async () => {
+  it("a command that doesn't exist is reported without its path", async () => {
     const discovery = discover({ mcpServers: { none: { command: '/private/no-such-program' } } });
     await discovery.refresh();
     expect(discovery.findings()).toMatchObject([
@@ -86,8 +86,8 @@ describe('a server over stdio', () => {
   });
 });
 
-describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => {
-  it('is discovered and called, and works again after it was killed in the middle of a call', async () => {
+describe.each(['streamableHttp', 'sse'] as const)('servers over %s', (kind) => {
+  it('a server that dies during a call is used again once it is back', async () => {
     const server = await NetworkServer.start(kind);
     const settings = {
       servers: { remote: { transport: kind === 'sse' ? 'sse' : 'http', url: server.url } },
@@ -126,7 +126,7 @@ describe.each(['streamableHttp', 'sse'] as const)('a server over %s', (kind) => 
   });
 });
 
-it("a call opens a new session if the server was restarted and doesn't know the old one", async () => {
+it('a restarted server that has lost the session is called in a new session', async () => {
   const server = await NetworkServer.start('streamableHttp');
   const discovery = discover({ mcpServers: { remote: { url: server.url } } });
   await discovery.refresh();
@@ -137,7 +137,7 @@ it("a call opens a new session if the server was restarted and doesn't know the 
   });
 });
 
-describe('a server of the 2026 protocol over HTTP', () => {
+describe('servers of the 2026 protocol over HTTP', () => {
   async function serveHttp() {
     const seen: { authorization: string | undefined }[] = [];
     const names = ['one'];
@@ -170,7 +170,7 @@ describe('a server of the 2026 protocol over HTTP', () => {
     };
   }
 
-  it('is discovered and called with its headers, and announces changes', async () => {
+  it('a 2026 server over HTTP is called with its headers, and its changes arrive', async () => {
     const { url, seen, names, handler } = await serveHttp();
     const discovery = discover(
       { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
@@ -194,7 +194,7 @@ describe('a server of the 2026 protocol over HTTP', () => {
     expect(await discovery.check('modern', new AbortController().signal)).toBe(true);
   });
 
-  it('names a missing variable without showing the settings', async () => {
+  it('a missing variable is named without the settings around it', async () => {
     const { url } = await serveHttp();
     const discovery = discover(
       { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
@@ -207,11 +207,12 @@ describe('a server of the 2026 protocol over HTTP', () => {
   });
 });
 
-describe('a server that sends more than 16 MiB', () => {
-  it.each([
-    ['at once', 'application/json', (text: string) => text],
-    ['in an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
-  ])('%s is disconnected before the program has read everything', async (_, type, wrap) => {
+it.each([
+  ['at once', 'application/json', (text: string) => text],
+  ['in an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
+])(
+  'a server whose answer exceeds 16 MiB %s is dropped before the answer is read to its end',
+  async (_, type, wrap) => {
     let written = 0;
     const server = createServer((request, response) => {
       if (request.method !== 'POST') return void response.writeHead(405).end();
@@ -260,10 +261,10 @@ describe('a server that sends more than 16 MiB', () => {
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([{ tools: 0, state: 'backing-off' }]);
     expect(written).toBeLessThan(40 * 2 ** 20);
-  });
-});
+  },
+);
 
-describe('a server over a WebSocket', () => {
+describe('servers over WebSocket', () => {
   /** The server's side, as small as can be. */
   class SocketTransport implements Transport {
     onmessage?: (message: JSONRPCMessage) => void;
@@ -322,7 +323,7 @@ describe('a server over a WebSocket', () => {
     return { url: `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`, headers, connected };
   }
 
-  it('is discovered and called with its headers, and reconnected after it hung up', async () => {
+  it('a WebSocket server gets its headers, is called, and is reconnected after it hung up', async () => {
     const { url, headers, connected } = await serveSockets();
     const discovery = discover(
       { mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } },
@@ -349,7 +350,7 @@ describe('a server over a WebSocket', () => {
       if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
   });
 
-  it('is a finding if nobody listens there', async () => {
+  it('a WebSocket address without a server is reported', async () => {
     const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([
@@ -358,19 +359,17 @@ describe('a server over a WebSocket', () => {
   });
 });
 
-describe('a package that is not installed', () => {
-  it('makes a refresh fail before any server is asked, and the error says what to install', async () => {
-    const demo = new Demo('pid');
-    const discovery = discover(
-      { enabled: true, servers: { demo: demo.process, socket: { url: 'ws://127.0.0.1:1' } } },
-      { packages: { ...MCP_PACKAGES, ws: missing('ws') } },
-    );
-    await expect(discovery.refresh()).rejects.toMatchObject({
-      code: 'MISSING_PACKAGE',
-      message: expect.stringContaining('npm install ws') as string,
-    });
-    expect(demo.log()).toEqual([]);
+it('a missing package fails the refresh before any server starts, and the error says what to install', async () => {
+  const demo = new Demo('pid');
+  const discovery = discover(
+    { enabled: true, servers: { demo: demo.process, socket: { url: 'ws://127.0.0.1:1' } } },
+    { packages: { ...MCP_PACKAGES, ws: missing('ws') } },
+  );
+  await expect(discovery.refresh()).rejects.toMatchObject({
+    code: 'MISSING_PACKAGE',
+    message: expect.stringContaining('npm install ws') as string,
   });
+  expect(demo.log()).toEqual([]);
 });
 
 function closing(server: HttpServer): { close: () => unknown } {
@@ -382,33 +381,27 @@ function closing(server: HttpServer): { close: () => unknown } {
   };
 }
 
-describe('a server that cannot be reached', () => {
-  it.each([
-    [
-      'at whose port nobody listens',
-      undefined,
-      'nothing is listening at its address (ECONNREFUSED)',
-    ],
-    [
-      'that hangs up',
-      (socket: Socket) => socket.destroy(),
-      'it could not be reached (UND_ERR_SOCKET)',
-    ],
-    [
-      'that answers something else',
-      (socket: Socket) => socket.end('HTTP/1.1 418 No\r\ncontent-length: 0\r\n\r\n'),
-      'HTTP status 418',
-    ],
-  ])('has the reason in its status: %s', async (_, answer, reason) => {
-    const listener = createTcpServer(answer).listen(0, '127.0.0.1');
-    await once(listener, 'listening');
-    const { port } = listener.address() as AddressInfo;
-    if (answer === undefined) listener.close();
-    const discovery = discover({ mcpServers: { a: { url: `http://127.0.0.1:${port}/mcp` } } });
-    await discovery.refresh();
-    listener.close();
-    expect(discovery.status()).toMatchObject([
-      { state: 'backing-off', reason: expect.stringContaining(reason) as string },
-    ]);
-  });
+it.each([
+  ['at whose port nobody listens', undefined, 'nothing is listening at its address (ECONNREFUSED)'],
+  [
+    'that hangs up',
+    (socket: Socket) => socket.destroy(),
+    'it could not be reached (UND_ERR_SOCKET)',
+  ],
+  [
+    'that answers something else',
+    (socket: Socket) => socket.end('HTTP/1.1 418 No\r\ncontent-length: 0\r\n\r\n'),
+    'HTTP status 418',
+  ],
+])('the status of a server %s has the reason', async (_, answer, reason) => {
+  const listener = createTcpServer(answer).listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  if (answer === undefined) listener.close();
+  const discovery = discover({ mcpServers: { a: { url: `http://127.0.0.1:${port}/mcp` } } });
+  await discovery.refresh();
+  listener.close();
+  expect(discovery.status()).toMatchObject([
+    { state: 'backing-off', reason: expect.stringContaining(reason) as string },
+  ]);
 });

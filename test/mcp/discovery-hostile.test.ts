@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callResult, readAllPages } from '../../src/mcp/connection/server-answers.js';
+import { callResult } from '../../src/mcp/connection/server-answers.js';
 import { fail, ok } from '../../src/tool/outcome.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { Demo, discover, hostile, namesOf } from './servers/start.js';
@@ -17,7 +17,7 @@ async function ask(mode: string) {
   return { discovery, status: status!, names: namesOf(discovery), findings: discovery.findings() };
 }
 
-describe('a hostile server', () => {
+describe('hostile servers', () => {
   it.each([
     ['endless', 'more than 512 pages'],
     ['many', 'more than 1000 tools'],
@@ -26,26 +26,29 @@ describe('a hostile server', () => {
     ['too long', 'CONNECTION'],
     ['closes', 'Connection'],
     ['dies', 'it exited before it answered'],
-  ])('is disconnected with a reason (%s)', async (mode, reason) => {
-    const { status, names } = await ask(mode);
-    expect(names).toEqual([]);
-    expect(status).toMatchObject({
-      state: expect.stringMatching(/backing-off|failed/) as string,
-      failures: 1,
-    });
-    expect((status as { reason: string }).reason.toLowerCase()).toContain(reason.toLowerCase());
-  });
+  ])(
+    'a server that sends a hostile listing (%s) is skipped and the reason is reported',
+    async (mode, reason) => {
+      const { status, names } = await ask(mode);
+      expect(names).toEqual([]);
+      expect(status).toMatchObject({
+        state: expect.stringMatching(/backing-off|failed/) as string,
+        failures: 1,
+      });
+      expect((status as { reason: string }).reason.toLowerCase()).toContain(reason.toLowerCase());
+    },
+  );
 
-  it('is read up to a cursor that it repeats', async () => {
+  it('a listing ends at the first cursor that comes again', async () => {
     expect((await ask('same cursor')).names).toEqual(['mcp.bad.first', 'mcp.bad.second']);
   });
 
-  it("still works if it floods stderr or prints lines that aren't messages", async () => {
+  it('a server that floods stderr or prints junk is still used', async () => {
     expect((await ask('flood')).names).toEqual(['mcp.bad.fine']);
     expect((await ask('junk')).names).toEqual(['mcp.bad.fine']);
   });
 
-  it('loses only its bad tools, in the 2026 protocol too', async () => {
+  it('a 2026 server with invalid tools loses only those tools', async () => {
     const demo = new Demo();
     demo.list(
       { name: 'bad', inputSchema: 'none' },
@@ -58,7 +61,7 @@ describe('a hostile server', () => {
     expect(namesOf(discovery)).toEqual(['mcp.demo.fine']);
   });
 
-  it('with a description of 10 MB has it cut or that one tool refused', async () => {
+  it('a description of 10 MB is cut or its tool refused, and no other tool is lost', async () => {
     const { discovery, names, findings } = await ask('long description');
     expect(names).toContain('mcp.bad.fine');
     expect(discovery.definitions().every(({ description }) => description.length <= 4_096)).toBe(
@@ -67,14 +70,14 @@ describe('a hostile server', () => {
     expect(findings).toMatchObject([{ tool: '"long"' }]);
   });
 
-  it('loses the tools whose schemas are made to hang a checker', async () => {
+  it('tools with schemas made to hang a validator are refused', async () => {
     const { names, findings } = await ask('bombs');
     // Patterns are matched in linear time, whatever they are.
     expect(names).toEqual(['mcp.bad.fine', 'mcp.bad.pattern']);
     expect(findings.map(({ tool }) => tool)).toEqual(['"deep"', '"circle"']);
   });
 
-  it("can't take the name of another server, or a reserved name", async () => {
+  it("a server can't take a tool name of another server or a name with a special meaning", async () => {
     const demo = new Demo('echo');
     const discovery = discover({ mcpServers: { bad: hostile('names'), other: demo.start } });
     await discovery.refresh();
@@ -94,7 +97,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('is listed at most four times a second, however often it announces changes', async () => {
+  it('a server that announces changes all the time is listed at most four times a second', async () => {
     const clock = new ManualClock();
     let lists = 0;
     const discovery = discover(
@@ -114,7 +117,7 @@ describe('a hostile server', () => {
   });
 
   it.each(['silent', 'mute listing', 'wrong id'])(
-    'is given up after its time limit (%s)',
+    'a server that never answers (%s) is given up at its timeout',
     async (mode) => {
       const discovery = discover({
         mcpServers: { bad: hostile(mode) },
@@ -129,39 +132,8 @@ describe('a hostile server', () => {
   );
 });
 
-describe('for anything a server sends', () => {
-  it('reading its pages ends, with the pages read or refused', async () => {
-    // As pages look where they are read: most of them sound, or reading would end with the first.
-    const cursor = fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.jsonValue());
-    const sound = fc.record({
-      'tooldex/raw-tools': fc.array(fc.jsonValue(), { maxLength: 40 }),
-      nextCursor: cursor,
-    });
-    const page = fc.oneof(
-      { weight: 30, arbitrary: sound },
-      fc.record({ 'tooldex/raw-tools': fc.jsonValue(), nextCursor: cursor }),
-      fc.jsonValue(),
-    );
-    let deepest = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(page, { maxLength: 70 }), async (pages) => {
-        let asked = 0;
-        const reading = readAllPages(
-          () => Promise.resolve(pages[Math.min(asked++, pages.length - 1)]),
-          { maxTools: 1_000, isWanted: () => true },
-        );
-        await reading.then(
-          (tools) => expect(tools.length).toBeLessThanOrEqual(1_000),
-          (error: unknown) => expect((error as Error).name).toBe('ListingError'),
-        );
-        expect(asked).toBeLessThanOrEqual(512);
-        deepest = Math.max(deepest, asked);
-      }),
-    );
-    expect(deepest).toBeGreaterThan(3);
-  });
-
-  it('an answer to a call becomes plain data or a failure', () => {
+describe('hostile answers', () => {
+  it('any answer to a call becomes plain data or a failure', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -194,7 +166,7 @@ describe('for anything a server sends', () => {
     );
   });
 
-  it('a part that is too large or unreadable becomes a text that says so, and the others stay', () => {
+  it('a part that is too large or unreadable becomes a text that says so, and the other parts are kept', () => {
     const answer = callResult({
       content: [
         { type: 'text', text: 'pictures' },
@@ -215,7 +187,7 @@ describe('for anything a server sends', () => {
     });
   });
 
-  it('texts for the user only are neither the value nor the error, and keep their audience', () => {
+  it('texts for the user alone are left out of the value and of error messages', () => {
     const mine = { type: 'text', text: 'for the user', annotations: { audience: ['user'] } };
     const open = { type: 'text', text: 'for both' };
     expect(callResult({ content: [open, mine] })).toMatchObject({
@@ -232,7 +204,7 @@ describe('for anything a server sends', () => {
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
   });
 
-  it("a text that repeats the structured content as JSON isn't a part, and every other text is", () => {
+  it('a text that repeats the structured content is dropped, and every other text is kept', () => {
     const structuredContent = { a: 1, b: [2] };
     expect(
       callResult({ structuredContent, content: [{ type: 'text', text: '{ "b": [2], "a": 1 }' }] }),
@@ -248,7 +220,7 @@ describe('for anything a server sends', () => {
     ).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
   });
 
-  it("secrets in its errors don't reach the model, but paths do", () => {
+  it("a failed call's message hides secrets and keeps paths", () => {
     const answer = callResult({
       isError: true,
       content: [

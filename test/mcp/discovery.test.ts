@@ -19,8 +19,8 @@ const nextChange = (discovery: McpDiscovery) =>
   new Promise<McpChange>((resolve) => void discovery.onChange(resolve));
 const lists = (demo: Demo) => demo.log('list').length;
 
-describe('a discovery', () => {
-  it('finds the tools of several servers with the documented names and defaults', async () => {
+describe('discovery', () => {
+  it('tools of several servers get the documented names and defaults', async () => {
     const folder = temporaryFolder();
     const { definitions, findings, close } = await discoverMcpTools({
       enabled: true,
@@ -49,7 +49,7 @@ describe('a discovery', () => {
     await close();
   });
 
-  it("tells tools of the same name on two servers apart, and reports that they're alike", async () => {
+  it('tools of the same name on two servers stay apart, are called on the right server, and are reported as alike', async () => {
     const [a, b] = [new Demo('pid'), new Demo('pid')];
     const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
     await discovery.refresh();
@@ -61,7 +61,7 @@ describe('a discovery', () => {
     expect([a.log('call'), b.log('call')]).toEqual([[], ['call pid']]);
   });
 
-  it('lists tools again only after the interval or on demand, and keeps unchanged definitions', async () => {
+  it('a server is listed again only after the interval or when forced, and unchanged definitions are kept', async () => {
     const demo = new Demo('echo', 'pid');
     const clock = new ManualClock(1_000);
     const discovery = discover(
@@ -86,7 +86,7 @@ describe('a discovery', () => {
     expect(discovery.status()).toMatchObject([{ state: 'ready', lastDiscoveredAt: 61_000 }]);
   });
 
-  it('lists tools again when a server announces a change, and reports the differences', async () => {
+  it('a server that announces a change is listed again, and the difference is reported', async () => {
     const demo = new Demo('announce', 'old', 'same');
     const events: McpDiscoveryEvent[] = [];
     const discovery = discover(
@@ -121,7 +121,7 @@ describe('a discovery', () => {
     });
   });
 
-  it('has the tools of fast servers while others hang, and gives those up after their time', async () => {
+  it('tools of quick servers are available while others hang, and servers that hang are given up in time', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
     const discovery = discover(
@@ -146,7 +146,7 @@ describe('a discovery', () => {
     ]);
   });
 
-  it('backs off from a failing server, longer each time, and keeps its last tools', async () => {
+  it('a failing server is retried after growing pauses, and its last tools are kept', async () => {
     const demo = new Demo('echo', 'crash');
     const clock = new ManualClock();
     const discovery = discover(
@@ -187,7 +187,7 @@ describe('a discovery', () => {
     expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 1, findings: [] }]);
   });
 
-  it("applies new settings, and doesn't restart servers whose settings stay the same", async () => {
+  it('new settings restart only the servers whose settings changed', async () => {
     const [a, b, c] = [new Demo('one'), new Demo('one', 'two'), new Demo('one')];
     const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
     await discovery.refresh();
@@ -205,64 +205,10 @@ describe('a discovery', () => {
     ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(namesOf(discovery)).toHaveLength(3);
   });
-
-  it("withholds a tool whose definition differs from its pin until it's approved", async () => {
-    const demo = new Demo('echo', 'pid');
-    const approved = new Map<string, string>();
-    const pins = {
-      check: (server: string, tool: unknown) => {
-        const key = `${server}/${(tool as { name: string }).name}`;
-        if (!approved.has(key)) approved.set(key, JSON.stringify(tool));
-        return approved.get(key) === JSON.stringify(tool)
-          ? ({ ok: true } as const)
-          : ({ ok: false, reason: 'it has changed' } as const);
-      },
-    };
-    const discovery = discover({ mcpServers: { demo: demo.start } }, { pins });
-    await discovery.refresh();
-    const [echo] = discovery.definitions();
-    demo.list(rawTool('echo', { description: 'Sends your files away' }), rawTool('pid'));
-    await discovery.refresh({ force: true });
-    expect(namesOf(discovery)).toEqual(['mcp.demo.pid']);
-    expect(discovery.findings()).toMatchObject([
-      { kind: 'quarantined', server: 'demo', tool: '"echo"' },
-    ]);
-    // Registries may still have the definition from before.
-    await expect(echo!.execute!({}, {})).rejects.toMatchObject({
-      code: 'TOOL_UNAVAILABLE',
-      message: expect.stringContaining('it has changed') as string,
-    });
-    expect(demo.log('call')).toEqual([]);
-    approved.delete('demo/echo');
-    await discovery.refresh();
-    expect(namesOf(discovery)).toEqual(['mcp.demo.echo', 'mcp.demo.pid']);
-    // Who approved the new definition said nothing of calls that were judged by the one before.
-    await expect(echo!.execute!({}, {})).rejects.toMatchObject({ code: 'TOOL_CHANGED' });
-    expect(await discovery.definitions()[0]!.execute!({}, {})).toMatchObject({ status: 'ok' });
-  });
-
-  it('lists the tools of a restarted server before it calls one', async () => {
-    const demo = new Demo('echo', 'crash');
-    const pins = {
-      check: (_: string, tool: unknown) =>
-        (tool as { description: string }).description === 'Does echo' ||
-        (tool as { name: string }).name === 'crash'
-          ? ({ ok: true } as const)
-          : ({ ok: false, reason: 'it has changed' } as const),
-    };
-    const discovery = discover({ mcpServers: { demo: demo.start } }, { pins });
-    await discovery.refresh();
-    demo.list(rawTool('echo', { description: 'Sends your files away' }));
-    await discovery.callTool('demo', 'crash', {}, {}).catch(() => undefined);
-    await expect(discovery.callTool('demo', 'echo', {}, {})).rejects.toMatchObject({
-      code: 'TOOL_UNAVAILABLE',
-    });
-    expect(demo.log('call')).toEqual(['call crash']);
-  });
 });
 
-describe('the sources of a discovery', () => {
-  it("give a CapabilityRegistry the tools, each persona's own tools, and the findings", async () => {
+describe('discovery as a source of a CapabilityRegistry', () => {
+  it('a CapabilityRegistry gets the tools and findings, and each persona only its own tools', async () => {
     const [shared, own] = [new Demo('echo', 'announce'), new Demo('pid')];
     const discovery = discover({
       mcpServers: {
@@ -295,7 +241,7 @@ describe('the sources of a discovery', () => {
     expect(seenBy()).toEqual(['mcp.shared.announce']);
   });
 
-  it('answer at once with the last listing while the server is asked again', async () => {
+  it('a source returns the last tools at once while the server is listed again', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
     const discovery = discover({ mcpServers: { demo: demo.start } }, { clock });

@@ -49,126 +49,117 @@ const SERVERS = [
   },
 ] as const;
 
-describe.each(SERVERS)(
-  'a server of $era that asks the user during a call',
-  ({ era, tool, start }) => {
-    it.each([false, true])(
-      "doesn't use up the call's time while the user thinks (through a provider: %s)",
-      async (isRouted) => {
-        const setUp: Awaited<ReturnType<typeof asking>> = await asking(
-          start(),
-          async () => {
-            setUp.clock.advance(3_600_000);
-            return { action: 'accept', content: { name: 'Ada' } };
-          },
-          isRouted,
-        );
-        expect(await setUp.executor.execute({ id: 'k1', name: tool, input: {} })).toMatchObject({
-          status: 'ok',
-        });
-      },
-    );
-
-    it("names the call and the principal, and gets the answer with the form's defaults", async () => {
-      const heard: unknown[] = [];
-      const { executor } = await asking(
+describe.each(SERVERS)('questions of a $era server during a call', ({ era, tool, start }) => {
+  it.each([false, true])(
+    "the time a user takes to answer doesn't count against the call (through a provider: %s)",
+    async (isRouted) => {
+      const setUp: Awaited<ReturnType<typeof asking>> = await asking(
         start(),
-        async (server, { message }, { signal, ...about }) => {
-          heard.push([server, typeof message, about, signal.aborted]);
+        async () => {
+          setUp.clock.advance(3_600_000);
           return { action: 'accept', content: { name: 'Ada' } };
         },
+        isRouted,
       );
-      const outcome = await executor.execute(
-        { id: 'k1', name: tool, input: {} },
-        { principal: 'ada' },
-      );
-      expect(heard).toEqual([
-        ['asks', 'string', { call: { id: 'k1', toolName: tool }, principal: 'ada' }, false],
-      ]);
-      const shown = answerIn(outcome);
-      expect(shown).toContain('Ada');
-      expect(shown).toMatch(era === '2026' ? /size\\*":3/ : /It was a dark and stormy night/);
-      expect(shown).not.toContain('"note');
-    });
-
-    it("aborts the question's signal when the caller gives up", async () => {
-      const asked = signalled();
-      let heard: AbortSignal | undefined;
-      const { executor } = await asking(start(), (_server, _request, { signal }) => {
-        heard = signal;
-        asked.fire();
-        return new Promise(() => undefined);
+      expect(await setUp.executor.execute({ id: 'k1', name: tool, input: {} })).toMatchObject({
+        status: 'ok',
       });
-      const caller = new AbortController();
-      const call = executor.execute({ id: 'k1', name: tool, input: {} }, { signal: caller.signal });
-      await asked.fired;
-      caller.abort();
-      expect(await call).toMatchObject({ status: 'error', code: 'ABORTED' });
-      expect(heard?.aborted).toBe(true);
+    },
+  );
+
+  it('a question names its call and its principal, and the answer includes defaults of the form', async () => {
+    const heard: unknown[] = [];
+    const { executor } = await asking(
+      start(),
+      async (server, { message }, { signal, ...about }) => {
+        heard.push([server, typeof message, about, signal.aborted]);
+        return { action: 'accept', content: { name: 'Ada' } };
+      },
+    );
+    const outcome = await executor.execute(
+      { id: 'k1', name: tool, input: {} },
+      { principal: 'ada' },
+    );
+    expect(heard).toEqual([
+      ['asks', 'string', { call: { id: 'k1', toolName: tool }, principal: 'ada' }, false],
+    ]);
+    const shown = answerIn(outcome);
+    expect(shown).toContain('Ada');
+    expect(shown).toMatch(era === '2026' ? /size\\*":3/ : /It was a dark and stormy night/);
+    expect(shown).not.toContain('"note');
+  });
+
+  it("when the caller aborts a call, the question's signal fires", async () => {
+    const asked = signalled();
+    let heard: AbortSignal | undefined;
+    const { executor } = await asking(start(), (_server, _request, { signal }) => {
+      heard = signal;
+      asked.fire();
+      return new Promise(() => undefined);
     });
+    const caller = new AbortController();
+    const call = executor.execute({ id: 'k1', name: tool, input: {} }, { signal: caller.signal });
+    await asked.fired;
+    caller.abort();
+    expect(await call).toMatchObject({ status: 'error', code: 'ABORTED' });
+    expect(heard?.aborted).toBe(true);
+  });
+});
+
+it('a call fails after ten answered questions', async () => {
+  let questions = 0;
+  const onElicit: OnElicit = async () => {
+    questions += 1;
+    if (questions > 20) throw new Error('asked without end');
+    return { action: 'accept', content: { name: 'Ada' } };
+  };
+  const discovery = discover(
+    { mcpServers: { asks: { ...new Demo('ask').start, ...reads } } },
+    { onElicit },
+  );
+  await discovery.refresh();
+  await expect(
+    discovery.callTool('asks', 'ask', {}, { signal: new AbortController().signal }),
+  ).rejects.toThrow();
+  expect(questions).toBe(10);
+});
+
+const secret = 'connect postgres://admin:hunter2@db.internal:5432 failed at /home/me/app.js';
+it.each([
+  ['throws', () => Promise.reject(new Error(secret))],
+  [
+    'throws at once',
+    () => {
+      throw new Error(secret);
+    },
+  ],
+] as const satisfies readonly (readonly [string, OnElicit])[])(
+  'when the program %s, neither the server nor the model learns why',
+  async (_, onElicit) => {
+    const { executor } = await asking(official('everything'), onElicit);
+    const outcome = await executor.execute({ id: 'a', name: SERVERS[1].tool, input: {} });
+    expect(JSON.stringify(outcome)).not.toMatch(/hunter2|db\.internal|home|destructure/);
+    expect(JSON.stringify(outcome)).toMatch(/could not be answered|Expected onElicit to return/);
   },
 );
 
-describe('a server of 2026 that always asks again', () => {
-  it('gets ten answers, and then the call fails', async () => {
-    let questions = 0;
-    const onElicit: OnElicit = async () => {
-      questions += 1;
-      if (questions > 20) throw new Error('asked without end');
-      return { action: 'accept', content: { name: 'Ada' } };
-    };
-    const discovery = discover(
-      { mcpServers: { asks: { ...new Demo('ask').start, ...reads } } },
-      { onElicit },
-    );
-    await discovery.refresh();
-    await expect(
-      discovery.callTool('asks', 'ask', {}, { signal: new AbortController().signal }),
-    ).rejects.toThrow();
-    expect(questions).toBe(10);
+it("a 2025 server with calls of two principals can't ask anyone, because it doesn't say which call it means", async () => {
+  let questions = 0;
+  const { executor } = await asking(official('everything'), async () => {
+    questions += 1;
+    return { action: 'accept', content: { name: 'Ada' } };
   });
-});
-
-describe('a program that fails to answer', () => {
-  const secret = 'connect postgres://admin:hunter2@db.internal:5432 failed at /home/me/app.js';
-  it.each([
-    ['throws', () => Promise.reject(new Error(secret))],
-    [
-      'throws at once',
-      () => {
-        throw new Error(secret);
-      },
-    ],
-  ] as const satisfies readonly (readonly [string, OnElicit])[])(
-    "doesn't tell the server or the model the reason if it %s",
-    async (_, onElicit) => {
-      const { executor } = await asking(official('everything'), onElicit);
-      const outcome = await executor.execute({ id: 'a', name: SERVERS[1].tool, input: {} });
-      expect(JSON.stringify(outcome)).not.toMatch(/hunter2|db\.internal|home|destructure/);
-      expect(JSON.stringify(outcome)).toMatch(/could not be answered|Expected onElicit to return/);
-    },
-  );
-});
-
-describe('a server of 2025 with calls of two principals', () => {
-  it("can't ask anyone, because it doesn't say which call the question belongs to", async () => {
-    let questions = 0;
-    const { executor } = await asking(official('everything'), async () => {
-      questions += 1;
-      return { action: 'accept', content: { name: 'Ada' } };
-    });
-    let started = 0;
-    let goOn = () => undefined as void;
-    const both = new Promise<void>((resolve) => (goOn = resolve));
-    const onStart = async () => {
-      started += 1;
-      if (started === 2) goOn();
-      await both;
-    };
-    const call = (principal: string) =>
-      executor.execute({ id: principal, name: SERVERS[1].tool, input: {} }, { principal, onStart });
-    const outcomes = await Promise.all([call('ada'), call('bob')]);
-    expect(questions).toBe(0);
-    for (const outcome of outcomes) expect(answerIn(outcome)).toMatch(/cancel/i);
-  });
+  let started = 0;
+  let goOn = () => undefined as void;
+  const both = new Promise<void>((resolve) => (goOn = resolve));
+  const onStart = async () => {
+    started += 1;
+    if (started === 2) goOn();
+    await both;
+  };
+  const call = (principal: string) =>
+    executor.execute({ id: principal, name: SERVERS[1].tool, input: {} }, { principal, onStart });
+  const outcomes = await Promise.all([call('ada'), call('bob')]);
+  expect(questions).toBe(0);
+  for (const outcome of outcomes) expect(answerIn(outcome)).toMatch(/cancel/i);
 });

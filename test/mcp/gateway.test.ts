@@ -25,12 +25,12 @@ async function gatewayTo(start: object): Promise<McpToolServer> {
   return server;
 }
 
-describe.each(WAYS)('through a gateway, $way', ({ open }) => {
+describe.each(WAYS)('questions through a gateway, $way', ({ open }) => {
   it.each([
     ['in the answer to a call', () => new Demo('ask_once').start, 'mcp__asks__ask_once'],
     ['beside its calls', () => official('everything'), 'mcp__asks__trigger-elicitation-request'],
   ] as const)(
-    "a server's question %s reaches the user, and the answer reaches the server",
+    "the client's user sees the question that a server asks %s, and the server gets the answer",
     async (_, start, tool) => {
       const asked: Elicited[] = [];
       const client = await open(await gatewayTo(start()), {
@@ -47,7 +47,7 @@ describe.each(WAYS)('through a gateway, $way', ({ open }) => {
     },
   );
 
-  it("the server learns if the user declines or the client can't ask", async () => {
+  it("the server learns when the user declines or the client can't ask", async () => {
     const server = await gatewayTo(new Demo('ask_once').start);
     const declines = await open(server, { answer: () => ({ action: 'decline' }) });
     expect(JSON.stringify(await declines.call('mcp__asks__ask_once'))).toContain('decline');
@@ -56,34 +56,32 @@ describe.each(WAYS)('through a gateway, $way', ({ open }) => {
   });
 });
 
-describe('a question with an address to visit', () => {
-  it.each(['auto', 'legacy'] as const)(
-    'reaches a client (%s) that can open addresses, and the server learns that the user agreed',
-    async (mode) => {
-      const server = await gatewayTo(new Demo('ask_url').start);
-      const asked: unknown[] = [];
-      const client = new Client(
-        { name: 'test', version: '1.0.0' },
-        { versionNegotiation: { mode }, capabilities: { elicitation: { form: {}, url: {} } } },
-      );
-      client.setRequestHandler('elicitation/create', ({ params }) => {
-        asked.push(params);
-        return { action: 'accept' };
-      });
-      const [near, far] = InMemoryTransport.createLinkedPair();
-      await server.connect(far);
-      await client.connect(near);
-      onTestFinished(() => client.close());
-      const result = await client.callTool({ name: 'mcp__asks__ask_url', arguments: {} });
-      expect(asked).toMatchObject([
-        { mode: 'url', message: 'asks asks: Sign in', url: 'https://login.example/start' },
-      ]);
-      expect(JSON.stringify(result)).toContain('accept');
-    },
-  );
-});
+it.each(['auto', 'legacy'] as const)(
+  'a question with an address reaches a client (%s) that can open addresses, and the server learns that the user agreed',
+  async (mode) => {
+    const server = await gatewayTo(new Demo('ask_url').start);
+    const asked: unknown[] = [];
+    const client = new Client(
+      { name: 'test', version: '1.0.0' },
+      { versionNegotiation: { mode }, capabilities: { elicitation: { form: {}, url: {} } } },
+    );
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params);
+      return { action: 'accept' };
+    });
+    const [near, far] = InMemoryTransport.createLinkedPair();
+    await server.connect(far);
+    await client.connect(near);
+    onTestFinished(() => client.close());
+    const result = await client.callTool({ name: 'mcp__asks__ask_url', arguments: {} });
+    expect(asked).toMatchObject([
+      { mode: 'url', message: 'asks asks: Sign in', url: 'https://login.example/start' },
+    ]);
+    expect(JSON.stringify(result)).toContain('accept');
+  },
+);
 
-describe('the calls of a client', () => {
+describe('conversations of a client', () => {
   const conversations = async (
     open: (typeof WAYS)[number]['open'],
     options: McpServerOptions = {},
@@ -109,7 +107,7 @@ describe('the calls of a client', () => {
   };
 
   it.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))(
-    'share a conversation if the protocol has sessions: $way',
+    'the calls of one session share a conversation: $way',
     async ({ open }) => {
       const [first, again, other] = await conversations(open);
       expect(first).not.toContain('none');
@@ -118,7 +116,7 @@ describe('the calls of a client', () => {
     },
   );
 
-  it('have the conversation that the program names, or none and a single warning, if requests have no session', async () => {
+  it('without a session, calls have the conversation that the program names, or none and one warning', async () => {
     const { open } = WAYS.find(({ way }) => way === 'the client of 2026 over HTTP')!;
     const told: unknown[] = [];
     const onError = (error: unknown) => told.push(error);

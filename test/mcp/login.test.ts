@@ -21,7 +21,6 @@ import {
   type McpDiscovery,
   type McpDiscoveryOptions,
 } from '../../src/mcp.js';
-import { MemoryStateStore } from '../../src/state.js';
 import { DEADLINE_MS } from '../programs.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
 import { discover, here } from './servers/start.js';
@@ -48,14 +47,14 @@ function discoveryOf(
   return discovery;
 }
 
-/** Does what a browser does with a user who approves: follows the address, and comes back. */
+/** Acts like the browser of a user who approves: follows the address and comes back. */
 const approve = async (address: string) => void (await fetch(address));
 
 const call = async (discovery: McpDiscovery, tool = 'read') =>
   ((await discovery.callTool('tickets', tool, {}, {})) as { value: unknown }).value;
 
-describe('a server that requires a login', () => {
-  it('reports that without asking anyone, and lists and runs its tools after the login', async () => {
+describe('servers that need a login', () => {
+  it('a server that needs a login says so without asking anyone, and its tools run after the login', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.refresh();
@@ -73,7 +72,7 @@ describe('a server that requires a login', () => {
     expect(await call(discovery)).toBe('ada');
   });
 
-  it('works for the next program with the stored login, in a file that only its owner can read', async () => {
+  it('the next program uses the stored login, which only its owner can read', async () => {
     const { authorization, server } = await servers();
     const logins = join(newFolder(), 'new');
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -89,7 +88,7 @@ describe('a server that requires a login', () => {
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
-  it('gets a new token once for all calls when the old one has expired', async () => {
+  it('an expired token is renewed once for all calls that wait', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
@@ -108,71 +107,65 @@ describe('a server that requires a login', () => {
   });
 });
 
-describe('a login that expires while the server is in use', () => {
-  it.each([['through the provider mcp'], ['without a provider']])(
-    'is reported with the login command in outcomes and the status until the user logs in again (%s)',
-    async (way) => {
-      const { authorization, server } = await servers();
-      const discovery = discoveryOf(server.url, {}, { access: 'readonly', consent: false });
-      await discovery.login('tickets', { open: approve });
-      const registry = new ToolMetadataRegistry();
-      registry.registerAll(discovery.definitions());
-      const executor = new ToolExecutor({
-        registry,
-        ...(way !== 'without a provider' && { providers: { mcp: discovery.provider } }),
-      });
-      const read = (id: string) => executor.execute({ id, name: 'mcp.tickets.read', input: {} });
-      expect(await read('1')).toMatchObject({ status: 'ok' });
-      authorization.revoke();
-      const advice = expect.stringContaining('Run `tooldex mcp login tickets`') as string;
-      expect(await read('2')).toMatchObject({ code: 'TOOL_UNAVAILABLE', message: advice });
-      expect(discovery.status()).toMatchObject([
-        { state: 'backing-off', tools: 2, reason: advice },
-      ]);
-      await discovery.login('tickets', { open: approve });
-      expect(await read('3')).toMatchObject({ status: 'ok' });
-      expect(discovery.status()).toMatchObject([{ state: 'ready' }]);
-    },
-  );
-});
-
-describe('a login at a server of this package', () => {
-  it('passes the principal to its tools', async () => {
-    const authorization = await AuthorizationServer.start();
-    const registry = new ToolMetadataRegistry();
-    registry.register(
-      defineTool({
-        name: 'whoami',
-        description: 'Says who calls',
-        accessMode: 'readonly',
-        dangerLevel: 'safe',
-        executionCategory: 'compute',
-        inputSchema: z.object({}),
-        execute: (_, { principal }) => principal ?? 'nobody',
-      }),
-    );
-    const verify = (token: string) => {
-      const granted = authorization.access.get(token);
-      return Promise.resolve(
-        granted && { principal: granted.user, scopes: granted.scope.split(' ') },
-      );
-    };
-    const server = createMcpServer(registry, {
-      verify,
-      resource: { authorizationServers: [authorization.origin], scopes: ['tools:use'] },
-    });
-    onTestFinished(() => (authorization.close(), server.close()));
-    const discovery = discoveryOf((await server.serveHttp({ port: 0 })).url);
+it.each([['through the provider mcp'], ['without a provider']])(
+  'when a login ends during use, the outcome and the status name the login command until the user logs in again (%s)',
+  async (way) => {
+    const { authorization, server } = await servers();
+    const discovery = discoveryOf(server.url, {}, { access: 'readonly', consent: false });
     await discovery.login('tickets', { open: approve });
-    expect(await call(discovery, 'whoami')).toBe('ada');
-    expect([...authorization.access.values()]).toMatchObject([{ scope: 'tools:use' }]);
-    authorization.expire();
-    expect(await call(discovery, 'whoami')).toBe('ada');
+    const registry = new ToolMetadataRegistry();
+    registry.registerAll(discovery.definitions());
+    const executor = new ToolExecutor({
+      registry,
+      ...(way !== 'without a provider' && { providers: { mcp: discovery.provider } }),
+    });
+    const read = (id: string) => executor.execute({ id, name: 'mcp.tickets.read', input: {} });
+    expect(await read('1')).toMatchObject({ status: 'ok' });
+    authorization.revoke();
+    const advice = expect.stringContaining('Run `tooldex mcp login tickets`') as string;
+    expect(await read('2')).toMatchObject({ code: 'TOOL_UNAVAILABLE', message: advice });
+    expect(discovery.status()).toMatchObject([{ state: 'backing-off', tools: 2, reason: advice }]);
+    await discovery.login('tickets', { open: approve });
+    expect(await read('3')).toMatchObject({ status: 'ok' });
+    expect(discovery.status()).toMatchObject([{ state: 'ready' }]);
+  },
+);
+
+it("a login works at this package's own server, and its tools get the principal", async () => {
+  const authorization = await AuthorizationServer.start();
+  const registry = new ToolMetadataRegistry();
+  registry.register(
+    defineTool({
+      name: 'whoami',
+      description: 'Says who calls',
+      accessMode: 'readonly',
+      dangerLevel: 'safe',
+      executionCategory: 'compute',
+      inputSchema: z.object({}),
+      execute: (_, { principal }) => principal ?? 'nobody',
+    }),
+  );
+  const verify = (token: string) => {
+    const granted = authorization.access.get(token);
+    return Promise.resolve(
+      granted && { principal: granted.user, scopes: granted.scope.split(' ') },
+    );
+  };
+  const server = createMcpServer(registry, {
+    verify,
+    resource: { authorizationServers: [authorization.origin], scopes: ['tools:use'] },
   });
+  onTestFinished(() => (authorization.close(), server.close()));
+  const discovery = discoveryOf((await server.serveHttp({ port: 0 })).url);
+  await discovery.login('tickets', { open: approve });
+  expect(await call(discovery, 'whoami')).toBe('ada');
+  expect([...authorization.access.values()]).toMatchObject([{ scope: 'tools:use' }]);
+  authorization.expire();
+  expect(await call(discovery, 'whoami')).toBe('ada');
 });
 
-describe('a login with more scopes', () => {
-  it('is requested if the server needs more scopes, and keeps the old ones', async () => {
+describe('scopes', () => {
+  it('if a call needs more scopes, the next login asks for them and keeps the old scopes', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
@@ -186,7 +179,7 @@ describe('a login with more scopes', () => {
     expect(authorization.asked('/authorize').map(({ method }) => method)).toHaveLength(2);
   });
 
-  it('happens at once for a program with a client secret, which goes only to the configured issuer', async () => {
+  it('a program with its own secret gets all scopes, and sends the secret only to the configured issuer', async () => {
     const { authorization, server } = await servers();
     authorization.secrets.set('robot', 's3cret');
     const oauth = {
@@ -215,8 +208,8 @@ describe('a login with more scopes', () => {
   });
 });
 
-describe('the answer of a login in a browser', () => {
-  /** Logs in with what `answer` does in place of the browser. */
+describe('answers from the browser', () => {
+  /** Logs in with `answer` in place of the browser. */
   async function answered(
     answer: (back: URL) => Promise<unknown>,
     before?: (authorization: AuthorizationServer, server: ProtectedServer) => void,
@@ -240,7 +233,7 @@ describe('the answer of a login in a browser', () => {
     return changed;
   };
 
-  it("counts only once, with that login's state, path and host", async () => {
+  it('the answer of a login counts once, and only with its state, path, and host', async () => {
     const statuses: number[] = [];
     const { login, authorization } = await answered(async (back) => {
       const stateless = new URL(back);
@@ -256,7 +249,7 @@ describe('the answer of a login in a browser', () => {
         back,
       ])
         statuses.push(await statusOf(address));
-      // Again with the same code: the place is gone, or says so.
+      // The same code again: the port is closed, or the answer is refused.
       statuses.push(await statusOf(back).catch(() => 410));
     });
     await login;
@@ -264,7 +257,7 @@ describe('the answer of a login in a browser', () => {
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
-  it('is refused if another authorization server sends it', async () => {
+  it('an answer from another authorization server is refused', async () => {
     const { login, authorization } = await answered(
       (back) => fetch(back),
       ({ lies }) => void (lies.iss = 'https://evil.example'),
@@ -274,8 +267,8 @@ describe('the answer of a login in a browser', () => {
   });
 });
 
-describe('a server without a login', () => {
-  it("has a token in its headers, or doesn't use HTTP", async () => {
+describe('servers and tokens', () => {
+  it('a server with a token in its headers has no login', async () => {
     const { server } = await servers();
     const discovery = discoveryOf(
       server.url,
@@ -294,7 +287,7 @@ describe('a server without a login', () => {
     );
   });
 
-  it('runs nothing if the token in its headers lacks scopes', async () => {
+  it('when a token from the headers lacks scopes, the call is refused and reported as not done', async () => {
     const { authorization, server } = await servers();
     authorization.access.set('narrow', { client: 'x', user: 'ada', scope: 'files:read' });
     const discovery = discoveryOf(server.url, {}, { headers: { authorization: 'Bearer narrow' } });
@@ -313,12 +306,12 @@ describe('a server without a login', () => {
     (port: string) => `https://[::]:${port}`,
     (port: string) => `https://localhost.:${port}`,
     (port: string) => `https://my.localhost:${port}`,
-  ])("can't send this program to services on this machine: %s", async (addressAt) => {
+  ])("a remote server can't send the login to this machine: %s", async (addressAt) => {
     const { authorization } = await servers();
     const local = addressAt(new URL(authorization.origin).port);
     const asked: string[] = [];
     const real = globalThis.fetch;
-    // Stands for a server on the network, which names an authorization server on the user's machine.
+    // A server on the network that names an authorization server on the user's machine.
     globalThis.fetch = (async (input: string | URL, init?: RequestInit) => {
       const { href, host, pathname } = new URL(input);
       asked.push(href);
@@ -339,7 +332,7 @@ describe('a server without a login', () => {
   });
 });
 
-describe('the settings of a login', () => {
+describe('login settings', () => {
   it.each([
     [
       'a secret without an issuer',
@@ -366,7 +359,7 @@ describe('the settings of a login', () => {
       { grant: 'password' },
       /oauth.grant: Expected one of "authorization_code", "client_credentials"/,
     ],
-  ])('refuse %s', (_, oauth, message) => {
+  ])('login settings with %s are refused', (_, oauth, message) => {
     const { servers, warnings } = readMcpSettings({
       mcpServers: { a: { url: 'https://x.example/mcp', oauth } },
     });
@@ -376,7 +369,7 @@ describe('the settings of a login', () => {
     ).toContainEqual(expect.stringMatching(message));
   });
 
-  it('with a secret in the file itself exclude the server', () => {
+  it("a server with a secret in its settings file isn't loaded, and the secret isn't shown", () => {
     const oauth = { clientId: 'a', clientSecret: 'sk-live-12345678', scopes: ['r', 'w'] };
     const { servers, warnings } = readMcpSettings({
       mcpServers: { gemini: { httpUrl: 'https://x.example/mcp', oauth } },
@@ -387,8 +380,8 @@ describe('the settings of a login', () => {
   });
 });
 
-describe('a token', () => {
-  it("isn't sent to redirect targets, nor its refresh token to another authorization server", async () => {
+describe('tokens', () => {
+  it("a token isn't sent to a redirect, nor a refresh token to another authorization server", async () => {
     const { authorization, server } = await servers();
     const other = await AuthorizationServer.start();
     onTestFinished(() => other.close());
@@ -406,7 +399,7 @@ describe('a token', () => {
     ).toEqual([]);
   });
 
-  it("is used only for its server's address, even under the same name", async () => {
+  it('a token is sent only to the address it was issued for, even if another server has the same name', async () => {
     const [one, two] = [await servers(), await servers()];
     const logins = newFolder();
     await discoveryOf(one.server.url, { logins }).login('tickets', { open: approve });
@@ -416,7 +409,7 @@ describe('a token', () => {
     );
   });
 
-  it("isn't used if others can read its file or the file is a link", async () => {
+  it("a login file that others can read or that is a link isn't used", async () => {
     const { server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -433,7 +426,7 @@ describe('a token', () => {
     );
   });
 
-  it("is forgotten by a logout, and if its file can't be read", async () => {
+  it('a logout deletes the login, and an unreadable login file counts as no login', async () => {
     const { server } = await servers();
     const logins = newFolder();
     const discovery = discoveryOf(server.url, { logins });
@@ -445,7 +438,7 @@ describe('a token', () => {
     expect(readdirSync(logins)).toEqual([]);
   });
 
-  it('is renewed by only one of four processes that need it at the same time', async () => {
+  it('only one of four processes renews a token that all of them need', async () => {
     const { authorization, server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -466,38 +459,7 @@ describe('a token', () => {
     ).toEqual(['authorization_code', 'refresh_token']);
   });
 
-  it('from a new login is used by a call that waited for a failed renewal', async () => {
-    const { authorization, server } = await servers();
-    const store = new MemoryStateStore();
-    let held: () => void = () => undefined;
-    const gate: { until?: Promise<void> } = {};
-    const logins = {
-      get: (key: string) => store.get(key),
-      compareAndSet: async (...change: Parameters<typeof store.compareAndSet>) => {
-        if (change[0].endsWith('.lock') && change[2] === undefined) {
-          held();
-          await gate.until;
-        }
-        return store.compareAndSet(...change);
-      },
-    } as MemoryStateStore;
-    const discovery = discoveryOf(server.url, { logins }, { access: 'readonly' });
-    await discovery.login('tickets', { open: approve });
-    expect(await call(discovery)).toBe('ada');
-    authorization.revoke();
-    let release: () => void = () => undefined;
-    gate.until = new Promise((resolve) => (release = resolve));
-    let waiting: Promise<unknown> = Promise.resolve();
-    await new Promise<void>((resolve) => {
-      held = resolve;
-      waiting = call(discovery);
-    });
-    await discovery.login('tickets', { open: approve });
-    release();
-    expect(await waiting).toBe('ada');
-  });
-
-  it('is requested over https only, except on this machine for a server on this machine', async () => {
+  it('a token endpoint must use https, unless both servers are on this machine', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { token_endpoint: 'http://login.example/token' };
     await expect(discoveryOf(server.url).login('tickets', { open: approve })).rejects.toThrow(
@@ -511,7 +473,7 @@ describe('a token', () => {
     expect(opened).toEqual([]);
   });
 
-  it('is requested with PKCE and S256 or not at all', async () => {
+  it('a login requires PKCE with S256', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { code_challenge_methods_supported: ['plain'] };
     await expect(discoveryOf(server.url).login('tickets', { open: approve })).rejects.toMatchObject(

@@ -35,19 +35,17 @@ const WRONG = [
   }),
 ];
 
-describe('a tool with x-mcp-header against the rules of the protocol', () => {
-  it('is left out with a finding in the 2026 protocol over HTTP', async () => {
-    const server = await overHttp('modern', GOOD, NESTED, ...WRONG);
-    const discovery = discover({ mcpServers: { cloud: server.start } });
-    await discovery.refresh();
-    expect(namesOf(discovery)).toEqual(['mcp.cloud.good', 'mcp.cloud.nested']);
-    expect(discovery.findings().map(({ kind, message }) => [kind, message])).toEqual(
-      WRONG.map(() => ['refused', expect.stringContaining('"x-mcp-header"') as string]),
-    );
-  });
+it('on a 2026 HTTP connection, a tool with an invalid x-mcp-header is reported and left out', async () => {
+  const server = await overHttp('modern', GOOD, NESTED, ...WRONG);
+  const discovery = discover({ mcpServers: { cloud: server.start } });
+  await discovery.refresh();
+  expect(namesOf(discovery)).toEqual(['mcp.cloud.good', 'mcp.cloud.nested']);
+  expect(discovery.findings().map(({ kind, message }) => [kind, message])).toEqual(
+    WRONG.map(() => ['refused', expect.stringContaining('"x-mcp-header"') as string]),
+  );
 });
 
-describe('a served tool with x-mcp-header', () => {
+describe('served tools with x-mcp-header', () => {
   async function serving() {
     const registry = new ToolMetadataRegistry();
     registry.register(
@@ -109,7 +107,7 @@ describe('a served tool with x-mcp-header', () => {
     ]);
   });
 
-  it('is called by this package with the header', async () => {
+  it("this package's client calls a tool with x-mcp-header and sends the header", async () => {
     const discovery = discover({ mcpServers: { own: { url: await serving() } } });
     await discovery.refresh();
     expect(await discovery.callTool('own', 'open', { region: 'wést' }, {})).toMatchObject({

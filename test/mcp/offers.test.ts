@@ -94,8 +94,8 @@ async function gateway(
   return server;
 }
 
-describe.each(WAYS)('a gateway, to a client %s', (...way) => {
-  it('lists and reads the resources and prompts of the server behind it unchanged', async () => {
+describe.each(WAYS)('gateways and resources, with a client %s', (...way) => {
+  it('a gateway lists and reads resources and prompts unchanged', async () => {
     const client = await open(await gateway({ docs: OPEN }), way);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([
@@ -140,7 +140,7 @@ describe.each(WAYS)('a gateway, to a client %s', (...way) => {
     });
   });
 
-  it('asks the user before a read that needs approval, and refuses it if the user declines', async () => {
+  it('a gateway asks the user before a read that needs approval, and refuses the read if the user does', async () => {
     const server = await gateway({ docs: { ...OPEN, consent: true } });
     const uri = 'docs://guide';
     const accepts = await open(server, way, 'accept');
@@ -158,28 +158,26 @@ describe.each(WAYS)('a gateway, to a client %s', (...way) => {
   });
 });
 
-describe('a gateway', () => {
-  it('shows and reads only what the policy, the filter and personas allow the caller', async () => {
-    const rules = [{ verdict: 'deny' as const, tools: 'mcp.docs.*_resource*', reason: 'not here' }];
-    const denying = await open(await gateway({ docs: OPEN }, { rules }));
-    expect((await denying.listResources()).resources).toEqual([]);
-    await expect(denying.readResource({ uri: 'docs://guide' })).rejects.toThrow('not here');
-    const filtered = await open(
-      await gateway({ docs: OPEN }, { filter: { name: 'mcp.docs.list_prompts' } }),
-    );
-    expect((await filtered.listPrompts()).prompts).toHaveLength(2);
-    await expect(filtered.getPrompt({ name: 'docs__talk' })).rejects.toThrow('no prompt named');
-    expect(filtered.getServerCapabilities()).not.toHaveProperty('resources');
-    const ofPersona = { ...OPEN, persona_allowlist: ['writer'] };
-    const other = await open(await gateway({ docs: ofPersona }, { persona: 'reader' }));
-    expect((await other.listResources()).resources).toEqual([]);
-    await expect(other.readResource({ uri: 'docs://guide' })).rejects.toThrow('docs://guide');
-    const writer = await open(await gateway({ docs: ofPersona }, { persona: 'writer' }));
-    expect((await writer.listResources()).resources).toHaveLength(4);
-  });
+it('a gateway shows and reads only what the policy, the filter, and personas allow the caller', async () => {
+  const rules = [{ verdict: 'deny' as const, tools: 'mcp.docs.*_resource*', reason: 'not here' }];
+  const denying = await open(await gateway({ docs: OPEN }, { rules }));
+  expect((await denying.listResources()).resources).toEqual([]);
+  await expect(denying.readResource({ uri: 'docs://guide' })).rejects.toThrow('not here');
+  const filtered = await open(
+    await gateway({ docs: OPEN }, { filter: { name: 'mcp.docs.list_prompts' } }),
+  );
+  expect((await filtered.listPrompts()).prompts).toHaveLength(2);
+  await expect(filtered.getPrompt({ name: 'docs__talk' })).rejects.toThrow('no prompt named');
+  expect(filtered.getServerCapabilities()).not.toHaveProperty('resources');
+  const ofPersona = { ...OPEN, persona_allowlist: ['writer'] };
+  const other = await open(await gateway({ docs: ofPersona }, { persona: 'reader' }));
+  expect((await other.listResources()).resources).toEqual([]);
+  await expect(other.readResource({ uri: 'docs://guide' })).rejects.toThrow('docs://guide');
+  const writer = await open(await gateway({ docs: ofPersona }, { persona: 'writer' }));
+  expect((await writer.listResources()).resources).toHaveLength(4);
 });
 
-describe.each(WAYS)('resources and prompts of the program, to a client %s', (...way) => {
+describe.each(WAYS)('resources and prompts of the program, with a client %s', (...way) => {
   const own: McpServerOptions = {
     context: { principal: 'ada' },
     resources: [
@@ -224,7 +222,7 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
     return open(server, way);
   };
 
-  it('are listed', async () => {
+  it('resources and prompts of the program are listed', async () => {
     const to = await client();
     expect((await to.listResources()).resources).toEqual([
       { uri: 'docs://guide', name: 'guide', description: 'Read first' },
@@ -244,7 +242,7 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
     ]);
   });
 
-  it('are read, with the variables of templates and for the caller', async () => {
+  it('resources and prompts are read with the variables of templates and the principal of the caller', async () => {
     const to = await client();
     const read = async (uri: string) => (await to.readResource({ uri })).contents;
     expect(await read('docs://guide')).toEqual([
@@ -266,7 +264,7 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
     ]);
   });
 
-  it("are refused without their arguments, and errors don't show paths", async () => {
+  it("a read without its arguments is refused, and errors don't show paths", async () => {
     const to = await client();
     await expect(to.readResource({ uri: 'docs://none' })).rejects.toThrow('docs://none');
     await expect(to.getPrompt({ name: 'review' })).rejects.toThrow(
@@ -277,7 +275,7 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
     );
   });
 
-  it('suggest values for variables and arguments', async () => {
+  it('resources and prompts suggest values for variables and arguments', async () => {
     const to = await client();
     const suggested = async (ref: object, name: string, value: string, values = {}) =>
       (
@@ -300,10 +298,8 @@ describe.each(WAYS)('resources and prompts of the program, to a client %s', (...
   });
 });
 
-describe('a server without resources and prompts', () => {
-  it("doesn't declare them", async () => {
-    const server = createMcpServer(new ToolMetadataRegistry());
-    onTestFinished(() => server.close());
-    expect(Object.keys((await open(server)).getServerCapabilities() ?? {})).toEqual(['tools']);
-  });
+it("a server without resources and prompts doesn't declare them", async () => {
+  const server = createMcpServer(new ToolMetadataRegistry());
+  onTestFinished(() => server.close());
+  expect(Object.keys((await open(server)).getServerCapabilities() ?? {})).toEqual(['tools']);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
 import { discover } from './servers/start.js';
@@ -18,39 +18,35 @@ async function servers(headers: NonNullable<McpDiscoveryOptions['headers']>) {
   return { authorization, server, discovery, read };
 }
 
-describe('headers that a function returns', () => {
-  it('are made anew for every request to the server', async () => {
-    let user = 'ada';
-    const { server, read } = await servers((name) => ({
-      authorization: `Bearer token-of-${user}`,
-      'x-server': name,
-    }));
-    expect(await read()).toBe('ada');
-    user = 'eve';
-    expect(await read()).toBe('eve');
-    const sent = server.seen.filter(({ path }) => path === '/mcp');
-    expect(new Set(sent.map(({ headers }) => headers.get('x-server')))).toEqual(
-      new Set(['tickets']),
-    );
-  });
+it('headers from a function are made for each request', async () => {
+  let user = 'ada';
+  const { server, read } = await servers((name) => ({
+    authorization: `Bearer token-of-${user}`,
+    'x-server': name,
+  }));
+  expect(await read()).toBe('ada');
+  user = 'eve';
+  expect(await read()).toBe('eve');
+  const sent = server.seen.filter(({ path }) => path === '/mcp');
+  expect(new Set(sent.map(({ headers }) => headers.get('x-server')))).toEqual(new Set(['tickets']));
+});
 
-  it.each([
-    [
-      'an error',
-      () => {
-        throw new Error('no token sk-live-1234567890abcdef');
-      },
-    ],
-    ['a text', () => 'Bearer' as never],
-  ])('end the call if the function returns %s', async (_, broken) => {
-    let isBroken = false;
-    const { server, discovery, read } = await servers(() =>
-      isBroken ? broken() : { authorization: 'Bearer token-of-ada' },
-    );
-    await discovery.refresh();
-    isBroken = true;
-    const before = server.seen.length;
-    await expect(read()).rejects.toThrow(/headers failed for MCP server tickets/);
-    expect(server.seen.slice(before).filter(({ body }) => body.includes('tools/call'))).toEqual([]);
-  });
+it.each([
+  [
+    'an error',
+    () => {
+      throw new Error('no token sk-live-1234567890abcdef');
+    },
+  ],
+  ['a text', () => 'Bearer' as never],
+])('a call ends with an error if the headers function gives %s', async (_, broken) => {
+  let isBroken = false;
+  const { server, discovery, read } = await servers(() =>
+    isBroken ? broken() : { authorization: 'Bearer token-of-ada' },
+  );
+  await discovery.refresh();
+  isBroken = true;
+  const before = server.seen.length;
+  await expect(read()).rejects.toThrow(/headers failed for MCP server tickets/);
+  expect(server.seen.slice(before).filter(({ body }) => body.includes('tools/call'))).toEqual([]);
 });

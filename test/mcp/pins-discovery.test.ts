@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { Demo, discover, namesOf, rawTool } from './servers/start.js';
 
-describe('a server that changes a tool after it was trusted', () => {
-  it("loses the tool within one refresh, and gets no calls until it's approved", async () => {
+describe('pins in a discovery', () => {
+  it("a tool that changed after it was pinned is withheld at the next refresh and isn't called until approved", async () => {
     const demo = new Demo('pid', 'other');
     const pins = new DefinitionPins();
     const discovery = discover({ enabled: true, servers: { demo: demo.start } }, { pins });
@@ -31,7 +31,7 @@ describe('a server that changes a tool after it was trusted', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it('has its new tools withheld if there is a lock file', async () => {
+  it('a new tool is withheld if there is a lock file', async () => {
     const demo = new Demo('pid');
     const pins = new DefinitionPins({ onNew: 'quarantine' });
     pins.approve('demo', rawTool('pid'));

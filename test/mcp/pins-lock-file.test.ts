@@ -24,8 +24,8 @@ async function saved(...tools: readonly object[]): Promise<string> {
   return readFileSync(file, 'utf8');
 }
 
-describe('a lock file', () => {
-  it("is written and read back, and withholds tools that aren't in it", async () => {
+describe('lock files', () => {
+  it("a saved lock file is read again and withholds tools that it doesn't list", async () => {
     await saved(ECHO);
     const pins = await DefinitionPins.load(file);
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
@@ -36,7 +36,7 @@ describe('a lock file', () => {
     expect(readdirSync(folder)).toEqual(['tooldex-pins.json']);
   });
 
-  it('has the same bytes for any order of approval, with sorted keys and a final newline', async () => {
+  it('a lock file has the same bytes in any order of approval', async () => {
     const text = await saved(ECHO, other, { ...ECHO, name: '7' });
     rmSync(file);
     expect(
@@ -55,13 +55,13 @@ describe('a lock file', () => {
     expect(DefinitionPins.fromJson(text).toJson()).toBe(text);
   });
 
-  it("must exist, and approving says so if it doesn't", async () => {
+  it('a missing lock file is refused, and the error says how to make it', async () => {
     await expect(DefinitionPins.load(file)).rejects.toThrow(
       /lock file .*tooldex-pins\.json doesn't exist\. Run tooldex mcp pins approve --all/,
     );
   });
 
-  it('is refused if a definition or a digest was edited', async () => {
+  it('a lock file with an edited definition or digest is refused', async () => {
     const text = await saved(ECHO);
     const edits = [...text.matchAll(/[a-z]/g)].map(
       ({ index }) =>
@@ -79,7 +79,7 @@ describe('a lock file', () => {
     expect(unnoticed).toEqual([]);
   });
 
-  it("is refused if it isn't a lock file or was merged badly", async () => {
+  it("a file that isn't a lock file or was merged badly is refused", async () => {
     const text = await saved(ECHO);
     for (const content of [
       '',
@@ -112,7 +112,7 @@ describe('a lock file', () => {
     );
   });
 
-  it("doesn't overwrite approvals of another process", async () => {
+  it('saving fails if another process has approved tools meanwhile', async () => {
     await saved(ECHO);
     const [pins, others] = [await DefinitionPins.load(file), await DefinitionPins.load(file)];
     others.approve('files', other);

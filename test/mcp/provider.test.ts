@@ -56,12 +56,12 @@ async function wrapped(
   });
 }
 
-describe('a discovered tool in an executor', () => {
+describe('discovered tools in an executor', () => {
   it.each([
     ['that knows nothing of MCP', {}],
     ['that routes its calls', { routed: true }],
   ])(
-    '%s runs with consent, and gets arguments of any name',
+    'a discovered tool in an executor %s needs consent and gets its arguments, whatever their names are',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
       const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
@@ -91,7 +91,7 @@ describe('a discovered tool in an executor', () => {
     },
   );
 
-  it('fails when its server dies in the middle of a call, and answers the next one', async () => {
+  it('a call fails when its server dies, and the next call runs', async () => {
     const demo = new Demo('crash', 'echo');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
@@ -105,7 +105,7 @@ describe('a discovered tool in an executor', () => {
     expect(demo.log('call')).toEqual(['call crash', 'call echo']);
   });
 
-  it('reports progress, and is cancelled by the caller and by its deadline', async () => {
+  it('a call reports progress, and ends on the server when it is aborted or times out', async () => {
     const demo = new Demo('hang', 'echo');
     const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 4 } } });
     await discovery.refresh();
@@ -125,7 +125,7 @@ describe('a discovered tool in an executor', () => {
     expect(demo.log('cancelled')).toHaveLength(2);
   });
 
-  it("fails with the server's message, and that doesn't count as a failed connection", async () => {
+  it("an error that the server returns doesn't count as a connection failure", async () => {
     const demo = new Demo('fails', 'breaks', 'ask', 'gone');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
@@ -146,8 +146,8 @@ describe('a discovered tool in an executor', () => {
   });
 });
 
-describe('a manifest entry whose provider is mcp', () => {
-  it('runs on the server and tool that it names', async () => {
+describe('manifest entries with provider mcp', () => {
+  it('a manifest entry runs on the server and tool that it names', async () => {
     const demo = new Demo('deep.find');
     const discovery = discover({ mcpServers: { browser: demo.start } });
     const { run, executor } = await wrapped(discovery, [
@@ -161,7 +161,7 @@ describe('a manifest entry whose provider is mcp', () => {
     expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
   });
 
-  it('runs on the default or only server if it names none', async () => {
+  it('a manifest entry without a server uses the default or only server', async () => {
     const [a, b] = [new Demo('pid'), new Demo('echo')];
     const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
     expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({
@@ -178,7 +178,7 @@ describe('a manifest entry whose provider is mcp', () => {
     });
   });
 
-  it("can't call tools that the settings deny, the server doesn't list, or a pin withholds", async () => {
+  it("a manifest entry can't call tools that are denied, not listed, or withheld", async () => {
     const demo = new Demo('denied', 'changed', 'echo');
     const pins = {
       check: (_: string, tool: unknown) =>
@@ -209,7 +209,7 @@ describe('a manifest entry whose provider is mcp', () => {
     expect(demo.log('call')).toEqual([]);
   });
 
-  it("is skipped for the next provider while its server can't be reached", async () => {
+  it("while its server can't be reached, a manifest entry uses its next provider", async () => {
     const other = new FakeProvider(() => 'from elsewhere');
     const discovery = discover({ mcpServers: { dead: hostile('dies') } });
     const { run, executor } = await wrapped(
@@ -234,7 +234,7 @@ describe('a manifest entry whose provider is mcp', () => {
     });
   });
 
-  it('is checked by a ping', async () => {
+  it('an MCP provider is checked by a ping', async () => {
     const demo = new Demo('echo');
     const discovery = discover({
       mcpServers: { demo: demo.start, dead: hostile('dies'), old: hostile('fine') },
@@ -248,8 +248,8 @@ describe('a manifest entry whose provider is mcp', () => {
   });
 });
 
-describe('an answer of a server', () => {
-  it("is an error if it doesn't fit the tool's output schema", async () => {
+describe('answers of a server', () => {
+  it("an answer that breaks the tool's output schema is a failure", async () => {
     const demo = new Demo();
     const promise = (called: object) => ({
       outputSchema: { type: 'object', properties: { called }, required: ['called'] },
@@ -277,7 +277,7 @@ describe('an answer of a server', () => {
     expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 
-  it('comes after all progress that was reported before it', async () => {
+  it('all progress arrives before the answer', async () => {
     const demo = new Demo('steps');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();

@@ -34,7 +34,7 @@ const OURS = ['get_prompt', 'list_prompts', 'list_resources', 'read_resource'].m
 );
 
 describe('resources and prompts of a server', () => {
-  it('are offered as tools only if the settings enable them', async () => {
+  it('resources and prompts are offered as tools only if the settings enable them', async () => {
     expect(namesOf((await start({})).discovery)).toEqual([]);
     expect(namesOf((await start({ resources: true })).discovery)).toEqual([
       'mcp.docs.list_resources',
@@ -46,7 +46,7 @@ describe('resources and prompts of a server', () => {
     expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 4 }]);
   });
 
-  it("are read by tools that need approval, unless the settings or the server's trust say otherwise", async () => {
+  it('the tools that read resources need approval unless the settings or trust in the server say otherwise', async () => {
     const { registry, call, log } = await start(BOTH);
     for (const name of OURS)
       expect(registry.require(name)).toMatchObject({
@@ -70,7 +70,7 @@ describe('resources and prompts of a server', () => {
     ).toMatchObject({ accessMode: 'write' });
   });
 
-  it('are listed with their templates and arguments, all of them or those that contain a text', async () => {
+  it('resources and prompts are listed with templates and arguments, filtered by text if asked', async () => {
     const { call } = await start(OPEN);
     const all = await call('list_resources', {});
     expect(all).toMatchObject({
@@ -109,7 +109,7 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('arrive as texts, images, files, or several parts with their URIs', async () => {
+  it('resources arrive as texts, images, files, or several parts with their URIs', async () => {
     const { call } = await start(OPEN);
     expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({
       status: 'ok',
@@ -141,7 +141,7 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('follow the allow lists and settings of tools, and a finding says if none is left', async () => {
+  it('lists and settings of single tools apply to resource tools, and a finding says if they leave no tool', async () => {
     const { registry, discovery } = await start({
       ...BOTH,
       tools: {
@@ -172,7 +172,7 @@ describe('resources and prompts of a server', () => {
     ]);
   });
 
-  it("are pinned by the tools that read them, so a new resource doesn't change an approved tool", async () => {
+  it("a new resource changes no approved tool, and a server tool that takes a resource tool's name does", async () => {
     const pins = new DefinitionPins();
     await start(OPEN, { pins });
     const approved = DefinitionPins.fromJson(pins.toJson());
@@ -195,18 +195,16 @@ describe('resources and prompts of a server', () => {
   });
 });
 
-describe('a template of URIs', () => {
-  it.each([
-    ['users://{id}/profile', 'users://1/profile', true],
-    ['users://{id}/profile', 'users:///profile', true],
-    ['users://{id}/profile', 'users://a/b/profile', false],
-    ['users://{id}/profile', 'users://1/profile/x', false],
-    ['file:///{+path}', 'file:///a/b?c', true],
-    ['search{?q,lang}', 'search?q=a&lang=b', true],
-    ['a*c', 'abc', false],
-    ['', 'a', false],
-    ['{a}{b}', 'x', true],
-  ])('%s makes %s: %s', (template, uri, expected) => {
-    expect(isMadeBy(template, uri)).toBe(expected);
-  });
+it.each([
+  ['users://{id}/profile', 'users://1/profile', true],
+  ['users://{id}/profile', 'users:///profile', true],
+  ['users://{id}/profile', 'users://a/b/profile', false],
+  ['users://{id}/profile', 'users://1/profile/x', false],
+  ['file:///{+path}', 'file:///a/b?c', true],
+  ['search{?q,lang}', 'search?q=a&lang=b', true],
+  ['a*c', 'abc', false],
+  ['', 'a', false],
+  ['{a}{b}', 'x', true],
+])('the URI template %s with %s gives %s', (template, uri, expected) => {
+  expect(isMadeBy(template, uri)).toBe(expected);
 });

@@ -68,21 +68,24 @@ const ping = async (server: McpToolServer, session: string) => {
   return response.status;
 };
 
-describe('a server over HTTP', () => {
-  it.each(KINDS)('serves a %s client with progress, an approval and its list', async (kind) => {
-    const running = await serverOf().serveHttp({ port: 0 });
-    expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
-    const client = await overHttp(running.url, kind, {
-      answer: () => ({ action: 'accept', content: {} }),
-    });
-    expect((await client.tools()).length).toBe(13);
-    expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
-      path: 'a',
-      length: 0,
-    });
-  });
+describe('serving over HTTP', () => {
+  it.each(KINDS)(
+    'a %s client gets progress, approvals, and list changes over the network',
+    async (kind) => {
+      const running = await serverOf().serveHttp({ port: 0 });
+      expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+      const client = await overHttp(running.url, kind, {
+        answer: () => ({ action: 'accept', content: {} }),
+      });
+      expect((await client.tools()).length).toBe(13);
+      expect((await client.call('files.write', { path: 'a' })).structuredContent).toEqual({
+        path: 'a',
+        length: 0,
+      });
+    },
+  );
 
-  it('requires its token in both eras, and refuses others', async () => {
+  it('a request without the right token is refused in both protocol eras', async () => {
     const token = 'correct-horse-battery';
     const running = await serverOf({ token }).serveHttp({ port: 0 });
     for (const kind of KINDS) {
@@ -106,7 +109,7 @@ describe('a server over HTTP', () => {
     expect(await refused.text()).not.toContain(token);
   });
 
-  it('answers pages of allowed hosts on every port, at its own path only', async () => {
+  it('the server answers only on its own path and to pages of allowed hosts', async () => {
     const { url } = await serverOf().serveHttp({ port: 0 });
     const statusFor = async (server: string, headers: Record<string, string> = {}) => {
       const response = await fetch(server, {
@@ -147,32 +150,30 @@ describe('a server over HTTP', () => {
   });
 });
 
-describe('hostile requests', () => {
-  it('with huge bodies, invalid JSON or other content types are refused in both eras', async () => {
-    const server = serverOf();
-    const session = await openSession(server);
-    const huge = {
-      jsonrpc: '2.0',
-      id: 3,
-      method: 'tools/call',
-      params: { name: 'say', arguments: { text: 'x'.repeat(5_000_000) } },
-    };
-    for (const headers of [
-      {},
-      { 'mcp-session-id': session },
-      { 'mcp-protocol-version': '2026-07-28' },
-    ] as Record<string, string>[]) {
-      expect((await post(server, huge, headers)).status).toBe(413);
-      expect((await post(server, '{"jsonrpc": ', headers)).status).toBe(400);
-      expect(
-        (await post(server, INITIALIZE, { ...headers, 'content-type': 'text/plain' })).status,
-      ).toBe(415);
-    }
-    expect(await ping(server, session)).toBe(200);
-  });
+it('requests with huge bodies, invalid JSON, or other content types are refused in both protocol eras', async () => {
+  const server = serverOf();
+  const session = await openSession(server);
+  const huge = {
+    jsonrpc: '2.0',
+    id: 3,
+    method: 'tools/call',
+    params: { name: 'say', arguments: { text: 'x'.repeat(5_000_000) } },
+  };
+  for (const headers of [
+    {},
+    { 'mcp-session-id': session },
+    { 'mcp-protocol-version': '2026-07-28' },
+  ] as Record<string, string>[]) {
+    expect((await post(server, huge, headers)).status).toBe(413);
+    expect((await post(server, '{"jsonrpc": ', headers)).status).toBe(400);
+    expect(
+      (await post(server, INITIALIZE, { ...headers, 'content-type': 'text/plain' })).status,
+    ).toBe(415);
+  }
+  expect(await ping(server, session)).toBe(200);
 });
 
-describe('the state that a client carries between question and answer', () => {
+describe('approvals that travel through a client', () => {
   const meta = (capabilities: object) => ({
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
@@ -200,7 +201,7 @@ describe('the state that a client carries between question and answer', () => {
   }
   const yes = { tooldex: { action: 'accept', content: {} } };
 
-  it('approves the call that was shown, once, and no other call', async () => {
+  it('an approval from the client runs the shown call once and no other call', async () => {
     const server = serverOf();
     const first = await call(server, 'files.write', { path: 'a' });
     expect(first).toMatchObject({
@@ -225,7 +226,7 @@ describe('the state that a client carries between question and answer', () => {
     expect(await again({ path: 'a' })).toMatchObject({ result: { isError: true } });
   });
 
-  it('is not an approval without the answer, or for another server or caller', async () => {
+  it('a request without the answer, or from another server or caller, is no approval', async () => {
     const approvalKey = new Uint8Array(32).fill(7);
     let principal = 'ada';
     const server = serverOf({ approvalKey, context: () => ({ principal }) });
@@ -254,7 +255,7 @@ describe('the state that a client carries between question and answer', () => {
     ).toMatchObject({ error: { code: -32602 } });
   });
 
-  it('asks a question again without running the tool again, and refuses answers after its time', async () => {
+  it("a repeated question doesn't run its tool again, and late answers are refused", async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     let runs = 0;
@@ -291,14 +292,14 @@ describe('the state that a client carries between question and answer', () => {
   });
 });
 
-describe('sessions of 2025', () => {
-  it('are limited even if many are opened at once', async () => {
+describe('sessions of 2025 clients', () => {
+  it('the number of sessions is bounded even if many are opened at once', async () => {
     const server = serverOf({ maxSessions: 2 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(server, INITIALIZE)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 
-  it('with an open stream stay, and new clients are asked to try again later', async () => {
+  it('sessions with an open stream are kept, and new clients are told to come back later', async () => {
     const server = serverOf({ maxSessions: 1 });
     const session = await openSession(server);
     const stream = await server.fetch(
@@ -312,7 +313,7 @@ describe('sessions of 2025', () => {
     expect((await post(server, INITIALIZE)).status).toBe(200);
   });
 
-  it('are opened by initialize only', async () => {
+  it('only initialize opens a session', async () => {
     const server = serverOf({ maxSessions: 1 });
     for (const body of [
       { jsonrpc: '2.0', id: 1, method: 'tools/list' },

@@ -99,8 +99,8 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
   }
 }
 
-describe('a session', () => {
-  it('is unknown to every principal except the one that opened it, for calls, answers, streams and its end', async () => {
+describe('sessions and principals', () => {
+  it('a session is unknown to every principal but its own, for calls, answers, streams, and its end', async () => {
     const server = serverOf({ verify });
     const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
     const eve = { token: 'token-of-eve', session: ada.session };
@@ -141,7 +141,7 @@ describe('a session', () => {
     expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
   });
 
-  it('belongs to the principal of the context, or else to the token', async () => {
+  it('a session belongs to the principal of the context, or without one to its token', async () => {
     const infoOf = (token: string, user: string): McpAuthInfo => ({
       token,
       clientId: 'the same app',
@@ -167,8 +167,8 @@ describe('a session', () => {
   });
 });
 
-describe('a server with verify', () => {
-  it("knows each call's principal and scopes in both eras, and serves tools only to callers with their scopes", async () => {
+describe('verify', () => {
+  it("verify decides the principal and scopes of each call, and tools without their scopes aren't served", async () => {
     const registry = sampleRegistry();
     const seen: (string | undefined)[] = [];
     registry.registerAll([
@@ -208,7 +208,7 @@ describe('a server with verify', () => {
     expect(seen).toEqual(['ada', 'eve', 'ada', 'eve', 'ada', 'eve']);
   });
 
-  it('tells clients without a token where to get one, and answers health checks', async () => {
+  it('clients without a token are told where to get a token, and the health check needs none', async () => {
     const resource = {
       url: 'https://tools.example/mcp',
       authorizationServers: ['https://login.example'],
@@ -264,13 +264,13 @@ describe('a server with verify', () => {
     ['gives no principal', () => ({ scopes: ['all'] }) as never],
     ['gives an empty principal', () => ({ principal: '' })],
     ['gives scopes as one text', () => ({ principal: 'ada', scopes: 'all' }) as never],
-  ])('admits nobody if verify %s', async (_, broken) => {
+  ])('nobody is admitted when verify %s', async (_, broken) => {
     const response = await send(serverOf({ verify: broken }), { token: 'any', body: INITIALIZE });
     expect(response.status).toBe(503);
     expect(await response.text()).not.toContain('secret');
   });
 
-  it('gives its principal precedence over a fixed context', async () => {
+  it('the principal from verify overrides a shared context', async () => {
     const registry = sampleRegistry();
     registry.register(
       defineTool({
@@ -314,7 +314,7 @@ describe('pages of other sites', () => {
     };
   };
 
-  it('can read answers, including 401, if their origin is allowed', async () => {
+  it('a page of an allowed origin can read answers, including a refusal for a missing token', async () => {
     const origin = 'https://app.example';
     const asked = await ask(serverOf({ verify, allowedOrigins: [origin] }), origin);
     expect(asked).toMatchObject({ preflight: [204, origin], answer: [401, origin] });
@@ -333,7 +333,7 @@ describe('pages of other sites', () => {
     });
   });
 
-  it("on this machine can't read answers without being allowed", async () => {
+  it("a page on this machine can't read answers unless its origin is allowed", async () => {
     const { preflight, answer } = await ask(serverOf(), 'http://localhost:3000');
     expect([preflight[1], answer[1]]).toEqual([null, null]);
   });

@@ -7,37 +7,35 @@ import { program, ROOT } from '../programs.js';
 
 const ARGUMENTS = [program('test/mcp/server-program.ts')];
 
-describe.each(['auto', 'legacy', 'first'] as const)(
-  'a program that serves a %s client on its standard streams',
-  (kind) => {
-    it('lists and calls tools, reports progress, asks the user and announces changes', async () => {
-      const changed = signalled();
-      const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
-        answer: () => ({ action: 'accept', content: {} }),
-        onListChanged: () => changed.fire(),
-      });
-      expect((await client.tools()).map(({ name }) => name)).toContain('add');
-      expect((await client.call('add', { a: 2, b: 3 })).structuredContent).toEqual({ sum: 5 });
-      expect((await client.call('files.write', { path: 'x' })).structuredContent).toEqual({
-        path: 'x',
-        length: 0,
-      });
-      const heard: Told[] = [];
-      // It goes on when its progress was heard: the first client drops what arrives together with the answer.
-      const onProgress = (told: Told) => {
-        heard.push(told);
-        void client.call('release');
-      };
-      expect(textOf(await client.call('grow', { name: 'grown' }, { onProgress }))).toBe('grown');
-      expect(heard).toEqual([{ progress: 1, message: 'growing' }]);
-      await changed.fired;
-      expect((await client.tools()).map(({ name }) => name)).toContain('grown');
+it.each(['auto', 'legacy', 'first'] as const)(
+  'a %s client of a stdio server lists, calls, gets progress, answers questions, and notices changes',
+  async (kind) => {
+    const changed = signalled();
+    const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
+      answer: () => ({ action: 'accept', content: {} }),
+      onListChanged: () => changed.fire(),
     });
+    expect((await client.tools()).map(({ name }) => name)).toContain('add');
+    expect((await client.call('add', { a: 2, b: 3 })).structuredContent).toEqual({ sum: 5 });
+    expect((await client.call('files.write', { path: 'x' })).structuredContent).toEqual({
+      path: 'x',
+      length: 0,
+    });
+    const heard: Told[] = [];
+    // The tool waits until its progress arrived: the first client drops progress that arrives with the answer.
+    const onProgress = (told: Told) => {
+      heard.push(told);
+      void client.call('release');
+    };
+    expect(textOf(await client.call('grow', { name: 'grown' }, { onProgress }))).toBe('grown');
+    expect(heard).toEqual([{ progress: 1, message: 'growing' }]);
+    await changed.fired;
+    expect((await client.tools()).map(({ name }) => name)).toContain('grown');
   },
 );
 
-describe('a program that serves on its standard streams', () => {
-  it("survives lines that aren't messages, and ends with its input", async () => {
+describe('stdio servers', () => {
+  it("a stdio server survives lines that aren't messages and ends with its input", async () => {
     const child = spawn(process.execPath, ARGUMENTS, {
       cwd: ROOT,
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -61,7 +59,7 @@ describe('a program that serves on its standard streams', () => {
     expect(code).toBe(0);
   });
 
-  it("prints its tools' output on standard error, so clients read only messages", async () => {
+  it('output of tools goes to standard error, so clients read only messages', async () => {
     const child = spawn(process.execPath, ARGUMENTS, { cwd: ROOT, stdio: 'pipe' });
     onTestFinished(() => void child.kill('SIGKILL'));
     const [out, err] = [signalled<string>(), signalled<string>()];

@@ -38,64 +38,62 @@ const accept =
   (content: Record<string, string> = {}) =>
   (): Elicitation => ({ action: 'accept', content });
 
-describe.each(WAYS)('a server ($way)', ({ open }) => {
-  describe('its list', () => {
-    it('has every available tool with title, schemas and all four annotations, sorted by name', async () => {
-      const client = await open(serverOf());
-      const tools = await client.tools();
-      expect(tools.map(({ name }) => name)).toEqual([
-        'add',
-        'asks',
-        'asks_anything',
-        'by_hand',
-        'circular',
-        'fails',
-        'files__write',
-        'halts',
-        'lies',
-        'list',
-        'nothing',
-        'say',
-        'throws',
-      ]);
-      expect(tools[0]).toMatchObject({
-        description: 'Adds two numbers',
-        inputSchema: {
-          type: 'object',
-          properties: { a: { type: 'number' }, b: { type: 'number' } },
-          required: ['a', 'b'],
-        },
-        outputSchema: { type: 'object', properties: { sum: { type: 'number' } } },
-        annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
-      });
-      for (const { annotations } of tools)
-        expect(Object.keys(annotations!)).toEqual(
-          expect.arrayContaining([
-            'readOnlyHint',
-            'destructiveHint',
-            'idempotentHint',
-            'openWorldHint',
-          ]),
-        );
-      expect(tools.find(({ name }) => name === 'files__write')!.annotations).toMatchObject({
-        readOnlyHint: false,
-        destructiveHint: true,
-      });
+describe.each(WAYS)('a served registry, $way', ({ open }) => {
+  it('the list has every available tool by name, with title, schemas, and all four annotations', async () => {
+    const client = await open(serverOf());
+    const tools = await client.tools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      'add',
+      'asks',
+      'asks_anything',
+      'by_hand',
+      'circular',
+      'fails',
+      'files__write',
+      'halts',
+      'lies',
+      'list',
+      'nothing',
+      'say',
+      'throws',
+    ]);
+    expect(tools[0]).toMatchObject({
+      description: 'Adds two numbers',
+      inputSchema: {
+        type: 'object',
+        properties: { a: { type: 'number' }, b: { type: 'number' } },
+        required: ['a', 'b'],
+      },
+      outputSchema: { type: 'object', properties: { sum: { type: 'number' } } },
+      annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
     });
-
-    it('is announced as changed when tools come and go', async () => {
-      const registry = sampleRegistry();
-      const changed = signalled();
-      const client = await open(serverOf(registry), { onListChanged: () => changed.fire() });
-      await client.tools();
-      registry.unregister('say');
-      await changed.fired;
-      expect((await client.tools()).map(({ name }) => name)).not.toContain('say');
+    for (const { annotations } of tools)
+      expect(Object.keys(annotations!)).toEqual(
+        expect.arrayContaining([
+          'readOnlyHint',
+          'destructiveHint',
+          'idempotentHint',
+          'openWorldHint',
+        ]),
+      );
+    expect(tools.find(({ name }) => name === 'files__write')!.annotations).toMatchObject({
+      readOnlyHint: false,
+      destructiveHint: true,
     });
   });
 
-  describe('a call', () => {
-    it('answers with text, and with structured content if the answer is an object', async () => {
+  it('clients are told when tools come and go', async () => {
+    const registry = sampleRegistry();
+    const changed = signalled();
+    const client = await open(serverOf(registry), { onListChanged: () => changed.fire() });
+    await client.tools();
+    registry.unregister('say');
+    await changed.fired;
+    expect((await client.tools()).map(({ name }) => name)).not.toContain('say');
+  });
+
+  describe('calls', () => {
+    it('a call answers with text, and with structured content if the value is an object', async () => {
       const client = await open(serverOf());
       await client.tools();
       expect(await client.call('add', { a: 1, b: 2 })).toMatchObject({
@@ -112,7 +110,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       expect(textOf(await client.call('nothing'))).toBe('null');
     });
 
-    it("never returns structured content that doesn't fit the output schema", async () => {
+    it("structured content that breaks the output schema isn't sent", async () => {
       const client = await open(serverOf());
       await client.tools();
       const result = await client.call('lies');
@@ -124,7 +122,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
 
-    it('reports errors without paths and secrets', async () => {
+    it('errors say what went wrong without paths and secrets', async () => {
       const client = await open(serverOf());
       expect(await client.call('fails')).toMatchObject({
         isError: true,
@@ -141,7 +139,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       );
     });
 
-    it('of an unknown tool is refused, for any name', async () => {
+    it('a call of an unknown tool is refused, whatever its name', async () => {
       const client = await open(serverOf());
       for (const name of [
         'nowhere',
@@ -155,7 +153,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
         await expect(client.call(name)).rejects.toThrow(/no tool named/);
     });
 
-    it('passes on rising progress to clients that asked for it', async () => {
+    it('increasing progress is sent to clients that asked for progress', async () => {
       const registry = sampleRegistry();
       registry.register(
         defineTool({
@@ -194,7 +192,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       expect(textOf(await client.call('counts'))).toBe('counted');
     });
 
-    it('is aborted when the client cancels it', async () => {
+    it('a call is aborted when the client cancels it', async () => {
       const registry = sampleRegistry();
       const [started, gone] = [signalled(), signalled()];
       registry.register(
@@ -224,8 +222,8 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
     });
   });
 
-  describe('a call that needs approval', () => {
-    it('runs exactly as shown if the user accepts', async () => {
+  describe('approvals', () => {
+    it('an accepted call runs exactly as it was shown', async () => {
       const events: ToolEvent[] = [];
       const registry = sampleRegistry();
       const executor = new ToolExecutor({ registry });
@@ -253,7 +251,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
     });
 
     it.each(['decline', 'cancel'] as const)(
-      "doesn't run if the user answers with %s",
+      "a call isn't run when the user answers with %s",
       async (action) => {
         const events: ToolEvent[] = [];
         const registry = sampleRegistry();
@@ -267,7 +265,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       },
     );
 
-    it("is refused with the reason if the client can't ask", async () => {
+    it("a call that needs approval is refused with the reason if the client can't ask", async () => {
       const client = await open(serverOf());
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
@@ -276,7 +274,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       );
     });
 
-    it("asks the executor's own user, if it has one", async () => {
+    it('an executor with its own confirm asks its own user', async () => {
       const registry = sampleRegistry();
       const client = await open(
         serverOf(registry, {
@@ -289,7 +287,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);
     });
 
-    it('shows long arguments as beginning, end, length and digest', async () => {
+    it('long arguments are shown by both ends, length, and digest', async () => {
       let asked = '';
       const client = await open(serverOf(), {
         answer: ({ message }) => {
@@ -303,8 +301,8 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
     });
   });
 
-  describe('a question of a tool', () => {
-    it('shows its options, and the answer is the result', async () => {
+  describe('questions of tools', () => {
+    it("the user sees a tool's question with its options, and the answer becomes the result", async () => {
       const forms: unknown[] = [];
       const client = await open(serverOf(), {
         answer: ({ message, requestedSchema }) => {
@@ -324,7 +322,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       ]);
     });
 
-    it('is a form with labels, several choices and other answers', async () => {
+    it('a question becomes a form with labeled choices, several choices, or another answer', async () => {
       const forms: unknown[] = [];
       const choices = ['red', { value: 'b', label: 'Blue' }];
       const registry = sampleRegistry();
@@ -391,7 +389,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       ]);
     });
 
-    it('is a form with several fields, and its answer is an object with defaults that both schemas check', async () => {
+    it('a question with several fields returns an object with defaults, checked by the form and the output schema', async () => {
       const registry = sampleRegistry();
       const form = {
         type: 'object',
@@ -433,7 +431,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       expect(await client.call('other')).toMatchObject({ isError: true });
     });
 
-    it('ends as an error that shows the answer if the tool promises an object', async () => {
+    it("an answer that isn't an object gives an error that shows it if the tool promises an object", async () => {
       const registry = sampleRegistry();
       registry.register(
         defineTool({
@@ -457,7 +455,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       });
     });
 
-    it('ends as an error if no user answers or can be asked', async () => {
+    it("a question gives an error if no user answers or the client can't ask", async () => {
       const server = serverOf();
       const silent = await open(server, { answer: () => ({ action: 'cancel' }) });
       expect(await silent.call('asks')).toMatchObject({ isError: true });
@@ -468,8 +466,8 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
     });
   });
 
-  describe('the policy', () => {
-    it('gets the caller', async () => {
+  describe('context and policy', () => {
+    it('the policy gets the principal of the caller', async () => {
       const registry = sampleRegistry();
       const heard: (string | undefined)[] = [];
       const executor = new ToolExecutor({ registry });
@@ -482,7 +480,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       expect(heard).toEqual(['ada']);
     });
 
-    it("gets the request's id and the client, and its context reaches the tool", async () => {
+    it('the context function gets the request, and tools get the returned context unchanged', async () => {
       class Database {
         readonly #rows = new Map([['1', 'Ada']]);
         find = (id: string) => this.#rows.get(id);
@@ -526,7 +524,7 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
       expect(['string', 'number']).toContain(typeof seen[0]!.context.request.requestId);
     });
 
-    it('hides filtered tools, and refuses to call them', async () => {
+    it("a filtered tool can't be seen or called", async () => {
       const client = await open(
         serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }),
         { answer: accept() },
@@ -537,91 +535,85 @@ describe.each(WAYS)('a server ($way)', ({ open }) => {
     });
   });
 
-  describe('a large catalogue', () => {
-    it("is searched, and found tools can be called but unknown ones can't", async () => {
-      const registry = manyTools(20);
-      registry.register(
-        defineTool({
-          name: 'main',
-          description: 'Always needed',
-          inputSchema: z.object({}),
-          priority: 0,
-          accessMode: AccessMode.READONLY,
-          execute: () => 'main',
-        }),
-      );
-      const client = await open(serverOf(registry, { maxTools: 10 }));
-      expect((await client.tools()).map(({ name }) => name)).toEqual([
-        'call_tool',
-        'find_tools',
-        'main',
-      ]);
-      expect(client.instructions).toMatch(/find_tools/);
-      const result = await client.call('find_tools', { query: 'thing17' });
-      const { found } = result.structuredContent as { found: { name: string }[] };
-      expect(found[0]!.name).toBe('tool_017');
-      expect(
-        (await client.call('call_tool', { name: 'tool_017', input: { x: 1 } })).structuredContent,
-      ).toEqual({ name: 'tool_017', x: 1 });
-      expect((await client.call('tool_017', { x: 2 })).structuredContent).toEqual({
-        name: 'tool_017',
-        x: 2,
-      });
-      expect(textOf(await client.call('call_tool', { name: 'constructor' }))).toMatch(
-        /no tool named/,
-      );
-      expect(
-        await client.call('call_tool', { name: 'call_tool', input: { name: 'main' } }),
-      ).toMatchObject({ isError: true });
-      expect(await client.call('call_tool', { input: {} })).toMatchObject({ isError: true });
-      expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
-    });
-  });
-});
-
-describe('clients', () => {
-  it('of 2026 and 2025 are served in their own protocol', async () => {
-    const server = serverOf();
-    const versions = await Promise.all(WAYS.map(async ({ open }) => (await open(server)).version));
-    expect(versions).toEqual([
-      '2026-07-28',
-      '2025-11-25',
-      undefined,
-      '2026-07-28',
-      '2025-11-25',
-      undefined,
+  it('tools of a large catalogue can be searched and called, and unknown tools stay unknown', async () => {
+    const registry = manyTools(20);
+    registry.register(
+      defineTool({
+        name: 'main',
+        description: 'Always needed',
+        inputSchema: z.object({}),
+        priority: 0,
+        accessMode: AccessMode.READONLY,
+        execute: () => 'main',
+      }),
+    );
+    const client = await open(serverOf(registry, { maxTools: 10 }));
+    expect((await client.tools()).map(({ name }) => name)).toEqual([
+      'call_tool',
+      'find_tools',
+      'main',
     ]);
+    expect(client.instructions).toMatch(/find_tools/);
+    const result = await client.call('find_tools', { query: 'thing17' });
+    const { found } = result.structuredContent as { found: { name: string }[] };
+    expect(found[0]!.name).toBe('tool_017');
+    expect(
+      (await client.call('call_tool', { name: 'tool_017', input: { x: 1 } })).structuredContent,
+    ).toEqual({ name: 'tool_017', x: 1 });
+    expect((await client.call('tool_017', { x: 2 })).structuredContent).toEqual({
+      name: 'tool_017',
+      x: 2,
+    });
+    expect(textOf(await client.call('call_tool', { name: 'constructor' }))).toMatch(
+      /no tool named/,
+    );
+    expect(
+      await client.call('call_tool', { name: 'call_tool', input: { name: 'main' } }),
+    ).toMatchObject({ isError: true });
+    expect(await client.call('call_tool', { input: {} })).toMatchObject({ isError: true });
+    expect(await client.call('find_tools', { query: 1 })).toMatchObject({ isError: true });
   });
 });
 
-describe('options', () => {
-  it("are all reported together if they're wrong, without the token", () => {
-    const registry = sampleRegistry();
-    const wrong = {
-      maxTools: 0,
-      search: 'yes',
-      token: 'short',
-      executor: new ToolExecutor({ registry }),
-      policy: new SafetyPolicy({ registry }),
-      nonsense: 1,
-    };
-    let message = '';
-    try {
-      createMcpServer(registry, wrong as never);
-    } catch (error) {
-      expect(isToolError(error, 'INVALID_ARGUMENT')).toBe(true);
-      message = (error as Error).message;
-    }
-    for (const option of ['maxTools', 'search', 'token', 'nonsense'])
-      expect(message).toContain(option);
-    expect(message).not.toContain('short');
-    expect(() =>
-      createMcpServer(registry, { executor: wrong.executor, policy: wrong.policy }),
-    ).toThrow(/no policy together with an executor/);
-    expect(() =>
-      createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) }),
-    ).toThrow(/uses a different registry/);
-    expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
-    expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
-  });
+it('clients of 2026 and 2025 each use their own protocol version', async () => {
+  const server = serverOf();
+  const versions = await Promise.all(WAYS.map(async ({ open }) => (await open(server)).version));
+  expect(versions).toEqual([
+    '2026-07-28',
+    '2025-11-25',
+    undefined,
+    '2026-07-28',
+    '2025-11-25',
+    undefined,
+  ]);
+});
+
+it('all invalid options are reported at once, without the token', () => {
+  const registry = sampleRegistry();
+  const wrong = {
+    maxTools: 0,
+    search: 'yes',
+    token: 'short',
+    executor: new ToolExecutor({ registry }),
+    policy: new SafetyPolicy({ registry }),
+    nonsense: 1,
+  };
+  let message = '';
+  try {
+    createMcpServer(registry, wrong as never);
+  } catch (error) {
+    expect(isToolError(error, 'INVALID_ARGUMENT')).toBe(true);
+    message = (error as Error).message;
+  }
+  for (const option of ['maxTools', 'search', 'token', 'nonsense'])
+    expect(message).toContain(option);
+  expect(message).not.toContain('short');
+  expect(() =>
+    createMcpServer(registry, { executor: wrong.executor, policy: wrong.policy }),
+  ).toThrow(/no policy together with an executor/);
+  expect(() =>
+    createMcpServer(registry, { executor: new ToolExecutor({ registry: sampleRegistry() }) }),
+  ).toThrow(/uses a different registry/);
+  expect(() => createMcpServer({} as never)).toThrow(/ToolMetadataRegistry/);
+  expect(() => createMcpServer(registry, { filter: { nonsense: 1 } as never })).toThrow(/filter/);
 });

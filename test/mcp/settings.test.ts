@@ -22,8 +22,8 @@ function issuesIn(input: unknown): readonly string[] {
   }
 }
 
-describe('settings', () => {
-  it('are off and empty by default', () => {
+describe('MCP settings', () => {
+  it('empty settings are off and have no servers', () => {
     expect(readMcpSettings({})).toEqual({
       enabled: false,
       servers: [],
@@ -32,7 +32,7 @@ describe('settings', () => {
     });
   });
 
-  it('have the documented defaults', () => {
+  it('settings have the documented defaults', () => {
     expect(withServer({})).toMatchObject({
       enabled: true,
       servers: [
@@ -50,7 +50,7 @@ describe('settings', () => {
     });
   });
 
-  it('can be in snake_case or camelCase', () => {
+  it('settings in snake_case and camelCase mean the same', () => {
     const wire = readMcpSettings({
       enabled: true,
       timeout_seconds: 5,
@@ -101,7 +101,7 @@ describe('settings', () => {
     });
   });
 
-  it('in the mcpServers form are on by default', () => {
+  it('servers under mcpServers are on unless the file says otherwise', () => {
     const file = {
       mcpServers: {
         files: { command: 'npx', args: ['-y', 'server'], env: { PORT: 3000 } },
@@ -126,17 +126,7 @@ describe('settings', () => {
     expect(readMcpSettings({ ...file, enabled: false }).enabled).toBe(false);
   });
 
-  it('are deeply frozen, and read only once', () => {
-    const settings = withServer({ args: ['a'], allow_tools: ['x'] });
-    const frozen = (value: unknown): boolean =>
-      typeof value !== 'object' ||
-      value === null ||
-      (Object.isFrozen(value) && Object.values(value).every(frozen));
-    expect(frozen(settings)).toBe(true);
-    expect(readMcpSettings(settings)).toBe(settings);
-  });
-
-  it("apply a server's own values before those for all servers", () => {
+  it("a server's own settings come before the settings for all servers", () => {
     expect(
       serverOf(
         { timeout: '7', requires_consent: false },
@@ -164,19 +154,19 @@ describe('settings', () => {
     [{ transport: 'sse', url: 'https://x' }, 'sse'],
     [{ type: 'WebSocket', url: 'ws://x' }, 'websocket'],
     [{ type: 'ws', url: '${ADDRESS}' }, 'websocket'],
-  ])('choose the transport for %o', (server, kind) => {
+  ])('settings %o use the transport %s', (server, kind) => {
     expect(transportOf(server).kind).toBe(kind);
   });
 
-  it("split arguments in one string at spaces that aren't quoted", () => {
+  it('arguments in one text are split at blanks outside quotes', () => {
     expect(transportOf({ command: 'x', args: `--a 'b c' "" d"e f"` })).toMatchObject({
       args: ['--a', 'b c', '', 'de f'],
     });
   });
 });
 
-describe('wrong settings', () => {
-  it('next to the servers refuse the whole file, so a misspelled filter allows nothing', () => {
+describe('invalid settings', () => {
+  it('an invalid global setting refuses the whole file, because a misspelled filter would allow too much', () => {
     for (const wrong of [
       { enabled: 'perhaps' },
       { deny_tools: 5 },
@@ -198,7 +188,7 @@ describe('wrong settings', () => {
     ).toEqual([]);
   });
 
-  it('of one server exclude that server with place and reason, and the others load', () => {
+  it("a server with an invalid setting isn't loaded, its place is reported, and other servers load", () => {
     const settings = readMcpSettings({
       servers: {
         'a.b': { command: 'x' },
@@ -240,7 +230,7 @@ describe('wrong settings', () => {
       { tools: { a: { access: 'readonly', side_effects: 'write' } } },
     ],
     ['a variable on two lines', { env: { A: 'b\nC=d' } }],
-  ])('are refused: %s', (_, server) => {
+  ])('a server with %s is refused', (_, server) => {
     const settings = readMcpSettings({ servers: { s: { command: 'run', ...server } } });
     expect([settings.servers, settings.warnings.length > 0]).toEqual([[], true]);
   });
@@ -254,21 +244,21 @@ describe('wrong settings', () => {
     ['a header on two lines', { url: 'http://x', headers: { A: 'b\r\nC: d' } }],
     ['a header with a blank name', { url: 'http://x', headers: { 'A B': 'c' } }],
     ['stdio with an address', { transport: 'stdio', url: 'http://x' }],
-  ])('are refused: %s', (_, server) => {
+  ])('a server with %s as its transport is refused', (_, server) => {
     expect(issuesIn({ servers: { s: server } })).toHaveLength(1);
   });
 
-  it("report a default server that doesn't exist", () => {
+  it("a default server that doesn't exist is reported", () => {
     expect(issuesIn({ default_server: 'x', servers: {} })).toHaveLength(1);
     expect(readMcpSettings({ default_server: '' }).defaultServer).toBeUndefined();
   });
 
-  it('are refused with both spellings of servers, and the first of two names that differ in spaces counts', () => {
+  it('both spellings of servers at once, and two server names that differ in blanks, are reported', () => {
     expect(issuesIn({ servers: {}, mcpServers: {} })).toHaveLength(1);
     expect(issuesIn({ servers: { a: { command: 'x' }, ' a ': { command: 'y' } } })).toHaveLength(1);
   });
 
-  it('never show possible secrets', () => {
+  it("error messages don't show values that may be secret", () => {
     const secret = 'geheim-4711';
     const servers = [
       { command: [[secret]] },
@@ -292,7 +282,7 @@ describe('wrong settings', () => {
 describe('variables', () => {
   const env = { TOKEN: 't', EMPTY: '', NESTED: '${TOKEN}' };
 
-  it('are filled in once', () => {
+  it('variables are replaced once, without nesting', () => {
     expect(
       expandVariables(
         'Bearer ${TOKEN} ${env:TOKEN} ${EMPTY:-a:-b} ${NONE:-} ${NESTED} $TOKEN',
@@ -309,13 +299,13 @@ describe('variables', () => {
     '${input:key}',
     '${a b}',
     '${}',
-  ])("are refused if %s isn't set or is malformed", (text) => {
+  ])("the variable %s is refused if it isn't set or is misspelled", (text) => {
     expect(() => expandVariables(text, env)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
-  it('are filled in everywhere in a transport before its address is checked', () => {
+  it('variables are replaced everywhere in a transport, and its address is checked afterwards', () => {
     const { transport } = readMcpSettings({
       servers: { s: { url: '${URL}/mcp', headers: { A: '${H}' } } },
     }).servers[0]!;
@@ -345,13 +335,13 @@ describe('variables', () => {
   });
 });
 
-describe('a tool under allow and deny lists', () => {
+describe('allow and deny lists', () => {
   const allowed = (tool: string, server: object, global: object = {}) => {
     const settings = withServer(server, global);
     return isAllowed(tool, settings.servers[0]!, settings);
   };
 
-  it('is denied by any deny list, whatever allows it', () => {
+  it('a tool on any deny list is denied, even if an allow list has it', () => {
     expect(allowed('a', { deny_tools: ['a'], allow_tools: ['a'] })).toBe(false);
     expect(allowed('a', { allow_tools: ['a'], deny_tools: ['b'] }, { deny_tools: ['a'] })).toBe(
       false,
@@ -359,24 +349,24 @@ describe('a tool under allow and deny lists', () => {
     expect(allowed(' a ', {}, { deny_tools: 'a' })).toBe(false);
   });
 
-  it('must be on every allow list', () => {
+  it('a tool must be on every allow list', () => {
     expect(allowed('a', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(true);
     expect(allowed('b', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(false);
   });
 
-  it("isn't on an empty list", () => {
+  it('an empty allow list allows nothing', () => {
     for (const empty of [[], '', ' , ']) {
       expect(allowed('a', { allow_tools: empty })).toBe(false);
       expect(allowed('a', {}, { allow_tools: empty })).toBe(false);
     }
   });
 
-  it('can be listed under its full name', () => {
+  it('lists may use the full name of a tool', () => {
     expect(allowed('a', { deny_tools: ['mcp.s.a'] })).toBe(false);
     expect(allowed('a', { deny_tools: ['mcp.t.a'] })).toBe(true);
   });
 
-  it("isn't allowed by the full name of another server's tool", () => {
+  it("the full name of another server's tool doesn't allow a tool", () => {
     const settings = readMcpSettings({
       enabled: true,
       servers: { '': { command: 'x' }, other: { command: 'x' }, s: { command: 'x' } },

@@ -76,8 +76,8 @@ const executorOver = (
     ...options,
   });
 
-describe('a static wrapper without parameters', () => {
-  it("takes the server's schema, and refuses what the schema refuses", async () => {
+describe('static wrappers', () => {
+  it("a static wrapper without parameters uses the server's schema and refuses other input", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [WRAPPER]);
     expect(capabilities.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -101,7 +101,7 @@ describe('a static wrapper without parameters', () => {
     });
   });
 
-  it("takes the default server's schema if it names no server", async () => {
+  it('a static wrapper without a server uses the schema of the default server', async () => {
     const { discovery } = bank();
     const [entry] = [{ ...WRAPPER, providers: [{ name: 'mcp', config: { tool: 'price' } }] }];
     expect((await load(discovery, [entry])).tool('share_price')!.entry.inputJsonSchema).toEqual(
@@ -109,7 +109,7 @@ describe('a static wrapper without parameters', () => {
     );
   });
 
-  it("counts as changed once the server's schema changes, and needs approval again", async () => {
+  it("a static wrapper needs new approval after the server's schema changed", async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [WRAPPER] });
     const capabilities = await CapabilityRegistry.load({
@@ -138,7 +138,7 @@ describe('a static wrapper without parameters', () => {
   });
 });
 
-describe('a static entry with the name of a discovered tool', () => {
+describe('static entries named like a discovered tool', () => {
   const ENTRY = {
     name: 'mcp.bank.price',
     description: 'The price of a share',
@@ -149,7 +149,7 @@ describe('a static entry with the name of a discovered tool', () => {
     requires_flags: ['trading'],
   };
 
-  it("is joined with it, with the entry's description and the server's work and schema", async () => {
+  it("a static entry joins the discovered tool: its own description with the server's handler and schema", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [ENTRY]);
     expect(capabilities.findings).toEqual([]);
@@ -182,7 +182,7 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it('only tightens what the settings and the server say', async () => {
+  it("a joined entry only tightens the settings and the server's definition", async () => {
     const loosest = {
       access_mode: 'readonly',
       danger_level: 'safe',
@@ -236,7 +236,7 @@ describe('a static entry with the name of a discovered tool', () => {
     });
   });
 
-  it('is never looser than either part, whatever both say', () => {
+  it('a joined entry is never looser than either part', () => {
     const personas = fc.subarray(['Ada', 'bob', 'Eve']);
     const options = fc.record(
       {
@@ -323,7 +323,7 @@ describe('a static entry with the name of a discovered tool', () => {
     );
   });
 
-  it("requires approval after the server's tool has changed", async () => {
+  it("a joined entry needs approval after the server's tool changed", async () => {
     const { demo, discovery } = bank();
     const { requires_flags: _, ...entry } = ENTRY;
     const capabilities = await load(discovery, [entry]);
@@ -355,7 +355,7 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it("of a persona tightens the shared tool only for that persona, and a shared entry exposes no persona's tool", async () => {
+  it("a persona's entry tightens the tool for that persona only, and a shared entry gives nobody a persona's tool", async () => {
     const { discovery } = bank();
     const tree = new ManifestTree({
       'personas/Ada/functions.json': [{ ...ENTRY, requires_consent: true }],
@@ -381,7 +381,7 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(owned.demo.log('call')).toEqual([]);
   });
 
-  it('stays a duplicate if it has its own work or another provider', async () => {
+  it('a static entry with its own handler or another provider is reported as a duplicate', async () => {
     const { discovery } = bank();
     const own = await load(discovery, [ENTRY], { handlers: { 'mcp.bank.price': () => 1 } });
     expect(own.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
@@ -390,7 +390,7 @@ describe('a static entry with the name of a discovered tool', () => {
     expect(elsewhere.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
   });
 
-  it("gives way to the discovered tool when it's removed, and joins it again when the server is back", async () => {
+  it('without its static entry, the discovered tool is used, and a returning server is joined again', async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [ENTRY] });
     const capabilities = await CapabilityRegistry.load({
@@ -412,7 +412,7 @@ describe('a static entry with the name of a discovered tool', () => {
     });
   });
 
-  it('is completed by the discovery for registries without sources', async () => {
+  it('a discovery completes static definitions for registries without sources', async () => {
     const { discovery } = bank();
     await discovery.refresh();
     const own = definitionOf({
@@ -438,25 +438,23 @@ describe('a static entry with the name of a discovered tool', () => {
   });
 });
 
-describe('a capability registry over a discovery', () => {
-  it("shows a changed tool as soon as the discovery has it, until it's closed", async () => {
-    const { demo, discovery } = bank();
-    const capabilities = await load(discovery, []);
-    const changes: unknown[] = [];
-    capabilities.onChange(({ edited }) => changes.push(edited.map(({ name }) => name)));
-    demo.list(CHANGED);
-    await discovery.refresh({ force: true });
-    expect(capabilities.tool('mcp.bank.price')!.entry.description).toBe('Transfers all money');
-    expect(capabilities.registryFor().require('mcp.bank.price').inputJsonSchema).toEqual(
-      OTHER_SCHEMA,
-    );
-    expect(capabilities.summary()).toMatchObject({ revision: 2, tools: [{ version: '2.0.0' }] });
-    expect([capabilities.revision, changes]).toEqual([2, [['mcp.bank.price']]]);
+it('a capability registry shows a changed tool as soon as the discovery notices it, until it is closed', async () => {
+  const { demo, discovery } = bank();
+  const capabilities = await load(discovery, []);
+  const changes: unknown[] = [];
+  capabilities.onChange(({ edited }) => changes.push(edited.map(({ name }) => name)));
+  demo.list(CHANGED);
+  await discovery.refresh({ force: true });
+  expect(capabilities.tool('mcp.bank.price')!.entry.description).toBe('Transfers all money');
+  expect(capabilities.registryFor().require('mcp.bank.price').inputJsonSchema).toEqual(
+    OTHER_SCHEMA,
+  );
+  expect(capabilities.summary()).toMatchObject({ revision: 2, tools: [{ version: '2.0.0' }] });
+  expect([capabilities.revision, changes]).toEqual([2, [['mcp.bank.price']]]);
 
-    capabilities.close();
-    demo.list(PRICE);
-    await discovery.refresh({ force: true });
-    expect(capabilities.revision).toBe(2);
-    expect(await capabilities.refresh()).toMatchObject({ revision: 3 });
-  });
+  capabilities.close();
+  demo.list(PRICE);
+  await discovery.refresh({ force: true });
+  expect(capabilities.revision).toBe(2);
+  expect(await capabilities.refresh()).toMatchObject({ revision: 3 });
 });

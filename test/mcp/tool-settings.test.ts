@@ -30,7 +30,7 @@ const statusOf = async (registry: ToolMetadataRegistry, name: string) =>
 describe('settings of single tools', () => {
   const files = [rawTool('read_file'), rawTool('read_folder'), rawTool('write_file')];
 
-  it('apply to tools whose names match the pattern, and to no others', async () => {
+  it('settings of a pattern apply only to tools whose names match', async () => {
     const { registry, findings } = await listed(
       {
         tools: {
@@ -70,7 +70,7 @@ describe('settings of single tools', () => {
     expect(findings).toEqual([]);
   });
 
-  it("override the server's settings, and later patterns override earlier ones", async () => {
+  it('settings of a tool come before settings of its server, and a later pattern before an earlier pattern', async () => {
     const { registry, discovery } = await listed(
       {
         side_effects: 'write',
@@ -93,7 +93,7 @@ describe('settings of single tools', () => {
     });
   });
 
-  it('can disable tools, which are then neither listed nor called', async () => {
+  it('a disabled tool is neither listed nor called', async () => {
     const { discovery } = await listed(
       { tools: { '*': { disabled: true }, read_file: { disabled: false } } },
       files,
@@ -104,7 +104,7 @@ describe('settings of single tools', () => {
     });
   });
 
-  it('can deny tools by patterns, and list entries that match no tool are findings', async () => {
+  it('patterns can deny tools, and a listed name that matches no tool is reported as misspelled', async () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
     expect(findings).toEqual([
@@ -113,7 +113,7 @@ describe('settings of single tools', () => {
   });
 });
 
-describe('approvals in the settings of other programs', () => {
+describe('approvals in settings of other programs', () => {
   const tools = [
     rawTool('read'),
     rawTool('wipe', { annotations: { destructiveHint: true } }),
@@ -121,7 +121,7 @@ describe('approvals in the settings of other programs', () => {
   ];
 
   it.each([{ autoApprove: ['read', 'wipe'] }, { alwaysAllow: ['read', 'wipe'] }, { trust: true }])(
-    'change nothing unless the program trusts the file, and are a finding: %o',
+    'auto-approval in a file changes nothing unless the program trusts the file: %o',
     async (settings) => {
       const { registry, findings } = await listed(settings, tools);
       expect(
@@ -133,7 +133,7 @@ describe('approvals in the settings of other programs', () => {
     },
   );
 
-  it('let tools run with trustAutoApprove, except destructive tools and tools that the settings restrict', async () => {
+  it('with trustAutoApprove, listed tools run without approval unless they warn of damage or the settings say otherwise', async () => {
     const { registry } = await listed({ autoApprove: ['read', 'wipe'] }, tools, {
       trustAutoApprove: true,
     });
@@ -154,105 +154,97 @@ describe('approvals in the settings of other programs', () => {
   });
 });
 
-describe('the limit of tools', () => {
-  it('counts only allowed tools, and can be raised for a server with 5,000 tools in 100 pages', async () => {
-    const discovery = discover({
+it('max_tools counts only allowed tools and can be raised for a server of 5,000 tools', async () => {
+  const discovery = discover({
+    mcpServers: {
+      few: { ...hostile('large'), allow_tools: ['read_4998'] },
+      all: { ...hostile('large'), max_tools: 5_000, tools: { 'write_*': { disabled: true } } },
+      most: hostile('large'),
+    },
+  });
+  await discovery.refresh();
+  expect(discovery.status()).toMatchObject([
+    { server: 'all', state: 'ready', tools: 2_500 },
+    { server: 'few', state: 'ready', tools: 1 },
+    { server: 'most', tools: 0 },
+  ]);
+  expect(discovery.status()[2]).toMatchObject({
+    reason: expect.stringContaining(
+      'The server lists more than 1000 tools. Name the tools you need in "allow_tools", or raise "max_tools".',
+    ) as string,
+  });
+});
+
+it('stderr of a server is shown only in its status, without secrets and paths', async () => {
+  const discovery = discover({
+    mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } },
+  });
+  await discovery.refresh();
+  const [status] = discovery.status();
+  expect(status!.stderr!.length).toBeLessThanOrEqual(4_096);
+  expect(status!.stderr).toMatch(
+    /noise\nError: API key \[secret\] was refused, token=\[secret\]\n/,
+  );
+  expect(JSON.stringify(discovery.findings())).not.toContain('was refused');
+  await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow(
+    /^MCP server bad could not list its tools: it exited before it answered \(CONNECTION_CLOSED\)\.$/,
+  );
+  expect(JSON.stringify([status, discovery.findings()])).not.toMatch(
+    /geheim|abcdef123456|\/home\/me/,
+  );
+});
+
+it('discoverMcpTools returns the tools of ready servers, names the servers it still waits for, and adds their tools later', async () => {
+  const [quick, slow] = [new Demo('quick'), new Demo('slow')];
+  let release: () => void = () => undefined;
+  slow.holdBack(new Promise<void>((resolve) => (release = resolve)));
+  const clock = new ManualClock();
+  const { definitions, findings, discovery, close } = await discoverMcpTools(
+    { mcpServers: { quick: quick.start, slow: slow.start } },
+    {
+      clock,
+      packages: IN_PROCESS_PACKAGES,
+      waitMs: 1_200,
+      onEvent: ({ type }) => type === 'listed' && setImmediate(() => clock.advance(1_200)),
+    },
+  );
+  expect(definitions.map(({ name }) => name)).toEqual(['mcp.quick.quick']);
+  expect(findings).toMatchObject([{ kind: 'unanswered', server: 'slow' }]);
+  const registry = new ToolMetadataRegistry();
+  registry.registerAll(definitions);
+  const come = new Promise((resolve) => void discovery.onChange(resolve));
+  const stop = discovery.follow(registry);
+  release();
+  await come;
+  expect([...registry].map(({ name }) => name).sort()).toEqual([
+    'mcp.quick.quick',
+    'mcp.slow.slow',
+  ]);
+  expect(discovery.findings()).toEqual([]);
+  stop();
+  await close();
+});
+
+it('a server gets the variables of its env_file under its own env, and a missing env_file is reported without its folder', async () => {
+  const demo = new Demo('environment');
+  const { writeFileSync } = await import('node:fs');
+  const folder = demo.process.args[1]!.replace(/[^/]+$/, '');
+  writeFileSync(`${folder}.env`, '# keys\nFROM_FILE="a b"\nBOTH=file\n');
+  const discovery = discover(
+    {
       mcpServers: {
-        few: { ...hostile('large'), allow_tools: ['read_4998'] },
-        all: { ...hostile('large'), max_tools: 5_000, tools: { 'write_*': { disabled: true } } },
-        most: hostile('large'),
+        demo: { ...demo.process, envFile: '${FOLDER}.env', env: { BOTH: 'own' } },
+        none: { ...demo.process, envFile: '/nowhere/at/all.env' },
       },
-    });
-    await discovery.refresh();
-    expect(discovery.status()).toMatchObject([
-      { server: 'all', state: 'ready', tools: 2_500 },
-      { server: 'few', state: 'ready', tools: 1 },
-      { server: 'most', tools: 0 },
-    ]);
-    expect(discovery.status()[2]).toMatchObject({
-      reason: expect.stringContaining(
-        'The server lists more than 1000 tools. Name the tools you need in "allow_tools", or raise "max_tools".',
-      ) as string,
-    });
+    },
+    { env: { FOLDER: folder } },
+  );
+  await discovery.refresh();
+  expect(await discovery.callTool('demo', 'environment', {}, {})).toMatchObject({
+    value: { FROM_FILE: 'a b', BOTH: 'own' },
   });
-});
-
-describe("a server's output on stderr", () => {
-  it('appears only in its status, the last 4 KiB without secrets and paths', async () => {
-    const discovery = discover({
-      mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } },
-    });
-    await discovery.refresh();
-    const [status] = discovery.status();
-    expect(status!.stderr!.length).toBeLessThanOrEqual(4_096);
-    expect(status!.stderr).toMatch(
-      /noise\nError: API key \[secret\] was refused, token=\[secret\]\n/,
-    );
-    expect(JSON.stringify(discovery.findings())).not.toContain('was refused');
-    await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow(
-      /^MCP server bad could not list its tools: it exited before it answered \(CONNECTION_CLOSED\)\.$/,
-    );
-    expect(JSON.stringify([status, discovery.findings()])).not.toMatch(
-      /geheim|abcdef123456|\/home\/me/,
-    );
-  });
-});
-
-describe('discoverMcpTools', () => {
-  it("returns the tools of ready servers, names the server it waits for, and adds that one's tools later", async () => {
-    const [quick, slow] = [new Demo('quick'), new Demo('slow')];
-    let release: () => void = () => undefined;
-    slow.holdBack(new Promise<void>((resolve) => (release = resolve)));
-    const clock = new ManualClock();
-    const { definitions, findings, discovery, close } = await discoverMcpTools(
-      { mcpServers: { quick: quick.start, slow: slow.start } },
-      {
-        clock,
-        packages: IN_PROCESS_PACKAGES,
-        waitMs: 1_200,
-        onEvent: ({ type }) => type === 'listed' && setImmediate(() => clock.advance(1_200)),
-      },
-    );
-    expect(definitions.map(({ name }) => name)).toEqual(['mcp.quick.quick']);
-    expect(findings).toMatchObject([{ kind: 'unanswered', server: 'slow' }]);
-    const registry = new ToolMetadataRegistry();
-    registry.registerAll(definitions);
-    const come = new Promise((resolve) => void discovery.onChange(resolve));
-    const stop = discovery.follow(registry);
-    release();
-    await come;
-    expect([...registry].map(({ name }) => name).sort()).toEqual([
-      'mcp.quick.quick',
-      'mcp.slow.slow',
-    ]);
-    expect(discovery.findings()).toEqual([]);
-    stop();
-    await close();
-  });
-});
-
-describe('variables of a file', () => {
-  it('are given to the server, its own variables take precedence, and a missing file is reported without its folder', async () => {
-    const demo = new Demo('environment');
-    const { writeFileSync } = await import('node:fs');
-    const folder = demo.process.args[1]!.replace(/[^/]+$/, '');
-    writeFileSync(`${folder}.env`, '# keys\nFROM_FILE="a b"\nBOTH=file\n');
-    const discovery = discover(
-      {
-        mcpServers: {
-          demo: { ...demo.process, envFile: '${FOLDER}.env', env: { BOTH: 'own' } },
-          none: { ...demo.process, envFile: '/nowhere/at/all.env' },
-        },
-      },
-      { env: { FOLDER: folder } },
-    );
-    await discovery.refresh();
-    expect(await discovery.callTool('demo', 'environment', {}, {})).toMatchObject({
-      value: { FROM_FILE: 'a b', BOTH: 'own' },
-    });
-    expect(discovery.status()[1]).toMatchObject({
-      reason: 'Could not read the env_file "all.env" (ENOENT).',
-    });
+  expect(discovery.status()[1]).toMatchObject({
+    reason: 'Could not read the env_file "all.env" (ENOENT).',
   });
 });
 
@@ -374,20 +366,23 @@ const FILES: readonly (readonly [
   ],
 ];
 
-describe('a settings file of another program', () => {
-  it.each(FILES)('of %s works, and unknown settings are reported', (_, file, servers, warnings) => {
-    const settings = readMcpSettings(file);
-    expect(settings.enabled).toBe(true);
-    expect(settings.servers).toMatchObject(servers);
-    const messages = settings.warnings.map(
-      ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
-    );
-    expect(messages).toHaveLength(warnings.length);
-    for (const expected of warnings)
-      expect(messages).toContainEqual(expect.stringMatching(expected));
-  });
+describe('settings files of other programs', () => {
+  it.each(FILES)(
+    'the settings file of %s works, and everything not understood is reported',
+    (_, file, servers, warnings) => {
+      const settings = readMcpSettings(file);
+      expect(settings.enabled).toBe(true);
+      expect(settings.servers).toMatchObject(servers);
+      const messages = settings.warnings.map(
+        ({ path, message }) => `${path.slice(path.length > 1 ? 1 : 0).join('.')}: ${message}`,
+      );
+      expect(messages).toHaveLength(warnings.length);
+      for (const expected of warnings)
+        expect(messages).toContainEqual(expect.stringMatching(expected));
+    },
+  );
 
-  it('with an unknown key excludes that server and reports the key', async () => {
+  it("a server with an unknown key isn't loaded, and the key is reported", async () => {
     const demo = new Demo('a');
     const discovery = discover({
       mcpServers: { demo: { ...demo.start, alow_tools: ['a'] }, other: demo.start },

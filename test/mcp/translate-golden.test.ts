@@ -98,22 +98,20 @@ const DIFFERENT: Readonly<Record<string, Fields | 'refused'>> = {
   capabilities_string: { capabilities: ['search'] },
 };
 
-describe.skipIf(!present)('the recorded translations', () => {
-  it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as const))(
-    'match ours: %s',
-    (name, { tool, server_name, server_config, defaults, output }) => {
-      const different = Object.hasOwn(DIFFERENT, name) ? DIFFERENT[name]! : {};
-      const read = () =>
-        readMcpSettings({
-          enabled: true,
-          ...defaults,
-          servers: { [server_name]: { ...reachable, ...server_config } },
-        }).servers[0];
-      if (different === 'refused') expect(read()).toBeUndefined();
-      else expect(inTheirWords(tool, read()!)).toEqual({ ...output, ...different });
-    },
-  );
-});
+it.each(casesOf<Translate>('mcp_translate').map((each) => [each.name, each] as const))(
+  'the recorded translation of %s is equal to ours',
+  (name, { tool, server_name, server_config, defaults, output }) => {
+    const different = Object.hasOwn(DIFFERENT, name) ? DIFFERENT[name]! : {};
+    const read = () =>
+      readMcpSettings({
+        enabled: true,
+        ...defaults,
+        servers: { [server_name]: { ...reachable, ...server_config } },
+      }).servers[0];
+    if (different === 'refused') expect(read()).toBeUndefined();
+    else expect(inTheirWords(tool, read()!)).toEqual({ ...output, ...different });
+  },
+);
 
 /** What a recorded server's settings are here; `refused` with the reason beside it. */
 const SERVERS: readonly (Fields | 'refused')[] = [
@@ -133,20 +131,20 @@ const SERVERS: readonly (Fields | 'refused')[] = [
   'refused',
 ];
 
-describe.skipIf(!present)('the recorded servers', () => {
+describe.skipIf(!present)('recorded servers', () => {
   const cases = casesOf<Normalise>('mcp_server_normalise');
   const read = (raw: unknown, defaults: Fields) =>
     readMcpSettings({ enabled: true, ...defaults, servers: { s: raw } }).servers[0];
 
   it.each(cases.map((each, index) => [JSON.stringify(each.raw), each, SERVERS[index]!] as const))(
-    'match ours: %s',
+    'the recorded settings of the server %s are equal to ours',
     (_, { raw, defaults }, expected) => {
       if (expected === 'refused') expect(read(raw, defaults)).toBeUndefined();
       else expect(read(raw, defaults)).toMatchObject(expected);
     },
   );
 
-  it('match ours in arguments and lists, except negative times and lists for all servers', () => {
+  it('arguments and lists of a recorded server are equal to ours, and lists for all servers apply as well', () => {
     const { raw, defaults, output } = cases[4]!;
     const { timeout_seconds: _, ...rest } = raw as Fields;
     const settings = readMcpSettings({ enabled: true, ...defaults, servers: { s: rest } });
@@ -180,36 +178,32 @@ const LISTED: Readonly<Record<string, readonly string[]>> = {
   dup_tool_names: ['mcp.s.a'],
 };
 
-describe.skipIf(!present)('the recorded filters', () => {
-  const cases = casesOf<Discovery>('mcp_discovery').filter(
-    ({ settings }) => settings !== undefined,
-  );
+const cases = casesOf<Discovery>('mcp_discovery').filter(({ settings }) => settings !== undefined);
 
-  it.each(cases.map((each) => [each.name, each] as const))(
-    'match ours: %s',
-    (name, { settings: given, tools_by_server, output }) => {
-      const listed = () => {
-        const servers = Object.fromEntries(
-          Object.entries(given!.servers).map(([server, config]) => [
-            server,
-            { ...reachable, ...config },
-          ]),
-        );
-        const settings = readMcpSettings({ ...given, servers });
-        if (!settings.enabled) return [];
-        return settings.servers.flatMap((server) => {
-          const tools = tools_by_server[server.name];
-          return Array.isArray(tools)
-            ? translateListing(tools, server, settings).tools.map(
-                (tool) => `${tool.name}${server.persona === undefined ? '' : `@${server.persona}`}`,
-              )
-            : [];
-        });
-      };
-      const expected = Object.hasOwn(LISTED, name)
-        ? LISTED[name]!
-        : output.all.filter((tool) => tool !== 'shared_tool');
-      expect(listed()).toEqual(expected);
-    },
-  );
-});
+it.each(cases.map((each) => [each.name, each] as const))(
+  'the recorded filter %s lets the same tools through as ours',
+  (name, { settings: given, tools_by_server, output }) => {
+    const listed = () => {
+      const servers = Object.fromEntries(
+        Object.entries(given!.servers).map(([server, config]) => [
+          server,
+          { ...reachable, ...config },
+        ]),
+      );
+      const settings = readMcpSettings({ ...given, servers });
+      if (!settings.enabled) return [];
+      return settings.servers.flatMap((server) => {
+        const tools = tools_by_server[server.name];
+        return Array.isArray(tools)
+          ? translateListing(tools, server, settings).tools.map(
+              (tool) => `${tool.name}${server.persona === undefined ? '' : `@${server.persona}`}`,
+            )
+          : [];
+      });
+    };
+    const expected = Object.hasOwn(LISTED, name)
+      ? LISTED[name]!
+      : output.all.filter((tool) => tool !== 'shared_tool');
+    expect(listed()).toEqual(expected);
+  },
+);

@@ -29,23 +29,23 @@ const refusal = (tool: unknown, ...given: Parameters<typeof settingsWith>) => {
 };
 const nameOf = (name: string, server = 's') => translated({ name }, {}, {}, server).name;
 
-/** The characters that a name was encoded from. */
+/** Returns the name without its character codes. */
 const decoded = (name: string) =>
   name.replace(/_x([0-9a-f]+)_/g, (_, code: string) =>
     String.fromCodePoint(Number.parseInt(code, 16)),
   );
 
-describe("the name of a server's tool", () => {
-  it('is mcp.<server>.<tool>, or mcp.<tool> for a server without a name', () => {
+describe('names of MCP tools', () => {
+  it('a tool is named mcp.<server>.<tool>, or mcp.<tool> if its server has no name', () => {
     expect(nameOf('browser.find', 'browser-server')).toBe('mcp.browser-server.browser.find');
     expect(nameOf('search', '')).toBe('mcp.search');
   });
 
-  it('encodes other characters', () => {
+  it('characters outside the allowed set are encoded in names', () => {
     expect(nameOf('a b/ü')).toBe('mcp.s.a_x20_b_x2f__xfc_');
   });
 
-  it("can't equal another tool's name", () => {
+  it('two tools never get the same name', () => {
     const characters = fc.constantFrom(' ', '_', 'x', '2', '0', 'a', '/', '\u00e9', '.', '5', 'f');
     const names = fc
       .array(characters, { minLength: 1, maxLength: 12 })
@@ -60,7 +60,7 @@ describe("the name of a server's tool", () => {
     );
   });
 
-  it("is refused if it's blank, too long, or has hidden characters", () => {
+  it('a blank name, a long name, or a name with hidden characters is refused', () => {
     for (const name of [
       '',
       '  ',
@@ -82,8 +82,8 @@ describe("the name of a server's tool", () => {
   });
 });
 
-describe('a translated tool', () => {
-  it("is never safer because of an untrusted server's hints", () => {
+describe('hints of MCP tools', () => {
+  it('hints of an untrusted server never make a tool safer', () => {
     const hint = fc.oneof(fc.boolean(), fc.constantFrom(undefined, null, 'true', 1, {}));
     const settings = fc.record(
       {
@@ -138,7 +138,7 @@ describe('a translated tool', () => {
     );
   });
 
-  it('of a trusted server follows its hints unless the settings differ', () => {
+  it('hints of a trusted server count unless the settings say what the tool touches', () => {
     const annotations = { readOnlyHint: true };
     expect(entryFor({ name: 't', annotations }, { trusted: true })).toMatchObject({
       accessMode: 'readonly',
@@ -153,7 +153,7 @@ describe('a translated tool', () => {
     ).toMatchObject({ accessMode: 'write', requiresConsent: true });
   });
 
-  it('is believed if its hints are stricter', () => {
+  it('a tool that warns of itself is believed', () => {
     expect(
       entryFor(
         { name: 't', annotations: { destructiveHint: true } },
@@ -179,17 +179,20 @@ describe('a translated tool', () => {
     [{ persona: 'Echo' }, ['Nova'], []],
     [{ persona_allowlist: ['atlas', 'Echo'] }, ['Atlas', 'Nova'], ['atlas']],
     [{ persona_allowlist: ['Atlas'] }, undefined, ['Atlas']],
-  ])('of a server with %j and a list %j is only for %j', (settings, own, allowed) => {
-    expect(
-      optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist,
-    ).toEqual(allowed);
-  });
+  ])(
+    'a tool with server settings %j and its own allowlist %j is only for %j',
+    (settings, own, allowed) => {
+      expect(
+        optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist,
+      ).toEqual(allowed);
+    },
+  );
 });
 
-describe("the schemas of a server's tool", () => {
+describe('schemas of MCP tools', () => {
   const schemaOf = (inputSchema: unknown) => translated({ name: 't', inputSchema });
 
-  it('are repaired in the ways real servers get them wrong', () => {
+  it('common mistakes in schemas are repaired', () => {
     expect(
       schemaOf({ properties: { a: {} }, required: ['a', 1, '', ' b '] }).options.inputSchema,
     ).toEqual({ type: 'object', properties: { a: {} }, required: ['a', 'b'] });
@@ -217,11 +220,11 @@ describe("the schemas of a server's tool", () => {
         },
       },
     ],
-  ])('are refused: %s', (_, inputSchema) => {
+  ])('a tool whose input schema is or has %s is refused', (_, inputSchema) => {
     expect(refusal({ name: 't', inputSchema })).toMatch(/schema|levels/);
   });
 
-  it('are marked as foreign, so their patterns are left to the server', () => {
+  it("patterns of a server's schema aren't run by this program", () => {
     const inputSchema = {
       type: 'object',
       properties: { a: { type: 'string', pattern: '^(a+)+$' } },
@@ -240,7 +243,7 @@ describe("the schemas of a server's tool", () => {
     expect(checkInput(again, { a: 1 })).toMatchObject({ ok: false });
   });
 
-  it('have their patterns checked by the engine that the user gives', () => {
+  it("patterns of a server's schema are checked if the user gives an engine", () => {
     const tool = {
       name: 't',
       inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } },
@@ -257,7 +260,7 @@ describe("the schemas of a server's tool", () => {
     ]);
   });
 
-  it("of output are kept if they're valid, and dropped otherwise", () => {
+  it('an invalid output schema is dropped', () => {
     const outputSchema = { type: 'object', properties: { n: { type: 'number' } } };
     expect(optionsOf({ name: 't', outputSchema }).outputSchema).toEqual(outputSchema);
     for (const bad of ['x', { $ref: 'https://evil.example' }, { type: 'objekt' }]) {
@@ -268,20 +271,15 @@ describe("the schemas of a server's tool", () => {
   });
 });
 
-describe('the credentials that a tool needs', () => {
+describe('credentials of MCP tools', () => {
   const authOf = (tool: object, server: object) => optionsOf({ name: 't', ...tool }, server).auth;
 
-  it('are never fewer than the settings say', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.jsonValue(), (auth, requires_authentication) => {
-        expect(
-          authOf({ auth, requires_authentication }, { auth: { required: true, scopes: ['a'] } }),
-        ).toMatchObject({ required: true, scopes: expect.arrayContaining(['a']) });
-        expect(authOf({ auth, requires_authentication }, { scopes: 'a' })).toMatchObject({
-          required: true,
-        });
-      }),
-    );
+  it('a tool never needs fewer credentials than the settings say', () => {
+    for (const auth of [undefined, false, {}, { required: 'no', scopes: [] }, { scopes: ['b'] }]) {
+      const { scopes } = authOf({ auth }, { auth: { required: true, scopes: ['a'] } })!;
+      expect(scopes).toContain('a');
+      expect(authOf({ auth }, { scopes: 'a' })).toMatchObject({ required: true });
+    }
     expect(
       authOf(
         { requires_authentication: false, auth: { required: false } },
@@ -297,110 +295,54 @@ describe('the credentials that a tool needs', () => {
     [1, true],
     ['false', false],
     [0, false],
-  ])('can be set with %j where true or false is expected, with a finding', (value, required) => {
-    expect(translated({ name: 't', requires_authentication: value })).toMatchObject({
-      options: { auth: { required } },
-      changes: [expect.stringContaining('true or false in "requires_authentication"') as string],
-    });
-  });
+  ])(
+    'requires_authentication %j instead of true or false counts as %j and is reported',
+    (value, required) => {
+      expect(translated({ name: 't', requires_authentication: value })).toMatchObject({
+        options: { auth: { required } },
+        changes: [expect.stringContaining('true or false in "requires_authentication"') as string],
+      });
+    },
+  );
 });
 
-describe('a listing', () => {
-  const listingOf = (tools: readonly unknown[], server: object = {}, global: object = {}) => {
-    const settings = settingsWith(server, global);
-    return translateListing(tools, settings.servers[0]!, settings);
-  };
+const listingOf = (tools: readonly unknown[], server: object = {}, global: object = {}) => {
+  const settings = settingsWith(server, global);
+  return translateListing(tools, settings.servers[0]!, settings);
+};
 
-  it('keeps its good tools if others are bad', () => {
-    const { tools, findings } = listingOf([
-      null,
-      { name: 'a' },
-      'b',
-      { name: 'c', inputSchema: 'x' },
-      { name: 'd' },
-    ]);
-    expect(tools.map(({ name }) => name)).toEqual(['mcp.s.a', 'mcp.s.d']);
-    expect(findings.map(({ kind, tool }) => [kind, tool])).toEqual([
-      ['refused', undefined],
-      ['refused', undefined],
-      ['refused', '"c"'],
-    ]);
-  });
-
-  it('never fails, and yields only tools, whatever a server sends', () => {
-    const json = fc.jsonValue({ maxDepth: 4 });
-    const schema = fc.oneof(
-      json,
-      fc.constant({ type: 'object' }),
-      fc.record(
-        {
-          type: json,
-          properties: fc.dictionary(fc.string(), json),
-          required: json,
-          $ref: json,
-          enum: json,
-        },
-        { requiredKeys: [] },
-      ),
-    );
-    const tool = fc.record(
-      {
-        name: fc.oneof(json, fc.string({ unit: 'binary' }), {
-          weight: 2,
-          arbitrary: fc.constantFrom('a', 'b c', 'd'),
-        }),
-        title: json,
-        description: fc.oneof(json, fc.string({ unit: 'binary' })),
-        inputSchema: schema,
-        input_schema: schema,
-        parameters: schema,
-        outputSchema: schema,
-        annotations: json,
-        _meta: json,
-        version: json,
-        capabilities: json,
-        auth: json,
-        requires_authentication: json,
-      },
-      { requiredKeys: ['name'] },
-    );
-    let used = 0;
-    fc.assert(
-      fc.property(
-        fc.array(
-          fc.oneof({ weight: 5, arbitrary: tool }, fc.anything({ withNullPrototype: true })),
-        ),
-        (tools) => {
-          const listing = listingOf(tools, { auth: { scopes: ['a'] } });
-          for (const { options } of listing.tools)
-            expect(definitionOf(options).name).toBe(options.name);
-          used += listing.tools.length;
-        },
-      ),
-      { numRuns: propertyRuns(300) },
-    );
-    expect(used).toBeGreaterThan(0);
-  });
+it('invalid tools of a listing are reported, and the other tools are kept', () => {
+  const { tools, findings } = listingOf([
+    null,
+    { name: 'a' },
+    'b',
+    { name: 'c', inputSchema: 'x' },
+    { name: 'd' },
+  ]);
+  expect(tools.map(({ name }) => name)).toEqual(['mcp.s.a', 'mcp.s.d']);
+  expect(findings.map(({ kind, tool }) => [kind, tool])).toEqual([
+    ['refused', undefined],
+    ['refused', undefined],
+    ['refused', '"c"'],
+  ]);
 });
 
-describe('look-alike names', () => {
-  const found = (...tools: readonly (readonly [string, string])[]) =>
-    findLookAlikes(tools.map(([server, toolName]) => ({ server, toolName }))).map(
-      ({ kind, server, tool }) => [kind, server, tool],
-    );
+const found = (...tools: readonly (readonly [string, string])[]) =>
+  findLookAlikes(tools.map(([server, toolName]) => ({ server, toolName }))).map(
+    ({ kind, server, tool }) => [kind, server, tool],
+  );
 
-  it('are found within a server and between servers', () => {
-    expect(found(['a', 'read_file'], ['b', 'read_file'])).toEqual([
-      ['look-alike', 'b', '"read_file"'],
-    ]);
-    expect(
-      found(
-        ['a', 'read_file'],
-        ['a', 'reаd_file'],
-        ['a', 'ｒead_file'],
-        ['a', 'READ-FILE'],
-        ['b', 'read_fi1e'],
-      ),
-    ).toHaveLength(4);
-  });
+it('names that look alike are reported within a server and between servers', () => {
+  expect(found(['a', 'read_file'], ['b', 'read_file'])).toEqual([
+    ['look-alike', 'b', '"read_file"'],
+  ]);
+  expect(
+    found(
+      ['a', 'read_file'],
+      ['a', 'reаd_file'],
+      ['a', 'ｒead_file'],
+      ['a', 'READ-FILE'],
+      ['b', 'read_fi1e'],
+    ),
+  ).toHaveLength(4);
 });
