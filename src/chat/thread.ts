@@ -177,7 +177,7 @@ interface Thread {
  * @throws ToolError `INVALID_ARGUMENT` naming every wrong message, `UNKNOWN_CALL` for a result without a call, and
  * `ALREADY_RESOLVED` for two different results of one call.
  */
-export function readThread(given: unknown): Thread {
+function readThread(given: unknown): Thread {
   if (!Array.isArray(given)) throw invalidArgument('messages as a list', given);
   // This copy is used, not zod's: zod's loses keys such as `__proto__`, which arguments may have.
   const copy = given.map((message: unknown, at) =>
@@ -252,7 +252,7 @@ export function closedMessages(given: unknown): readonly ChatMessage[] {
 }
 
 /** Throws `OPEN_TOOL_CALLS` if calls have no result: every model service refuses such a thread. */
-export function assertAnswered(open: Thread['open']): void {
+function assertAnswered(open: Thread['open']): void {
   if (open.length === 0) return;
   const named = open.slice(0, 10).map(({ toolCallId, toolName }) => `${toolCallId} (${toolName})`);
   const rest = open.length > 10 ? ` and ${open.length - 10} more` : '';

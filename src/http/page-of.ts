@@ -1,15 +1,10 @@
 import { z } from 'zod';
 
 /** The start of a page: the revision of the first page, and the number of items before this one. */
-export interface Cursor {
-  readonly revision: number;
-  readonly offset: number;
-}
-
 export const cursorField = z
   .string()
   .regex(/^\d{1,15}-\d{1,15}$/, 'a cursor out of a `next` address')
-  .transform((text): Cursor => {
+  .transform((text) => {
     const [revision, offset] = text.split('-').map(Number);
     return { revision: revision!, offset: offset! };
   });
@@ -17,7 +12,7 @@ export const cursorField = z
 /** The part of a query that names a page. */
 interface PageRequest {
   readonly limit: number;
-  readonly cursor?: Cursor | undefined;
+  readonly cursor?: z.output<typeof cursorField> | undefined;
 }
 
 /**

@@ -304,7 +304,7 @@ export function describePart(part: ContentPart): string {
 }
 
 /** Returns a number of bytes as readable text. */
-export function sizeText(bytes: number): string {
+function sizeText(bytes: number): string {
   return bytes < 1_024
     ? `${bytes} bytes`
     : bytes < 2 ** 20

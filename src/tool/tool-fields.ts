@@ -113,8 +113,7 @@ export const TOOL_FIELDS = {
       param: 'version',
       condition: 'version',
       of: 'query',
-      about:
-        'Semantic versions, as `>=1.2`, `^1` or `1.x || >=2`; a comma means and, as do several.',
+      about: 'Version constraints such as `>=1.2` or `1.x || >=2`; a comma means and.',
     },
   },
   category: {
@@ -161,8 +160,7 @@ export const TOOL_FIELDS = {
     kind: 'dangerLevel',
     on: AXIS,
     label: 'danger',
-    about:
-      'How bad a wrong call can be; from "high" on, calls need approval. Inferred when missing.',
+    about: 'The harm that a wrong call can do. From "high" on, calls need approval.',
     filter: {
       param: 'danger_level',
       condition: 'dangerLevel',
@@ -181,8 +179,7 @@ export const TOOL_FIELDS = {
     kind: 'executionCategory',
     on: AXIS,
     label: 'execution',
-    about:
-      'The kind of work, for planning which calls may run side by side; follows access_mode when missing.',
+    about: 'The kind of work, which decides the calls that can run in parallel.',
     filter: {
       param: 'execution_category',
       condition: 'executionCategory',
@@ -259,8 +256,7 @@ export const TOOL_FIELDS = {
     kind: 'flowTarget',
     on: ['manifest', 'list', 'show', 'facts'],
     label: 'sends',
-    about:
-      'Says if a call sends its arguments to anyone but the user. If it is missing, it is inferred.',
+    about: 'Says if a call sends its arguments to anyone but the user.',
   },
   requiresConsent: {
     wire: 'requires_consent',
@@ -278,8 +274,7 @@ export const TOOL_FIELDS = {
     on: ['list', 'row', 'axis', 'facts'],
     label: 'approval',
     words: ['needs approval', 'runs without approval'],
-    about:
-      'True if calls need approval, because the tool writes, is dangerous or requires consent.',
+    about: 'True if the tool writes, is dangerous or requires consent.',
   },
   safetyLevel: {
     wire: 'safety_level',
@@ -287,8 +282,7 @@ export const TOOL_FIELDS = {
     from: 'manifest',
     on: ['manifest', 'list', 'row', 'axis', 'facts'],
     label: 'safety level',
-    about:
-      'The harm that a wrong call can do. It can raise the level that side_effects imply, but not lower it.',
+    about: 'The harm that a wrong call can do. It never lowers what side_effects imply.',
     filter: {
       param: 'safety_level',
       condition: 'safetyLevel',
@@ -404,8 +398,7 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'detail', 'show'],
     label: 'progress by',
     missing: [],
-    about:
-      'Input fields that show progress: if they stay the same from call to call, the calls are a loop.',
+    about: 'Input fields that show progress: calls with the same values are a loop.',
   },
   examples: {
     wire: 'examples',
@@ -426,8 +419,7 @@ export const TOOL_FIELDS = {
     wire: 'cache_ttl',
     kind: 'seconds',
     on: ['manifest', 'detail'],
-    about:
-      'The seconds for which an answer may be reused; only for tools with access_mode "readonly".',
+    about: 'The seconds for which an answer of a readonly tool may be reused.',
   },
   maxResultBytes: {
     wire: 'max_result_bytes',
@@ -442,8 +434,7 @@ export const TOOL_FIELDS = {
     kind: 'personas',
     on: ['manifest', 'list', 'row', 'show', 'facts'],
     label: 'only for',
-    about:
-      'The only personas that may call the tool, in any case; all when missing, none when empty.',
+    about: 'The personas that may call the tool: all if missing, none if empty.',
   },
   providers: {
     wire: 'providers',
@@ -478,8 +469,7 @@ export const TOOL_FIELDS = {
     wire: 'handler_ref',
     kind: 'text',
     on: CARRIED,
-    about:
-      'The name under which the application gives the function that runs the tool; its own name when missing.',
+    about: 'The name of the function that runs the tool. The default is its own name.',
   },
   dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
   preview: {
