@@ -31,7 +31,7 @@ interface Answered {
   readonly body: string;
 }
 
-/** Serves the sample tools behind the proxy, with a certificate of its own, and returns what asks through it. */
+/** Serves the sample tools behind the proxy with a new certificate, and returns a function that sends requests through the proxy. */
 async function served() {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-proxy-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -144,6 +144,19 @@ describe('discovered tools in an executor', () => {
     for (const name of ['mcp.demo.fails', 'mcp.demo.breaks'])
       expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
   });
+
+  it("a failed call's message hides the secrets of the server's settings from the model", async () => {
+    const demo = new Demo('fails_with_key');
+    const env = { API_KEY: '${KEY}' };
+    const discovery = discover(
+      { mcpServers: { demo: { ...demo.process, env } } },
+      { env: { ...process.env, KEY: 'geheim-4711' } },
+    );
+    await discovery.refresh();
+    const outcome = await executorOf(registryOf(discovery)).run('mcp.demo.fails_with_key');
+    expect(outcome).toMatchObject({ status: 'error', message: 'the key [secret] was refused' });
+    expect(JSON.stringify(outcome)).not.toContain('geheim');
+  });
 });
 
 describe('manifest entries with provider mcp', () => {
