@@ -131,7 +131,7 @@ it('clients use a server behind the documented TLS proxy under its public name, 
   expect((await ask('/healthz')).status).toBe(200);
 });
 
-it('a server behind a proxy names its public address to clients without a token, whatever address the client states', async () => {
+it('a server behind a proxy names its public address to clients without a token, even if the client states another address', async () => {
   const { ask } = await served();
   const forwarded = {
     'x-forwarded-host': 'evil.example',

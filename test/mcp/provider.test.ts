@@ -61,7 +61,7 @@ describe('discovered tools in an executor', () => {
     ['that knows nothing of MCP', {}],
     ['that routes its calls', { routed: true }],
   ])(
-    'a discovered tool in an executor %s needs consent and gets its arguments, whatever their names are',
+    'a discovered tool in an executor %s needs consent and gets its arguments under any names',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
       const discovery = discover({ mcpServers: { a: a.start, b: b.start } });

@@ -19,7 +19,7 @@ const told = ({
 }) => `${kind} ${access} ${at.replace(/:\d+$/, '')}`;
 
 describe('tools that are run', () => {
-  it('a run records every write with its place in the code, whatever way the tool writes', async () => {
+  it('a run records every write with its place in the code, however the tool writes', async () => {
     const { of, held } = await runAll(package_, {
       reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
       byStream: `() => new Promise((done) => fs.createWriteStream('a.txt').end('x', done))`,

@@ -499,7 +499,7 @@ describe('hostile code', () => {
     ],
     ['files that do not parse', { 'x.js': `export const = ; }}} <<<` }],
     ['missing files', {}],
-  ])('a tool is found beside %s', async (_, files) => {
+  ])('a tool is found even if another file has %s', async (_, files) => {
     expect(await trace({ 'index.js': `${TOOL}import './x.js';`, ...files }, ['a'])).toMatchObject({
       tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync', certainty: 'does' }] }],
     });
