@@ -223,7 +223,7 @@ describe('run in a function around calls', () => {
     expect(runs).toBe(0);
   });
 
-  it('if nobody waits for run, the tool is told to stop and the call counts as abandoned if its work goes on', async () => {
+  it('if nobody waits for run, the tool gets an abort signal and the call counts as abandoned if its work goes on', async () => {
     let stopped: unknown;
     const { executor, events, clock } = setup([
       reader('deaf', () => hangs()),
@@ -277,7 +277,7 @@ describe('functions around calls and the rest of a call', () => {
     expect(asked).toBe(1);
   });
 
-  it('a function around calls runs once per call, whatever the number of attempts', async () => {
+  it('a function around calls runs once per call, even if the tool needs several attempts', async () => {
     let asked = 0;
     let runs = 0;
     const { executor, clock } = setup([

@@ -132,7 +132,7 @@ describe('tools with providers', () => {
     expect(b.calls).toBe(1);
   });
 
-  it('attempts count every provider that was called, whatever maxAttempts says', async () => {
+  it('attempts count every provider that was called, even beyond maxAttempts', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const fakes = Object.fromEntries(names.map((name) => [name, new FakeProvider()]));
     for (const fake of Object.values(fakes)) fake.fails();

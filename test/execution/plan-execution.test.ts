@@ -38,6 +38,10 @@ describe('execution plans', () => {
     expect(
       batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b')),
     ).toEqual([[0, 3], [1], [2]]);
+    expect(
+      batchesOf(call('write', 'a'), call('read', 'a'), call('read', 'b'), call('run')),
+      'the latest batch counts, not the last call',
+    ).toEqual([[0, 2], [1], [3]]);
   });
 
   it('a key that ends in a slash or names only a kind covers everything below it', () => {
@@ -111,7 +115,7 @@ describe('execution plans', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it('a tool that declares nothing and an unknown tool run alone, whatever keys they give', () => {
+  it('a tool that declares nothing and an unknown tool run alone, even if they give keys', () => {
     expect(
       batchesOf(
         call('read', 'a'),
@@ -152,6 +156,9 @@ describe('reasons for waiting', () => {
       undefined,
       'after call 0, write: both touch file:a.txt',
     ]);
+    expect(reasonsOf(call('read', 'a'), call('read', 'a'), call('write', 'a'))[2]).toBe(
+      'after call 0, read: both touch a',
+    );
   });
 
   it("the reason names the call that doesn't say what it touches", () => {

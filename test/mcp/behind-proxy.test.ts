@@ -31,7 +31,7 @@ interface Answered {
   readonly body: string;
 }
 
-/** Serves the sample tools behind the proxy, with a certificate of its own, and returns what asks through it. */
+/** Serves the sample tools behind the proxy with a new certificate, and returns a function that sends requests through the proxy. */
 async function served() {
   const folder = mkdtempSync(join(tmpdir(), 'tooldex-proxy-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -131,7 +131,7 @@ it('clients use a server behind the documented TLS proxy under its public name, 
   expect((await ask('/healthz')).status).toBe(200);
 });
 
-it('a server behind a proxy names its public address to clients without a token, whatever address the client states', async () => {
+it('a server behind a proxy names its public address to clients without a token, even if the client states another address', async () => {
   const { ask } = await served();
   const forwarded = {
     'x-forwarded-host': 'evil.example',

@@ -226,7 +226,7 @@ it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
   "%s isn't called by a definition that the server listed between two announcements",
   async (_, serverOf) => {
     const server = await serverOf();
-    // Time stands still: what was told first is asked about only by calls.
+    // The clock doesn't move, so only calls cause a new listing.
     const { executor, tool, hearChange } = await setUp(server, WAYS[1]!, {
       clock: new ManualClock(),
     });

@@ -39,7 +39,7 @@ async function asking(
 const answerIn = (outcome: ToolOutcome) =>
   JSON.stringify(outcome.status === 'ok' ? [outcome.value, outcome.content] : outcome);
 
-// The question comes as the answer to the call, or beside it.
+// The question comes as the answer to the call, or during the call.
 const SERVERS = [
   { era: '2026', tool: 'mcp.asks.ask_once', start: () => new Demo('ask_once').start },
   {

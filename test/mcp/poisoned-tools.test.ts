@@ -13,7 +13,7 @@ const ODD: ReadonlySet<McpFinding['kind']> = new Set([
 ]);
 const oddIn = (findings: readonly McpFinding[]) => findings.filter(({ kind }) => ODD.has(kind));
 
-/** What is odd of tools that one server lists, beside another server with tools of the given names. */
+/** Returns the findings about texts of a server's tools, with a second server that has tools of the given names. */
 async function oddOf(tools: readonly object[], beside: readonly string[] = []) {
   const [demo, other] = [new Demo(), new Demo(...beside)];
   demo.list(...tools);
@@ -24,7 +24,7 @@ async function oddOf(tools: readonly object[], beside: readonly string[] = []) {
   return oddIn(discovery.findings());
 }
 
-/** The share of attacks with a finding, by class; each tool has a name of its own, and is the only odd one that is asked about. */
+/** Returns the number of reported attacks and of all attacks by class. Every tool gets a unique name. */
 async function foundIn(
   sets: Readonly<Record<string, readonly PoisonedTool[]>>,
 ): Promise<Readonly<Record<string, readonly [found: number, all: number]>>> {

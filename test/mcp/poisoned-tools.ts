@@ -6,7 +6,7 @@
  */
 export interface PoisonedTool {
   readonly tool: Readonly<Record<string, unknown>>;
-  /** Tools of another server beside it, by name. */
+  /** The names of tools that another server has. */
   readonly beside?: readonly string[];
 }
 

@@ -61,7 +61,7 @@ describe('discovered tools in an executor', () => {
     ['that knows nothing of MCP', {}],
     ['that routes its calls', { routed: true }],
   ])(
-    'a discovered tool in an executor %s needs consent and gets its arguments, whatever their names are',
+    'a discovered tool in an executor %s needs consent and gets its arguments under any names',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
       const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
@@ -143,6 +143,19 @@ describe('discovered tools in an executor', () => {
     expect(await run('mcp.demo.ask')).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED' });
     for (const name of ['mcp.demo.fails', 'mcp.demo.breaks'])
       expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
+  });
+
+  it("a failed call's message hides the secrets of the server's settings from the model", async () => {
+    const demo = new Demo('fails_with_key');
+    const env = { API_KEY: '${KEY}' };
+    const discovery = discover(
+      { mcpServers: { demo: { ...demo.process, env } } },
+      { env: { ...process.env, KEY: 'geheim-4711' } },
+    );
+    await discovery.refresh();
+    const outcome = await executorOf(registryOf(discovery)).run('mcp.demo.fails_with_key');
+    expect(outcome).toMatchObject({ status: 'error', message: 'the key [secret] was refused' });
+    expect(JSON.stringify(outcome)).not.toContain('geheim');
   });
 });
 

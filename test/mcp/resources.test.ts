@@ -7,7 +7,7 @@ import { isMadeBy } from '../../src/mcp/connection/offered-answers.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
 import { discover, here, namesOf, temporaryFolder } from './servers/start.js';
 
-/** The server with resources and prompts, under settings of its own. */
+/** A server with resources and prompts, and its settings. */
 async function start(
   settings: object,
   { modes = [], ...options }: McpDiscoveryOptions & { readonly modes?: readonly string[] } = {},

@@ -62,7 +62,7 @@ describe.each(WAYS)('tool names on the wire, $way', ({ open }) => {
       expect(textOf(await client.call(name))).toBe('mcp.files.edit_file');
   });
 
-  it('tools keep their own names if the server is told to', async () => {
+  it('tools keep their own names if the names option says so', async () => {
     const client = await open(serverOf(registryOf(named('a.b')), { names: 'original' }));
     expect(
       (await client.tools()).map(({ name, _meta }) => [name, _meta?.['tooldex/name']]),

@@ -139,7 +139,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       );
     });
 
-    it('a call of an unknown tool is refused, whatever its name', async () => {
+    it('a call of an unknown tool is refused, even under the name of an object property', async () => {
       const client = await open(serverOf());
       for (const name of [
         'nowhere',

@@ -1,22 +1,10 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, type CapabilityOptions } from '../../src/capability.js';
-import {
-  AccessMode,
-  DangerLevel,
-  ExecutionCategory,
-  SideEffect,
-  ToolExecutor,
-  ToolMetadataRegistry,
-  type ToolDefinition,
-  type ToolExecutorOptions,
-} from '../../src/index.js';
-import { joinDefinitions } from '../../src/mcp/discovery/join-definitions.js';
+import { ToolExecutor, ToolMetadataRegistry, type ToolExecutorOptions } from '../../src/index.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManifestTree } from '../capability/manifest-tree.js';
 import { Demo, discover, rawTool } from './servers/start.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
-import { propertyRuns } from '../property-runs.js';
 
 const SCHEMA = { type: 'object', properties: { symbol: { type: 'string' } }, required: ['symbol'] };
 const OTHER_SCHEMA = {
@@ -30,10 +18,10 @@ const CHANGED = rawTool('price', {
   version: '2.0.0',
   inputSchema: OTHER_SCHEMA,
 });
-/** What the server's settings say: without it every discovered tool needs approval. */
+/** Server settings without which every discovered tool needs approval. */
 const HARMLESS = { access_mode: 'readonly', side_effects: 'none', requires_consent: false };
 
-/** A static wrapper as manifests have it: its input is the server's business. */
+/** A static wrapper as manifests have it, without parameters. */
 const WRAPPER = {
   name: 'share_price',
   description: 'The price of a share',
@@ -234,93 +222,22 @@ describe('static entries named like a discovered tool', () => {
       sideEffects: ['write'],
       auth: { required: true, scopes: ['read', 'trade'] },
     });
-  });
 
-  it('a joined entry is never looser than either part', () => {
-    const personas = fc.subarray(['Ada', 'bob', 'Eve']);
-    const options = fc.record(
+    const auth = { required: false, env: { KEY: 'required' } };
+    const partly = await load(bank({ ...HARMLESS, allow_parallel: true, auth }).discovery, [
       {
-        accessMode: fc.constantFrom(...Object.values(AccessMode)),
-        dangerLevel: fc.constantFrom(...Object.values(DangerLevel)),
-        executionCategory: fc.constantFrom(...Object.values(ExecutionCategory)),
-        sideEffects: fc.subarray(Object.values(SideEffect)),
-        requiresConsent: fc.boolean(),
-        allowParallel: fc.boolean(),
-        idempotencyKey: fc.boolean(),
-        personaAllowlist: personas,
-        auth: fc.record({
-          required: fc.boolean(),
-          scopes: fc.subarray(['a', 'b']),
-          env: fc.constantFrom<Record<string, 'required' | 'optional'>[]>(
-            {},
-            { KEY: 'required' },
-            { KEY: 'optional' },
-          ),
-        }),
+        ...ENTRY,
+        danger_level: 'high',
+        allow_parallel: false,
+        auth: { required: true, env: { KEY: 'optional' } },
       },
-      { requiredKeys: [] },
-    );
-    const registered = (...definitions: readonly ToolDefinition[]) => {
-      const registry = new ToolMetadataRegistry();
-      return definitions.flatMap((definition) => registry.register(definition, { replace: true }));
-    };
-    const tryDefine = (fields: object) => {
-      try {
-        return definitionOf({
-          name: 't',
-          description: 'T',
-          inputSchema: { type: 'object' },
-          ...fields,
-        });
-      } catch {
-        return undefined; // It contradicts itself.
-      }
-    };
-    const DANGERS = Object.values(DangerLevel);
-    fc.assert(
-      fc.property(options, options, fc.boolean(), (said, found, isOther) => {
-        const [declared, served] = [tryDefine(said), tryDefine({ ...found, execute: () => 1 })];
-        fc.pre(declared !== undefined && served !== undefined);
-        const [both, own, theirs] = registered(
-          joinDefinitions(declared, served, isOther),
-          declared,
-          served,
-        );
-        const isStricter = (loose: boolean, strict: boolean) => expect(!loose || strict).toBe(true);
-        for (const part of [
-          'accessMode' in said || 'executionCategory' in said || (said.sideEffects?.length ?? 0) > 0
-            ? own!
-            : theirs!,
-          theirs!,
-        ]) {
-          expect([part.accessMode, 'mixed']).toContain(
-            part.accessMode === 'readonly' ? part.accessMode : both!.accessMode,
-          );
-          expect(DANGERS.indexOf(both!.dangerLevel)).toBeGreaterThanOrEqual(
-            DANGERS.indexOf(part.dangerLevel),
-          );
-          isStricter(part.executionCategory === 'mixed', both!.executionCategory === 'mixed');
-        }
-        for (const part of [said, found]) {
-          isStricter(part.requiresConsent === true || isOther, both!.requiresConsent);
-          isStricter(part.allowParallel === false, !both!.allowParallel);
-          isStricter(part.idempotencyKey === false, both!.idempotencyKey !== true);
-          expect(both!.sideEffects).toEqual(
-            expect.arrayContaining((part.sideEffects ?? []).filter((effect) => effect !== 'none')),
-          );
-          if (part.personaAllowlist !== undefined)
-            expect(part.personaAllowlist).toEqual(
-              expect.arrayContaining([...both!.personaAllowlist!]),
-            );
-          isStricter(part.auth?.required === true, both!.auth?.required === true);
-          expect(both!.auth?.scopes ?? []).toEqual(expect.arrayContaining(part.auth?.scopes ?? []));
-          isStricter(part.auth?.env['KEY'] === 'required', both!.auth?.env?.['KEY'] === 'required');
-        }
-        isStricter(found.idempotencyKey !== true, both!.idempotencyKey !== true);
-        isStricter(!theirs!.allowParallel, !both!.allowParallel);
-      }),
-      { numRuns: propertyRuns(500) },
-    );
+    ]);
+    expect(partly.tool('mcp.bank.price')!.entry).toMatchObject({
+      accessMode: 'readonly',
+      dangerLevel: 'high',
+      allowParallel: false,
+      auth: { required: true, env: { KEY: 'required' } },
+    });
   });
 
   it("a joined entry needs approval after the server's tool changed", async () => {

@@ -9,7 +9,7 @@ import { Demo, discover, hostile, namesOf, rawTool } from './servers/start.js';
 const settingsIn = (findings: readonly { readonly kind: string; readonly message: string }[]) =>
   findings.filter(({ kind }) => kind === 'settings').map(({ message }) => message);
 
-/** The tools of a server that lists some, with settings of its own. */
+/** Discovers a server with these settings and tools. */
 async function listed(
   settings: object,
   tools: readonly object[],

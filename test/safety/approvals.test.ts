@@ -287,7 +287,7 @@ describe('stores that restarted', () => {
     approvals = others();
   });
 
-  it('questions and approvals from before a restart of the store are void, whatever the store kept', async () => {
+  it('questions and approvals from before a restart of the store are void, even if the store kept them', async () => {
     for (const kept of ['saved', 'all', 'nothing'] as const) {
       const [pending, denied, used, unused] = [
         await approvals.request(CALL, DECISION),
@@ -325,7 +325,7 @@ describe('stores that restarted', () => {
     await approvals.redeem(unused);
   });
 
-  it('no approval is used twice, whatever order of restarts, uses, and waits', async () => {
+  it('no approval is used twice in any order of restarts, uses, and waits', async () => {
     const step = fc.oneof(
       fc.record({ by: fc.nat(2), redeem: fc.nat(4) }),
       fc.record({ by: fc.nat(2), ask: fc.boolean() }),

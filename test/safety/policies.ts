@@ -5,7 +5,7 @@ import { SafetyPolicy, type SafetyPolicyOptions } from '../../src/safety/safety-
 import { NAMES, toolOptions } from '../registry/arbitrary-tools.js';
 import { registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
-/** A policy over tools with these options, beside the required ones. */
+/** A policy over tools with these options. */
 export function policyOver(
   tools: readonly LooseOptions[],
   options: Omit<SafetyPolicyOptions, 'registry'> = {},
@@ -35,7 +35,7 @@ export const anyConfirmFrom = fc.record(
   { requiredKeys: [] },
 );
 
-/** What `dangerFor` may do: answer right, too low, wrongly, or not at all. */
+/** Functions `dangerFor` that return a right, low, or invalid level, or fail. */
 const anyDangerFor = fc.option(
   fc.oneof(
     anyLevel.map((level) => () => level),
@@ -51,7 +51,7 @@ const anyDangerFor = fc.option(
   { nil: undefined },
 );
 
-/** What `conflictKeys` may do: answer in either form, wrongly, or not at all. */
+/** Functions `conflictKeys` that return keys in either form or invalid keys, or fail. */
 const anyKeys = fc.array(fc.constantFrom('file:src/a', 'file:src/', 'file:b', 'git:', 'src'), {
   maxLength: 2,
 });
@@ -71,7 +71,7 @@ const anyConflictKeys = fc.option(
   { nil: undefined },
 );
 
-/** Options of one tool, whatever it declares. Personas and credentials are missing: they deny on their own. */
+/** Options of any tool, without personas and credentials, which deny calls by themselves. */
 export const anyTool: fc.Arbitrary<LooseOptions & { readonly name: string }> = fc
   .tuple(toolOptions, anyDangerFor, anyConflictKeys)
   .map(([options, dangerFor, conflictKeys]) => ({

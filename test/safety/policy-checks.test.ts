@@ -10,12 +10,12 @@ describe('personas', () => {
   const decide = (personaAllowlist: readonly string[], context: object) =>
     decisionOn({ ...READ, personaAllowlist }, {}, { rules: ALLOW_ALL }, context);
 
-  it('a persona on the allowlist may call the tool, whatever the case of its name', () => {
+  it('a persona on the allowlist may call the tool in upper or lower case', () => {
     for (const persona of ['Planner', 'planner', 'PLANNER'])
       expect(decide(['Planner', 'other'], { persona }).verdict).toBe('allow');
   });
 
-  it('a persona outside the allowlist may not call the tool, nor may a call without a persona, whatever the rules say', () => {
+  it('a persona outside the allowlist and a call without a persona are denied, even if a rule allows the call', () => {
     for (const context of [
       {},
       { persona: '' },
@@ -48,7 +48,7 @@ describe('credentials', () => {
   const decide = (env: Readonly<Record<string, string | undefined>>, changed = {}) =>
     decisionOn({ ...READ, auth: { ...auth, ...changed } }, {}, { env, rules: ALLOW_ALL });
 
-  it('a tool is denied when a required credential is missing, whatever the rules say', () => {
+  it('a tool is denied when a required credential is missing, even if a rule allows the call', () => {
     expect(decide({ MY_KEY: 'x' }).verdict).toBe('allow');
     for (const env of [
       {},
@@ -74,7 +74,7 @@ const decide = (context: object) =>
     context,
   );
 
-it("a call is denied when it lacks one of the tool's scopes, whatever the rules say", () => {
+it("a call is denied when it lacks one of the tool's scopes, even if a rule allows the call", () => {
   expect(decide({ scopes: ['admin', 'repo', 'more'] }).verdict).toBe('allow');
   for (const scopes of [undefined, [], ['repo'], ['Repo', 'Admin'], ['repo,admin']])
     expect(decide({ scopes })).toMatchObject({ verdict: 'deny', rule: 'missing-scopes' });
@@ -101,7 +101,7 @@ describe('requires_flags of a manifest', () => {
       context,
     );
 
-  it('a call is denied unless all required flags are on, whatever the rules say', () => {
+  it('a call is denied unless all required flags are on, even if a rule allows the call', () => {
     for (const required of [['a', 'b'], { read: ['a', 'b'] }, { read: ['a'], write: ['b'] }]) {
       expect(decide(required, { flags: ['b', 'c', 'a'] }).verdict).toBe('allow');
       for (const flags of [undefined, [], ['a'], ['A', 'B'], ['a,b']])

@@ -28,7 +28,7 @@ const anyPolicy = fc.record({
   confirmFrom: anyConfirmFrom,
 });
 
-describe('policies, whatever tools declare and rules say', () => {
+describe('policies over any tools and rules', () => {
   it('a tool that requires approval runs without a question only if a rule or the allow-list allows it', () => {
     run(
       fc.property(anyTool, anyPolicy, anyContext, anyInput, (tool, options, context, input) => {

@@ -477,7 +477,7 @@ describe('file systems that ignore case', () => {
       .join(' ');
   };
 
-  it('on a file system that ignores case, a deny rule matches the file in every case; elsewhere the case must match', () => {
+  it('on a file system that ignores case, a deny rule matches the file in every case, and elsewhere only if the case matches', () => {
     const denying = (touches: string): PolicyRule => ({ verdict: 'deny', touches });
     expect(verdicts(true, LOCKED)).toBe('deny deny deny');
     expect(verdicts(true, denying('write:Package.lock'))).toBe('deny deny deny');

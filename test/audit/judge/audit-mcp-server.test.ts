@@ -67,7 +67,7 @@ const subjectOf = async (server: unknown) => {
 };
 const PLAIN = ['plain-server', '2.1.0', 'node_modules/plain-server'];
 
-describe('the code of an MCP server', () => {
+describe('code of MCP servers', () => {
   it.each([
     ['the name of a package', 'plain-server', PLAIN],
     ['the name of a package with its version', 'plain-server@2.1.0', PLAIN],
@@ -96,7 +96,7 @@ describe('the code of an MCP server', () => {
       PLAIN,
     ],
   ])(
-    "is found by %s, without starting anything if there's a listing",
+    'the code of a server is found by %s, and with a listing nothing is started',
     async (_, server, expected) => {
       expect(await subjectOf(server)).toEqual(expected);
     },
@@ -153,14 +153,14 @@ describe('the code of an MCP server', () => {
     ],
     ['a device', '/dev/null', /^Expected the code of an MCP server, got nothing at "\/dev\/null"/],
     ['nothing', ' ', /^Expected an MCP server/],
-  ])('is refused if it is %s', async (_, server, message) => {
+  ])('a server given as %s is refused', async (_, server, message) => {
     await expect(audit(server, { listing: LISTING })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringMatching(message) as string,
     });
   });
 
-  it('is that of the named server if the settings have several', async () => {
+  it('a name picks one server from settings with several servers', async () => {
     const settings = {
       mcpServers: {
         one: { command: 'node', args: ['server.mjs'] },
@@ -173,12 +173,12 @@ describe('the code of an MCP server', () => {
   });
 });
 
-describe('what an MCP server declares', () => {
+describe('declarations of MCP servers', () => {
   it.each([
     ['a list', LISTING],
     ['a result', { tools: LISTING }],
     ['an answer', { jsonrpc: '2.0', id: 1, result: { tools: LISTING } }],
-  ])('is read from a listing as %s', async (_, listing) => {
+  ])('declarations are read from a listing given as %s', async (_, listing) => {
     const { tools } = await audit('plain-server', { listing });
     expect(tools.map(({ name, declared }) => [name, declared])).toEqual([
       ['read', { readOnly: true }],
@@ -187,7 +187,7 @@ describe('what an MCP server declares', () => {
     ]);
   });
 
-  it('is refused as any other value, and tools of the same name are left out', async () => {
+  it('an invalid listing is refused, and tools with the same name are left out', async () => {
     await expect(audit('plain-server', { listing: 'tools' })).rejects.toThrow(
       'Expected a listing as tools/list gives it',
     );
@@ -200,7 +200,7 @@ describe('what an MCP server declares', () => {
     ]);
   });
 
-  it("is requested from the server, started without this process's variables in an empty home folder", async () => {
+  it('a server that is asked gets no variables of this process, and runs in a home folder of its own', async () => {
     process.env['SOME_API_KEY'] = 'secret';
     const told: string[] = [];
     const { tools } = await audit('npx -y plain-server --flag', {
@@ -227,7 +227,7 @@ describe('what an MCP server declares', () => {
     });
   });
 
-  it('is requested with the variables of its settings, except possible keys', async () => {
+  it('a server that is asked gets the variables of its settings, except possible keys', async () => {
     const env = {
       MODE: 'fast',
       SERVICE_TOKEN: 'real',
@@ -269,7 +269,7 @@ describe('what an MCP server declares', () => {
     expect(names.join(' ')).not.toContain('real');
   });
 
-  it('is unavailable if the server exits, and the error says what to do', async () => {
+  it('a server that ends without an answer is reported with advice', async () => {
     writeFileSync(
       join(folder, 'ends.mjs'),
       "console.error('API_KEY is missing'); process.exit(1);",
@@ -283,14 +283,12 @@ describe('what an MCP server declares', () => {
   });
 });
 
-describe('an MCP server is installed', () => {
-  it.each([
-    'no-such-server-here@1&calc',
-    'no-such-server-here@git+ssh://x/y',
-    'no-such-server-here@file:..',
-  ])('only by a plain package name: %s', async (spec) => {
-    await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(
-      /^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/,
-    );
-  });
+it.each([
+  'no-such-server-here@1&calc',
+  'no-such-server-here@git+ssh://x/y',
+  'no-such-server-here@file:..',
+])('an address or text for a shell is never installed: %s', async (spec) => {
+  await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(
+    /^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/,
+  );
 });

@@ -57,14 +57,14 @@ const observed = new Map([
 ]);
 
 describe('expectHonest', () => {
-  it('passes if no tool does more than it declares', async () => {
+  it('expectHonest passes if no tool does more than it declares', async () => {
     await expect(expectHonest(registry, { root })).resolves.toBeUndefined();
     await expect(
       expectHonest(registry, { root, observed: new Map([['keep', [written]]]) }),
     ).resolves.toBeUndefined();
   });
 
-  it('fails with each lie and the path to the call that shows it', async () => {
+  it('expectHonest fails with each lie and the path to the call that shows it', async () => {
     const failure = await expectHonest(registry, { root, observed }).catch(
       (error: unknown) => error,
     );
@@ -80,7 +80,7 @@ describe('expectHonest', () => {
     `);
   });
 
-  it('passes if the baseline has every lie', async () => {
+  it('expectHonest passes lies in its baseline', async () => {
     const { tools } = await auditTools(registry, { root, observed });
     await expect(
       expectHonest(registry, { root, observed, baseline: JSON.parse(writeBaseline(tools)) }),
@@ -89,7 +89,7 @@ describe('expectHonest', () => {
 });
 
 describe('auditTools', () => {
-  it('believes the user about unknown calls and programs', async () => {
+  it('auditTools uses what the user says about unknown calls and programs', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'audit-known-'));
     writeFileSync(
       join(folder, 'tools.js'),
@@ -120,7 +120,7 @@ export const look = defineTool({ name: 'look', execute: () => execFile('deployct
     );
   });
 
-  it('reports tools that are answered elsewhere, and leaves them out', async () => {
+  it('auditTools skips tools whose work is done elsewhere, and says so', async () => {
     const { subject, skipped, tools } = await auditTools(registry, { root });
     expect(tools.map(({ name }) => name).sort()).toEqual(['keep', 'look', 'note']);
     expect(skipped).toEqual([
@@ -138,7 +138,7 @@ export const look = defineTool({ name: 'look', execute: () => execFile('deployct
       'Expected root as a folder that exists, got "no/such/folder"',
     ],
     ['an unknown option', [registry, { roots: '.' }], 'roots'],
-  ])('refuses %s', async (_, args, message) => {
+  ])('auditTools refuses %s', async (_, args, message) => {
     await expect(
       auditTools(...(args as unknown as Parameters<typeof auditTools>)),
     ).rejects.toMatchObject({

@@ -1,7 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { CallEffect, Effect, EffectKind } from '../../../src/audit/effect.js';
+import type { Effect, EffectKind } from '../../../src/audit/effect.js';
 import { correctionOf, correctionText } from '../../../src/audit/judge/corrections.js';
 import {
   factsOfAnnotations,
@@ -59,7 +58,7 @@ function declared(metadata: object): DeclaredFacts {
   );
 }
 
-describe('the verdict on an MCP tool', () => {
+describe('verdicts on MCP tools', () => {
   it.each([
     ['that says it reads, and reads', READER, [reads], 'agrees'],
     ['that says it reads, and has no effect', READER, [], 'agrees'],
@@ -166,11 +165,11 @@ describe('the verdict on an MCP tool', () => {
       [write({ call: 'fs.rm' })],
       'lies',
     ],
-  ] as const)('fits: %s', (_, annotations, effects, verdict) => {
+  ] as const)('an MCP tool %s gets the right verdict', (_, annotations, effects, verdict) => {
     expect(said(annotations, ...effects).verdict).toBe(verdict);
   });
 
-  it("is unknown if its code isn't found or couldn't all be followed", () => {
+  it("the verdict is unknown if the code isn't found or couldn't all be followed, unless a lie is certain", () => {
     expect(judgeTool({ readOnly: true }, { ...traced(), handler: undefined }).verdict).toBe(
       'unknown',
     );
@@ -189,7 +188,7 @@ describe('the verdict on an MCP tool', () => {
     ).toBe('lies');
   });
 
-  it('lists every call that shows a lie once, the surest and gravest path first', () => {
+  it('findings list each lying call once, the surest and most serious path first', () => {
     const { findings } = said(
       READER,
       write({ ...maybe, argument: 'path' }),
@@ -215,7 +214,7 @@ describe('the verdict on an MCP tool', () => {
     ]);
   });
 
-  it('says what clients assume if a tool has no readOnlyHint', () => {
+  it('a finding says what clients assume when readOnlyHint is missing', () => {
     expect(said({}, reads).findings.map(({ message }) => message)).toEqual([
       'declares no readOnlyHint, which clients take for a tool that writes and destroys; it only reads',
     ]);
@@ -228,7 +227,7 @@ describe('the verdict on an MCP tool', () => {
     ]);
   });
 
-  it('has a note if a tool with a closed world reaches outside', () => {
+  it('a tool that leaves its closed world gets a note', () => {
     expect(
       said({ ...READER, openWorldHint: false }, effect('net-read', { call: 'fetch' })).findings,
     ).toMatchObject([
@@ -241,7 +240,7 @@ describe('the verdict on an MCP tool', () => {
   });
 });
 
-describe('what was found', () => {
+describe('found effects', () => {
   it.each([
     ['nothing', [], { readOnly: true, destructive: false, idempotent: true, openWorld: false }],
     [
@@ -279,151 +278,126 @@ describe('what was found', () => {
       [write({ destructive: false }), effect('net-write', { access: 'unknown' })],
       { readOnly: false, destructive: null, idempotent: null, openWorld: true },
     ],
-  ] as const)('from %s is exactly that', (_, effects, found) => {
+  ] as const)('the facts found for %s claim nothing more', (_, effects, found) => {
     expect(said(READER, ...effects).found).toEqual({ ...found, effects });
   });
-
-  it("is never harmless if something couldn't be followed", () => {
-    const call = fc.record({
-      access: fc.constantFrom<CallEffect['access']>('read', 'write', 'unknown'),
-      kind: fc.constantFrom<EffectKind>('fs-read', 'fs-write', 'net-read', 'memory-state'),
-      certainty: fc.constantFrom<Effect['certainty']>('does', 'may'),
-    });
-    fc.assert(
-      fc.property(fc.array(call, { maxLength: 4 }), fc.boolean(), (calls, isFound) => {
-        const { found, verdict } = judgeTool(
-          { readOnly: true },
-          {
-            ...traced(...calls.map(({ kind, ...rest }) => effect(kind, rest))),
-            ...(isFound ? { unknowns: ['something'] } : { handler: undefined }),
-          },
-        );
-        expect([false, null]).toContain(found.readOnly);
-        expect(['lies', 'unknown']).toContain(verdict);
-        expect(found.destructive).not.toBe(false);
-        expect(found.openWorld).not.toBe(false);
-      }),
-    );
-  });
 });
 
-describe('the verdict on a tool of this package', () => {
-  it.each([
-    ['readonly, that writes', { accessMode: 'readonly' }, [write()], 'lies', ['accessMode']],
-    [
-      'with side effects none, that writes',
-      { sideEffects: 'none' },
-      [write()],
-      'lies',
-      ['sideEffects'],
-    ],
-    [
-      'readonly with side effects none, that asks a service',
-      { accessMode: 'readonly', sideEffects: 'none' },
-      [effect('net-read')],
-      'lies',
-      ['sideEffects'],
-    ],
-    [
-      'readonly with side effects none, that runs a program that reads',
-      { accessMode: 'readonly', sideEffects: 'none' },
-      [effect('process-spawn')],
-      'agrees',
-      [],
-    ],
-    [
-      'readonly and cached, that writes',
-      { accessMode: 'readonly', cacheTtlMs: 1_000 },
-      [write()],
-      'lies',
-      ['accessMode', 'cacheTtlMs'],
-    ],
-    [
-      'write with side effects that only read, that writes',
-      { accessMode: 'write', sideEffects: 'read_external_service' },
-      [write()],
-      'lies',
-      ['sideEffects'],
-    ],
-    [
-      'write of local files, that sends',
-      { accessMode: 'write', sideEffects: ['write', 'filesystem'] },
-      [write(), effect('net-write', { access: 'write', call: 'POST' })],
-      'lies',
-      ['sideEffects'],
-    ],
-    [
-      'write with the category read_only, that writes',
-      { accessMode: 'write', executionCategory: 'read_only' },
-      [write()],
-      'lies',
-      ['executionCategory'],
-    ],
-    [
-      'of the category compute, that asks a service',
-      { accessMode: 'readonly', executionCategory: 'compute' },
-      [effect('net-read')],
-      'lies',
-      ['executionCategory'],
-    ],
-    [
-      'write of danger low, that deletes',
-      { accessMode: 'write', dangerLevel: 'low' },
-      [write({ call: 'fs.rm' })],
-      'lies',
-      ['dangerLevel'],
-    ],
-    [
-      'write of danger low that an input can raise, that overwrites',
-      { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'high' },
-      [write()],
-      'agrees',
-      [],
-    ],
-    [
-      'write of danger medium, that overwrites',
-      { accessMode: 'write', dangerLevel: 'medium', sideEffects: ['write', 'filesystem'] },
-      [write()],
-      'agrees',
-      [],
-    ],
-    [
-      'write with an idempotency key, that appends',
-      { accessMode: 'write', idempotencyKey: true },
-      [write({ idempotent: false })],
-      'lies',
-      ['idempotencyKey'],
-    ],
-    [
-      'write with an idempotency key, that sends a POST, which may carry the key',
-      { accessMode: 'write', idempotencyKey: true },
-      [effect('net-write', { access: 'write', idempotent: false })],
-      'agrees',
-      [],
-    ],
-    ['write, that only reads', { accessMode: 'write' }, [reads], 'over-cautious', ['accessMode']],
-    [
-      'execute, that runs a program that reads',
-      { accessMode: 'execute' },
-      [effect('process-spawn')],
-      'agrees',
-      [],
-    ],
-    ['of which nothing is declared, that writes', {}, [write()], 'undeclared', ['accessMode']],
-    [
-      'of which only the danger is declared, that writes',
-      { dangerLevel: 'high' },
-      [write()],
-      'undeclared',
-      ['accessMode'],
-    ],
-  ] as const)('fits: %s', (_, metadata, effects, verdict, axes) => {
-    const audit = judgeTool(declared(metadata), traced(...effects));
-    expect([audit.verdict, audit.findings.map(({ axis }) => axis)]).toEqual([verdict, axes]);
-  });
+it.each([
+  ['readonly, that writes', { accessMode: 'readonly' }, [write()], 'lies', ['accessMode']],
+  [
+    'with side effects none, that writes',
+    { sideEffects: 'none' },
+    [write()],
+    'lies',
+    ['sideEffects'],
+  ],
+  [
+    'readonly with side effects none, that asks a service',
+    { accessMode: 'readonly', sideEffects: 'none' },
+    [effect('net-read')],
+    'lies',
+    ['sideEffects'],
+  ],
+  [
+    'readonly with side effects none, that runs a program that reads',
+    { accessMode: 'readonly', sideEffects: 'none' },
+    [effect('process-spawn')],
+    'agrees',
+    [],
+  ],
+  [
+    'readonly and cached, that writes',
+    { accessMode: 'readonly', cacheTtlMs: 1_000 },
+    [write()],
+    'lies',
+    ['accessMode', 'cacheTtlMs'],
+  ],
+  [
+    'write with side effects that only read, that writes',
+    { accessMode: 'write', sideEffects: 'read_external_service' },
+    [write()],
+    'lies',
+    ['sideEffects'],
+  ],
+  [
+    'write of local files, that sends',
+    { accessMode: 'write', sideEffects: ['write', 'filesystem'] },
+    [write(), effect('net-write', { access: 'write', call: 'POST' })],
+    'lies',
+    ['sideEffects'],
+  ],
+  [
+    'write with the category read_only, that writes',
+    { accessMode: 'write', executionCategory: 'read_only' },
+    [write()],
+    'lies',
+    ['executionCategory'],
+  ],
+  [
+    'of the category compute, that asks a service',
+    { accessMode: 'readonly', executionCategory: 'compute' },
+    [effect('net-read')],
+    'lies',
+    ['executionCategory'],
+  ],
+  [
+    'write of danger low, that deletes',
+    { accessMode: 'write', dangerLevel: 'low' },
+    [write({ call: 'fs.rm' })],
+    'lies',
+    ['dangerLevel'],
+  ],
+  [
+    'write of danger low that an input can raise, that overwrites',
+    { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'high' },
+    [write()],
+    'agrees',
+    [],
+  ],
+  [
+    'write of danger medium, that overwrites',
+    { accessMode: 'write', dangerLevel: 'medium', sideEffects: ['write', 'filesystem'] },
+    [write()],
+    'agrees',
+    [],
+  ],
+  [
+    'write with an idempotency key, that appends',
+    { accessMode: 'write', idempotencyKey: true },
+    [write({ idempotent: false })],
+    'lies',
+    ['idempotencyKey'],
+  ],
+  [
+    'write with an idempotency key, that sends a POST, which may carry the key',
+    { accessMode: 'write', idempotencyKey: true },
+    [effect('net-write', { access: 'write', idempotent: false })],
+    'agrees',
+    [],
+  ],
+  ['write, that only reads', { accessMode: 'write' }, [reads], 'over-cautious', ['accessMode']],
+  [
+    'execute, that runs a program that reads',
+    { accessMode: 'execute' },
+    [effect('process-spawn')],
+    'agrees',
+    [],
+  ],
+  ['of which nothing is declared, that writes', {}, [write()], 'undeclared', ['accessMode']],
+  [
+    'of which only the danger is declared, that writes',
+    { dangerLevel: 'high' },
+    [write()],
+    'undeclared',
+    ['accessMode'],
+  ],
+] as const)('a tooldex tool (%s) gets the right verdict', (_, metadata, effects, verdict, axes) => {
+  const audit = judgeTool(declared(metadata), traced(...effects));
+  expect([audit.verdict, audit.findings.map(({ axis }) => axis)]).toEqual([verdict, axes]);
 });
 
-describe('the correction', () => {
+describe('corrections', () => {
   const fix = (annotations: object, ...effects: readonly Effect[]) =>
     correctionOf(said(annotations, ...effects));
   const STRICTEST = {
@@ -433,12 +407,12 @@ describe('the correction', () => {
     openWorldHint: true,
   };
 
-  it('has all four hints for a tool that lies or declares nothing', () => {
+  it('a tool that lies or declares nothing gets all four hints', () => {
     expect(fix(READER, write())?.after).toEqual(STRICTEST);
     expect(fix({}, write())?.after).toEqual(STRICTEST);
   });
 
-  it('never loosens a declaration, whatever the code shows', () => {
+  it('a correction never loosens a declaration', () => {
     expect(fix({}, reads)).toBeUndefined();
     expect(fix(WRITER, reads)).toBeUndefined();
     expect(
@@ -447,7 +421,7 @@ describe('the correction', () => {
     expect(correctionOf(judgeTool(declared({}), traced(reads)))).toBeUndefined();
   });
 
-  it('keeps declarations that nothing contradicts, and assumes the strictest for the rest', () => {
+  it('a correction keeps declarations that nothing contradicts and takes the strictest value for unknowns', () => {
     expect(
       fix(
         { destructiveHint: false, openWorldHint: false },
@@ -462,13 +436,13 @@ describe('the correction', () => {
       },
       unsure: ['destructiveHint', 'idempotentHint'],
     });
-    // Of a tool that is said to read, the others mean nothing.
+    // If a tool says that it reads, its other hints mean nothing.
     expect(
       fix({ ...READER, destructiveHint: false }, write({ destructive: null }))?.after,
     ).toMatchObject({ destructiveHint: true });
   });
 
-  it('is missing for a tool that agrees, or if too little is known', () => {
+  it('a tool that agrees or is unknown gets no correction', () => {
     expect([fix(READER, reads), fix(READER, write(maybe)), fix(WRITER, write())]).toEqual([
       undefined,
       undefined,
@@ -476,7 +450,7 @@ describe('the correction', () => {
     ]);
   });
 
-  it('for a tool of this package makes it agree', () => {
+  it('a corrected tooldex tool agrees with its code', () => {
     for (const [metadata, ...effects] of [
       [
         { accessMode: 'readonly', sideEffects: 'none', cacheTtlMs: 10, dangerLevel: 'safe' },
@@ -509,7 +483,7 @@ describe('the correction', () => {
     }
   });
 
-  it('is shown like a patch', () => {
+  it('a correction is printed like a patch', () => {
     const text = (annotations: object, ...effects: readonly Effect[]) =>
       correctionText(fix(annotations, ...effects)!, 'src/tool.ts:5').split('\n');
     expect(text({ ...READER, openWorldHint: false }, write({ idempotent: null }))).toEqual([

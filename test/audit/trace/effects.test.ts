@@ -18,7 +18,7 @@ const body = async (code: string, before = '') =>
     )
   )['a'];
 
-describe("code that can't be read is never harmless", () => {
+describe("code that can't be read", () => {
   const unknowns = async (code: string, before = '', files = {}) =>
     (
       await trace(
@@ -40,13 +40,13 @@ describe("code that can't be read is never harmless", () => {
     ['made', 'return new run(args).x;', `import { run } from './deep.js';`],
     ['given to another function', 'return [args].map(run);', `import { run } from './deep.js';`],
     ['waited for', 'return Promise.resolve(args).then(run);', `import { run } from './deep.js';`],
-  ])('if it is %s', async (_, code, before) => {
+  ])("a file that can't be read is reported if it is %s", async (_, code, before) => {
     expect(
       await unknowns(code, before, { ...DEEP, 'again.js': `export * from './deep.js';` }),
     ).toEqual(['./deep.js was not read']);
   });
 
-  it('if its file is missing or its name is computed', async () => {
+  it('a missing file or a computed member is reported', async () => {
     expect(await unknowns('return gone(args);', `import { gone } from './gone.js';`)).toEqual([
       './gone.js was not read',
     ]);
@@ -55,16 +55,16 @@ describe("code that can't be read is never harmless", () => {
     ]);
   });
 
-  it('and following lists that double comes to an end', async () => {
+  it('the audit ends even if a list doubles without end', async () => {
     expect(
       await body('return list;', `let list = [1];${'list = list.concat(list);'.repeat(40)}`),
     ).toEqual([]);
   });
 });
 
-describe('the condition before a change decides how certain it is', () => {
+describe('conditions before a change', () => {
   it.each([
-    ['nothing', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
+    ['no condition', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
     [
       'an argument that must be given',
       `if (args.saveTo) fs.writeFileSync(args.saveTo, '');`,
@@ -117,11 +117,11 @@ describe('the condition before a change decides how certain it is', () => {
       ['fs.rmSync ?'],
     ],
     ['a test that is never true', `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`, []],
-  ])('%s', async (_, code, effects) => {
+  ])('a change behind %s has the right certainty', async (_, code, effects) => {
     expect(await body(code)).toEqual(effects);
   });
 
-  it("a default from the argument's schema", async () => {
+  it("a change behind an argument uses the argument's default", async () => {
     const code = (field: string) =>
       `${HEAD}server.registerTool('a', { inputSchema: { mode: ${field} } }, async ({ mode }) => { if (mode === 'write') fs.writeFileSync('x', ''); });`;
     expect(await changes(code(`z.enum(['read', 'write']).default('write')`), 'a')).toEqual({
@@ -133,7 +133,7 @@ describe('the condition before a change decides how certain it is', () => {
   });
 });
 
-describe('a call is followed', () => {
+describe('followed calls', () => {
   it.each([
     [
       'through helpers that get the method',
@@ -267,12 +267,12 @@ describe('a call is followed', () => {
       `import { Octokit } from '@octokit/rest'; const octokit = new Octokit();`,
       ['@octokit/rest: Octokit.issues.update'],
     ],
-  ])('%s', async (_, code, before, effects) => {
+  ])('a call is followed %s', async (_, code, before, effects) => {
     const found = await body(code, before);
     expect(found).toEqual(effects);
   });
 
-  it("and a file that is removed again doesn't count as a change", async () => {
+  it('a file that is removed again is no lasting change', async () => {
     expect(
       await body(
         `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, ''); const text = fs.readFileSync(file); fs.unlinkSync(file); return text;`,
@@ -281,86 +281,87 @@ describe('a call is followed', () => {
   });
 });
 
-describe('calls that the language makes are followed or reported as unknown', () => {
-  const W = `{ fs.writeFileSync('x', ''); return 'x'; }`;
-  const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
-    'conversions of objects': [
-      `return \`\${{ toString() ${W} }}\`;`,
-      `return 'a' + { toString() ${W} };`,
-      `return +{ valueOf() ${W} };`,
-      `return { valueOf() ${W} } > 2;`,
-      `class P { [Symbol.toPrimitive]() ${W} } return \`\${new P()}\`;`,
-      `return String({ toString() ${W} });`,
-      `return [{ toString() ${W} }].join();`,
-      `return args[{ toString() ${W} }];`,
-      `let s = ''; s += { toString() ${W} }; return s;`,
-      `return JSON.stringify({ toJSON() ${W} });`,
-      `return JSON.stringify({ get a() ${W} });`,
-      `return 'a'.split({ [Symbol.split]() ${W} });`,
-      `return 1 instanceof { [Symbol.hasInstance]() ${W} };`,
-    ],
-    iterators: [
-      `class I { *[Symbol.iterator]() ${W} } for (const one of new I()) one;`,
-      `class I { *[Symbol.iterator]() ${W} } return [...new I()];`,
-      `const [a] = { [Symbol.iterator]() { return { next() ${W} }; } }; return a;`,
-      `for await (const one of { async *[Symbol.asyncIterator]() ${W} }) one;`,
-    ],
-    'promises and what is disposed': [
-      `await { then() ${W} };`,
-      `{ using a = { [Symbol.dispose]() ${W} }; }`,
-    ],
-    callbacks: [
-      `return [2, 1].sort(() => ${W});`,
-      `return [1].findIndex(() => ${W});`,
-      `return [1].reduceRight(() => ${W}, 0);`,
-      `return Object.groupBy([1], () => ${W});`,
-      `return JSON.parse('{}', () => ${W});`,
-      `return JSON.stringify({ a: 1 }, () => ${W});`,
-    ],
-    'tests of loops and cases': [
-      `do {} while (fs.writeFileSync('x', ''));`,
-      `switch (args.x) { case fs.writeFileSync('x', ''): }`,
-    ],
-    'Reflect and borrowed methods': [
-      `Reflect.apply(fs.writeFileSync, fs, ['x', '']);`,
-      `class F { a = fs.writeFileSync('x', ''); } Reflect.construct(F, []);`,
-      `Reflect.get(fs, 'writeFileSync')('x', '');`,
-      `Function.prototype.call.call(fs.writeFileSync, fs, 'x', '');`,
-      `fs.writeFileSync.apply(fs, ['x', '']);`,
-      `const write = Function.prototype.call.bind(fs.writeFileSync); write(fs, 'x', '');`,
-    ],
-    proxies: [
-      `return new Proxy({}, { get() ${W} }).a;`,
-      `return new Proxy(() => 1, { apply() ${W} })();`,
-      `const p = new Proxy({}, { set() ${W} }); p.a = 1;`,
-      `return 'a' in new Proxy({}, { has() ${W} });`,
-    ],
-    'functions in the place of those of the language': [
-      `Array.prototype.map = () => ${W}; return [1].map((one) => one);`,
-      `Math.random = () => ${W}; return Math.random();`,
-      `Object.defineProperty(JSON, 'stringify', { value: () => ${W} }); return JSON.stringify(args);`,
-    ],
-    'computed names': [
-      `return globalThis[args.x]('y');`,
-      `const { [args.x]: f } = fs; return f('x');`,
-      `const { readFileSync, ...rest } = fs; return rest.writeFileSync('x', '');`,
-      `return { ...fs }.writeFileSync('x', '');`,
-      `for (const [, f] of Object.entries(fs)) f('x');`,
-      `return (await import(args.x)).run();`,
-      `return require('node:f' + args.x).run();`,
-      `const t = { f() ${W} }; return t['f']\`a\`;`,
-    ],
-    'code in texts, and bindings': [
-      `return new Function('return 1')();`,
-      `return (() => 1).constructor('return 1')();`,
-      `setTimeout('1', 1);`,
-      `return process.binding('fs').open('x');`,
-      `return process._linkedBinding('fs').open('x');`,
-      `return WebAssembly.instantiate(args.x);`,
-    ],
-    globals: [`globalThis.x = 1;`, `process.env.X = '1';`, `Object.prototype.x = 1;`],
-  };
-  it.each(Object.entries(LANGUAGE))('%s', async (_, codes) => {
+const W = `{ fs.writeFileSync('x', ''); return 'x'; }`;
+const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
+  'conversions of objects': [
+    `return \`\${{ toString() ${W} }}\`;`,
+    `return 'a' + { toString() ${W} };`,
+    `return +{ valueOf() ${W} };`,
+    `return { valueOf() ${W} } > 2;`,
+    `class P { [Symbol.toPrimitive]() ${W} } return \`\${new P()}\`;`,
+    `return String({ toString() ${W} });`,
+    `return [{ toString() ${W} }].join();`,
+    `return args[{ toString() ${W} }];`,
+    `let s = ''; s += { toString() ${W} }; return s;`,
+    `return JSON.stringify({ toJSON() ${W} });`,
+    `return JSON.stringify({ get a() ${W} });`,
+    `return 'a'.split({ [Symbol.split]() ${W} });`,
+    `return 1 instanceof { [Symbol.hasInstance]() ${W} };`,
+  ],
+  iterators: [
+    `class I { *[Symbol.iterator]() ${W} } for (const one of new I()) one;`,
+    `class I { *[Symbol.iterator]() ${W} } return [...new I()];`,
+    `const [a] = { [Symbol.iterator]() { return { next() ${W} }; } }; return a;`,
+    `for await (const one of { async *[Symbol.asyncIterator]() ${W} }) one;`,
+  ],
+  'promises and what is disposed': [
+    `await { then() ${W} };`,
+    `{ using a = { [Symbol.dispose]() ${W} }; }`,
+  ],
+  callbacks: [
+    `return [2, 1].sort(() => ${W});`,
+    `return [1].findIndex(() => ${W});`,
+    `return [1].reduceRight(() => ${W}, 0);`,
+    `return Object.groupBy([1], () => ${W});`,
+    `return JSON.parse('{}', () => ${W});`,
+    `return JSON.stringify({ a: 1 }, () => ${W});`,
+  ],
+  'tests of loops and cases': [
+    `do {} while (fs.writeFileSync('x', ''));`,
+    `switch (args.x) { case fs.writeFileSync('x', ''): }`,
+  ],
+  'Reflect and borrowed methods': [
+    `Reflect.apply(fs.writeFileSync, fs, ['x', '']);`,
+    `class F { a = fs.writeFileSync('x', ''); } Reflect.construct(F, []);`,
+    `Reflect.get(fs, 'writeFileSync')('x', '');`,
+    `Function.prototype.call.call(fs.writeFileSync, fs, 'x', '');`,
+    `fs.writeFileSync.apply(fs, ['x', '']);`,
+    `const write = Function.prototype.call.bind(fs.writeFileSync); write(fs, 'x', '');`,
+  ],
+  proxies: [
+    `return new Proxy({}, { get() ${W} }).a;`,
+    `return new Proxy(() => 1, { apply() ${W} })();`,
+    `const p = new Proxy({}, { set() ${W} }); p.a = 1;`,
+    `return 'a' in new Proxy({}, { has() ${W} });`,
+  ],
+  'functions in the place of those of the language': [
+    `Array.prototype.map = () => ${W}; return [1].map((one) => one);`,
+    `Math.random = () => ${W}; return Math.random();`,
+    `Object.defineProperty(JSON, 'stringify', { value: () => ${W} }); return JSON.stringify(args);`,
+  ],
+  'computed names': [
+    `return globalThis[args.x]('y');`,
+    `const { [args.x]: f } = fs; return f('x');`,
+    `const { readFileSync, ...rest } = fs; return rest.writeFileSync('x', '');`,
+    `return { ...fs }.writeFileSync('x', '');`,
+    `for (const [, f] of Object.entries(fs)) f('x');`,
+    `return (await import(args.x)).run();`,
+    `return require('node:f' + args.x).run();`,
+    `const t = { f() ${W} }; return t['f']\`a\`;`,
+  ],
+  'code in texts, and bindings': [
+    `return new Function('return 1')();`,
+    `return (() => 1).constructor('return 1')();`,
+    `setTimeout('1', 1);`,
+    `return process.binding('fs').open('x');`,
+    `return process._linkedBinding('fs').open('x');`,
+    `return WebAssembly.instantiate(args.x);`,
+  ],
+  globals: [`globalThis.x = 1;`, `process.env.X = '1';`, `Object.prototype.x = 1;`],
+};
+it.each(Object.entries(LANGUAGE))(
+  'calls through %s are followed or reported as unknown',
+  async (_, codes) => {
     const quiet = [];
     for (const code of codes) {
       const [tool] = (
@@ -373,50 +374,48 @@ describe('calls that the language makes are followed or reported as unknown', ()
         quiet.push(code);
     }
     expect(quiet).toEqual([]);
-  });
-});
+  },
+);
 
-describe('memory that later calls see', () => {
-  const two = async (code: string) => changes(HEAD + code, 'a', 'b');
-  it.each([
-    [
-      'counts when another tool reads it',
-      `const notes = []; server.registerTool('a', {}, ({ text }) => { notes.push(text); }); server.registerTool('b', {}, () => ({ notes }));`,
-      ['push'],
-    ],
-    [
-      'counts when it comes back in the answer',
-      `let calls = 0; server.registerTool('a', {}, () => { calls++; return { calls }; }); server.registerTool('b', {}, () => 1);`,
-      ['calls ='],
-    ],
-    [
-      'counts in a field of an instance',
-      `class Thoughts { list = []; add(one) { this.list.push(one); return { length: this.list.length }; } } const thoughts = new Thoughts(); server.registerTool('a', {}, (args) => thoughts.add(args)); server.registerTool('b', {}, () => 1);`,
-      ['push'],
-    ],
-    [
-      'does not count when nothing reads it',
-      `let last; server.registerTool('a', {}, () => { last = Date.now(); }); server.registerTool('b', {}, () => 1);`,
-      [],
-    ],
-    [
-      'does not count for a cache',
-      `const cache = new Map(); server.registerTool('a', {}, async ({ id }) => { const hit = cache.get(id); if (hit) return hit; const value = await (await fetch('https://api.example/' + id)).json(); cache.set(id, value); return value; }); server.registerTool('b', {}, ({ id }) => cache.get(id));`,
-      [],
-    ],
-    [
-      'does not count for a client that is made when it is needed',
-      `let client; const get = () => { if (!client) client = { at: Date.now() }; return client; }; server.registerTool('a', {}, () => get()); server.registerTool('b', {}, () => get());`,
-      [],
-    ],
-    [
-      'does not count for what a call makes for itself',
-      `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`,
-      [],
-    ],
-  ])('%s', async (_, code, effects) => {
-    expect(await two(code)).toEqual({ a: effects, b: [] });
-  });
+const two = async (code: string) => changes(HEAD + code, 'a', 'b');
+it.each([
+  [
+    'counts when another tool reads it',
+    `const notes = []; server.registerTool('a', {}, ({ text }) => { notes.push(text); }); server.registerTool('b', {}, () => ({ notes }));`,
+    ['push'],
+  ],
+  [
+    'counts when it comes back in the answer',
+    `let calls = 0; server.registerTool('a', {}, () => { calls++; return { calls }; }); server.registerTool('b', {}, () => 1);`,
+    ['calls ='],
+  ],
+  [
+    'counts in a field of an instance',
+    `class Thoughts { list = []; add(one) { this.list.push(one); return { length: this.list.length }; } } const thoughts = new Thoughts(); server.registerTool('a', {}, (args) => thoughts.add(args)); server.registerTool('b', {}, () => 1);`,
+    ['push'],
+  ],
+  [
+    'does not count when nothing reads it',
+    `let last; server.registerTool('a', {}, () => { last = Date.now(); }); server.registerTool('b', {}, () => 1);`,
+    [],
+  ],
+  [
+    'does not count for a cache',
+    `const cache = new Map(); server.registerTool('a', {}, async ({ id }) => { const hit = cache.get(id); if (hit) return hit; const value = await (await fetch('https://api.example/' + id)).json(); cache.set(id, value); return value; }); server.registerTool('b', {}, ({ id }) => cache.get(id));`,
+    [],
+  ],
+  [
+    'does not count for a client that is made when it is needed',
+    `let client; const get = () => { if (!client) client = { at: Date.now() }; return client; }; server.registerTool('a', {}, () => get()); server.registerTool('b', {}, () => get());`,
+    [],
+  ],
+  [
+    'does not count for what a call makes for itself',
+    `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`,
+    [],
+  ],
+])('memory %s', async (_, code, effects) => {
+  expect(await two(code)).toEqual({ a: effects, b: [] });
 });
 
 describe('effects that all tools share', () => {
@@ -424,7 +423,7 @@ describe('effects that all tools share', () => {
     ['a', 'b', 'c', 'd']
       .map((name) => `server.registerTool('${name}', {}, ${handler(name)});`)
       .join('\n');
-  it('are reported once, such as a log around the handlers', async () => {
+  it('a log around all handlers is reported once', async () => {
     const wrapped = `const logged = (run) => async (args) => { fs.appendFileSync('log', ''); return run(args); };\n`;
     const { tools, shared } = await trace(
       { 'index.js': HEAD + wrapped + four((name) => `logged(() => '${name}')`) },
@@ -433,7 +432,7 @@ describe('effects that all tools share', () => {
     expect(tools.flatMap(({ effects }) => effects)).toEqual([]);
     expect(shared.map(({ call }) => call)).toEqual(['fs.appendFileSync']);
   });
-  it("don't include calls of a common helper from each tool", async () => {
+  it("a helper that most tools call isn't shared", async () => {
     const { tools, shared } = await trace(
       {
         'index.js': `${HEAD}const saveGraph = () => fs.writeFileSync('graph', '');\n${four(() => '() => saveGraph()')}`,
@@ -450,7 +449,7 @@ describe('effects that all tools share', () => {
   });
 });
 
-describe('third-party code is handled', () => {
+describe('hostile code', () => {
   const TOOL = `${HEAD}server.registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));\n`;
   const skipped = [{ name: 'x.js', reason: 'nested more deeply than is read' }];
   it.each([
@@ -458,7 +457,7 @@ describe('third-party code is handled', () => {
     ['functions of functions, line by line', `x=${'a=>\n'.repeat(100_000)}1`],
     ['a chain of conditions with marks of ends in comments', `x=${'a?/*;}*/b:\n'.repeat(60_000)}1`],
     ['5 MB in one line', `x=${'f(1)+'.repeat(1_000_000)}1`],
-  ])('and %s are named as not read while the tool is still found', async (_, text) => {
+  ])('a file with %s is skipped and named, and the tool is still found', async (_, text) => {
     const traced = await trace({ 'index.js': `${TOOL}import './x.js';`, 'x.js': text }, ['a']);
     expect(traced).toMatchObject({
       tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync' }] }],
@@ -500,13 +499,13 @@ describe('third-party code is handled', () => {
     ],
     ['files that do not parse', { 'x.js': `export const = ; }}} <<<` }],
     ['missing files', {}],
-  ])('%s', async (_, files) => {
+  ])('a tool is found even if another file has %s', async (_, files) => {
     expect(await trace({ 'index.js': `${TOOL}import './x.js';`, ...files }, ['a'])).toMatchObject({
       tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync', certainty: 'does' }] }],
     });
   });
 
-  it('with tools named like built-in properties', async () => {
+  it('tools named like object properties are told apart', async () => {
     expect(
       await changes(
         `${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`,

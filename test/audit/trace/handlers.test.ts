@@ -13,7 +13,7 @@ import { z } from 'zod';
 const write = (path) => fs.writeFileSync(path, 'x');
 `;
 
-describe('the handler of a tool is found', () => {
+describe('handlers of tools', () => {
   it.each([
     [
       'beside its name in registerTool',
@@ -91,11 +91,11 @@ describe('the handler of a tool is found', () => {
       'by names that are constants',
       `const NAMES = Object.freeze({ A: 'a', B: \`\${'b'}\` }); const server = new McpServer(); server.registerTool(NAMES.A, {}, ({ path }) => write(path)); server.registerTool(NAMES.B, {}, () => 1);`,
     ],
-  ])('%s', async (_, code) => {
+  ])('the handler of a tool is found %s', async (_, code) => {
     expect(await changes(SERVER + code, 'a', 'b')).toEqual({ a: ['fs.writeFileSync'], b: [] });
   });
 
-  it('in CommonJS compiled from TypeScript', async () => {
+  it('the handler is found in CommonJS compiled from TypeScript', async () => {
     const files = {
       'package.json': '{"main":"index.js"}',
       'index.js': `"use strict"; Object.defineProperty(exports, "__esModule", { value: true }); const tools_1 = require("./tools"); const { McpServer } = require("@modelcontextprotocol/sdk/server/mcp.js"); (0, tools_1.register)(new McpServer());`,
@@ -104,7 +104,7 @@ describe('the handler of a tool is found', () => {
     expect(await changes(files, 'a', 'b')).toEqual({ a: ['fs.writeFileSync'], b: [] });
   });
 
-  it('in a bundle that loads modules on demand', async () => {
+  it('the handler is found in a bundle that loads its modules on demand', async () => {
     const bundle = `var __esm = (fn, res) => function __init() { return fn && (res = (0, fn[Object.getOwnPropertyNames(fn)[0]])(fn = 0)), res; }; var __toESM = (mod) => ({ default: mod });
 var import_fs, Writer; var init_writer = __esm({ "src/writer.ts"() { import_fs = __toESM(require("fs")); Writer = class { save(path) { import_fs.default.promises.writeFile(path, ''); } }; } });
 var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w = new Writer(); server.registerTool('a', {}, ({ path }) => w.save(path)); server.registerTool('b', {}, () => 1); } }); init_server();`;
@@ -113,7 +113,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     ).toEqual({ a: ['fs.writeFile'], b: [] });
   });
 
-  it('in TypeScript with decorators', async () => {
+  it('the handler is found in TypeScript with decorators', async () => {
     const files = {
       'package.json': '{"main":"index.ts"}',
       'index.ts': `import { tool } from 'tooldex'; import { writeFile } from 'node:fs/promises';\n@tool({ name: 'a' }) export class A { constructor(private readonly folder: string) {} async execute(input: { path: string }): Promise<void> { await writeFile(this.folder + input.path, ''); } }\n@tool({ name: 'b' }) export class B { execute() { return 1 as const; } }`,
@@ -121,7 +121,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     expect(await changes(files, 'a', 'b')).toEqual({ a: ['fs.writeFile'], b: [] });
   });
 
-  it('with its place and the path to the deciding call', async () => {
+  it('a handler has its place and the path to the deciding call', async () => {
     const { tools } = await trace(
       {
         'index.js': `${SERVER}const server = new McpServer();\nconst save = (path) =>\n  write(path);\nserver.registerTool('a', {}, ({ path }) =>\n  save(path));`,
@@ -134,7 +134,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     });
   });
 
-  it('only if something has its name', async () => {
+  it("a tool whose name isn't in the code has no handler", async () => {
     const { tools } = await trace(
       { 'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);` },
       ['b'],
@@ -144,7 +144,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     ]);
   });
 
-  it('even if another tool has an empty name', async () => {
+  it("a tool with an empty name doesn't hide other tools", async () => {
     const { tools } = await trace(
       {
         'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);`,
@@ -155,7 +155,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     expect(tools.map(({ handler }) => handler !== undefined)).toEqual([true, false]);
   });
 
-  it('next to links that lead nowhere or to a device', async () => {
+  it('links that lead nowhere or to a device are skipped', async () => {
     const root = mkdtempSync(join(tmpdir(), 'trace-links-'));
     writeFileSync(join(root, 'package.json'), '{"type":"module","main":"index.js"}');
     writeFileSync(

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import { z } from 'zod';
 const server = new McpServer();
 `;
-/** Returns whether everything that a tool does was followed, and the calls that change something. */
+/** Returns the calls that change something, and true as `whole` if every call was followed. */
 async function followed(code: string, before = '', files: Readonly<Record<string, string>> = {}) {
   const {
     tools: [tool],
@@ -23,7 +23,7 @@ async function followed(code: string, before = '', files: Readonly<Record<string
   };
 }
 
-describe('a method is known', () => {
+describe('known and unknown methods', () => {
   it.each([
     ['on a string of the schema', `return args.text.startsWith('a') ? args.text.trim() : 1;`],
     ['on a list of the schema', `return args.list.map((one) => one.toUpperCase()).join(',');`],
@@ -35,40 +35,38 @@ describe('a method is known', () => {
     ['on a date and a literal', `return new Date().toISOString().slice(0, 'abc'.indexOf('b'));`],
     ['on the environment', `return (process.env.A ?? '').split(',');`],
     ['on the signal of a context', `context.signal.throwIfAborted(); return 1;`],
-  ])('%s', async (_, code) => {
+  ])('a method is known %s', async (_, code) => {
     expect(await followed(code)).toEqual({ whole: true, changes: [] });
   });
 });
 
-describe('a method is unknown, whatever its name', () => {
-  it.each([
-    ['on a context', `return context.client.get('x');`],
-    [
-      'on a parameter of a function that is exported',
-      `return stop.toString();`,
-      `let stop; export const set = (it) => { stop = it; };`,
-    ],
-    [
-      'on what a package gives',
-      `return new Client().get('x');`,
-      `import { Client } from 'acme-client';`,
-    ],
-    ['on a function of nobody', `return helper();`, `const helper = globalThis.helper;`],
-    ['on an object that has no such method', `return store.read();`, `const store = {};`],
-    [
-      'on a variable that something else sets',
-      `return client?.list();`,
-      `let client; export const connect = (it) => { client = it; };`,
-    ],
-  ])('%s', async (_, code, before = '') => {
-    expect(await followed(code, before)).toEqual({ whole: false, changes: [] });
-  });
+it.each([
+  ['on a context', `return context.client.get('x');`],
+  [
+    'on a parameter of a function that is exported',
+    `return stop.toString();`,
+    `let stop; export const set = (it) => { stop = it; };`,
+  ],
+  [
+    'on what a package gives',
+    `return new Client().get('x');`,
+    `import { Client } from 'acme-client';`,
+  ],
+  ['on a function of nobody', `return helper();`, `const helper = globalThis.helper;`],
+  ['on an object that has no such method', `return store.read();`, `const store = {};`],
+  [
+    'on a variable that something else sets',
+    `return client?.list();`,
+    `let client; export const connect = (it) => { client = it; };`,
+  ],
+])('a method is unknown %s', async (_, code, before = '') => {
+  expect(await followed(code, before)).toEqual({ whole: false, changes: [] });
 });
 
-describe('the arguments of constructors are followed', () => {
+describe('arguments of constructors', () => {
   const TOOL = `export class Pay { constructor(client) { this.client = client; } async run({ id }) { return this.client.send(id); } }`;
   const CLIENT = `export class Client { async send(id) { return fetch('https://pay.example/' + id, { method: 'DELETE' }); } }`;
-  it('from the place where the instance is made', async () => {
+  it('constructor arguments are followed from where the instance is made', async () => {
     expect(
       await followed(
         'return tool.run(args);',
@@ -78,7 +76,7 @@ describe('the arguments of constructors are followed', () => {
     ).toEqual({ whole: true, changes: ['DELETE https://pay.example/x'] });
   });
 
-  it('for a decorated class that another file instantiates', async () => {
+  it('constructor arguments of a decorated class are followed from another file', async () => {
     const { tools } = await trace(
       {
         'package.json': '{"type":"module","main":"pay.ts"}',
@@ -94,7 +92,7 @@ describe('the arguments of constructors are followed', () => {
     });
   });
 
-  it("and without any, the field's effects are unknown", async () => {
+  it('a field is unknown if its constructor arguments are unknown', async () => {
     const { tools } = await trace(
       {
         'package.json': '{"type":"module","main":"pay.ts"}',
@@ -106,8 +104,8 @@ describe('the arguments of constructors are followed', () => {
   });
 });
 
-describe('shared effects', () => {
-  it("aren't subtracted from tools whose handler was guessed to be the same function", async () => {
+describe('effects that tools share', () => {
+  it("an effect isn't shared if the tools' handler is only a guess", async () => {
     const { tools, shared } = await trace(
       {
         'index.js': `${HEAD}export function dispatch(kind, input) { const NAMES = ['a', 'b', 'c', 'd']; fs.writeFileSync('x', input[kind]); return NAMES; }`,
@@ -120,7 +118,7 @@ describe('shared effects', () => {
     expect(shared).toEqual([]);
   });
 
-  it('are those of all tools, not of most', async () => {
+  it('an effect counts as shared only if all tools have it', async () => {
     const { tools } = await trace(
       {
         'index.js': `${HEAD}const around = (run) => async (args) => { fs.writeFileSync('x', ''); return run(args); };\n${['a', 'b', 'c', 'd'].map((name) => `server.registerTool('${name}', {}, around(() => 1));`).join('')}server.registerTool('e', {}, () => 1);`,
@@ -131,44 +129,42 @@ describe('shared effects', () => {
   });
 });
 
-describe("memory that isn't state", () => {
-  it.each([
-    [
-      'a lock',
-      `let last = Promise.resolve(); const around = (run) => { const next = last.then(run, run); last = next.catch(() => undefined); return next; };`,
-    ],
-    [
-      'a rate limit',
-      `let at = 0; let calls = 0; const around = (run) => { if (Date.now() - at > 1000) { at = Date.now(); calls = 0; } calls += 1; if (calls > 10) throw new Error('too many'); return run(); };`,
-    ],
-    [
-      'a note of what runs, which is taken back',
-      `const running = new Map(); const around = async (run) => { running.set('x', 1); try { return await run(); } finally { running.delete('x'); } };`,
-    ],
-    [
-      'a retry with a count of its own',
-      `const around = async (run) => { for (let tries = 0; ; tries++) { try { return await run(); } catch (error) { if (tries > 2) throw error; } } };`,
-    ],
-  ])('%s', async (_, before) => {
-    const { tools } = await trace(
-      {
-        'index.js': `${HEAD}${before}\nserver.registerTool('a', {}, () => around(() => fs.readFileSync('x'))); server.registerTool('b', {}, () => around(() => 1));`,
-      },
-      ['a', 'b'],
-    );
-    expect(
-      tools.map(({ effects, unknowns }) => [
-        effects.filter(({ access }) => access !== 'read'),
-        unknowns,
-      ]),
-    ).toEqual([
-      [[], []],
-      [[], []],
-    ]);
-  });
+it.each([
+  [
+    'a lock',
+    `let last = Promise.resolve(); const around = (run) => { const next = last.then(run, run); last = next.catch(() => undefined); return next; };`,
+  ],
+  [
+    'a rate limit',
+    `let at = 0; let calls = 0; const around = (run) => { if (Date.now() - at > 1000) { at = Date.now(); calls = 0; } calls += 1; if (calls > 10) throw new Error('too many'); return run(); };`,
+  ],
+  [
+    'a note of what runs, which is taken back',
+    `const running = new Map(); const around = async (run) => { running.set('x', 1); try { return await run(); } finally { running.delete('x'); } };`,
+  ],
+  [
+    'a retry with a count of its own',
+    `const around = async (run) => { for (let tries = 0; ; tries++) { try { return await run(); } catch (error) { if (tries > 2) throw error; } } };`,
+  ],
+])('%s is no state', async (_, before) => {
+  const { tools } = await trace(
+    {
+      'index.js': `${HEAD}${before}\nserver.registerTool('a', {}, () => around(() => fs.readFileSync('x'))); server.registerTool('b', {}, () => around(() => 1));`,
+    },
+    ['a', 'b'],
+  );
+  expect(
+    tools.map(({ effects, unknowns }) => [
+      effects.filter(({ access }) => access !== 'read'),
+      unknowns,
+    ]),
+  ).toEqual([
+    [[], []],
+    [[], []],
+  ]);
 });
 
-it('a server with tools from an OpenAPI document in its package has the effects in the document', async () => {
+it('a server generated from an OpenAPI document does what the document says', async () => {
   const document = {
     openapi: '3.1.0',
     paths: {
@@ -189,7 +185,7 @@ it('a server with tools from an OpenAPI document in its package has the effects 
   ]);
 });
 
-it('the result helpers of tooldex are known', async () => {
+it("tooldex's own result helpers are known", async () => {
   expect(
     await followed(
       `if (args.text === '') return fail('empty'); return args.text === 'x' ? askUser('which?') : ok([text('a'), file('b')]);`,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { McpDiscovery } from '../../../src/mcp.js';
 
-// The client of conformance.test.ts: discovers the tools of the server that is named last, logs in when it is told to, and calls each tool.
+// The client of conformance.test.ts: discovers the tools of the server in the last argument, logs in if asked to, and calls each tool.
 
 const url = process.argv.at(-1)!;
 const { client_id, client_secret } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as {

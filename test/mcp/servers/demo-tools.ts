@@ -5,7 +5,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 
-/** The process that a demo server runs in, or what stands for one. */
+/** The process that a demo server runs in, or a substitute for it. */
 export interface DemoProcess {
   readonly tools: () => Tool[];
   readonly note: (line: string) => void;
@@ -17,7 +17,7 @@ export interface DemoProcess {
 
 const text = (value: string): CallToolResult => ({ content: [{ type: 'text', text: value }] });
 
-/** A server whose listing is asked for at every question, and that notes what happens to it. */
+/** A server that reads its list of tools for every request and logs what happens. */
 export function demoServer({ tools, note, pid, env, exit }: DemoProcess): Server {
   const server = new Server(
     { name: 'demo', version: '1.0.0' },
@@ -115,6 +115,8 @@ export function demoServer({ tools, note, pid, env, exit }: DemoProcess): Server
         });
       case 'fails':
         return { ...text('no such file\nlook elsewhere'), isError: true };
+      case 'fails_with_key':
+        return { ...text(`the key ${env['API_KEY']} was refused`), isError: true };
       case 'fails_structured':
         return {
           content: [],

@@ -88,7 +88,7 @@ export class Demo {
     this.start = { command: IN_PROCESS, args: [this.#listing, this.#log] };
   }
 
-  /** How it is started as a process of its own. */
+  /** Starts the server as a separate process. */
   get process(): { command: string; args: readonly string[] } {
     const { command, args } = here('demo-server.ts');
     return { command, args: [...args, ...this.start.args] };

@@ -13,7 +13,7 @@ import {
 import { onTestFinished } from 'vitest';
 import { Demo } from './start.js';
 
-/** A server whose tools become others, and which then is started again or tells it. */
+/** A server whose tools change. It's restarted then, or announces the change. */
 export interface SwappingServer {
   /** For settings. */
   readonly start: object;
@@ -122,7 +122,7 @@ export async function overHttp(
     async restart() {
       await closed(server);
       now = answering[era === 'silent' ? 'sessions' : era]();
-      // A client whose stream has broken asks by itself whether its session is still good; a call beside that question could be lost with it.
+      // A client whose stream has broken checks its session. A call during that check could be lost.
       const asked =
         era === 'sessions'
           ? new Promise<void>((resolve) => (answered = resolve))
