@@ -21,7 +21,6 @@ interface FolderContent {
   readonly files: readonly FileContent[];
   /** Problems of the folder itself. */
   readonly findings: readonly ManifestIssue[];
-  readonly exists: boolean;
 }
 
 /**
@@ -56,7 +55,6 @@ export class ManifestFolder {
     return {
       files: [...known.values()].map(({ content }) => content),
       findings: issues,
-      exists: !lost.includes(''),
     };
   }
 
