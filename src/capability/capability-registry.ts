@@ -22,8 +22,7 @@ import type {
 } from './state/capability-items.js';
 import { loadSource, sourceContent, type SourceTools } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
-import type { CapabilityFinding } from './manifest/manifest-issue.js';
-import { didYouMean } from './manifest/read-work.js';
+import { type CapabilityFinding, didYouMean } from './manifest/manifest-issue.js';
 import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
 import {

@@ -89,7 +89,11 @@ export class HealthLedger {
    * numbers remain.
    */
   async load(): Promise<void> {
-    await this.#log.load?.().catch(() => undefined);
+    try {
+      await this.#log.load?.();
+    } catch {
+      // The catalogue matters more than its numbers.
+    }
   }
 
   /** Returns true for this ledger's log. */
