@@ -40,7 +40,6 @@ import {
   readPersona,
   requireRecord,
   type CapabilityOptions,
-  type CheckedCapabilityOptions,
 } from './registry-options.js';
 import {
   build,
@@ -78,7 +77,7 @@ type Persona = { readonly persona?: string | null };
  * ```
  */
 export class CapabilityRegistry {
-  readonly #options: CheckedCapabilityOptions;
+  readonly #options: ReturnType<typeof checkCapabilityOptions>;
   readonly #clock: Clock;
   readonly #folder: ManifestFolder | undefined;
   readonly #ledger: HealthLedger;
@@ -93,15 +92,15 @@ export class CapabilityRegistry {
   /** The last requested refresh. Each refresh starts when the previous one has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: CheckedCapabilityOptions) {
-    const { root, executeOf, code, handlers, sources, env = process.env } = options;
+  private constructor(options: ReturnType<typeof checkCapabilityOptions>) {
+    const { root, executeOf, code, sources, env = process.env } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#folder = root === undefined ? undefined : new ManifestFolder(root, executeOf);
     const health = options.health ?? new RollingHealth({ clock: this.#clock });
     this.#ledger = new HealthLedger(health, this.#clock);
     this.#live = { ledger: this.#ledger, env };
-    this.#inputs = { files: [], sources: [], findings: [], code, handlers };
+    this.#inputs = { files: [], sources: [], findings: [], code };
     this.#stopHearing = sources.flatMap(
       (source, index) => source.onChange?.((tools) => this.#hear(index, tools)) ?? [],
     );

@@ -94,9 +94,7 @@ export function toolFields(tool: CapabilityTool) {
     name,
     persona: owner,
     version: entry.version ?? null,
-    capabilities:
-      manifest?.capabilities?.map((each) => each.trim()).filter((each) => each !== '') ??
-      entry.capabilities,
+    capabilities: entry.capabilities,
     capability_tags: capabilityTags,
     auth_scopes: authScopes,
     auth: tool.authStatus,

@@ -405,27 +405,6 @@ describe('loading', () => {
     ).toEqual([true, true, false]);
     expect(registry.tool('constructor')!.entry.definition.execute).toBeUndefined();
   });
-
-  it('finds a handler that answers no tool of the manifests, until there is one', async () => {
-    const tree = new ManifestTree({ 'functions.json': [toolEntry('forecast')] });
-    const registry = await CapabilityRegistry.load({
-      root: tree.root,
-      handlers: { forecasts: () => 1 },
-    });
-    expect(registry.findings).toMatchObject([
-      {
-        kind: 'dangling',
-        severity: 'warning',
-        file: 'code',
-        line: null,
-        message:
-          'No tool in the manifests has the name or handler_ref "forecasts", so this handler is never called. Did you mean "forecast"?',
-      },
-    ]);
-    tree.write('functions.json', [toolEntry('forecast'), toolEntry('forecasts')]);
-    await registry.refresh();
-    expect(registry.findings).toEqual([]);
-  });
 });
 
 /** A source that tells of changes. */

@@ -34,13 +34,9 @@ function isRequest(example: unknown): example is string {
 
 /** Returns capabilities trimmed, in order, without blanks and case-insensitive duplicates. */
 function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
-  const byKey = new Map<string, string>();
-  for (const each of capabilities) {
-    const capability = each.trim();
-    const key = capability.toLowerCase();
-    if (capability !== '' && !byKey.has(key)) byKey.set(key, capability);
-  }
-  return [...byKey.values()];
+  const trimmed = capabilities.map((each) => each.trim());
+  const keys = trimmed.map((each) => each.toLowerCase());
+  return trimmed.filter((each, index) => each !== '' && keys.indexOf(keys[index]!) === index);
 }
 
 type ManifestProvider = NonNullable<ManifestEntry['providers']>[number];
@@ -76,13 +72,10 @@ export function authOptions(auth: ManifestAuth): ToolAuth {
   };
 }
 
-/**
- * Returns the scopes trimmed, in order and without duplicates. A string is split at spaces;
- * iterating over it would split it into characters.
- */
+/** Returns the scopes in order and without duplicates. A scope contains no blanks. */
 function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
-  const each = typeof scopes === 'string' ? scopes.split(/\s+/) : scopes;
-  return [...new Set(each.map((scope) => scope.trim()).filter((scope) => scope !== ''))];
+  const each = [scopes].flat().flatMap((scope) => scope.split(/\s+/));
+  return [...new Set(each.filter((scope) => scope !== ''))];
 }
 
 /**
@@ -93,24 +86,21 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
  */
 function environmentOf({
   required,
-  env,
+  env = {},
   envs = {},
 }: ManifestAuth): readonly (readonly [string, Need])[] {
-  const named: (readonly [string, Need | undefined])[] = [];
-  if (typeof env === 'string') named.push([env.trim(), undefined]);
-  else
-    for (const [key, value] of Object.entries(env ?? {}))
-      named.push(isNeed(value) ? [key, value] : [value.trim(), undefined]);
-  for (const [key, value] of Object.entries(envs))
-    named.push(
-      typeof value === 'string'
-        ? isNeed(value)
-          ? [key, value]
-          : [value.trim(), undefined]
-        : [key, needOf(value)],
-    );
-  const unsaid: Need = required && new Map(named).size === 1 ? 'required' : 'optional';
-  return [...new Map(named)].map(([variable, need]) => [variable, need ?? unsaid]);
+  const written = [
+    ...Object.entries(typeof env === 'string' ? { '': env } : env),
+    ...Object.entries(envs),
+  ];
+  const named = new Map(
+    written.map(([key, value]): [string, Need | undefined] => {
+      if (typeof value === 'object') return [key, needOf(value)];
+      return isNeed(value) ? [key, value] : [value.trim(), undefined];
+    }),
+  );
+  const unsaid: Need = required && named.size === 1 ? 'required' : 'optional';
+  return [...named].map(([variable, need]) => [variable, need ?? unsaid]);
 }
 
 function isNeed(value: string): value is Need {

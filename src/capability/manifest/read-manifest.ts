@@ -84,18 +84,19 @@ function plainForm(raw: Fields): {
 } {
   const { function: wrapped, ...beside } = raw;
   const inside: Fields = isPlainObject(wrapped) ? wrapped : {};
-  const { authentication, ...others }: Fields = isPlainObject(wrapped)
+  const fields: Record<string, unknown> = isPlainObject(wrapped)
     ? { ...beside, ...inside }
-    : raw;
-  const isRenamed = isPlainObject(authentication) && !Object.hasOwn(others, 'auth');
+    : { ...raw };
+  const { auth, authentication } = fields;
+  const isRenamed = isPlainObject(authentication) && auth === undefined;
+  if (isRenamed) {
+    fields['auth'] = authentication;
+    delete fields['authentication'];
+  }
   const differs = (key: string) =>
     Object.hasOwn(beside, key) && JSON.stringify(beside[key]) !== JSON.stringify(inside[key]);
   return {
-    fields: isRenamed
-      ? { ...others, auth: authentication }
-      : authentication === undefined
-        ? others
-        : { ...others, authentication },
+    fields,
     pathOf: ([first, ...rest]) => {
       if (first === undefined) return [];
       const key = isRenamed && first === 'auth' ? 'authentication' : first;

@@ -6,8 +6,8 @@ import {
   type ToolDefinition,
   type ToolEntry,
 } from '../../tool/tool-definition.js';
-import { type FileContent, hasErrors } from '../manifest/file-content.js';
-import { unusedHandlers, withoutDuplicates } from '../manifest/load-manifest.js';
+import type { FileContent } from '../manifest/file-content.js';
+import { withoutDuplicates } from '../manifest/load-manifest.js';
 import { findingAt, placeless, type CapabilityFinding } from '../manifest/manifest-issue.js';
 import { ownerKey, personaKey } from '../manifest/persona.js';
 import type { DeclaredTool } from '../manifest/read-manifest.js';
@@ -48,8 +48,6 @@ export interface Inputs {
   readonly sources: readonly SourceContent[];
   /** The program's own tools, which are shared. */
   readonly code: readonly ToolDefinition[];
-  /** The names under which the program provides functions for tools from files. */
-  readonly handlers: readonly string[];
   /** Problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];
 }
@@ -89,7 +87,7 @@ export const EMPTY: CapabilityState = Object.freeze({
  * it.
  */
 export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
-  const { files, sources, code, handlers } = inputs;
+  const { files, sources, code } = inputs;
   const findings = [inputs, ...files, ...sources].flatMap((part) => part.findings);
   const ofFiles = files.flatMap((file): readonly DeclaredTool[] => file.tools);
   const declared = [...code.map((each) => placed(each, null, CODE)), ...ofFiles];
@@ -103,8 +101,6 @@ export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState):
         sameAs(before.tools.own(tool.owner, tool.entry.name), tool) ?? createTool(tool, live),
     ),
   );
-  if (!hasErrors(findings))
-    findings.push(...unusedHandlers(handlers, ofFiles, placeless(null, CODE)));
   const work = resolveWork(
     files.flatMap((file) => file.work),
     tools,
