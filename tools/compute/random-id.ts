@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { Stage, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
 /** Maximum identifiers per call. */
@@ -19,14 +19,13 @@ const Input = z.object({
   inputSchema: Input,
   keywords: ['uuid', 'random id', 'unique id', 'identifier', 'guid', 'generate id', 'random'],
   mandatoryKeywords: ['uuid', 'guid', 'random id'],
-  stages: [Stage.PLANNING, Stage.EXECUTION],
+  stages: ['planning', 'execution'],
   taskTypes: ['generation'],
   examples: [
     'Give me a new UUID',
     'Generate five unique identifiers',
     'I need a random id for this record',
   ],
-  progressParams: ['count'],
   // The tool reads nothing that changes, but a cached answer would repeat an identifier.
   cacheTtlMs: 0,
   idempotencyKey: false,
@@ -34,7 +33,7 @@ const Input = z.object({
 export class RandomId {
   constructor(private readonly makeId: () => string = randomUUID) {}
 
-  execute({ count = 1 }: z.input<typeof Input>): { readonly ids: readonly string[] } {
+  execute({ count = 1 }: z.input<typeof Input>) {
     return { ids: Array.from({ length: count }, () => this.makeId()) };
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { readJson, writeJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
@@ -42,7 +42,7 @@ const Input = z.object({
     'beautify',
   ],
   mandatoryKeywords: ['format json', 'validate json', 'minify json'],
-  stages: [Stage.ANALYSIS, Stage.EXECUTION, Stage.VERIFICATION],
+  stages: ['analysis', 'execution', 'verification'],
   taskTypes: ['analysis', 'generation', 'edit'],
   examples: [
     'Pretty-print this JSON',
@@ -50,15 +50,9 @@ const Input = z.object({
     'Minify this JSON',
     'Sort the keys of this JSON object',
   ],
-  progressParams: ['json', 'style', 'indent', 'sortKeys'],
 })
 export class JsonFormat {
-  execute({
-    json,
-    style = 'pretty',
-    indent = 2,
-    sortKeys = false,
-  }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
+  execute({ json, style = 'pretty', indent = 2, sortKeys = false }: z.input<typeof Input>) {
     const read = readJson(json);
     if ('problem' in read) {
       const { line, column, message } = read.problem;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { readJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
@@ -24,13 +24,6 @@ const Input = z.object({
     .describe('Most values to return'),
 });
 
-interface QueryResult {
-  readonly values: readonly unknown[];
-  /** Total number of values. */
-  readonly found: number;
-  readonly truncated: boolean;
-}
-
 /** Selects values of a JSON text by a simple path. */
 @tool({
   ...DATA_TOOL,
@@ -49,7 +42,7 @@ interface QueryResult {
     'pluck',
   ],
   mandatoryKeywords: ['query json', 'json path', 'json query'],
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['analysis', 'search'],
   examples: [
     'Get all the names from this JSON list',
@@ -57,14 +50,9 @@ interface QueryResult {
     'Show the last item of the results array',
     'Pick the price of every product from this JSON',
   ],
-  progressParams: ['json', 'path', 'limit'],
 })
 export class JsonQuery {
-  execute({
-    json,
-    path,
-    limit = USUAL_ROWS,
-  }: z.input<typeof Input>): QueryResult | ToolResult<never> {
+  execute({ json, path, limit = USUAL_ROWS }: z.input<typeof Input>) {
     const read = readJson(json);
     if ('problem' in read)
       return fail(

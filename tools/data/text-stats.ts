@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Priority, Stage, tool } from '../../src/index.js';
+import { Priority, tool } from '../../src/index.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 
@@ -55,14 +55,13 @@ interface TextCounts {
     'most common words',
   ],
   mandatoryKeywords: ['word count', 'count words'],
-  stages: [Stage.ANALYSIS, Stage.VERIFICATION],
+  stages: ['analysis', 'verification'],
   taskTypes: ['analysis'],
   examples: [
     'How many words does this text have?',
     'Count the characters of my tweet',
     'Which words occur most often here?',
   ],
-  progressParams: ['text', 'topWords', 'minWordLength'],
 })
 export class TextStats {
   execute({ text, topWords = 10, minWordLength = 1 }: z.input<typeof Input>): TextCounts {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
@@ -19,12 +19,11 @@ const Input = z.object({
     'Deletes one file for good; it cannot be undone. Refuses folders. Of a link, the link is deleted and not what it leads to. Returns the path and the bytes that were there.',
   inputSchema: Input,
   priority: Priority.LOW,
-  dangerLevel: DangerLevel.HIGH,
+  dangerLevel: 'high',
   keywords: ['delete', 'remove', 'file', 'erase', 'rm', 'clean up'],
   mandatoryKeywords: ['delete file', 'delete the file', 'remove the file'],
   taskTypes: ['action', 'edit'],
   examples: ['Delete the file old.log', 'Remove tmp/output.txt', 'Erase the generated report'],
-  progressParams: ['path'],
   timeoutMs: 5_000,
   requiresConsent: true,
   conflictKeys(this: BehindFileWall, { path }) {

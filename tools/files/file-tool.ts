@@ -1,4 +1,4 @@
-import { Priority, Stage } from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
@@ -8,7 +8,7 @@ export const FILE_TOOL = {
   priority: Priority.HIGH,
   reads: ['private', 'untrusted'],
   category: 'files',
-  stages: [Stage.INITIAL, Stage.READING],
+  stages: ['initial', 'reading'],
   taskTypes: ['search', 'analysis'],
   timeoutMs: 10_000,
   canonicalInput: fileInput,

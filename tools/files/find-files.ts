@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CostTier, tool, type ToolContext } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
@@ -36,7 +36,7 @@ const Input = z.object({
   description:
     'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns paths relative to the root, in order. Leaves out .git, node_modules, links and files with secrets. "truncated" says when there is more.',
   inputSchema: Input,
-  costTier: CostTier.LOW,
+  costTier: 'low',
   keywords: ['find', 'files', 'glob', 'pattern', 'locate', 'where is', 'named', 'all files'],
   mandatoryKeywords: ['find files', 'find the file', 'glob'],
   examples: [
@@ -45,7 +45,6 @@ const Input = z.object({
     'Find files named *.test.ts',
     'Which markdown files are there?',
   ],
-  progressParams: ['glob', 'path', 'limit'],
   timeoutMs: 30_000,
 })
 export class FindFiles extends FileTool {

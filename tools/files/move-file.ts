@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
@@ -34,7 +34,7 @@ const Input = z.object({
   progressParams: ['from', 'to'],
   allowParallel: false,
   // Replacing loses the old file; a plain move can be undone.
-  dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { from, to }) {
     return {
       reads: this.files.keys.below(from),

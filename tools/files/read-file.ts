@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, ok, Priority, Stage, tool } from '../../src/index.js';
+import { fail, ok, Priority, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
@@ -27,7 +27,7 @@ const Input = z.object({
   priority: Priority.CRITICAL,
   keywords: ['read', 'file', 'open', 'show', 'contents', 'view', 'cat', 'look at', 'lines'],
   mandatoryKeywords: ['read file', 'read the file', 'open the file'],
-  stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
+  stages: ['reading', 'analysis', 'verification'],
   taskTypes: ['analysis', 'search', 'edit'],
   examples: [
     'Read the file README.md',
@@ -35,7 +35,6 @@ const Input = z.object({
     'What does package.json say?',
     'Open the file config.yaml at line 200',
   ],
-  progressParams: ['path', 'offset', 'limit'],
   conflictKeys(this: BehindFileWall, { path }) {
     return { reads: this.files.keys.of(path) };
   },
@@ -75,7 +74,7 @@ export class ReadFile extends FileTool {
 /**
  * Returns as many whole lines as fit. If even the first line is too long, returns its beginning.
  */
-function takeLines(lines: readonly string[]): { text: string; count: number } {
+function takeLines(lines: readonly string[]) {
   let characters = 0;
   const end = lines.findIndex((line) => (characters += line.length + 1) > MAX_CHARACTERS);
   const count = end < 0 ? lines.length : Math.max(end, 1);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DangerLevel, tool, type ToolContext } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
@@ -35,7 +35,7 @@ const Input = z.object({
   ],
   progressParams: ['path', 'content'],
   // Replacing loses the old text; creating a file loses nothing.
-  dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };
   },

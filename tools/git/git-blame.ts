@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  CostTier,
-  fail,
-  Priority,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
@@ -45,7 +38,7 @@ interface BlamedLine {
   description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Refuses files with secrets. Changes nothing.`,
   inputSchema: Input,
   priority: Priority.LOW,
-  costTier: CostTier.LOW,
+  costTier: 'low',
   keywords: [
     'git blame',
     'blame',
@@ -61,7 +54,6 @@ interface BlamedLine {
     'Blame the parse function',
     'Which commit last changed these lines?',
   ],
-  progressParams: ['path', 'revision', 'startLine', 'lineCount'],
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { path }) {
     return { reads: this.repository.keys.of(path, 'git') };
@@ -76,7 +68,7 @@ export class GitBlame extends GitTool {
       lineCount = USUAL_LINES,
     }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
+  ) {
     const paths = relativePaths([path]);
     // git blame doesn't know --end-of-options, so pass a hash.
     const commit = await this.repository.commitOf(revision(asked), signal);

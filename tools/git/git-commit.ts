@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { isSecret } from '../walls/path-rules.js';
 import { relativePaths } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
@@ -27,13 +27,6 @@ const Input = z.object({
     .describe('Files or folders to commit, relative to the root; everything changed when empty'),
 });
 
-interface GitCommitAnswer {
-  readonly commit: string;
-  readonly subject: string;
-  /** Changed files with secrets, which aren't committed. */
-  readonly leftOut: readonly string[];
-}
-
 /** Commits changed files. */
 @tool({
   ...GIT_TOOL,
@@ -44,14 +37,13 @@ interface GitCommitAnswer {
   inputSchema: Input,
   keywords: ['commit', 'commit changes', 'git commit', 'commit message', 'stage', 'check in'],
   mandatoryKeywords: ['git commit', 'commit changes', 'commit the changes'],
-  stages: [Stage.EXECUTION, Stage.COMPLETION],
+  stages: ['execution', 'completion'],
   taskTypes: ['action'],
   examples: [
     'Commit everything as "Add a changelog"',
     'Commit only src/app.ts',
     'Save these changes in git',
   ],
-  progressParams: ['message', 'paths'],
   timeoutMs: 60_000,
   allowParallel: false,
   canonicalInput: repositoryInput,
@@ -76,10 +68,7 @@ interface GitCommitAnswer {
   invalidates: ['git'],
 })
 export class GitCommit extends GitTool {
-  async execute(
-    { message, paths = [] }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<GitCommitAnswer | ToolResult<never>> {
+  async execute({ message, paths = [] }: z.input<typeof Input>, { signal }: ToolContext) {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0'))
       return fail('The commit message must have text and no NUL characters.');

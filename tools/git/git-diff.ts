@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Priority, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
@@ -22,12 +22,6 @@ const Input = z.object({
     .describe('Files or folders to look at, relative to the root; all when empty'),
 });
 
-interface GitDiffAnswer {
-  readonly diff: string;
-  readonly identical: boolean;
-  readonly truncated: boolean;
-}
-
 /** Shows the differences between files as a unified diff. */
 @tool({
   ...GIT_TOOL,
@@ -38,14 +32,13 @@ interface GitDiffAnswer {
   priority: Priority.HIGH,
   keywords: ['diff', 'show diff', 'git diff', 'changes', 'staged', 'what changed'],
   mandatoryKeywords: ['git diff', 'show diff', 'show the diff'],
-  stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
+  stages: ['reading', 'analysis', 'verification'],
   examples: [
     'Show me the diff of my changes',
     'What is staged right now?',
     'Compare main with this branch',
     'What changed in src/index.ts?',
   ],
-  progressParams: ['staged', 'revision', 'paths'],
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { staged, revision: asked = '', paths }) {
     const ofCommits = this.repository.keysBelow(paths, 'git');
@@ -61,7 +54,7 @@ export class GitDiff extends GitTool {
   async execute(
     { staged = false, revision: asked, paths = [] }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<GitDiffAnswer | ToolResult<never>> {
+  ) {
     const revisions = asked === undefined ? [] : [commitsOf(revision(asked, { range: true }))];
     const argv = [
       'diff',

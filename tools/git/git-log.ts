@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type OnRepository, repositoryInput } from './git-repository.js';
@@ -65,7 +65,6 @@ interface LoggedCommit {
     'What happened on main since v1?',
     'Which commits touched package.json?',
   ],
-  progressParams: ['revision', 'paths', 'maxCount', 'skip'],
   canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { paths }) {
     return { reads: this.repository.keysBelow(paths, 'git') };
@@ -80,7 +79,7 @@ export class GitLog extends GitTool {
       skip = 0,
     }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
+  ) {
     // Ask for one more, to find out if there are more.
     const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
     const argv = [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { fail, tool, type ToolContext } from '../../src/index.js';
 import { plainName, revision } from './git-names.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 import { WRITING } from '../options/shared-options.js';
@@ -53,7 +53,7 @@ export class GitSwitch extends GitTool {
   async execute(
     { branch, create = false, startPoint }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<{ branch: string; created: boolean } | ToolResult<never>> {
+  ) {
     const name = plainName(branch);
     const start = startPoint === undefined ? [] : [revision(startPoint)];
     if (!create && start.length > 0)

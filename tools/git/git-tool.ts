@@ -1,4 +1,4 @@
-import { Priority, Stage } from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { GitRepository } from './git-repository.js';
 
@@ -8,7 +8,7 @@ export const GIT_TOOL = {
   priority: Priority.MEDIUM,
   reads: ['private', 'untrusted'],
   category: 'git',
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['analysis', 'search'],
   timeoutMs: 30_000,
 } as const;

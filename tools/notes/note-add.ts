@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Stage, tool, type ToolContext } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
@@ -33,7 +33,7 @@ const Input = z.object({
   inputSchema: Input,
   keywords: ['note', 'remember', 'write down', 'memo', 'keep in mind', 'jot', 'reminder'],
   mandatoryKeywords: ['add a note', 'take a note', 'remember that'],
-  stages: [Stage.PLANNING, Stage.EXECUTION, Stage.COMPLETION],
+  stages: ['planning', 'execution', 'completion'],
   taskTypes: ['action', 'generation'],
   examples: [
     'Remember that the API limit is 100 per minute',

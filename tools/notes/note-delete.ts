@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DangerLevel, fail, Priority, tool, type ToolContext } from '../../src/index.js';
+import { fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
@@ -21,12 +21,11 @@ const Input = z.object({
     'Deletes one note by its id for good and returns it. Its id is not given to another note. Take the id from note_list or note_search.',
   inputSchema: Input,
   priority: Priority.LOW,
-  dangerLevel: DangerLevel.HIGH,
+  dangerLevel: 'high',
   keywords: ['note', 'delete', 'remove', 'forget', 'discard'],
   mandatoryKeywords: ['delete the note', 'delete note', 'forget the note'],
   taskTypes: ['action'],
   examples: ['Delete note-3', 'Forget the note about Friday', 'Remove the outdated note'],
-  progressParams: ['id'],
   allowParallel: false,
   conflictKeys(this: OnNotes) {
     return this.notes.keys;

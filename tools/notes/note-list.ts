@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Stage, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 
@@ -27,14 +27,13 @@ const Input = z.object({
   inputSchema: Input,
   keywords: ['notes', 'list', 'show', 'memos', 'what do you remember', 'reminders'],
   mandatoryKeywords: ['list notes', 'show my notes', 'all notes'],
-  stages: [Stage.INITIAL, Stage.READING],
+  stages: ['initial', 'reading'],
   taskTypes: ['search', 'analysis'],
   examples: [
     'Show my notes',
     'What do you remember about this project?',
     'List notes tagged release',
   ],
-  progressParams: ['tag', 'limit'],
 })
 export class NoteList extends NoteTool {
   async execute({ tag, limit = USUAL_RESULTS }: z.input<typeof Input>) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Stage, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 
@@ -33,14 +33,13 @@ const Input = z.object({
   inputSchema: Input,
   keywords: ['notes', 'search', 'find', 'remember', 'recall', 'look up', 'what did we decide'],
   mandatoryKeywords: ['search notes', 'search my notes', 'find the note'],
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['search'],
   examples: [
     'What did we note about the release?',
     'Search my notes for the API limit',
     'Find the note on deployment',
   ],
-  progressParams: ['query', 'limit'],
 })
 export class NoteSearch extends NoteTool {
   async execute({ query, limit = USUAL_RESULTS }: z.input<typeof Input>) {

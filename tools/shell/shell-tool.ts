@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { AccessMode, CostTier, ExecutionCategory } from '../../src/index.js';
 import { programInput, ProgramWall } from '../walls/program-wall.js';
 
 /** Maximum milliseconds a caller may ask for, enough for a long build. */
@@ -20,9 +19,9 @@ export const RUN_INPUT = {
 /** Defaults of all tools that run programs. */
 export const SHELL_TOOL = {
   version: '1.0.0',
-  accessMode: AccessMode.EXECUTE,
-  executionCategory: ExecutionCategory.EXECUTE,
-  costTier: CostTier.LOW,
+  accessMode: 'execute',
+  executionCategory: 'execute',
+  costTier: 'low',
   reads: ['private', 'untrusted'],
   sends: 'outside',
   category: 'shell',

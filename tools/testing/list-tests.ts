@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { Priority, Stage, tool, type ToolContext } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { READING } from '../options/shared-options.js';
@@ -35,7 +35,7 @@ const Input = z.object({
   category: 'testing',
   keywords: ['test', 'list tests', 'find tests', 'test files', 'spec', 'coverage'],
   mandatoryKeywords: ['list the tests', 'test files'],
-  stages: [Stage.READING, Stage.PLANNING, Stage.VERIFICATION],
+  stages: ['reading', 'planning', 'verification'],
   taskTypes: ['analysis', 'search'],
   examples: ['Which tests are there?', 'Find the test files of the parser', 'List the tests'],
   progressParams: ['contains'],

@@ -1,16 +1,5 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  ToolError,
-  type ToolContext,
-} from '../../src/index.js';
+import { Priority, tool, ToolError, type ToolContext } from '../../src/index.js';
 import { isMissing } from '../walls/file-errors.js';
 import { FileWall } from '../walls/file-wall.js';
 import { ProgramWall } from '../walls/program-wall.js';
@@ -39,32 +28,23 @@ const Input = z.object({
     .describe('How many of the last lines of output to return'),
 });
 
-interface TestRun {
-  readonly passed: boolean;
-  readonly exitCode: number | null;
-  readonly command: string;
-  readonly lastLines: readonly string[];
-  readonly truncated: boolean;
-  readonly timedOut: boolean;
-}
-
 /** Runs the project's tests and returns whether they passed. */
 @tool({
   name: 'run_tests',
   description: `Runs the project's tests: the test script of package.json, or node --test where there is none. Returns whether they passed and the last lines of output (at most ${MAX_LINES}). Runs the project's code.`,
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.EXECUTE,
-  dangerLevel: DangerLevel.HIGH,
-  executionCategory: ExecutionCategory.EXECUTE,
-  costTier: CostTier.LOW,
-  sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM],
+  accessMode: 'execute',
+  dangerLevel: 'high',
+  executionCategory: 'execute',
+  costTier: 'low',
+  sideEffects: ['system', 'filesystem'],
   reads: ['private', 'untrusted'],
   sends: 'outside',
   category: 'testing',
   keywords: ['test', 'run tests', 'unit tests', 'test suite', 'passing', 'failing', 'verify'],
   mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],
-  stages: [Stage.VERIFICATION],
+  stages: ['verification'],
   taskTypes: ['action', 'analysis'],
   examples: [
     'Run the tests',
@@ -91,10 +71,7 @@ export class RunTests {
     this.#programs = programs.withPrograms(['npm', 'node']);
   }
 
-  async execute(
-    { filter, lines = USUAL_LINES }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<TestRun> {
+  async execute({ filter, lines = USUAL_LINES }: z.input<typeof Input>, { signal }: ToolContext) {
     const filters = filter === undefined ? [] : [checkedFilter(filter)];
     const [program, argv] = (await this.#hasTestScript())
       ? ['npm', ['test', ...(filters.length === 0 ? [] : ['--', ...filters])]]

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { fail, tool, type ToolContext } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
-import { linksOf, type PageLink } from './html-text.js';
+import { linksOf } from './html-text.js';
 import { isHtml, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 
@@ -20,15 +20,6 @@ const Input = z.object({
     .default(USUAL_LINKS)
     .describe('Most links to return'),
 });
-
-interface PageLinks {
-  readonly url: string;
-  readonly status: number;
-  readonly links: readonly PageLink[];
-  /** Total number of links. */
-  readonly found: number;
-  readonly truncated: boolean;
-}
 
 /** Lists the links of a page. */
 @tool({
@@ -54,13 +45,12 @@ interface PageLinks {
     'Which pages of this site does the start page lead to?',
     'Find the download link on this page',
   ],
-  progressParams: ['url', 'sameOrigin', 'limit'],
 })
 export class ExtractLinks extends WebTool {
   async execute(
     { url, sameOrigin = false, limit = USUAL_LINKS }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<PageLinks | ToolResult<never>> {
+  ) {
     const answer = await reached(
       guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html' } }),
     );
