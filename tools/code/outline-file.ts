@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fail, Priority, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall } from '../walls/file-wall.js';
+import { readsFile } from '../walls/file-wall.js';
 import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
 import { linesOf } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
@@ -42,9 +42,7 @@ const Input = z.object({
     'What does index.ts export?',
   ],
   timeoutMs: 10_000,
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.of(path) };
-  },
+  conflictKeys: readsFile,
 })
 export class OutlineFile extends CodeTool {
   async execute({ path }: z.input<typeof Input>) {

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum identifiers per call. */
 const MAX_IDS = 100;
 
 const Input = z.object({
-  count: z.number().int().min(1).max(MAX_IDS).default(1).describe('How many identifiers'),
+  count: wholeNumber(1, MAX_IDS).describe('How many identifiers'),
 });
 
 /** Generates identifiers that nobody can guess and that never repeat. */

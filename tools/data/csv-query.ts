@@ -3,6 +3,7 @@ import { fail, tool } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 const Input = z.object({
   csv: z.string().max(MAX_TEXT).describe('CSV text with a header line'),
@@ -16,7 +17,7 @@ const Input = z.object({
     .record(z.string(), z.string())
     .optional()
     .describe('Only rows in which each of these columns equals this text'),
-  limit: z.number().int().min(1).max(MAX_ROWS).default(USUAL_ROWS).describe('Most rows to return'),
+  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Most rows to return'),
   offset: z.number().int().min(0).default(0).describe('Matching rows to leave out first'),
   delimiter: Delimiter,
 });

@@ -3,6 +3,7 @@ import { fail, Priority, tool } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Numbers as JSON writes them. A leading zero marks a code, such as a postal code. */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
@@ -13,7 +14,7 @@ const Input = z.object({
     .boolean()
     .default(false)
     .describe('Turn plain numbers, true and false into values and empty fields into null'),
-  limit: z.number().int().min(1).max(MAX_ROWS).default(MAX_ROWS).describe('Most records to return'),
+  limit: wholeNumber(MAX_ROWS, MAX_ROWS).describe('Most records to return'),
   delimiter: Delimiter,
 });
 

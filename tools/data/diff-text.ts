@@ -2,6 +2,7 @@ import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch }
 import { z } from 'zod';
 import { fail, tool } from '../../src/index.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters of each text. */
 const MAX_SIDE = 1_000_000;
@@ -16,13 +17,7 @@ const MAX_EDITS = 2_000;
 const Input = z.object({
   before: z.string().max(MAX_SIDE).describe('Old text'),
   after: z.string().max(MAX_SIDE).describe('New text'),
-  context: z
-    .number()
-    .int()
-    .min(0)
-    .max(20)
-    .default(3)
-    .describe('Equal lines to show around each change'),
+  context: wholeNumber(3, 20, 0).describe('Equal lines to show around each change'),
 });
 
 /** Compares two texts line by line. */

@@ -3,6 +3,7 @@ import { fail, tool } from '../../src/index.js';
 import { readJson, writeJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters. Indenting makes a deeply nested text many times longer. */
 const MAX_OUTPUT = 4 * MAX_TEXT;
@@ -13,13 +14,7 @@ const Input = z.object({
     .enum(['pretty', 'minify'])
     .default('pretty')
     .describe('Indented lines, or one line without blanks'),
-  indent: z
-    .number()
-    .int()
-    .min(1)
-    .max(8)
-    .default(2)
-    .describe('Blanks per level of the pretty style'),
+  indent: wholeNumber(2, 8).describe('Blanks per level of the pretty style'),
   sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
 });
 

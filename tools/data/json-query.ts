@@ -3,6 +3,7 @@ import { fail, tool } from '../../src/index.js';
 import { readJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters of a path. */
 const MAX_PATH = 500;
@@ -15,13 +16,7 @@ const Input = z.object({
     .string()
     .max(MAX_PATH)
     .describe('Path such as a.b[0].c, items[*].name, list[-1] or ["a key"].x; empty for the whole'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_ROWS)
-    .default(USUAL_ROWS)
-    .describe('Most values to return'),
+  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Most values to return'),
 });
 
 /** Selects values of a JSON text by a simple path. */

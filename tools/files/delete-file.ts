@@ -3,8 +3,7 @@ import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
-import { FILE_TOOL, FileTool } from './file-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_FILES, FileTool } from './file-tool.js';
 
 const Input = z.object({
   path: pathInput().describe('File to delete, relative to the root'),
@@ -12,8 +11,7 @@ const Input = z.object({
 
 /** Deletes one file permanently. Never deletes a folder; deletes a link but not its target. */
 @tool({
-  ...FILE_TOOL,
-  ...WRITING,
+  ...CHANGING_FILES,
   name: 'delete_file',
   description:
     'Deletes one file for good; it cannot be undone. Refuses folders. Of a link, the link is deleted and not what it leads to. Returns the path and the bytes that were there.',
@@ -38,7 +36,6 @@ const Input = z.object({
           reversible: false,
         };
   },
-  invalidates: ['files', 'search'],
 })
 export class DeleteFile extends FileTool {
   async execute({ path }: z.input<typeof Input>, { signal }: ToolContext) {

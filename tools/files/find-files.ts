@@ -4,6 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum paths in one answer. For more, use a narrower pattern. */
 const MAX_RESULTS = 1_000;
@@ -20,13 +21,7 @@ const Input = z.object({
   path: pathInput()
     .default('.')
     .describe('Folder to look in; the pattern is still relative to the root'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_RESULTS)
-    .default(USUAL_RESULTS)
-    .describe('Most paths to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most paths to return'),
 });
 
 /** Finds files by a pattern for their paths. */

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { fail, ok, Priority, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall } from '../walls/file-wall.js';
+import { readsFile } from '../walls/file-wall.js';
 import { mediaContent } from '../walls/media-content.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum lines in one answer, limited to what a model can take in. Read more with `offset`. */
 const MAX_LINES = 2_000;
@@ -14,7 +15,7 @@ const MAX_CHARACTERS = 100_000;
 const Input = z.object({
   path: pathInput().describe('File to read, relative to the root'),
   offset: z.number().int().min(1).default(1).describe('First line to return, counted from 1'),
-  limit: z.number().int().min(1).max(MAX_LINES).default(MAX_LINES).describe('Most lines to return'),
+  limit: wholeNumber(MAX_LINES, MAX_LINES).describe('Most lines to return'),
 });
 
 /** Reads a text file or part of it, or an image or PDF. */
@@ -35,9 +36,7 @@ const Input = z.object({
     'What does package.json say?',
     'Open the file config.yaml at line 200',
   ],
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.of(path) };
-  },
+  conflictKeys: readsFile,
 })
 export class ReadFile extends FileTool {
   async execute({ path, offset = 1, limit = MAX_LINES }: z.input<typeof Input>) {

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
-import { pathInput } from '../walls/file-keys.js';
-import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
+import { type OnRepository, PLAIN_DIFF } from './git-repository.js';
+import { GIT_TOOL, GitTool, pathsInput } from './git-tool.js';
 
 const Input = z.object({
   staged: z
@@ -15,11 +14,7 @@ const Input = z.object({
     .max(200)
     .optional()
     .describe('What to compare with, or two joined by ..; the index or HEAD when left out'),
-  paths: z
-    .array(pathInput())
-    .max(100)
-    .default([])
-    .describe('Files or folders to look at, relative to the root; all when empty'),
+  paths: pathsInput().describe('Files or folders to look at, relative to the root; all when empty'),
 });
 
 /** Shows the differences between files as a unified diff. */
@@ -39,7 +34,6 @@ const Input = z.object({
     'Compare main with this branch',
     'What changed in src/index.ts?',
   ],
-  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { staged, revision: asked = '', paths }) {
     const ofCommits = this.repository.keysBelow(paths, 'git');
     return {

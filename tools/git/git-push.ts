@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { plainName } from './git-names.js';
 import { type OnRepository, redacted } from './git-repository.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_GIT, GitTool } from './git-tool.js';
 
 /** Milliseconds for a push over a slow connection. */
 const PUSH_TIMEOUT_MS = 120_000;
@@ -29,8 +28,7 @@ const Input = z.object({
 
 /** Pushes a branch to a configured remote. */
 @tool({
-  ...GIT_TOOL,
-  ...WRITING,
+  ...CHANGING_GIT,
   name: 'git_push',
   description:
     'Pushes one local branch to a remote that the repository already has, never to an address. With force it overwrites the remote branch. Runs no local hooks; cannot ask for passwords.',
@@ -44,11 +42,9 @@ const Input = z.object({
   keywords: ['git push', 'push', 'publish branch', 'upload commits', 'remote', 'force push'],
   mandatoryKeywords: ['git push', 'push the branch'],
   stages: ['completion'],
-  taskTypes: ['action'],
   examples: ['Push my branch', 'Publish this branch to origin', 'Force push after the rebase'],
   progressParams: ['remote', 'branch', 'force'],
   timeoutMs: PUSH_TIMEOUT_MS,
-  allowParallel: false,
   dangerFor: ({ force }) => (force ? 'critical' : 'high'),
   // The remote may be anywhere.
   conflictKeys: () => ({
@@ -89,7 +85,6 @@ const Input = z.object({
       reversible: false,
     };
   },
-  invalidates: ['git'],
 })
 export class GitPush extends GitTool {
   async execute(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum notes in one answer. */
 const MAX_RESULTS = 200;
@@ -9,13 +10,7 @@ const USUAL_RESULTS = 50;
 
 const Input = z.object({
   tag: z.string().min(1).optional().describe('Only notes with this tag'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_RESULTS)
-    .default(USUAL_RESULTS)
-    .describe('Most notes to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most notes to return'),
 });
 
 /** Lists the project's notes, newest first. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters of a query. */
 const MAX_QUERY_LENGTH = 200;
@@ -15,13 +16,7 @@ const Input = z.object({
     .max(MAX_QUERY_LENGTH)
     .refine((query) => query.trim() !== '', { error: 'text that is not blank' })
     .describe('Words that must all occur in the note or its tags'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_RESULTS)
-    .default(USUAL_RESULTS)
-    .describe('Most notes to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most notes to return'),
 });
 
 /** Finds the project's notes that contain all of the words, newest first. */

@@ -1,3 +1,4 @@
+import { EXECUTING } from '../options/shared-options.js';
 import { z } from 'zod';
 import { programInput, ProgramWall } from '../walls/program-wall.js';
 
@@ -18,16 +19,10 @@ export const RUN_INPUT = {
 
 /** Defaults of all tools that run programs. */
 export const SHELL_TOOL = {
-  version: '1.0.0',
-  accessMode: 'execute',
-  executionCategory: 'execute',
-  costTier: 'low',
-  reads: ['private', 'untrusted'],
-  sends: 'outside',
+  ...EXECUTING,
   category: 'shell',
   taskTypes: ['action'],
   timeoutMs: MAX_TIMEOUT_MS,
-  allowParallel: false,
   canonicalInput: programInput,
   invalidates: ['files', 'git'],
 } as const;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
-import { READING } from '../options/shared-options.js';
+import { READING, wholeNumber } from '../options/shared-options.js';
 
 /** Maximum paths in one answer. */
 const MAX_TESTS = 2_000;
@@ -15,13 +15,7 @@ const Input = z.object({
     .max(200)
     .default('')
     .describe('Only tests whose path contains this text, in any case'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_TESTS)
-    .default(USUAL_TESTS)
-    .describe('How many paths at most'),
+  limit: wholeNumber(USUAL_TESTS, MAX_TESTS).describe('How many paths at most'),
 });
 
 /** Finds test files by the names that test runners look for. */

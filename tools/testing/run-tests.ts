@@ -3,6 +3,7 @@ import { Priority, tool, ToolError, type ToolContext } from '../../src/index.js'
 import { isMissing } from '../walls/file-errors.js';
 import { FileWall } from '../walls/file-wall.js';
 import { ProgramWall } from '../walls/program-wall.js';
+import { EXECUTING, wholeNumber } from '../options/shared-options.js';
 
 /** Five minutes in milliseconds, enough for the tests of most projects. */
 const TIMEOUT_MS = 300_000;
@@ -19,28 +20,20 @@ const Input = z.object({
     .describe(
       'A test file or part of its name, handed to the test runner; all tests when left out',
     ),
-  lines: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_LINES)
-    .default(USUAL_LINES)
-    .describe('How many of the last lines of output to return'),
+  lines: wholeNumber(USUAL_LINES, MAX_LINES).describe(
+    'How many of the last lines of output to return',
+  ),
 });
 
 /** Runs the project's tests and returns whether they passed. */
 @tool({
+  ...EXECUTING,
   name: 'run_tests',
   description: `Runs the project's tests: the test script of package.json, or node --test where there is none. Returns whether they passed and the last lines of output (at most ${MAX_LINES}). Runs the project's code.`,
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: 'execute',
   dangerLevel: 'high',
-  executionCategory: 'execute',
-  costTier: 'low',
   sideEffects: ['system', 'filesystem'],
-  reads: ['private', 'untrusted'],
-  sends: 'outside',
   category: 'testing',
   keywords: ['test', 'run tests', 'unit tests', 'test suite', 'passing', 'failing', 'verify'],
   mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],
@@ -55,11 +48,9 @@ const Input = z.object({
   ],
   progressParams: ['filter'],
   timeoutMs: TIMEOUT_MS,
-  allowParallel: false,
   preview: ({ filter }) =>
     `Runs the tests of the project${filter === undefined ? '' : ` with ${JSON.stringify(filter)} in their names`}: npm test, or node --test where there is no such script`,
   invalidates: ['files'],
-  version: '1.0.0',
 })
 export class RunTests {
   readonly #programs: ProgramWall;

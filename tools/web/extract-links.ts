@@ -4,6 +4,7 @@ import { guardedFetch } from '../walls/guarded-fetch.js';
 import { linksOf } from './html-text.js';
 import { isHtml, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** The default and maximum numbers of links returned. */
 const USUAL_LINKS = 100;
@@ -12,13 +13,7 @@ const MAX_LINKS = 1_000;
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public page'),
   sameOrigin: z.boolean().default(false).describe('Only links to the same server'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_LINKS)
-    .default(USUAL_LINKS)
-    .describe('Most links to return'),
+  limit: wholeNumber(USUAL_LINKS, MAX_LINKS).describe('Most links to return'),
 });
 
 /** Lists the links of a page. */
