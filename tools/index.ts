@@ -1,52 +1,33 @@
 import type { ToolSource } from '../src/index.js';
-import { createCodeTools } from './code/index.js';
-import { createComputeTools } from './compute/index.js';
-import { createDataTools } from './data/index.js';
-import { createFileTools } from './files/index.js';
-import { createGitTools } from './git/index.js';
-import { createNoteTools } from './notes/index.js';
-import { createShellTools } from './shell/index.js';
-import { createSystemTools } from './system/index.js';
-import { createTestingTools } from './testing/index.js';
-import { createTimeTools } from './time/index.js';
+import * as codeTools from './code/index.js';
+import * as computeTools from './compute/index.js';
+import * as dataTools from './data/index.js';
+import * as fileTools from './files/index.js';
+import { GitRepository } from './git/git-repository.js';
+import * as gitTools from './git/index.js';
+import * as noteTools from './notes/index.js';
+import { NoteStore } from './notes/note-store.js';
+import * as shellTools from './shell/index.js';
+import { DiskUsage, EnvironmentVariables, SystemInfo } from './system/index.js';
+import { ListTests, RunTests } from './testing/index.js';
+import { AddDuration, CurrentTime, DateDifference } from './time/index.js';
 import { FileWall } from './walls/file-wall.js';
 import { DEFAULT_PROGRAMS, ProgramWall } from './walls/program-wall.js';
-import { createWebTools } from './web/index.js';
+import { UrlWall } from './walls/url-wall.js';
+import * as webTools from './web/index.js';
 
-export { CountLines, OutlineFile, SearchText } from './code/index.js';
-export { Calculate, EncodeText, HashText, RandomId } from './compute/index.js';
-export { CsvQuery, CsvToJson, DiffText, JsonFormat, JsonQuery, TextStats } from './data/index.js';
-export {
-  DeleteFile,
-  EditFile,
-  FileInfo,
-  FindFiles,
-  ListDirectory,
-  MoveFile,
-  ReadFile,
-  WriteFile,
-} from './files/index.js';
-export {
-  GitBlame,
-  GitBranches,
-  GitCommit,
-  GitDiff,
-  GitLog,
-  GitPush,
-  GitRepository,
-  GitShow,
-  GitStatus,
-  GitSwitch,
-} from './git/index.js';
-export { NoteAdd, NoteDelete, NoteList, NoteSearch, NoteStore } from './notes/index.js';
-export { RunProgram, RunShell } from './shell/index.js';
-export { DiskUsage, EnvironmentVariables, SystemInfo } from './system/index.js';
-export { ListTests, RunTests } from './testing/index.js';
-export { AddDuration, CurrentTime, DateDifference } from './time/index.js';
-export { CheckUrl, ExtractLinks, FetchUrl, HttpRequest } from './web/index.js';
-export { FileWall } from './walls/file-wall.js';
-export { ProgramWall } from './walls/program-wall.js';
-export { UrlWall } from './walls/url-wall.js';
+export * from './code/index.js';
+export * from './compute/index.js';
+export * from './data/index.js';
+export * from './files/index.js';
+export * from './git/index.js';
+export * from './notes/index.js';
+export * from './shell/index.js';
+export * from './system/index.js';
+export * from './testing/index.js';
+export * from './time/index.js';
+export * from './web/index.js';
+export { FileWall, GitRepository, NoteStore, ProgramWall, UrlWall };
 
 /** The options of `createDefaultTools`. */
 export interface DefaultToolsOptions {
@@ -66,6 +47,14 @@ export interface DefaultToolsOptions {
   readonly now?: () => number;
 }
 
+/** Creates each tool that a folder exports. */
+function each<Arguments extends readonly unknown[]>(
+  folder: Readonly<Record<string, new (...given: Arguments) => object>>,
+  ...given: Arguments
+): readonly object[] {
+  return Object.values(folder).map((Tool) => new Tool(...given));
+}
+
 /**
  * Creates all bundled tools, in a stable order. Tools for files, programs and the web share one
  * wall each. Does no I/O.
@@ -80,16 +69,21 @@ export function createDefaultTools(options: DefaultToolsOptions = {}): readonly 
   const files = new FileWall(root);
   const programs = new ProgramWall({ root, allowedPrograms });
   return [
-    ...createFileTools(files),
-    ...createCodeTools(files),
-    ...createGitTools(programs),
-    ...createTestingTools(programs, files),
-    ...createShellTools(programs),
-    ...createWebTools({ allowPrivate: allowPrivateNetwork }),
-    ...createDataTools(),
-    ...createComputeTools(),
-    ...createTimeTools({ now }),
-    ...createNoteTools(files, { now }),
-    ...createSystemTools({ root }),
+    ...each(fileTools, files),
+    ...each(codeTools, files),
+    ...each(gitTools, new GitRepository(programs)),
+    new ListTests(files),
+    new RunTests(programs, files),
+    ...each(shellTools, programs),
+    ...each(webTools, new UrlWall({ allowPrivate: allowPrivateNetwork })),
+    ...each(dataTools),
+    ...each(computeTools),
+    new AddDuration(),
+    new CurrentTime(now),
+    new DateDifference(),
+    ...each(noteTools, new NoteStore(files, { now })),
+    new SystemInfo(),
+    new DiskUsage(root),
+    new EnvironmentVariables(),
   ];
 }

@@ -143,8 +143,8 @@ type Common = {
 };
 
 /** The lists that conditions examine. Every wanted string must be in them. */
-const VALUES: Readonly<Record<string, (item: never) => readonly (string | NamedValue)[]>> = {
-  provider: ({ entry }: CapabilityTool) => entry.providers,
+const VALUES: Readonly<Record<string, (item: never) => readonly string[]>> = {
+  provider: ({ entry }: CapabilityTool) => entry.providers.map(({ name }) => name),
   capability: ({ capabilityTags }: CapabilityTool | CapabilitySkill) => capabilityTags,
   requiredCapability: ({ requiredCapabilities }: CapabilitySkill | CapabilityJob) =>
     requiredCapabilities,
@@ -179,7 +179,7 @@ function compileCommon<Kind extends Item>(
   return (item) => {
     if (personas !== undefined && !ownerMatches(whose, item.owner)) return false;
     for (const { all, valuesOf } of lists) {
-      const values = comparedOf(valuesOf(item as never));
+      const values = valuesOf(item as never).map(comparable);
       if (!all.every((value) => values.includes(value))) return false;
     }
     if (minSuccessRate !== undefined || requireCalls) {
@@ -230,19 +230,6 @@ export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolea
     fits(job);
 }
 
-type NamedValue = { readonly name: string };
-
-/** The normalized form of the items' frozen lists, cached because every query reads them. */
-const compared = new WeakMap<object, readonly string[]>();
-
-function comparedOf(values: readonly (string | NamedValue)[]): readonly string[] {
-  const known = compared.get(values);
-  if (known !== undefined) return known;
-  const made = values.map((each) => comparable(typeof each === 'string' ? each : each.name));
-  compared.set(values, made);
-  return made;
-}
-
 function comparable(value: string): string {
   return value.trim().toLowerCase();
 }
@@ -267,55 +254,43 @@ type VersionTest = (version: semver.SemVer) => boolean;
 export function versionFilter(
   constraint: string | readonly string[],
 ): (version: string | undefined) => boolean {
-  const tests = [constraint].flat().flatMap(compileConstraint);
-  if (tests.length === 0) return () => true;
-  /** Cached answers per version. A catalogue has few versions, and parsing takes the most time. */
-  const answers = new Map<string | undefined, boolean>();
+  const tests = [constraint]
+    .flat()
+    .filter((each) => each.replaceAll(',', '').trim() !== '')
+    .map(compileConstraint);
   return (version) => {
-    let answer = answers.get(version);
-    if (answer === undefined) {
-      const parsed = parseVersion(version);
-      answers.set(version, (answer = parsed !== undefined && tests.every((test) => test(parsed))));
-    }
-    return answer;
+    if (tests.length === 0) return true;
+    const parsed = parseVersion(version);
+    return parsed !== undefined && tests.every((test) => test(parsed));
   };
 }
 
 /** Returns a full version, whichever parts were written, or `undefined` for an invalid one. */
-function parseVersion(version: string | undefined): semver.SemVer | undefined {
-  const parts =
-    version === undefined || version.length > LONGEST ? null : VERSION.exec(version.trim());
+function parseVersion(version = ''): semver.SemVer | undefined {
+  const parts = version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
   const [, major, minor = '0', patch = '0', rest = ''] = parts;
   // `01.2` isn't a semantic version, but its meaning is clear.
   return semver.parse(`${Number(major)}.${Number(minor)}.${Number(patch)}${rest}`) ?? undefined;
 }
 
-/** Returns the tests of a constraint. Empty for a blank constraint. */
-function compileConstraint(constraint: string): readonly VersionTest[] {
-  const invalid = () =>
-    invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
-  if (constraint.length > LONGEST) throw invalid();
-  if (constraint.replaceAll(',', '').trim() === '') return [];
+function compileConstraint(constraint: string): VersionTest {
   const compilePiece = (piece: string): VersionTest => {
-    const excluded = /^!=\s*(?=[\dvxX*])/.exec(piece);
-    const text =
-      excluded === null ? piece.replace(/^={2,3}(?!=)/, '=') : piece.slice(excluded[0].length);
-    try {
-      // Pre-release versions count like any other, because a catalogue shows what it has.
-      const range = new semver.Range(text, { includePrerelease: true });
-      return (version) => range.test(version) === (excluded === null);
-    } catch {
-      throw invalid();
-    }
+    const isExcluded = /^!=\s*[\dvxX*]/.test(piece);
+    const text = piece.replace(isExcluded ? '!=' : /^={2,3}(?!=)/, isExcluded ? '' : '=');
+    // Pre-release versions count like any other, because a catalogue shows what it has.
+    const range = new semver.Range(text, { includePrerelease: true });
+    return (version) => range.test(version) !== isExcluded;
   };
-  const alternatives = constraint.split('||').map((alternative) => {
-    const pieces = alternative
-      .split(',')
-      .map((piece) => piece.trim())
-      .filter((piece) => piece !== '');
-    if (pieces.length === 0) throw invalid();
-    return pieces.map(compilePiece);
-  });
-  return [(version) => alternatives.some((pieces) => pieces.every((test) => test(version)))];
+  try {
+    const alternatives = constraint
+      .split('||')
+      .map((alternative) => alternative.split(',').filter((piece) => piece.trim() !== ''));
+    if (constraint.length > LONGEST || alternatives.some(({ length }) => length === 0))
+      throw new RangeError('too long, or half of it is missing');
+    const tests = alternatives.map((pieces) => pieces.map((piece) => compilePiece(piece.trim())));
+    return (version) => tests.some((pieces) => pieces.every((test) => test(version)));
+  } catch {
+    throw invalidArgument("a version constraint such as '>=1.2', '^1' or '1.x || >=2'", constraint);
+  }
 }

@@ -1,9 +1,11 @@
+import { stat } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { Listeners } from '../core/listeners.js';
 import { describeValue } from '../core/plain-data.js';
-import { expectedGot, invalidArgument, requireText } from '../core/issues.js';
+import { invalidArgument, requireText } from '../core/issues.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { aFunction, checkOptions } from '../core/options.js';
 import type { HealthLog } from '../providers/rolling-health.js';
@@ -20,8 +22,7 @@ import type {
 } from './state/capability-items.js';
 import { loadSource, sourceContent, type SourceTools } from './state/capability-source.js';
 import { CatalogueSearch, type CapabilityHits } from './catalogue-search.js';
-import type { CapabilityFinding } from './manifest/manifest-issue.js';
-import { didYouMean } from './manifest/read-work.js';
+import { type CapabilityFinding, didYouMean } from './manifest/manifest-issue.js';
 import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
 import {
@@ -39,12 +40,11 @@ import {
   readPersona,
   requireRecord,
   type CapabilityOptions,
-  type CheckedCapabilityOptions,
 } from './registry-options.js';
 import {
   build,
   differenceOf,
-  isSame,
+  EMPTY,
   type CapabilityChange,
   type CapabilityState,
   type Inputs,
@@ -77,7 +77,7 @@ type Persona = { readonly persona?: string | null };
  * ```
  */
 export class CapabilityRegistry {
-  readonly #options: CheckedCapabilityOptions;
+  readonly #options: ReturnType<typeof checkCapabilityOptions>;
   readonly #clock: Clock;
   readonly #folder: ManifestFolder | undefined;
   readonly #ledger: HealthLedger;
@@ -86,25 +86,21 @@ export class CapabilityRegistry {
   readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
-  #isTelling = false;
-  /** The latest inputs, and those of the current state. */
+  /** What the current state was built from. */
   #inputs: Inputs;
-  #built: Inputs;
-  #state: CapabilityState;
+  #state: CapabilityState = EMPTY;
   /** The last requested refresh. Each refresh starts when the previous one has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: CheckedCapabilityOptions) {
-    const { root, executeOf, code, handlers, sources, env = process.env } = options;
+  private constructor(options: ReturnType<typeof checkCapabilityOptions>) {
+    const { root, executeOf, code, sources, env = process.env } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#folder = root === undefined ? undefined : new ManifestFolder(root, executeOf);
     const health = options.health ?? new RollingHealth({ clock: this.#clock });
     this.#ledger = new HealthLedger(health, this.#clock);
     this.#live = { ledger: this.#ledger, env };
-    const nothing = { files: [], sources: [], findings: [] };
-    this.#inputs = this.#built = { ...nothing, code, handlers };
-    this.#state = { ...build({ ...nothing, code: [], handlers: [] }, this.#live), revision: 0 };
+    this.#inputs = { files: [], sources: [], findings: [], code };
     this.#stopHearing = sources.flatMap(
       (source, index) => source.onChange?.((tools) => this.#hear(index, tools)) ?? [],
     );
@@ -119,14 +115,13 @@ export class CapabilityRegistry {
    * `NOT_A_TOOL`.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
-    const registry = new CapabilityRegistry(checkCapabilityOptions(options));
-    try {
-      await Promise.all([registry.#refreshNow(true, true), registry.#ledger.load()]);
-      return registry;
-    } catch (error) {
-      registry.close();
-      throw error;
-    }
+    const checked = checkCapabilityOptions(options);
+    const { root } = checked;
+    if (root !== undefined && !(await stat(root).catch(() => undefined))?.isDirectory())
+      throw invalidArgument('root as a folder with manifests', root);
+    const registry = new CapabilityRegistry(checked);
+    await Promise.all([registry.#refreshNow(true), registry.#ledger.load()]);
+    return registry;
   }
 
   /** Stops listening to the sources. The content stays, and `refresh` still works. */
@@ -171,7 +166,7 @@ export class CapabilityRegistry {
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
-    const refreshing = this.#refreshed.then(() => this.#refreshNow(force, false));
+    const refreshing = this.#refreshed.then(() => this.#refreshNow(force));
     this.#refreshed = refreshing.catch(() => undefined);
     return refreshing;
   }
@@ -319,21 +314,18 @@ export class CapabilityRegistry {
     ]);
   }
 
-  /** Applies the announcements of sources: all announcements of one turn at once. */
+  /** Applies an announcement of a source. */
   #hear(index: number, tools: SourceTools): void {
     const { name } = this.#options.sources[index]!;
     const sources = [...this.#inputs.sources];
     sources[index] = sourceContent(name, tools, sources[index]);
-    this.#inputs = { ...this.#inputs, sources };
-    if (this.#isTelling || this.#state.revision === 0) return;
-    this.#isTelling = true;
-    queueMicrotask(() => {
-      this.#isTelling = false;
-      this.#take(this.#inputs);
-    });
+    const inputs = { ...this.#inputs, sources };
+    // The first refresh builds everything.
+    if (this.#state === EMPTY) this.#inputs = inputs;
+    else this.#take(inputs);
   }
 
-  async #refreshNow(force: boolean, loading: boolean): Promise<CapabilityChange> {
+  async #refreshNow(force: boolean): Promise<CapabilityChange> {
     const before = this.#inputs.sources;
     const [folder, loaded] = await Promise.all([
       this.#folder?.read(force),
@@ -343,34 +335,26 @@ export class CapabilityRegistry {
         ),
       ),
     ]);
-    if (loading && folder?.exists === false)
-      throw new ToolError(
-        'INVALID_ARGUMENT',
-        expectedGot(
-          'root as a folder with manifests',
-          `${describeValue(this.#options.root)}, which isn't a folder`,
-        ),
-      );
     // An announcement made while loading is newer than the source's answer.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;
     });
-    const { files = [], findings = [] } = folder ?? {};
-    return this.#take({ ...this.#inputs, files, sources, findings });
+    return this.#take({ ...this.#inputs, ...folder, sources });
   }
 
   #take(inputs: Inputs): CapabilityChange {
     const before = this.#state;
-    const isDone = before.revision > 0 && isSame(this.#built, inputs);
-    const state = isDone ? before : build(inputs, this.#live, before);
-    const { revision } = state;
-    const changed = revision !== before.revision;
+    // Usually nothing has changed when files are watched.
+    const isSame = before !== EMPTY && isDeepStrictEqual(dataOf(inputs), dataOf(this.#inputs));
+    const state = isSame ? before : build(inputs, this.#live, before);
     // Nothing is awaited here, so readers see either all of the change or nothing.
-    this.#inputs = this.#built = inputs;
+    this.#inputs = inputs;
     this.#state = state;
     this.#views.keepOnly(state);
-    const difference = differenceOf(before.contents, state.contents);
+    const { revision, contents } = state;
+    const changed = revision !== before.revision;
+    const difference = differenceOf(before.contents, contents);
     const change = Object.freeze({ revision, changed, ...difference });
     if (changed) this.#listeners.tell(change);
     return change;
@@ -419,6 +403,11 @@ const SEARCH_OPTIONS = z.strictObject({
   limit: z.number().min(0).default(10),
   accepts: aFunction<(tool: CapabilityTool) => boolean>().default(() => () => true),
 });
+
+/** Returns inputs without the functions that sources make anew with every answer. */
+function dataOf({ sources, ...rest }: Inputs) {
+  return { ...rest, sources: sources.map(({ join: _, ...content }) => content) };
+}
 
 function personaIn(options: Persona): string | null {
   return readPersona(checkOptions(PERSONA_OPTIONS, options, 'options with a persona').persona);

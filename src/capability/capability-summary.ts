@@ -14,18 +14,10 @@ import type {
   CapabilityTool,
 } from './state/capability-items.js';
 import type { ProviderHealth, ToolHealth } from './state/health-ledger.js';
-import type {
-  CallsWire,
-  CapabilitySummary,
-  CompatibilityWire,
-  JobWire,
-  MetricsWire,
-  ProviderHealthWire,
-  SkillWire,
-  TaskWire,
-  ToolHealthWire,
-  ToolWire,
-} from './wire-types.js';
+/** An item, with whether it fits the persona that a summary is for. */
+export type WithCompatibility<Item> = Item & {
+  readonly compatibility: ReturnType<typeof compatibilityOf>;
+};
 
 /**
  * Returns a state as plain data.
@@ -36,7 +28,7 @@ import type {
 export function summarizeCapabilities(
   { revision, tools, skills, tasks, jobs }: CapabilityState,
   persona: string | null,
-): CapabilitySummary {
+) {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
   // Not a list of tokens, because a persona's name may contain a comma.
   const filter =
@@ -73,45 +65,52 @@ export function compatibilityOf(
   owner: string | null,
   allowlist: readonly string[] | undefined,
   persona: string | null,
-): CompatibilityWire {
+) {
   const key = ownerKey(owner);
   const matches =
     persona === null ||
     ((key === '' || key === personaKey(persona)) && allowsPersona(allowlist, persona));
   return {
+    /** The owner. `null` for shared items. */
     persona: key === '' ? null : owner,
     persona_specific: key !== '',
+    /**
+     * True if the requesting persona may use it: it owns the item or the item is shared, and the
+     * allow-list admits the persona. True without a persona.
+     */
     matches_request: matches,
+    /**
+     * If set, only these personas may use it. Empty if everyone may, unless `matches_request` says
+     * otherwise.
+     */
     allowlist: allowlist ?? [],
   };
 }
 
-function toolFields(tool: CapabilityTool): Omit<ToolWire, 'compatibility'> {
+/** Returns the fields of a tool that are the same in every answer. */
+export function toolFields(tool: CapabilityTool) {
   const { owner, name, source, entry, manifest, capabilityTags, authScopes } = tool;
   return {
     name,
     persona: owner,
     version: entry.version ?? null,
-    capabilities:
-      manifest?.capabilities?.map((each) => each.trim()).filter((each) => each !== '') ??
-      entry.capabilities,
+    capabilities: entry.capabilities,
     capability_tags: capabilityTags,
     auth_scopes: authScopes,
     auth: tool.authStatus,
     health: toolHealthWire(tool.health),
-    providers:
-      manifest === null
-        ? entry.providers.map(({ healthCheckIntervalMs: interval, ...provider }) => ({
-            ...provider,
-            ...(interval !== undefined && { health_check_interval: interval / 1_000 }),
-          }))
-        : (manifest.providers ?? []),
+    providers: (manifest === null
+      ? entry.providers.map(({ healthCheckIntervalMs: interval, ...provider }) => ({
+          ...provider,
+          ...(interval !== undefined && { health_check_interval: interval / 1_000 }),
+        }))
+      : (manifest.providers ?? [])) as readonly Readonly<Record<string, unknown>>[],
     source,
   };
 }
 
 /** Returns the fields of a skill that are the same in every answer. */
-export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
+export function skillFields(skill: CapabilitySkill) {
   const { version, capabilityTags, requiredCapabilities } = skill;
   return {
     ...workFields(skill),
@@ -121,7 +120,7 @@ export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibil
   };
 }
 
-export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
+export function taskFields(task: CapabilityTask) {
   return {
     ...workFields(task),
     summary: task.manifest.summary,
@@ -131,7 +130,7 @@ export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'
 }
 
 /** Returns the fields of a job that are the same in every answer. */
-export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
+export function jobFields(job: CapabilityJob) {
   const { manifest, personas, requiredSkills, requiredCapabilities, available } = job;
   const { health, lastRun } = job;
   return {
@@ -159,7 +158,8 @@ function workFields({
   return { name, persona: owner, required_tools: requiredTools, unresolved, source };
 }
 
-function metricsWire(health: HealthSummary): MetricsWire {
+/** Returns statistics of the recent calls. Numbers that need calls are `null` without them. */
+export function metricsWire(health: HealthSummary) {
   return {
     total: health.total,
     success: health.success,
@@ -172,12 +172,12 @@ function metricsWire(health: HealthSummary): MetricsWire {
 }
 
 /** Returns call statistics in wire format. */
-function callsWire(health: HealthSummary): CallsWire {
+function callsWire(health: HealthSummary) {
   return { ...metricsWire(health), abandoned: health.abandoned ?? 0 };
 }
 
 /** Returns a tool's health in wire format. */
-export function toolHealthWire(health: ToolHealth): ToolHealthWire {
+export function toolHealthWire(health: ToolHealth) {
   const { tool, providers, lastInvocation: last, lastSuccessProvider } = health;
   return {
     tool: callsWire(tool),
@@ -189,7 +189,7 @@ export function toolHealthWire(health: ToolHealth): ToolHealthWire {
   };
 }
 
-function providerHealthWire(health: ProviderHealth): ProviderHealthWire {
+function providerHealthWire(health: ProviderHealth) {
   const { lifetime, lastCall } = health;
   return {
     metrics: metricsWire(health.metrics),

@@ -16,11 +16,9 @@ import {
   type ResolveInstance,
   type ToolSource,
 } from '../tool/find-definitions.js';
-import type { ToolDefinition } from '../tool/tool-definition.js';
 import type { CapabilitySource } from './state/capability-source.js';
 import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
-import type { ExecuteOf } from './manifest/read-manifest.js';
 
 /** Options of a capability registry. */
 export interface CapabilityOptions {
@@ -51,17 +49,6 @@ export interface CapabilityOptions {
   readonly health?: HealthLog;
 }
 
-export interface CheckedCapabilityOptions extends Pick<
-  CapabilityOptions,
-  'root' | 'env' | 'clock' | 'health'
-> {
-  readonly code: readonly ToolDefinition[];
-  readonly sources: readonly CapabilitySource[];
-  readonly executeOf: ExecuteOf;
-  /** The names of all handlers. */
-  readonly handlers: readonly string[];
-}
-
 const schema = z.strictObject({
   root: text().optional(),
   tools: iterable<ToolSource>('a list of tools').default([]),
@@ -78,32 +65,19 @@ const schema = z.strictObject({
  * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong options, `NOT_A_TOOL` for values that
  * aren't tools.
  */
-export function checkCapabilityOptions(options: CapabilityOptions): CheckedCapabilityOptions {
-  const {
-    root,
-    tools,
-    resolve,
-    sources: given,
-    handlers,
-    env,
-    clock,
-    health,
-  } = checkOptions(schema, options, 'options of the capability registry');
+export function checkCapabilityOptions(options: CapabilityOptions) {
+  const what = 'options of the capability registry';
+  const { tools, resolve, sources: given, handlers, ...rest } = checkOptions(schema, options, what);
   const sources = [...given];
   for (const source of sources) requireSource(source);
   const names = sources.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined) throw invalidArgument('sources with different names', twice);
-  const works = handlerMap(handlers);
   return {
+    ...rest,
     code: [...tools].flatMap((source, position) => findDefinitions(source, { resolve, position })),
     sources,
-    handlers: [...works.keys()],
-    executeOf: workOf(works),
-    ...(root === undefined ? {} : { root }),
-    ...(env === undefined ? {} : { env }),
-    ...(clock === undefined ? {} : { clock }),
-    ...(health === undefined ? {} : { health }),
+    executeOf: workOf(handlerMap(handlers)),
   };
 }
 

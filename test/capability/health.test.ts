@@ -410,7 +410,6 @@ describe('the recorded registry', () => {
         summary,
         description,
         personas,
-        capabilities,
         required_tools,
         required_skills,
         tags,
@@ -418,6 +417,7 @@ describe('the recorded registry', () => {
       // An allow-list that does not name who asks does not fit; the original only repeated it.
       ...{ compatibility: name === 'restricted' ? { ...fit, matches_request: null } : fit },
       ...{
+        capabilities: eachOnce(capabilities),
         capability_tags: eachOnce(capability_tags),
         required_capabilities: eachOnce(required_capabilities),
         tool: tool && numbers(tool),

@@ -146,36 +146,6 @@ describe('loading manifests', () => {
     expect(fromMap.definitions[2]!.execute?.({}, {})).toBe('own');
   });
 
-  it('warns of handlers that answer no tool of a folder; those of a single file may belong to another', async () => {
-    const root = folderWith({
-      'functions.json': [entry('forecast'), entry('b', { handler_ref: 'work' })],
-    });
-    const handlers = { forcast: () => 1, work: () => 1, b: () => 1, elsewhere: () => 1 };
-    const { issues } = await loadManifest({ root }, { handlers });
-    expect(issues.map(({ severity, path, message }) => [severity, path, message])).toEqual([
-      [
-        'warning',
-        '',
-        'No tool in the manifests has the name or handler_ref "forcast", so this handler is never called. Did you mean "forecast"?',
-      ],
-      [
-        'warning',
-        '',
-        'No tool in the manifests has the name or handler_ref "elsewhere", so this handler is never called.',
-      ],
-    ]);
-    const ofFile = await loadManifest(join(root, 'functions.json'), { handlers });
-    expect(ofFile.issues).toEqual([]);
-    expect(
-      (
-        await loadManifest(
-          { root: folderWith({ 'functions.json': [entry('a'), { name: 'forcast' }] }) },
-          { handlers, onInvalid: 'quarantine' },
-        )
-      ).issues.every(({ severity }) => severity === 'error'),
-    ).toBe(true);
-  });
-
   it('refuses the same name in two files of one owner', async () => {
     const root = folderWith({ 'functions.json': [entry('a')], 'tools.json': [entry('a')] });
     const { entries, issues } = await quarantined({ root });

@@ -56,7 +56,6 @@ describe('an entry of a manifest', () => {
       allowParallel: true,
       description: 'A search',
       inputSchema: SEARCH.parameters,
-      metadata: { auth: SEARCH.auth },
     });
     expect(issues).toEqual([]);
     expect(entryOf(entries[0]!.entry.definition).digest).toBe(entryOf(inCode).digest);
@@ -195,15 +194,15 @@ describe('an entry of a manifest', () => {
     ).toBe(danger);
   });
 
-  it('may state its danger itself, but not below its safety level', () => {
+  it('can state its danger, and the higher of danger and safety level counts', () => {
     expect(
       entryOf(
         definitionWith({ side_effects: 'system', danger_level: 'medium', safety_level: 'medium' }),
       ).dangerLevel,
     ).toBe('medium');
-    expect(issuesWith({ danger_level: 'low', safety_level: 'high' })).toEqual([
-      '/0/danger_level: danger_level "low" is below the safety level "high". Raise it, or leave it out.',
-    ]);
+    expect(entryOf(definitionWith({ danger_level: 'low', safety_level: 'high' })).dangerLevel).toBe(
+      'high',
+    );
   });
 
   it('is refused if it contradicts itself, like a tool in code', () => {
@@ -230,7 +229,7 @@ describe('an entry of a manifest', () => {
       '/0/auth/required: Expected true or false, got nothing (it is required).',
       expect.stringContaining('/0/providers/1/name'),
       expect.stringContaining('/0/providers/1/priority'),
-      '/0/idempotency_key/required: Expected true or false, got nothing (it is required).',
+      '/0/idempotency_key: Expected true, false, or an object with "required", got an object.',
     ]);
   });
 

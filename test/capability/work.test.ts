@@ -113,7 +113,9 @@ describe('a job or task that extends another', () => {
       });
       const [job] = registry.jobs({ personas: ['a', '-shared'] });
       expect(job?.manifest ?? null, JSON.stringify(entry)).toEqual(
-        output === null ? null : { ...output, ...policy, ...rest },
+        output === null
+          ? null
+          : { ...output, name: String(output['name']).trim(), ...policy, ...rest },
       );
     }
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { CountLines, createCodeTools, OutlineFile, SearchText } from '../../tools/code/index.js';
+import { CountLines, OutlineFile, SearchText } from '../../tools/code/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 
 let root: string;
@@ -20,19 +20,6 @@ beforeEach(() => {
   put('b.md', 'The port.\r\nNothing.\r\n');
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
-
-describe('the tools for code', () => {
-  it('have a stable order, only read, and work without arguments', () => {
-    const definitions = createCodeTools(wall).flatMap((one) => findDefinitions(one));
-    expect(definitions.map(({ name, accessMode }) => [name, accessMode])).toEqual([
-      ['search_text', 'readonly'],
-      ['outline_file', 'readonly'],
-      ['count_lines', 'readonly'],
-    ]);
-    for (const Tool of [SearchText, OutlineFile, CountLines])
-      expect(new Tool()).toBeInstanceOf(Tool);
-  });
-});
 
 describe('search_text', () => {
   const defaults = {

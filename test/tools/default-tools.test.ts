@@ -137,9 +137,63 @@ describe('the touches of the bundled tools', () => {
 });
 
 describe('the bundled tools', () => {
-  it('are more than thirty, in eleven categories, with unique names', () => {
-    expect(registry.size).toBeGreaterThan(30);
-    expect(registry.getAllCategories().size).toBe(11);
+  it('have these categories, access modes and dangers, and two ask for consent', () => {
+    const lines = [...registry].map(
+      ({ name, category, accessMode, dangerLevel, requiresConsent }) =>
+        [name, category, accessMode, dangerLevel, ...(requiresConsent ? ['consent'] : [])].join(
+          ' ',
+        ),
+    );
+    expect(lines.join('\n')).toMatchInlineSnapshot(`
+      "delete_file files write high consent
+      edit_file files write medium
+      file_info files readonly safe
+      find_files files readonly safe
+      list_directory files readonly safe
+      move_file files write medium
+      read_file files readonly safe
+      write_file files write medium
+      count_lines search readonly safe
+      outline_file search readonly safe
+      search_text search readonly safe
+      git_blame git readonly safe
+      git_branches git readonly safe
+      git_commit git write medium
+      git_diff git readonly safe
+      git_log git readonly safe
+      git_push git write high
+      git_show git readonly safe
+      git_status git readonly safe
+      git_switch git write medium
+      list_tests testing readonly safe
+      run_tests testing execute high
+      run_program shell execute high
+      run_shell shell execute critical consent
+      check_url web readonly low
+      extract_links web readonly low
+      fetch_url web readonly low
+      http_request web mixed medium
+      csv_query data readonly safe
+      csv_to_json data readonly safe
+      diff_text data readonly safe
+      json_format data readonly safe
+      json_query data readonly safe
+      text_stats data readonly safe
+      calculate compute readonly safe
+      encode_text compute readonly safe
+      hash_text compute readonly safe
+      random_id compute readonly safe
+      add_duration time readonly safe
+      current_time time readonly safe
+      date_difference time readonly safe
+      note_add notes write medium
+      note_delete notes write high
+      note_list notes readonly safe
+      note_search notes readonly safe
+      system_info system readonly safe
+      disk_usage system readonly safe
+      environment_variables system readonly low"
+    `);
   });
 
   it('declare every axis, keywords, a category, stages, task types, examples, a version and a timeout', () => {

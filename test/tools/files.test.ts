@@ -22,7 +22,6 @@ import {
 import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import {
-  createFileTools,
   DeleteFile,
   EditFile,
   FileInfo,
@@ -57,30 +56,6 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the tools for files', () => {
-  it('have a stable order, and work without arguments', () => {
-    expect(createFileTools(wall).map((one) => one.constructor.name)).toEqual([
-      'ListDirectory',
-      'ReadFile',
-      'WriteFile',
-      'EditFile',
-      'FileInfo',
-      'MoveFile',
-      'DeleteFile',
-      'FindFiles',
-    ]);
-    for (const Tool of [
-      ListDirectory,
-      ReadFile,
-      WriteFile,
-      EditFile,
-      FileInfo,
-      MoveFile,
-      DeleteFile,
-      FindFiles,
-    ])
-      expect(new Tool()).toBeInstanceOf(Tool);
-  });
-
   it("throw the wall's error", async () => {
     const calls = [
       () => new ListDirectory(wall).execute({ path: 'link-out' }),
@@ -117,24 +92,9 @@ describe('the tools for files', () => {
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('declare every axis, and that deleting needs consent', () => {
-    for (const definition of createFileTools(wall).flatMap((one) => findDefinitions(one))) {
-      for (const axis of [
-        'priority',
-        'accessMode',
-        'dangerLevel',
-        'executionCategory',
-        'costTier',
-        'allowParallel',
-      ] as const)
-        expect(definition[axis], `${definition.name}.${axis}`).toBeDefined();
-      expect(definition.requiresConsent ?? false).toBe(definition.name === 'delete_file');
-    }
-  });
-
   it('declare replacing as more dangerous, and one conflict key per file', () => {
     const byName = new Map(
-      createFileTools(wall)
+      [new ReadFile(wall), new WriteFile(wall), new EditFile(wall), new MoveFile(wall)]
         .flatMap((one) => findDefinitions(one))
         .map((definition) => [definition.name, definition]),
     );

@@ -11,11 +11,11 @@ import {
   GitDiff,
   GitLog,
   GitPush,
-  GitRepository,
   GitShow,
   GitStatus,
   GitSwitch,
 } from '../../tools/git/index.js';
+import { GitRepository } from '../../tools/git/git-repository.js';
 import { DEFAULT_ENVIRONMENT, ProgramWall } from '../../tools/walls/program-wall.js';
 
 const IDENTITY = {

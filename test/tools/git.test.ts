@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { DangerLevel } from '../../src/index.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { entryOf } from '../../src/tool/tool-definition.js';
-import { createGitTools, GitCommit, GitPush, GitRepository } from '../../tools/git/index.js';
+import { GitCommit, GitPush } from '../../tools/git/index.js';
+import { GitRepository } from '../../tools/git/git-repository.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
 import {
   blame,
@@ -366,31 +367,5 @@ describe('git_push', () => {
       });
       expect(JSON.stringify(answer)).not.toContain('hunter2');
     }
-  });
-});
-
-describe('createGitTools', () => {
-  it('returns every tool once, in a fixed order, with honest axes', () => {
-    const entries = createGitTools(new ProgramWall({ root }))
-      .flatMap((each) => findDefinitions(each))
-      .map(entryOf);
-    expect(entries.map(({ name }) => name)).toEqual([
-      'git_status',
-      'git_diff',
-      'git_log',
-      'git_show',
-      'git_blame',
-      'git_branches',
-      'git_switch',
-      'git_commit',
-      'git_push',
-    ]);
-    expect(entries.map(({ accessMode }) => accessMode)).toEqual([
-      ...Array.from({ length: 6 }, () => 'readonly'),
-      'write',
-      'write',
-      'write',
-    ]);
-    for (const entry of entries) expect(entry.category).toBe('git');
   });
 });

@@ -11,47 +11,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
-import { findDefinitions } from '../../src/tool/find-definitions.js';
-import {
-  createNoteTools,
-  NoteAdd,
-  NoteDelete,
-  NoteList,
-  NoteSearch,
-} from '../../tools/notes/index.js';
+import { NoteAdd, NoteDelete, NoteList, NoteSearch } from '../../tools/notes/index.js';
+import { NoteStore } from '../../tools/notes/note-store.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 
 let root: string;
 let file: string;
 let time: number;
-let tools: ReturnType<typeof createNoteTools>;
+let store: NoteStore;
 const failed = (message: string): unknown =>
   expect.objectContaining({ status: 'error', message: expect.stringContaining(message) });
-const add = (text: string, tags: string[] = []) => tools[0].execute({ text, tags }, {});
-const list = (tag?: string, limit = 50) => tools[1].execute({ tag, limit });
-const search = (query: string, limit = 20) => tools[2].execute({ query, limit });
-const remove = (id: string) => tools[3].execute({ id }, {});
+const add = (text: string, tags: string[] = []) => new NoteAdd(store).execute({ text, tags }, {});
+const list = (tag?: string, limit = 50) => new NoteList(store).execute({ tag, limit });
+const search = (query: string, limit = 20) => new NoteSearch(store).execute({ query, limit });
+const remove = (id: string) => new NoteDelete(store).execute({ id }, {});
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'tooldex-'));
   file = join(root, '.tooldex/notes.json');
   time = Date.UTC(2025, 0, 1);
-  tools = createNoteTools(new FileWall(root), { now: () => (time += 1_000) });
+  store = new NoteStore(new FileWall(root), { now: () => (time += 1_000) });
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the tools for notes', () => {
-  it('have a stable order, and work without arguments', () => {
-    expect(tools.flatMap((one) => findDefinitions(one)).map(({ name }) => name)).toEqual([
-      'note_add',
-      'note_list',
-      'note_search',
-      'note_delete',
-    ]);
-    for (const Tool of [NoteAdd, NoteList, NoteSearch, NoteDelete])
-      expect(new Tool()).toBeInstanceOf(Tool);
-  });
-
   it('create nothing when they read', async () => {
     expect(await list()).toEqual({ notes: [], total: 0, truncated: false });
     expect(await search('x')).toMatchObject({ total: 0 });

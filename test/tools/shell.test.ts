@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { entryOf } from '../../src/tool/tool-definition.js';
-import { createShellTools, RunProgram, RunShell } from '../../tools/shell/index.js';
+import { RunProgram, RunShell } from '../../tools/shell/index.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
 
 let root: string;
@@ -107,24 +105,5 @@ describe('run_shell', () => {
       timedOut: true,
       stdout: 'first\n',
     });
-  });
-});
-
-describe('createShellTools', () => {
-  it('returns both tools, with access execute and danger high and critical', () => {
-    const entries = createShellTools()
-      .flatMap((each) => findDefinitions(each))
-      .map(entryOf);
-    expect(
-      entries.map(({ name, accessMode, dangerLevel, executionCategory }) => [
-        name,
-        accessMode,
-        dangerLevel,
-        executionCategory,
-      ]),
-    ).toEqual([
-      ['run_program', 'execute', 'high', 'execute'],
-      ['run_shell', 'execute', 'critical', 'execute'],
-    ]);
   });
 });

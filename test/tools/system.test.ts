@@ -1,14 +1,7 @@
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { entryOf } from '../../src/tool/tool-definition.js';
-import {
-  createSystemTools,
-  DiskUsage,
-  EnvironmentVariables,
-  SystemInfo,
-} from '../../tools/system/index.js';
+import { DiskUsage, EnvironmentVariables, SystemInfo } from '../../tools/system/index.js';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -87,20 +80,5 @@ describe('environment_variables', () => {
     for (let i = 0; i < 1_001; i++) vi.stubEnv(`TOOLDEX_MANY_${i}`, '');
     const { names, truncated } = new EnvironmentVariables().execute({ contains: 'tooldex_many' });
     expect([names.length, truncated]).toEqual([1_000, true]);
-  });
-});
-
-describe('createSystemTools', () => {
-  it('returns every tool once, all of them readonly', () => {
-    const entries = createSystemTools({ root: tmpdir() })
-      .flatMap((each) => findDefinitions(each))
-      .map(entryOf);
-    expect(entries.map(({ name }) => name)).toEqual([
-      'system_info',
-      'disk_usage',
-      'environment_variables',
-    ]);
-    for (const entry of entries) expect(entry.accessMode).toBe('readonly');
-    expect(createSystemTools()).toHaveLength(3);
   });
 });

@@ -3,9 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findDefinitions } from '../../src/tool/find-definitions.js';
-import { entryOf } from '../../src/tool/tool-definition.js';
-import { createTestingTools, ListTests, RunTests } from '../../tools/testing/index.js';
+import { ListTests, RunTests } from '../../tools/testing/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
 
@@ -157,17 +155,5 @@ describe('list_tests', () => {
         { signal: AbortSignal.abort() },
       ),
     ).rejects.toThrow('aborted');
-  });
-});
-
-describe('createTestingTools', () => {
-  it('returns both tools, and only one of them declares that it runs code', () => {
-    const entries = createTestingTools()
-      .flatMap((each) => findDefinitions(each))
-      .map(entryOf);
-    expect(entries.map(({ name, accessMode }) => [name, accessMode])).toEqual([
-      ['list_tests', 'readonly'],
-      ['run_tests', 'execute'],
-    ]);
   });
 });

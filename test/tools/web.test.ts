@@ -8,13 +8,7 @@ import { runTool } from '../../src/testing.js';
 import { findDefinitions } from '../../src/tool/find-definitions.js';
 import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
 import { UrlWall } from '../../tools/walls/url-wall.js';
-import {
-  CheckUrl,
-  createWebTools,
-  ExtractLinks,
-  FetchUrl,
-  HttpRequest,
-} from '../../tools/web/index.js';
+import { CheckUrl, ExtractLinks, FetchUrl, HttpRequest } from '../../tools/web/index.js';
 
 const servers: Server[] = [];
 const local = new UrlWall({ allowPrivate: true });
@@ -426,19 +420,5 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch('http://slow.example.com/', { wall, timeoutMs: 30 }))).toBe(
       'TIMEOUT',
     );
-  });
-});
-
-describe('createWebTools', () => {
-  it('returns all tools behind one wall, in a stable order', async () => {
-    const tools = createWebTools({ allowPrivate: true });
-    expect(tools.map((each) => findDefinitions(each)[0]?.name)).toEqual([
-      'fetch_url',
-      'check_url',
-      'extract_links',
-      'http_request',
-    ]);
-    const url = await servePage('here', { 'content-type': 'text/plain' });
-    expect(await tools[0].execute({ url }, {})).toMatchObject({ text: 'here' });
   });
 });

@@ -1,14 +1,13 @@
-import { CostTier, Stage } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
 /** The defaults of all tools for source code. */
 export const CODE_TOOL = {
   ...READING,
-  costTier: CostTier.LOW,
+  costTier: 'low',
   reads: ['private', 'untrusted'],
   category: 'search',
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   timeoutMs: 60_000,
   canonicalInput: fileInput,
   conflictKeys: readsBelow,

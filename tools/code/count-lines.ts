@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { Priority, Stage, tool, type ToolContext } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
@@ -43,14 +43,13 @@ interface Count {
     'size of the code',
   ],
   mandatoryKeywords: ['count lines', 'lines of code', 'count the lines'],
-  stages: [Stage.INITIAL, Stage.ANALYSIS],
+  stages: ['initial', 'analysis'],
   taskTypes: ['analysis'],
   examples: [
     'How many lines of code does this project have?',
     'Count the lines in src',
     'Which language has the most lines?',
   ],
-  progressParams: ['path', 'include'],
 })
 export class CountLines extends CodeTool {
   async execute({ path = '.', include }: z.input<typeof Input>, context: ToolContext) {

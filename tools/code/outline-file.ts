@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { CostTier, fail, Priority, tool } from '../../src/index.js';
+import { fail, Priority, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall } from '../walls/file-wall.js';
+import { readsFile } from '../walls/file-wall.js';
 import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outline-rules.js';
 import { linesOf } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
@@ -23,7 +23,7 @@ const Input = z.object({
     'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that the right lines can be read. Goes by simple rules for lines, not by a parser: comments and long strings may add or hide an entry.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
-  costTier: CostTier.FREE,
+  costTier: 'free',
   keywords: [
     'outline',
     'structure',
@@ -41,11 +41,8 @@ const Input = z.object({
     'Give me an outline of server.py',
     'What does index.ts export?',
   ],
-  progressParams: ['path'],
   timeoutMs: 10_000,
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.of(path) };
-  },
+  conflictKeys: readsFile,
 })
 export class OutlineFile extends CodeTool {
   async execute({ path }: z.input<typeof Input>) {

@@ -5,6 +5,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { linesOf, newPass, textFiles } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum length of a query in characters. One line is searched at a time. */
 const MAX_QUERY_LENGTH = 500;
@@ -30,14 +31,10 @@ const Input = z.object({
     .optional()
     .describe('Only files that match this pattern, such as "*.ts" or "src/**/*.{ts,tsx}"'),
   caseSensitive: z.boolean().default(false),
-  contextLines: z
-    .number()
-    .int()
-    .min(0)
-    .max(MAX_CONTEXT_LINES)
-    .default(0)
-    .describe('Lines to show before and after each match'),
-  maxResults: z.number().int().min(1).max(MAX_RESULTS).default(USUAL_RESULTS),
+  contextLines: wholeNumber(0, MAX_CONTEXT_LINES, 0).describe(
+    'Lines to show before and after each match',
+  ),
+  maxResults: wholeNumber(USUAL_RESULTS, MAX_RESULTS),
 });
 
 interface Match {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, Priority, tool } from '../../src/index.js';
 import { evaluate, ExpressionProblem } from './expression.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
@@ -37,7 +37,7 @@ const Input = z.object({
     'what is',
   ],
   mandatoryKeywords: ['calculate'],
-  stages: [Stage.ANALYSIS, Stage.EXECUTION, Stage.VERIFICATION],
+  stages: ['analysis', 'execution', 'verification'],
   taskTypes: ['analysis'],
   examples: [
     'What is 17% of 2345?',
@@ -45,10 +45,9 @@ const Input = z.object({
     'What is the square root of 2?',
     'How much is 2 to the power of 40?',
   ],
-  progressParams: ['expression'],
 })
 export class Calculate {
-  execute({ expression }: z.input<typeof Input>): { readonly result: number } | ToolResult<never> {
+  execute({ expression }: z.input<typeof Input>) {
     try {
       return { result: evaluate(expression) };
     } catch (error) {

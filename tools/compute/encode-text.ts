@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
 /** Maximum characters. 5 million take well under a second. */
@@ -33,21 +33,16 @@ const Input = z.object({
     'unescape',
   ],
   mandatoryKeywords: ['base64', 'url encode', 'url decode'],
-  stages: [Stage.ANALYSIS, Stage.EXECUTION],
+  stages: ['analysis', 'execution'],
   taskTypes: ['generation', 'analysis'],
   examples: [
     'Decode this base64 text',
     'Encode "a b&c" for a URL',
     'What does 68656c6c6f mean in hex?',
   ],
-  progressParams: ['text', 'format', 'direction'],
 })
 export class EncodeText {
-  execute({
-    text,
-    format,
-    direction,
-  }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
+  execute({ text, format, direction }: z.input<typeof Input>) {
     if (direction === 'encode') {
       // Half a surrogate pair has no UTF-8 form and would silently become another character.
       if (Buffer.from(text).toString() !== text)
@@ -62,7 +57,7 @@ export class EncodeText {
   }
 }
 
-function decodeUrl(text: string): { readonly text: string } | ToolResult<never> {
+function decodeUrl(text: string) {
   try {
     return { text: decodeURIComponent(text) };
   } catch {
@@ -72,10 +67,7 @@ function decodeUrl(text: string): { readonly text: string } | ToolResult<never> 
   }
 }
 
-function decodeBytes(
-  text: string,
-  format: 'base64' | 'base64url' | 'hex',
-): { readonly text: string } | ToolResult<never> {
+function decodeBytes(text: string, format: 'base64' | 'base64url' | 'hex') {
   // Encoded text is often wrapped into lines.
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, format);

@@ -25,25 +25,14 @@ const CONSTANTS: ReadonlyMap<string, number> = new Map([
   ['pi', Math.PI],
   ['e', Math.E],
 ]);
+/** The functions of one value that Node has under the same name. */
+const OF_ONE_VALUE = [
+  ...(['abs', 'sign', 'sqrt', 'cbrt', 'round', 'floor', 'ceil', 'trunc', 'exp'] as const),
+  ...(['log10', 'log2', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan'] as const),
+];
 const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
-  ['abs', one(Math.abs)],
-  ['sign', one(Math.sign)],
-  ['sqrt', one(Math.sqrt)],
-  ['cbrt', one(Math.cbrt)],
-  ['round', one(Math.round)],
-  ['floor', one(Math.floor)],
-  ['ceil', one(Math.ceil)],
-  ['trunc', one(Math.trunc)],
-  ['exp', one(Math.exp)],
+  ...OF_ONE_VALUE.map((name) => [name, one(Math[name])] as const),
   ['ln', one(Math.log)],
-  ['log10', one(Math.log10)],
-  ['log2', one(Math.log2)],
-  ['sin', one(Math.sin)],
-  ['cos', one(Math.cos)],
-  ['tan', one(Math.tan)],
-  ['asin', one(Math.asin)],
-  ['acos', one(Math.acos)],
-  ['atan', one(Math.atan)],
   ['min', many(Math.min)],
   ['max', many(Math.max)],
   ['sum', many((...values) => values.reduce((total, value) => total + value, 0))],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { Stage, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
 /** Maximum characters. Hashing them takes well under a second. */
@@ -14,14 +14,6 @@ const Input = z.object({
     .describe('sha1 and md5 only for comparing with existing sums'),
 });
 
-interface TextHash {
-  readonly algorithm: string;
-  /** Lower-case hexadecimal digits. */
-  readonly hash: string;
-  /** The number of bytes that were hashed. */
-  readonly bytes: number;
-}
-
 /** Computes the checksum of a text. */
 @tool({
   ...COMPUTE_TOOL,
@@ -31,17 +23,16 @@ interface TextHash {
   inputSchema: Input,
   keywords: ['hash', 'checksum', 'sha256', 'sha1', 'md5', 'digest', 'fingerprint', 'sha512'],
   mandatoryKeywords: ['sha256', 'md5', 'checksum'],
-  stages: [Stage.EXECUTION, Stage.VERIFICATION],
+  stages: ['execution', 'verification'],
   taskTypes: ['analysis', 'generation'],
   examples: [
     'What is the sha256 of "hello"?',
     'Compute the md5 checksum of this text',
     'Does this text match the hash?',
   ],
-  progressParams: ['text', 'algorithm'],
 })
 export class HashText {
-  execute({ text, algorithm = 'sha256' }: z.input<typeof Input>): TextHash {
+  execute({ text, algorithm = 'sha256' }: z.input<typeof Input>) {
     const bytes = Buffer.from(text);
     return {
       algorithm,

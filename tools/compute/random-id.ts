@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { Stage, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum identifiers per call. */
 const MAX_IDS = 100;
 
 const Input = z.object({
-  count: z.number().int().min(1).max(MAX_IDS).default(1).describe('How many identifiers'),
+  count: wholeNumber(1, MAX_IDS).describe('How many identifiers'),
 });
 
 /** Generates identifiers that nobody can guess and that never repeat. */
@@ -19,14 +20,13 @@ const Input = z.object({
   inputSchema: Input,
   keywords: ['uuid', 'random id', 'unique id', 'identifier', 'guid', 'generate id', 'random'],
   mandatoryKeywords: ['uuid', 'guid', 'random id'],
-  stages: [Stage.PLANNING, Stage.EXECUTION],
+  stages: ['planning', 'execution'],
   taskTypes: ['generation'],
   examples: [
     'Give me a new UUID',
     'Generate five unique identifiers',
     'I need a random id for this record',
   ],
-  progressParams: ['count'],
   // The tool reads nothing that changes, but a cached answer would repeat an identifier.
   cacheTtlMs: 0,
   idempotencyKey: false,
@@ -34,7 +34,7 @@ const Input = z.object({
 export class RandomId {
   constructor(private readonly makeId: () => string = randomUUID) {}
 
-  execute({ count = 1 }: z.input<typeof Input>): { readonly ids: readonly string[] } {
+  execute({ count = 1 }: z.input<typeof Input>) {
     return { ids: Array.from({ length: count }, () => this.makeId()) };
   }
 }

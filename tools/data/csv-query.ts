@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 const Input = z.object({
   csv: z.string().max(MAX_TEXT).describe('CSV text with a header line'),
@@ -16,18 +17,10 @@ const Input = z.object({
     .record(z.string(), z.string())
     .optional()
     .describe('Only rows in which each of these columns equals this text'),
-  limit: z.number().int().min(1).max(MAX_ROWS).default(USUAL_ROWS).describe('Most rows to return'),
+  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Most rows to return'),
   offset: z.number().int().min(0).default(0).describe('Matching rows to leave out first'),
   delimiter: Delimiter,
 });
-
-interface CsvRows {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-  /** Total number of matching rows. */
-  readonly found: number;
-  readonly truncated: boolean;
-}
 
 /** Selects columns and rows of a CSV text. */
 @tool({
@@ -47,7 +40,7 @@ interface CsvRows {
     'records',
   ],
   mandatoryKeywords: ['query csv', 'csv query', 'filter csv'],
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['analysis', 'search'],
   examples: [
     'Show name and price of the rows where status is open',
@@ -55,7 +48,6 @@ interface CsvRows {
     'Filter this CSV by country = DE',
     'Give me the first ten rows of the table',
   ],
-  progressParams: ['csv', 'select', 'where', 'limit', 'offset', 'delimiter'],
 })
 export class CsvQuery {
   execute({
@@ -65,7 +57,7 @@ export class CsvQuery {
     limit = USUAL_ROWS,
     offset = 0,
     delimiter = ',',
-  }: z.input<typeof Input>): CsvRows | ToolResult<never> {
+  }: z.input<typeof Input>) {
     const table = readTable(csv, delimiter);
     if (typeof table === 'string') return fail(table);
     const columns = select ?? table.columns;

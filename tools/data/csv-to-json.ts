@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, Priority, tool } from '../../src/index.js';
 import { Delimiter, readTable } from './formats/csv-table.js';
 import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Numbers as JSON writes them. A leading zero marks a code, such as a postal code. */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
@@ -13,18 +14,11 @@ const Input = z.object({
     .boolean()
     .default(false)
     .describe('Turn plain numbers, true and false into values and empty fields into null'),
-  limit: z.number().int().min(1).max(MAX_ROWS).default(MAX_ROWS).describe('Most records to return'),
+  limit: wholeNumber(MAX_ROWS, MAX_ROWS).describe('Most records to return'),
   delimiter: Delimiter,
 });
 
 type Value = string | number | boolean | null;
-
-interface CsvRecords {
-  readonly records: readonly Readonly<Record<string, Value>>[];
-  /** Total number of rows. */
-  readonly found: number;
-  readonly truncated: boolean;
-}
 
 /** Turns CSV into one object per row. */
 @tool({
@@ -36,22 +30,16 @@ interface CsvRecords {
   priority: Priority.LOW,
   keywords: ['csv', 'csv to json', 'convert csv', 'json', 'table', 'records', 'objects'],
   mandatoryKeywords: ['csv to json', 'convert csv'],
-  stages: [Stage.READING, Stage.EXECUTION],
+  stages: ['reading', 'execution'],
   taskTypes: ['generation', 'analysis'],
   examples: [
     'Convert this CSV to JSON',
     'Turn the table into a list of objects',
     'Make JSON records of this semicolon-separated file',
   ],
-  progressParams: ['csv', 'convert', 'limit', 'delimiter'],
 })
 export class CsvToJson {
-  execute({
-    csv,
-    convert = false,
-    limit = MAX_ROWS,
-    delimiter = ',',
-  }: z.input<typeof Input>): CsvRecords | ToolResult<never> {
+  execute({ csv, convert = false, limit = MAX_ROWS, delimiter = ',' }: z.input<typeof Input>) {
     const table = readTable(csv, delimiter);
     if (typeof table === 'string') return fail(table);
     const { columns, rows } = table;

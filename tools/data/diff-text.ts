@@ -1,7 +1,8 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch } from 'diff';
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters of each text. */
 const MAX_SIDE = 1_000_000;
@@ -16,24 +17,8 @@ const MAX_EDITS = 2_000;
 const Input = z.object({
   before: z.string().max(MAX_SIDE).describe('Old text'),
   after: z.string().max(MAX_SIDE).describe('New text'),
-  context: z
-    .number()
-    .int()
-    .min(0)
-    .max(20)
-    .default(3)
-    .describe('Equal lines to show around each change'),
+  context: wholeNumber(3, 20, 0).describe('Equal lines to show around each change'),
 });
-
-interface TextDiff {
-  readonly equal: boolean;
-  /** A unified diff. Empty if the texts are equal. */
-  readonly diff: string;
-  readonly added: number;
-  readonly removed: number;
-  /** True if no shorter diff exists. Unknown for very different long texts. */
-  readonly minimal: boolean;
-}
 
 /** Compares two texts line by line. */
 @tool({
@@ -52,17 +37,16 @@ interface TextDiff {
     'what changed',
   ],
   mandatoryKeywords: ['diff text', 'compare texts'],
-  stages: [Stage.ANALYSIS, Stage.VERIFICATION],
+  stages: ['analysis', 'verification'],
   taskTypes: ['analysis', 'edit'],
   examples: [
     'What changed between these two versions?',
     'Compare these two texts',
     'Show me a diff of the old and new configuration',
   ],
-  progressParams: ['before', 'after', 'context'],
 })
 export class DiffText {
-  execute({ before, after, context = 3 }: z.input<typeof Input>): TextDiff | ToolResult<never> {
+  execute({ before, after, context = 3 }: z.input<typeof Input>) {
     const shortest = structuredPatch('before', 'after', before, after, undefined, undefined, {
       context,
       maxEditLength: MAX_EDITS,

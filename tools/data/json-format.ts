@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { readJson, writeJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters. Indenting makes a deeply nested text many times longer. */
 const MAX_OUTPUT = 4 * MAX_TEXT;
@@ -13,13 +14,7 @@ const Input = z.object({
     .enum(['pretty', 'minify'])
     .default('pretty')
     .describe('Indented lines, or one line without blanks'),
-  indent: z
-    .number()
-    .int()
-    .min(1)
-    .max(8)
-    .default(2)
-    .describe('Blanks per level of the pretty style'),
+  indent: wholeNumber(2, 8).describe('Blanks per level of the pretty style'),
   sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
 });
 
@@ -42,7 +37,7 @@ const Input = z.object({
     'beautify',
   ],
   mandatoryKeywords: ['format json', 'validate json', 'minify json'],
-  stages: [Stage.ANALYSIS, Stage.EXECUTION, Stage.VERIFICATION],
+  stages: ['analysis', 'execution', 'verification'],
   taskTypes: ['analysis', 'generation', 'edit'],
   examples: [
     'Pretty-print this JSON',
@@ -50,15 +45,9 @@ const Input = z.object({
     'Minify this JSON',
     'Sort the keys of this JSON object',
   ],
-  progressParams: ['json', 'style', 'indent', 'sortKeys'],
 })
 export class JsonFormat {
-  execute({
-    json,
-    style = 'pretty',
-    indent = 2,
-    sortKeys = false,
-  }: z.input<typeof Input>): { readonly text: string } | ToolResult<never> {
+  execute({ json, style = 'pretty', indent = 2, sortKeys = false }: z.input<typeof Input>) {
     const read = readJson(json);
     if ('problem' in read) {
       const { line, column, message } = read.problem;

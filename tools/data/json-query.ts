@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { readJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters of a path. */
 const MAX_PATH = 500;
@@ -15,21 +16,8 @@ const Input = z.object({
     .string()
     .max(MAX_PATH)
     .describe('Path such as a.b[0].c, items[*].name, list[-1] or ["a key"].x; empty for the whole'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_ROWS)
-    .default(USUAL_ROWS)
-    .describe('Most values to return'),
+  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Most values to return'),
 });
-
-interface QueryResult {
-  readonly values: readonly unknown[];
-  /** Total number of values. */
-  readonly found: number;
-  readonly truncated: boolean;
-}
 
 /** Selects values of a JSON text by a simple path. */
 @tool({
@@ -49,7 +37,7 @@ interface QueryResult {
     'pluck',
   ],
   mandatoryKeywords: ['query json', 'json path', 'json query'],
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['analysis', 'search'],
   examples: [
     'Get all the names from this JSON list',
@@ -57,14 +45,9 @@ interface QueryResult {
     'Show the last item of the results array',
     'Pick the price of every product from this JSON',
   ],
-  progressParams: ['json', 'path', 'limit'],
 })
 export class JsonQuery {
-  execute({
-    json,
-    path,
-    limit = USUAL_ROWS,
-  }: z.input<typeof Input>): QueryResult | ToolResult<never> {
+  execute({ json, path, limit = USUAL_ROWS }: z.input<typeof Input>) {
     const read = readJson(json);
     if ('problem' in read)
       return fail(

@@ -1,27 +1,16 @@
 import { z } from 'zod';
-import { Priority, Stage, tool } from '../../src/index.js';
+import { Priority, tool } from '../../src/index.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Letters and digits, with apostrophes or hyphens between them. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
 
 const Input = z.object({
   text: z.string().max(MAX_TEXT).describe('Text to count'),
-  topWords: z
-    .number()
-    .int()
-    .min(0)
-    .max(100)
-    .default(10)
-    .describe('How many of the most frequent words to name'),
-  minWordLength: z
-    .number()
-    .int()
-    .min(1)
-    .max(50)
-    .default(1)
-    .describe('Shortest word to name among the most frequent'),
+  topWords: wholeNumber(10, 100, 0).describe('How many of the most frequent words to name'),
+  minWordLength: wholeNumber(1, 50).describe('Shortest word to name among the most frequent'),
 });
 
 interface TextCounts {
@@ -55,14 +44,13 @@ interface TextCounts {
     'most common words',
   ],
   mandatoryKeywords: ['word count', 'count words'],
-  stages: [Stage.ANALYSIS, Stage.VERIFICATION],
+  stages: ['analysis', 'verification'],
   taskTypes: ['analysis'],
   examples: [
     'How many words does this text have?',
     'Count the characters of my tweet',
     'Which words occur most often here?',
   ],
-  progressParams: ['text', 'topWords', 'minWordLength'],
 })
 export class TextStats {
   execute({ text, topWords = 10, minWordLength = 1 }: z.input<typeof Input>): TextCounts {

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
-import { FILE_TOOL, FileTool } from './file-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_FILES, FileTool } from './file-tool.js';
 
 const Input = z.object({
   path: pathInput().describe('File to delete, relative to the root'),
@@ -12,19 +11,17 @@ const Input = z.object({
 
 /** Deletes one file permanently. Never deletes a folder; deletes a link but not its target. */
 @tool({
-  ...FILE_TOOL,
-  ...WRITING,
+  ...CHANGING_FILES,
   name: 'delete_file',
   description:
     'Deletes one file for good; it cannot be undone. Refuses folders. Of a link, the link is deleted and not what it leads to. Returns the path and the bytes that were there.',
   inputSchema: Input,
   priority: Priority.LOW,
-  dangerLevel: DangerLevel.HIGH,
+  dangerLevel: 'high',
   keywords: ['delete', 'remove', 'file', 'erase', 'rm', 'clean up'],
   mandatoryKeywords: ['delete file', 'delete the file', 'remove the file'],
   taskTypes: ['action', 'edit'],
   examples: ['Delete the file old.log', 'Remove tmp/output.txt', 'Erase the generated report'],
-  progressParams: ['path'],
   timeoutMs: 5_000,
   requiresConsent: true,
   conflictKeys(this: BehindFileWall, { path }) {
@@ -39,7 +36,6 @@ const Input = z.object({
           reversible: false,
         };
   },
-  invalidates: ['files', 'search'],
 })
 export class DeleteFile extends FileTool {
   async execute({ path }: z.input<typeof Input>, { signal }: ToolContext) {

@@ -4,8 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
-import { FILE_TOOL, FileTool } from './file-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_FILES, FileTool } from './file-tool.js';
 
 /** Maximum characters of a passage: 100 KiB. For more, rewrite the file. */
 const MAX_PASSAGE_LENGTH = 102_400;
@@ -47,8 +46,7 @@ function edited(
  * more than once.
  */
 @tool({
-  ...FILE_TOOL,
-  ...WRITING,
+  ...CHANGING_FILES,
   name: 'edit_file',
   description:
     'Replaces an exact passage of a UTF-8 text file. "find" is plain text and must occur exactly once, unless "replaceAll" is true; otherwise nothing changes and the answer says why. Returns the number of replacements and the line of the first.',
@@ -74,7 +72,6 @@ function edited(
       ? `Changes nothing: ${input.path} doesn't contain the text`
       : textChange(input.path, before, after);
   },
-  invalidates: ['files', 'search'],
 })
 export class EditFile extends FileTool {
   async execute(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fail, Priority, Stage, tool, type ToolResult } from '../../src/index.js';
+import { fail, Priority, tool, type ToolResult } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type FileStat } from '../walls/file-wall.js';
@@ -20,14 +20,13 @@ const Input = z.object({
   reads: ['private'],
   keywords: ['file info', 'size', 'modified', 'exists', 'stat', 'how large', 'last changed'],
   mandatoryKeywords: ['file size', 'file info'],
-  stages: [Stage.READING, Stage.VERIFICATION],
+  stages: ['reading', 'verification'],
   taskTypes: ['analysis', 'search'],
   examples: [
     'How large is data.csv?',
     'When was README.md last changed?',
     'Does dist/index.js exist?',
   ],
-  progressParams: ['path'],
   timeoutMs: 5_000,
 })
 export class FileInfo extends FileTool {

@@ -1,5 +1,5 @@
-import { Priority, Stage } from '../../src/index.js';
-import { READING } from '../options/shared-options.js';
+import { Priority } from '../../src/index.js';
+import { READING, WRITING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
 /** Defaults of all tools for files. */
@@ -8,11 +8,18 @@ export const FILE_TOOL = {
   priority: Priority.HIGH,
   reads: ['private', 'untrusted'],
   category: 'files',
-  stages: [Stage.INITIAL, Stage.READING],
+  stages: ['initial', 'reading'],
   taskTypes: ['search', 'analysis'],
   timeoutMs: 10_000,
   canonicalInput: fileInput,
   conflictKeys: readsBelow,
+} as const;
+
+/** Defaults of tools that change files. */
+export const CHANGING_FILES = {
+  ...FILE_TOOL,
+  ...WRITING,
+  invalidates: ['files', 'search'],
 } as const;
 
 /** A tool confined to one folder. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { CostTier, tool, type ToolContext } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum paths in one answer. For more, use a narrower pattern. */
 const MAX_RESULTS = 1_000;
@@ -20,13 +21,7 @@ const Input = z.object({
   path: pathInput()
     .default('.')
     .describe('Folder to look in; the pattern is still relative to the root'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_RESULTS)
-    .default(USUAL_RESULTS)
-    .describe('Most paths to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most paths to return'),
 });
 
 /** Finds files by a pattern for their paths. */
@@ -36,7 +31,7 @@ const Input = z.object({
   description:
     'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns paths relative to the root, in order. Leaves out .git, node_modules, links and files with secrets. "truncated" says when there is more.',
   inputSchema: Input,
-  costTier: CostTier.LOW,
+  costTier: 'low',
   keywords: ['find', 'files', 'glob', 'pattern', 'locate', 'where is', 'named', 'all files'],
   mandatoryKeywords: ['find files', 'find the file', 'glob'],
   examples: [
@@ -45,7 +40,6 @@ const Input = z.object({
     'Find files named *.test.ts',
     'Which markdown files are there?',
   ],
-  progressParams: ['glob', 'path', 'limit'],
   timeoutMs: 30_000,
 })
 export class FindFiles extends FileTool {

@@ -24,7 +24,6 @@ const Input = z.object({
     'List the files in this project',
     'Show me the contents of docs/',
   ],
-  progressParams: ['path'],
 })
 export class ListDirectory extends FileTool {
   async execute({ path = '.' }: z.input<typeof Input>) {

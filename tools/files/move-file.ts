@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { DangerLevel, Priority, tool, type ToolContext } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
-import { FILE_TOOL, FileTool } from './file-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_FILES, FileTool } from './file-tool.js';
 
 const Input = z.object({
   from: pathInput().describe('File or folder to move, relative to the root'),
@@ -16,8 +15,7 @@ const Input = z.object({
  * Moves or renames a file or folder. Replaces a file only if you ask for it, and never a folder.
  */
 @tool({
-  ...FILE_TOOL,
-  ...WRITING,
+  ...CHANGING_FILES,
   name: 'move_file',
   description:
     'Moves or renames a file or folder and makes the folders it needs. Refuses when something is at the new path, unless "overwrite" is true and it is a file. A link is moved itself, not what it leads to.',
@@ -34,7 +32,7 @@ const Input = z.object({
   progressParams: ['from', 'to'],
   allowParallel: false,
   // Replacing loses the old file; a plain move can be undone.
-  dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { from, to }) {
     return {
       reads: this.files.keys.below(from),
@@ -54,7 +52,6 @@ const Input = z.object({
       reversible: target === undefined,
     };
   },
-  invalidates: ['files', 'search'],
 })
 export class MoveFile extends FileTool {
   async execute({ from, to, overwrite = false }: z.input<typeof Input>, { signal }: ToolContext) {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { fail, ok, Priority, Stage, tool } from '../../src/index.js';
+import { fail, ok, Priority, tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type BehindFileWall } from '../walls/file-wall.js';
+import { readsFile } from '../walls/file-wall.js';
 import { mediaContent } from '../walls/media-content.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum lines in one answer, limited to what a model can take in. Read more with `offset`. */
 const MAX_LINES = 2_000;
@@ -14,7 +15,7 @@ const MAX_CHARACTERS = 100_000;
 const Input = z.object({
   path: pathInput().describe('File to read, relative to the root'),
   offset: z.number().int().min(1).default(1).describe('First line to return, counted from 1'),
-  limit: z.number().int().min(1).max(MAX_LINES).default(MAX_LINES).describe('Most lines to return'),
+  limit: wholeNumber(MAX_LINES, MAX_LINES).describe('Most lines to return'),
 });
 
 /** Reads a text file or part of it, or an image or PDF. */
@@ -27,7 +28,7 @@ const Input = z.object({
   priority: Priority.CRITICAL,
   keywords: ['read', 'file', 'open', 'show', 'contents', 'view', 'cat', 'look at', 'lines'],
   mandatoryKeywords: ['read file', 'read the file', 'open the file'],
-  stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
+  stages: ['reading', 'analysis', 'verification'],
   taskTypes: ['analysis', 'search', 'edit'],
   examples: [
     'Read the file README.md',
@@ -35,10 +36,7 @@ const Input = z.object({
     'What does package.json say?',
     'Open the file config.yaml at line 200',
   ],
-  progressParams: ['path', 'offset', 'limit'],
-  conflictKeys(this: BehindFileWall, { path }) {
-    return { reads: this.files.keys.of(path) };
-  },
+  conflictKeys: readsFile,
 })
 export class ReadFile extends FileTool {
   async execute({ path, offset = 1, limit = MAX_LINES }: z.input<typeof Input>) {
@@ -75,7 +73,7 @@ export class ReadFile extends FileTool {
 /**
  * Returns as many whole lines as fit. If even the first line is too long, returns its beginning.
  */
-function takeLines(lines: readonly string[]): { text: string; count: number } {
+function takeLines(lines: readonly string[]) {
   let characters = 0;
   const end = lines.findIndex((line) => (characters += line.length + 1) > MAX_CHARACTERS);
   const count = end < 0 ? lines.length : Math.max(end, 1);

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { DangerLevel, tool, type ToolContext } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { pathInput } from '../walls/file-keys.js';
 import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
-import { FILE_TOOL, FileTool } from './file-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_FILES, FileTool } from './file-tool.js';
 
 /** Maximum characters: 1 MiB of plain letters, the same as the file limit. */
 const MAX_CONTENT_LENGTH = 1_048_576;
@@ -18,8 +17,7 @@ const Input = z.object({
 
 /** Creates a text file. Replaces an existing file only if you ask for it. */
 @tool({
-  ...FILE_TOOL,
-  ...WRITING,
+  ...CHANGING_FILES,
   name: 'write_file',
   description:
     'Writes a whole UTF-8 text file of at most 1 MiB in one step, and makes the folders it needs. Refuses when the file exists, unless "overwrite" is true; use edit_file to change a part. Returns the path, the bytes, and whether the file was created.',
@@ -35,7 +33,7 @@ const Input = z.object({
   ],
   progressParams: ['path', 'content'],
   // Replacing loses the old text; creating a file loses nothing.
-  dangerFor: ({ overwrite }) => (overwrite ? DangerLevel.HIGH : DangerLevel.MEDIUM),
+  dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };
   },
@@ -46,7 +44,6 @@ const Input = z.object({
       return `Writes nothing: ${path} exists, and overwrite is not set`;
     return textChange(path, before, content);
   },
-  invalidates: ['files', 'search'],
 })
 export class WriteFile extends FileTool {
   async execute(

@@ -1,16 +1,10 @@
 import { z } from 'zod';
-import {
-  CostTier,
-  fail,
-  Priority,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
 import { pathInput } from '../walls/file-keys.js';
-import { type OnRepository, repositoryInput } from './git-repository.js';
+import { type OnRepository } from './git-repository.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum lines in one answer: a long function. */
 const MAX_LINES = 500;
@@ -19,14 +13,8 @@ const USUAL_LINES = 100;
 const Input = z.object({
   path: pathInput().describe('The file, relative to the root'),
   revision: z.string().max(200).default('HEAD').describe('The commit in which to look at the file'),
-  startLine: z
-    .number()
-    .int()
-    .min(1)
-    .max(10_000_000)
-    .default(1)
-    .describe('The first line, counted from 1'),
-  lineCount: z.number().int().min(1).max(MAX_LINES).default(USUAL_LINES).describe('How many lines'),
+  startLine: wholeNumber(1, 10_000_000).describe('The first line, counted from 1'),
+  lineCount: wholeNumber(USUAL_LINES, MAX_LINES).describe('How many lines'),
 });
 
 interface BlamedLine {
@@ -45,7 +33,7 @@ interface BlamedLine {
   description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Refuses files with secrets. Changes nothing.`,
   inputSchema: Input,
   priority: Priority.LOW,
-  costTier: CostTier.LOW,
+  costTier: 'low',
   keywords: [
     'git blame',
     'blame',
@@ -61,8 +49,6 @@ interface BlamedLine {
     'Blame the parse function',
     'Which commit last changed these lines?',
   ],
-  progressParams: ['path', 'revision', 'startLine', 'lineCount'],
-  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { path }) {
     return { reads: this.repository.keys.of(path, 'git') };
   },
@@ -76,7 +62,7 @@ export class GitBlame extends GitTool {
       lineCount = USUAL_LINES,
     }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<{ lines: BlamedLine[]; truncated: boolean } | ToolResult<never>> {
+  ) {
     const paths = relativePaths([path]);
     // git blame doesn't know --end-of-options, so pass a hash.
     const commit = await this.repository.commitOf(revision(asked), signal);

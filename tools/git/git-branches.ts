@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
 /** Maximum branches in one answer. */
@@ -29,20 +29,16 @@ interface Branch {
   inputSchema: Input,
   keywords: ['git branch', 'branch', 'list branches', 'current branch', 'remote branches'],
   mandatoryKeywords: ['git branch', 'list branches'],
-  stages: [Stage.INITIAL, Stage.READING],
+  stages: ['initial', 'reading'],
   examples: [
     'Which branches are there?',
     'What is the current branch?',
     'List remote branches too',
   ],
-  progressParams: ['remote'],
   conflictKeys: () => ({ reads: ['git:'] }),
 })
 export class GitBranches extends GitTool {
-  async execute(
-    { remote = false }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<{ branches: Branch[]; truncated: boolean } | ToolResult<never>> {
+  async execute({ remote = false }: z.input<typeof Input>, { signal }: ToolContext) {
     const format =
       '--format=%(HEAD)%00%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(upstream:short)';
     const result = await this.repository.read(

@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { fail, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
 import { isSecret } from '../walls/path-rules.js';
 import { relativePaths } from './git-names.js';
-import { pathInput } from '../walls/file-keys.js';
 import type { GitRepository } from './git-repository.js';
-import { type OnRepository, repositoryInput } from './git-repository.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { type OnRepository } from './git-repository.js';
+import { CHANGING_GIT, GitTool, pathsInput } from './git-tool.js';
 
 /** Maximum characters of a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;
@@ -20,41 +18,27 @@ const Input = z.object({
     .min(1)
     .max(MAX_MESSAGE_LENGTH)
     .describe('The commit message: a subject line, optionally a blank line and a body'),
-  paths: z
-    .array(pathInput())
-    .max(MAX_PATHS)
-    .default([])
-    .describe('Files or folders to commit, relative to the root; everything changed when empty'),
+  paths: pathsInput(MAX_PATHS).describe(
+    'Files or folders to commit, relative to the root; everything changed when empty',
+  ),
 });
-
-interface GitCommitAnswer {
-  readonly commit: string;
-  readonly subject: string;
-  /** Changed files with secrets, which aren't committed. */
-  readonly leftOut: readonly string[];
-}
 
 /** Commits changed files. */
 @tool({
-  ...GIT_TOOL,
-  ...WRITING,
+  ...CHANGING_GIT,
   name: 'git_commit',
   description:
     'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves out files with secrets and submodules, runs no hooks, does not sign. Needs a configured git identity.',
   inputSchema: Input,
   keywords: ['commit', 'commit changes', 'git commit', 'commit message', 'stage', 'check in'],
   mandatoryKeywords: ['git commit', 'commit changes', 'commit the changes'],
-  stages: [Stage.EXECUTION, Stage.COMPLETION],
-  taskTypes: ['action'],
+  stages: ['execution', 'completion'],
   examples: [
     'Commit everything as "Add a changelog"',
     'Commit only src/app.ts',
     'Save these changes in git',
   ],
-  progressParams: ['message', 'paths'],
   timeoutMs: 60_000,
-  allowParallel: false,
-  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { paths }) {
     return { reads: ['git:', ...this.repository.keysBelow(paths, 'file')], writes: ['git:'] };
   },
@@ -73,13 +57,9 @@ interface GitCommitAnswer {
       reversible: true,
     };
   },
-  invalidates: ['git'],
 })
 export class GitCommit extends GitTool {
-  async execute(
-    { message, paths = [] }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<GitCommitAnswer | ToolResult<never>> {
+  async execute({ message, paths = [] }: z.input<typeof Input>, { signal }: ToolContext) {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0'))
       return fail('The commit message must have text and no NUL characters.');

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { Priority, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
-import { pathInput } from '../walls/file-keys.js';
-import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
+import { type OnRepository, PLAIN_DIFF } from './git-repository.js';
+import { GIT_TOOL, GitTool, pathsInput } from './git-tool.js';
 
 const Input = z.object({
   staged: z
@@ -15,18 +14,8 @@ const Input = z.object({
     .max(200)
     .optional()
     .describe('What to compare with, or two joined by ..; the index or HEAD when left out'),
-  paths: z
-    .array(pathInput())
-    .max(100)
-    .default([])
-    .describe('Files or folders to look at, relative to the root; all when empty'),
+  paths: pathsInput().describe('Files or folders to look at, relative to the root; all when empty'),
 });
-
-interface GitDiffAnswer {
-  readonly diff: string;
-  readonly identical: boolean;
-  readonly truncated: boolean;
-}
 
 /** Shows the differences between files as a unified diff. */
 @tool({
@@ -38,15 +27,13 @@ interface GitDiffAnswer {
   priority: Priority.HIGH,
   keywords: ['diff', 'show diff', 'git diff', 'changes', 'staged', 'what changed'],
   mandatoryKeywords: ['git diff', 'show diff', 'show the diff'],
-  stages: [Stage.READING, Stage.ANALYSIS, Stage.VERIFICATION],
+  stages: ['reading', 'analysis', 'verification'],
   examples: [
     'Show me the diff of my changes',
     'What is staged right now?',
     'Compare main with this branch',
     'What changed in src/index.ts?',
   ],
-  progressParams: ['staged', 'revision', 'paths'],
-  canonicalInput: repositoryInput,
   conflictKeys(this: OnRepository, { staged, revision: asked = '', paths }) {
     const ofCommits = this.repository.keysBelow(paths, 'git');
     return {
@@ -61,7 +48,7 @@ export class GitDiff extends GitTool {
   async execute(
     { staged = false, revision: asked, paths = [] }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<GitDiffAnswer | ToolResult<never>> {
+  ) {
     const revisions = asked === undefined ? [] : [commitsOf(revision(asked, { range: true }))];
     const argv = [
       'diff',

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { relativePaths, revision } from './git-names.js';
-import { pathInput } from '../walls/file-keys.js';
-import { type OnRepository, repositoryInput } from './git-repository.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
+import { GIT_TOOL, GitTool, pathsInput, readsCommits } from './git-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum commits in one answer. */
 const MAX_COMMITS = 200;
@@ -15,25 +14,11 @@ const Input = z.object({
     .max(200)
     .default('HEAD')
     .describe('Where to start, or a range such as v1..v2'),
-  paths: z
-    .array(pathInput())
-    .max(100)
-    .default([])
-    .describe('Only commits that touch these files or folders, relative to the root'),
-  maxCount: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_COMMITS)
-    .default(USUAL_COMMITS)
-    .describe('How many commits at most'),
-  skip: z
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000)
-    .default(0)
-    .describe('How many of the newest to leave out'),
+  paths: pathsInput().describe(
+    'Only commits that touch these files or folders, relative to the root',
+  ),
+  maxCount: wholeNumber(USUAL_COMMITS, MAX_COMMITS).describe('How many commits at most'),
+  skip: wholeNumber(0, 1_000_000, 0).describe('How many of the newest to leave out'),
 });
 
 interface LoggedCommit {
@@ -65,11 +50,7 @@ interface LoggedCommit {
     'What happened on main since v1?',
     'Which commits touched package.json?',
   ],
-  progressParams: ['revision', 'paths', 'maxCount', 'skip'],
-  canonicalInput: repositoryInput,
-  conflictKeys(this: OnRepository, { paths }) {
-    return { reads: this.repository.keysBelow(paths, 'git') };
-  },
+  conflictKeys: readsCommits,
 })
 export class GitLog extends GitTool {
   async execute(
@@ -80,7 +61,7 @@ export class GitLog extends GitTool {
       skip = 0,
     }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<{ commits: LoggedCommit[]; truncated: boolean } | ToolResult<never>> {
+  ) {
     // Ask for one more, to find out if there are more.
     const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
     const argv = [

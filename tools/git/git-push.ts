@@ -1,19 +1,8 @@
 import { z } from 'zod';
-import {
-  CostTier,
-  DangerLevel,
-  fail,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { plainName } from './git-names.js';
 import { type OnRepository, redacted } from './git-repository.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_GIT, GitTool } from './git-tool.js';
 
 /** Milliseconds for a push over a slow connection. */
 const PUSH_TIMEOUT_MS = 120_000;
@@ -37,35 +26,26 @@ const Input = z.object({
     .describe('Whether the remote branch becomes the upstream of the local one'),
 });
 
-interface GitPushAnswer {
-  readonly remote: string;
-  readonly branch: string;
-  readonly forced: boolean;
-}
-
 /** Pushes a branch to a configured remote. */
 @tool({
-  ...GIT_TOOL,
-  ...WRITING,
+  ...CHANGING_GIT,
   name: 'git_push',
   description:
     'Pushes one local branch to a remote that the repository already has, never to an address. With force it overwrites the remote branch. Runs no local hooks; cannot ask for passwords.',
   inputSchema: Input,
   priority: Priority.LOW,
-  dangerLevel: DangerLevel.HIGH,
-  costTier: CostTier.MEDIUM,
-  sideEffects: [SideEffect.WRITE, SideEffect.NETWORK],
+  dangerLevel: 'high',
+  costTier: 'medium',
+  sideEffects: ['write', 'network'],
   reads: ['untrusted'],
   sends: 'outside',
   keywords: ['git push', 'push', 'publish branch', 'upload commits', 'remote', 'force push'],
   mandatoryKeywords: ['git push', 'push the branch'],
-  stages: [Stage.COMPLETION],
-  taskTypes: ['action'],
+  stages: ['completion'],
   examples: ['Push my branch', 'Publish this branch to origin', 'Force push after the rebase'],
   progressParams: ['remote', 'branch', 'force'],
   timeoutMs: PUSH_TIMEOUT_MS,
-  allowParallel: false,
-  dangerFor: ({ force }) => (force ? DangerLevel.CRITICAL : DangerLevel.HIGH),
+  dangerFor: ({ force }) => (force ? 'critical' : 'high'),
   // The remote may be anywhere.
   conflictKeys: () => ({
     reads: ['git:'],
@@ -105,13 +85,12 @@ interface GitPushAnswer {
       reversible: false,
     };
   },
-  invalidates: ['git'],
 })
 export class GitPush extends GitTool {
   async execute(
     { remote = 'origin', branch, force = false, setUpstream = false }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<GitPushAnswer | ToolResult<never>> {
+  ) {
     const target = plainName(remote);
     const asked = branch === undefined ? undefined : plainName(branch);
     const remotes = (await this.repository.read(['remote'], { signal })).stdout

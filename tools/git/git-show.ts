@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { fail, tool, type ToolContext } from '../../src/index.js';
 import { readablePathspecs, revision } from './git-names.js';
-import { pathInput } from '../walls/file-keys.js';
-import { type OnRepository, PLAIN_DIFF, repositoryInput } from './git-repository.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
+import { PLAIN_DIFF } from './git-repository.js';
+import { GIT_TOOL, GitTool, pathsInput, readsCommits } from './git-tool.js';
 
 const Input = z.object({
   revision: z
@@ -11,21 +10,8 @@ const Input = z.object({
     .max(200)
     .default('HEAD')
     .describe('The commit: a hash, branch, tag, or HEAD~2'),
-  paths: z
-    .array(pathInput())
-    .max(100)
-    .default([])
-    .describe('Only the changes in these files or folders, relative to the root'),
+  paths: pathsInput().describe('Only the changes in these files or folders, relative to the root'),
 });
-
-interface GitShowAnswer {
-  readonly commit: string;
-  readonly author: string;
-  readonly date: string;
-  readonly message: string;
-  readonly diff: string;
-  readonly truncated: boolean;
-}
 
 /** Shows one commit: author, date, message and changes. */
 @tool({
@@ -47,17 +33,13 @@ interface GitShowAnswer {
     'What did commit 1a2b3c4 change?',
     'Show the message of HEAD~3',
   ],
-  progressParams: ['revision', 'paths'],
-  canonicalInput: repositoryInput,
-  conflictKeys(this: OnRepository, { paths }) {
-    return { reads: this.repository.keysBelow(paths, 'git') };
-  },
+  conflictKeys: readsCommits,
 })
 export class GitShow extends GitTool {
   async execute(
     { revision: asked = 'HEAD', paths = [] }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<GitShowAnswer | ToolResult<never>> {
+  ) {
     const pathspecs = readablePathspecs(paths);
     const commit = await this.repository.commitOf(revision(asked), signal);
     if (commit === undefined)

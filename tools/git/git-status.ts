@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Priority, Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
 const Input = z.object({
@@ -13,17 +13,6 @@ interface ChangedFile {
   readonly unstaged: string | null;
   /** The previous path of a renamed or copied file. */
   readonly from?: string;
-}
-
-interface GitStatusAnswer {
-  readonly branch: string | null;
-  readonly commit: string | null;
-  readonly upstream: string | null;
-  readonly ahead: number;
-  readonly behind: number;
-  readonly clean: boolean;
-  readonly files: readonly ChangedFile[];
-  readonly truncated: boolean;
 }
 
 /** Lists the changed files, and compares the branch with its upstream. */
@@ -45,21 +34,17 @@ interface GitStatusAnswer {
     'modified',
   ],
   mandatoryKeywords: ['git status', 'uncommitted changes'],
-  stages: [Stage.INITIAL, Stage.READING, Stage.VERIFICATION],
+  stages: ['initial', 'reading', 'verification'],
   examples: [
     'What have I changed since the last commit?',
     'Are there uncommitted changes?',
     'Show the git status',
     'Which branch am I on?',
   ],
-  progressParams: ['untracked'],
   conflictKeys: () => ({ reads: ['git:', 'file:'] }),
 })
 export class GitStatus extends GitTool {
-  async execute(
-    { untracked = true }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<GitStatusAnswer | ToolResult<never>> {
+  async execute({ untracked = true }: z.input<typeof Input>, { signal }: ToolContext) {
     const result = await this.repository.read(
       [
         'status',

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { fail, tool, type ToolContext } from '../../src/index.js';
 import { plainName, revision } from './git-names.js';
-import { GIT_TOOL, GitTool } from './git-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_GIT, GitTool } from './git-tool.js';
 
 const Input = z.object({
   branch: z.string().max(200).describe('The branch to change to'),
@@ -19,8 +18,7 @@ const Input = z.object({
 
 /** Switches to another branch, creating it if asked. */
 @tool({
-  ...GIT_TOOL,
-  ...WRITING,
+  ...CHANGING_GIT,
   name: 'git_switch',
   description:
     'Changes the work tree to another local branch, or creates one and changes to it. Refuses when uncommitted changes would be lost. Runs no hooks.',
@@ -35,11 +33,9 @@ const Input = z.object({
     'change branch',
   ],
   mandatoryKeywords: ['git switch', 'git checkout', 'create a branch'],
-  taskTypes: ['action'],
   examples: ['Create a branch feature/search', 'Switch to main', 'Check out the release branch'],
   progressParams: ['branch', 'create'],
   timeoutMs: 60_000,
-  allowParallel: false,
   conflictKeys: () => ['git:', 'file:'],
   preview: ({ branch, create, startPoint }) => ({
     summary: create
@@ -53,7 +49,7 @@ export class GitSwitch extends GitTool {
   async execute(
     { branch, create = false, startPoint }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<{ branch: string; created: boolean } | ToolResult<never>> {
+  ) {
     const name = plainName(branch);
     const start = startPoint === undefined ? [] : [revision(startPoint)];
     if (!create && start.length > 0)

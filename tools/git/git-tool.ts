@@ -1,6 +1,8 @@
-import { Priority, Stage } from '../../src/index.js';
-import { READING } from '../options/shared-options.js';
-import { GitRepository } from './git-repository.js';
+import { Priority } from '../../src/index.js';
+import { READING, WRITING } from '../options/shared-options.js';
+import { pathInput } from '../walls/file-keys.js';
+import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
+import { z } from 'zod';
 
 /** Defaults of all git tools. */
 export const GIT_TOOL = {
@@ -8,10 +10,30 @@ export const GIT_TOOL = {
   priority: Priority.MEDIUM,
   reads: ['private', 'untrusted'],
   category: 'git',
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['analysis', 'search'],
   timeoutMs: 30_000,
+  canonicalInput: repositoryInput,
 } as const;
+
+/** Defaults of git tools that change the repository. */
+export const CHANGING_GIT = {
+  ...GIT_TOOL,
+  ...WRITING,
+  taskTypes: ['action'],
+  allowParallel: false,
+  invalidates: ['git'],
+} as const;
+
+/** Returns the schema of a list of paths in the repository. */
+export function pathsInput(most = 100) {
+  return z.array(pathInput()).max(most).default([]);
+}
+
+/** Returns the keys of a tool that reads committed files. */
+export function readsCommits(this: OnRepository, { paths }: { readonly paths: readonly string[] }) {
+  return { reads: this.repository.keysBelow(paths, 'git') };
+}
 
 /** A tool confined to one folder. */
 export class GitTool {

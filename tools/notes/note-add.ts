@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { Stage, tool, type ToolContext } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
-import { type OnNotes } from './note-store.js';
-import { NOTE_TOOL, NoteTool } from './note-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_NOTES, NoteTool } from './note-tool.js';
 
 /** Maximum sizes of a note and its tags. A note is a paragraph, not a document. */
 const MAX_TEXT_LENGTH = 4_000;
@@ -25,15 +23,14 @@ const Input = z.object({
 
 /** Stores a note with the project. */
 @tool({
-  ...NOTE_TOOL,
-  ...WRITING,
+  ...CHANGING_NOTES,
   name: 'note_add',
   description:
     'Keeps a note of at most 4000 characters with the project, in .tooldex/notes.json, so that later sessions find it. Returns the note with its id and time. Not for secrets: the file is plain text.',
   inputSchema: Input,
   keywords: ['note', 'remember', 'write down', 'memo', 'keep in mind', 'jot', 'reminder'],
   mandatoryKeywords: ['add a note', 'take a note', 'remember that'],
-  stages: [Stage.PLANNING, Stage.EXECUTION, Stage.COMPLETION],
+  stages: ['planning', 'execution', 'completion'],
   taskTypes: ['action', 'generation'],
   examples: [
     'Remember that the API limit is 100 per minute',
@@ -41,16 +38,11 @@ const Input = z.object({
     'Write down what we decided',
   ],
   progressParams: ['text'],
-  allowParallel: false,
-  conflictKeys(this: OnNotes) {
-    return this.notes.keys;
-  },
   preview: ({ text, tags }) => ({
     summary: `Adds a note of ${text.length} characters${tags.length === 0 ? '' : ` with the tags ${tags.join(', ')}`}`,
     diff: text,
     reversible: true,
   }),
-  invalidates: ['notes', 'files', 'search'],
 })
 export class NoteAdd extends NoteTool {
   async execute({ text, tags = [] }: z.input<typeof Input>, { signal }: ToolContext) {

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { DangerLevel, fail, Priority, tool, type ToolContext } from '../../src/index.js';
+import { fail, Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
-import { NOTE_TOOL, NoteTool } from './note-tool.js';
-import { WRITING } from '../options/shared-options.js';
+import { CHANGING_NOTES, NoteTool } from './note-tool.js';
 
 /** Maximum characters of an id: "note-" and a number. */
 const MAX_ID_LENGTH = 30;
@@ -14,30 +13,23 @@ const Input = z.object({
 
 /** Deletes one of the project's notes permanently. */
 @tool({
-  ...NOTE_TOOL,
-  ...WRITING,
+  ...CHANGING_NOTES,
   name: 'note_delete',
   description:
     'Deletes one note by its id for good and returns it. Its id is not given to another note. Take the id from note_list or note_search.',
   inputSchema: Input,
   priority: Priority.LOW,
-  dangerLevel: DangerLevel.HIGH,
+  dangerLevel: 'high',
   keywords: ['note', 'delete', 'remove', 'forget', 'discard'],
   mandatoryKeywords: ['delete the note', 'delete note', 'forget the note'],
   taskTypes: ['action'],
   examples: ['Delete note-3', 'Forget the note about Friday', 'Remove the outdated note'],
-  progressParams: ['id'],
-  allowParallel: false,
-  conflictKeys(this: OnNotes) {
-    return this.notes.keys;
-  },
   async preview(this: OnNotes, { id }) {
     const note = (await this.notes.all()).find((each) => each.id === id);
     return note === undefined
       ? `Deletes nothing: there is no note ${id}`
       : { summary: `Deletes the note ${id}`, diff: note.text, reversible: false };
   },
-  invalidates: ['notes', 'files', 'search'],
 })
 export class NoteDelete extends NoteTool {
   async execute({ id }: z.input<typeof Input>, { signal }: ToolContext) {

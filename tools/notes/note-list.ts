@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { Stage, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum notes in one answer. */
 const MAX_RESULTS = 200;
@@ -9,13 +10,7 @@ const USUAL_RESULTS = 50;
 
 const Input = z.object({
   tag: z.string().min(1).optional().describe('Only notes with this tag'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_RESULTS)
-    .default(USUAL_RESULTS)
-    .describe('Most notes to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most notes to return'),
 });
 
 /** Lists the project's notes, newest first. */
@@ -27,14 +22,13 @@ const Input = z.object({
   inputSchema: Input,
   keywords: ['notes', 'list', 'show', 'memos', 'what do you remember', 'reminders'],
   mandatoryKeywords: ['list notes', 'show my notes', 'all notes'],
-  stages: [Stage.INITIAL, Stage.READING],
+  stages: ['initial', 'reading'],
   taskTypes: ['search', 'analysis'],
   examples: [
     'Show my notes',
     'What do you remember about this project?',
     'List notes tagged release',
   ],
-  progressParams: ['tag', 'limit'],
 })
 export class NoteList extends NoteTool {
   async execute({ tag, limit = USUAL_RESULTS }: z.input<typeof Input>) {

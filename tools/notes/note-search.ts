@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { Stage, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Maximum characters of a query. */
 const MAX_QUERY_LENGTH = 200;
@@ -15,13 +16,7 @@ const Input = z.object({
     .max(MAX_QUERY_LENGTH)
     .refine((query) => query.trim() !== '', { error: 'text that is not blank' })
     .describe('Words that must all occur in the note or its tags'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_RESULTS)
-    .default(USUAL_RESULTS)
-    .describe('Most notes to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most notes to return'),
 });
 
 /** Finds the project's notes that contain all of the words, newest first. */
@@ -33,14 +28,13 @@ const Input = z.object({
   inputSchema: Input,
   keywords: ['notes', 'search', 'find', 'remember', 'recall', 'look up', 'what did we decide'],
   mandatoryKeywords: ['search notes', 'search my notes', 'find the note'],
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['search'],
   examples: [
     'What did we note about the release?',
     'Search my notes for the API limit',
     'Find the note on deployment',
   ],
-  progressParams: ['query', 'limit'],
 })
 export class NoteSearch extends NoteTool {
   async execute({ query, limit = USUAL_RESULTS }: z.input<typeof Input>) {

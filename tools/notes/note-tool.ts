@@ -1,5 +1,5 @@
 import { Priority } from '../../src/index.js';
-import { READING } from '../options/shared-options.js';
+import { READING, WRITING } from '../options/shared-options.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
 /** Defaults of all note tools. */
@@ -12,6 +12,17 @@ export const NOTE_TOOL = {
   conflictKeys(this: OnNotes) {
     return { reads: this.notes.keys };
   },
+} as const;
+
+/** Defaults of tools that change notes. */
+export const CHANGING_NOTES = {
+  ...NOTE_TOOL,
+  ...WRITING,
+  allowParallel: false,
+  conflictKeys(this: OnNotes) {
+    return this.notes.keys;
+  },
+  invalidates: ['notes', 'files', 'search'],
 } as const;
 
 /** A tool confined to one folder. */

@@ -1,20 +1,13 @@
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  SideEffect,
-  Stage,
-} from '../../src/index.js';
+import { z } from 'zod';
 
 /** Options of a tool that only reads on this machine. */
 export const READING = {
   version: '1.0.0',
-  accessMode: AccessMode.READONLY,
-  dangerLevel: DangerLevel.SAFE,
-  executionCategory: ExecutionCategory.READ_ONLY,
-  costTier: CostTier.FREE,
-  sideEffects: SideEffect.NONE,
+  accessMode: 'readonly',
+  dangerLevel: 'safe',
+  executionCategory: 'read_only',
+  costTier: 'free',
+  sideEffects: 'none',
   sends: 'nowhere',
   allowParallel: true,
 } as const;
@@ -22,17 +15,33 @@ export const READING = {
 /** Options of a tool that only uses its input. */
 export const COMPUTING = {
   ...READING,
-  executionCategory: ExecutionCategory.COMPUTE,
+  executionCategory: 'compute',
   reads: [],
   conflictKeys: () => ({ reads: [] }),
 } as const;
 
 /** Options of a tool that changes files, in addition to `READING`. */
 export const WRITING = {
-  accessMode: AccessMode.WRITE,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.WRITE,
-  sideEffects: [SideEffect.WRITE, SideEffect.FILESYSTEM],
+  accessMode: 'write',
+  dangerLevel: 'medium',
+  executionCategory: 'write',
+  sideEffects: ['write', 'filesystem'],
   reads: [],
-  stages: [Stage.EXECUTION],
+  stages: ['execution'],
 } as const;
+
+/** Options of a tool that runs programs, which can do anything. */
+export const EXECUTING = {
+  version: '1.0.0',
+  accessMode: 'execute',
+  executionCategory: 'execute',
+  costTier: 'low',
+  reads: ['private', 'untrusted'],
+  sends: 'outside',
+  allowParallel: false,
+} as const;
+
+/** Returns the schema of a whole number with a default, by default from 1 up. */
+export function wholeNumber(usual: number, most: number, least = 1) {
+  return z.number().int().min(least).max(most).default(usual);
+}

@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  DangerLevel,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import type { ProgramResult } from '../walls/program-wall.js';
 import { SHELL_TOOL, RUN_INPUT, ShellTool } from './shell-tool.js';
 
@@ -29,11 +22,11 @@ const Input = z.object({
     'Runs one program from an allow-list with a list of arguments and returns exit code and output. No shell: no pipes, variables, globs or redirections. Stops it when the time is up, with what it started in its process group.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
-  dangerLevel: DangerLevel.HIGH,
-  sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM],
+  dangerLevel: 'high',
+  sideEffects: ['system', 'filesystem'],
   keywords: ['run', 'program', 'execute', 'command', 'script', 'node', 'npm', 'build'],
   mandatoryKeywords: ['run the program'],
-  stages: [Stage.EXECUTION, Stage.VERIFICATION],
+  stages: ['execution', 'verification'],
   examples: ['Run node scripts/build.js', 'Run npm run build', 'Execute the generator script'],
   progressParams: ['program', 'arguments', 'cwd', 'input'],
   preview: ({ program, arguments: argv, cwd }) => ({

@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  DangerLevel,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-} from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 import { SHELL_TOOL, RUN_INPUT, ShellTool } from './shell-tool.js';
 
@@ -32,11 +25,11 @@ const Input = z.object({
     'Runs a command line through the shell (pipes, variables, redirections) and returns exit code and output. Background processes are stopped when it ends, unless they start a session of their own. Prefer run_program and the specific tools.',
   inputSchema: Input,
   priority: Priority.LOW,
-  dangerLevel: DangerLevel.CRITICAL,
-  sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM, SideEffect.NETWORK],
+  dangerLevel: 'critical',
+  sideEffects: ['system', 'filesystem', 'network'],
   keywords: ['shell', 'bash', 'terminal', 'command line', 'pipe', 'script', 'sh'],
   mandatoryKeywords: ['shell command', 'in the terminal', 'bash command'],
-  stages: [Stage.EXECUTION],
+  stages: ['execution'],
   examples: [
     'Run this in the terminal: ls -la | wc -l',
     'Execute the shell command make && make install',

@@ -1,5 +1,5 @@
+import { EXECUTING } from '../options/shared-options.js';
 import { z } from 'zod';
-import { AccessMode, CostTier, ExecutionCategory } from '../../src/index.js';
 import { programInput, ProgramWall } from '../walls/program-wall.js';
 
 /** Maximum milliseconds a caller may ask for, enough for a long build. */
@@ -19,16 +19,10 @@ export const RUN_INPUT = {
 
 /** Defaults of all tools that run programs. */
 export const SHELL_TOOL = {
-  version: '1.0.0',
-  accessMode: AccessMode.EXECUTE,
-  executionCategory: ExecutionCategory.EXECUTE,
-  costTier: CostTier.LOW,
-  reads: ['private', 'untrusted'],
-  sends: 'outside',
+  ...EXECUTING,
   category: 'shell',
   taskTypes: ['action'],
   timeoutMs: MAX_TIMEOUT_MS,
-  allowParallel: false,
   canonicalInput: programInput,
   invalidates: ['files', 'git'],
 } as const;

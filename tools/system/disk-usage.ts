@@ -1,17 +1,9 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import { fail, tool, type ToolResult } from '../../src/index.js';
+import { fail, tool } from '../../src/index.js';
 import { SYSTEM_TOOL } from './system-tool.js';
 
 const Input = z.object({});
-
-interface DiskUsageAnswer {
-  readonly totalBytes: number;
-  readonly usedBytes: number;
-  /** Bytes that a program without special rights can still write. */
-  readonly availableBytes: number;
-  readonly usedPercent: number;
-}
 
 /** Returns the disk usage of the root's file system. */
 @tool({
@@ -28,7 +20,7 @@ interface DiskUsageAnswer {
 export class DiskUsage {
   constructor(private readonly root: string = process.cwd()) {}
 
-  async execute(): Promise<DiskUsageAnswer | ToolResult<never>> {
+  async execute() {
     const disk = await statfs(this.root).catch(() => undefined);
     if (disk === undefined) return fail('The file system of the root is not readable.');
     const [totalBytes, usedBytes] = [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DangerLevel, tool } from '../../src/index.js';
+import { tool } from '../../src/index.js';
 import { SYSTEM_TOOL } from './system-tool.js';
 
 /** Maximum names in one answer, far more than processes have. */
@@ -19,7 +19,7 @@ const Input = z.object({
   name: 'environment_variables',
   description: `Lists the names of the environment variables that are set, sorted, at most ${MAX_NAMES}. Never shows a value: values hold passwords and keys.`,
   inputSchema: Input,
-  dangerLevel: DangerLevel.LOW,
+  dangerLevel: 'low',
   keywords: ['environment', 'environment variables', 'env', 'variable set', 'configuration'],
   mandatoryKeywords: ['environment variables'],
   taskTypes: ['analysis', 'search'],
@@ -28,11 +28,10 @@ const Input = z.object({
     'Is there a variable for the database?',
     'List variables that start with NODE',
   ],
-  progressParams: ['contains'],
   conflictKeys: () => ({ reads: ['system:environment'] }),
 })
 export class EnvironmentVariables {
-  execute({ contains = '' }: z.input<typeof Input>): { names: string[]; truncated: boolean } {
+  execute({ contains = '' }: z.input<typeof Input>) {
     const wanted = contains.toLowerCase();
     const names = Object.keys(process.env)
       .filter((name) => name.toLowerCase().includes(wanted))

@@ -1,10 +1,3 @@
-import { DiskUsage } from './disk-usage.js';
-import { EnvironmentVariables } from './environment-variables.js';
-import { SystemInfo } from './system-info.js';
-
-export { DiskUsage, EnvironmentVariables, SystemInfo };
-
-/** Creates the tools that inspect the machine. `root` selects the disk. */
-export function createSystemTools({ root }: { readonly root?: string } = {}): readonly object[] {
-  return [new SystemInfo(), new DiskUsage(root), new EnvironmentVariables()];
-}
+export { DiskUsage } from './disk-usage.js';
+export { EnvironmentVariables } from './environment-variables.js';
+export { SystemInfo } from './system-info.js';

@@ -5,17 +5,6 @@ import { SYSTEM_TOOL } from './system-tool.js';
 
 const Input = z.object({});
 
-interface SystemInfoAnswer {
-  readonly platform: string;
-  readonly release: string;
-  readonly architecture: string;
-  readonly cpuModel: string;
-  readonly cpuCount: number;
-  readonly memoryTotalBytes: number;
-  readonly memoryFreeBytes: number;
-  readonly nodeVersion: string;
-}
-
 /** Describes the machine without naming it or its user. */
 @tool({
   ...SYSTEM_TOOL,
@@ -42,7 +31,7 @@ interface SystemInfoAnswer {
   conflictKeys: () => ({ reads: ['system:machine'] }),
 })
 export class SystemInfo {
-  execute(): SystemInfoAnswer {
+  execute() {
     const processors = cpus();
     return {
       platform: platform(),

@@ -1,4 +1,4 @@
-import { Priority, Stage } from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 
 /** Defaults of all system tools. */
@@ -7,7 +7,7 @@ export const SYSTEM_TOOL = {
   priority: Priority.LOW,
   reads: ['private'],
   category: 'system',
-  stages: [Stage.INITIAL, Stage.READING],
+  stages: ['initial', 'reading'],
   taskTypes: ['analysis'],
   timeoutMs: 5_000,
 } as const;

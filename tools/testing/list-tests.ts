@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
-import { Priority, Stage, tool, type ToolContext } from '../../src/index.js';
+import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
-import { READING } from '../options/shared-options.js';
+import { READING, wholeNumber } from '../options/shared-options.js';
 
 /** Maximum paths in one answer. */
 const MAX_TESTS = 2_000;
@@ -15,13 +15,7 @@ const Input = z.object({
     .max(200)
     .default('')
     .describe('Only tests whose path contains this text, in any case'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_TESTS)
-    .default(USUAL_TESTS)
-    .describe('How many paths at most'),
+  limit: wholeNumber(USUAL_TESTS, MAX_TESTS).describe('How many paths at most'),
 });
 
 /** Finds test files by the names that test runners look for. */
@@ -35,7 +29,7 @@ const Input = z.object({
   category: 'testing',
   keywords: ['test', 'list tests', 'find tests', 'test files', 'spec', 'coverage'],
   mandatoryKeywords: ['list the tests', 'test files'],
-  stages: [Stage.READING, Stage.PLANNING, Stage.VERIFICATION],
+  stages: ['reading', 'planning', 'verification'],
   taskTypes: ['analysis', 'search'],
   examples: ['Which tests are there?', 'Find the test files of the parser', 'List the tests'],
   progressParams: ['contains'],

@@ -1,19 +1,9 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-  tool,
-  ToolError,
-  type ToolContext,
-} from '../../src/index.js';
+import { Priority, tool, ToolError, type ToolContext } from '../../src/index.js';
 import { isMissing } from '../walls/file-errors.js';
 import { FileWall } from '../walls/file-wall.js';
 import { ProgramWall } from '../walls/program-wall.js';
+import { EXECUTING, wholeNumber } from '../options/shared-options.js';
 
 /** Five minutes in milliseconds, enough for the tests of most projects. */
 const TIMEOUT_MS = 300_000;
@@ -30,41 +20,24 @@ const Input = z.object({
     .describe(
       'A test file or part of its name, handed to the test runner; all tests when left out',
     ),
-  lines: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_LINES)
-    .default(USUAL_LINES)
-    .describe('How many of the last lines of output to return'),
+  lines: wholeNumber(USUAL_LINES, MAX_LINES).describe(
+    'How many of the last lines of output to return',
+  ),
 });
-
-interface TestRun {
-  readonly passed: boolean;
-  readonly exitCode: number | null;
-  readonly command: string;
-  readonly lastLines: readonly string[];
-  readonly truncated: boolean;
-  readonly timedOut: boolean;
-}
 
 /** Runs the project's tests and returns whether they passed. */
 @tool({
+  ...EXECUTING,
   name: 'run_tests',
   description: `Runs the project's tests: the test script of package.json, or node --test where there is none. Returns whether they passed and the last lines of output (at most ${MAX_LINES}). Runs the project's code.`,
   inputSchema: Input,
   priority: Priority.HIGH,
-  accessMode: AccessMode.EXECUTE,
-  dangerLevel: DangerLevel.HIGH,
-  executionCategory: ExecutionCategory.EXECUTE,
-  costTier: CostTier.LOW,
-  sideEffects: [SideEffect.SYSTEM, SideEffect.FILESYSTEM],
-  reads: ['private', 'untrusted'],
-  sends: 'outside',
+  dangerLevel: 'high',
+  sideEffects: ['system', 'filesystem'],
   category: 'testing',
   keywords: ['test', 'run tests', 'unit tests', 'test suite', 'passing', 'failing', 'verify'],
   mandatoryKeywords: ['run the tests', 'run tests', 'npm test'],
-  stages: [Stage.VERIFICATION],
+  stages: ['verification'],
   taskTypes: ['action', 'analysis'],
   examples: [
     'Run the tests',
@@ -75,11 +48,9 @@ interface TestRun {
   ],
   progressParams: ['filter'],
   timeoutMs: TIMEOUT_MS,
-  allowParallel: false,
   preview: ({ filter }) =>
     `Runs the tests of the project${filter === undefined ? '' : ` with ${JSON.stringify(filter)} in their names`}: npm test, or node --test where there is no such script`,
   invalidates: ['files'],
-  version: '1.0.0',
 })
 export class RunTests {
   readonly #programs: ProgramWall;
@@ -91,10 +62,7 @@ export class RunTests {
     this.#programs = programs.withPrograms(['npm', 'node']);
   }
 
-  async execute(
-    { filter, lines = USUAL_LINES }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<TestRun> {
+  async execute({ filter, lines = USUAL_LINES }: z.input<typeof Input>, { signal }: ToolContext) {
     const filters = filter === undefined ? [] : [checkedFilter(filter)];
     const [program, argv] = (await this.#hasTestScript())
       ? ['npm', ['test', ...(filters.length === 0 ? [] : ['--', ...filters])]]

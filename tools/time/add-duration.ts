@@ -60,7 +60,6 @@ const Input = z.object({
     'What was three months before 2024-05-31?',
     'When does a 36 hour deadline from 2024-01-01T09:00Z end?',
   ],
-  progressParams: ['date', 'years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'],
 })
 export class AddDuration {
   execute({

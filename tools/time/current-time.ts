@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  ExecutionCategory,
-  fail,
-  Priority,
-  Stage,
-  tool,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, Priority, tool } from '../../src/index.js';
 import { dayMs, formatIso, MINUTE_MS } from './iso-date.js';
 import { TIME_TOOL } from './time-tool.js';
 
@@ -19,16 +12,6 @@ const Input = z.object({
     .describe('IANA time zone such as Europe/Berlin'),
 });
 
-interface CurrentMoment {
-  /** The current time in UTC. */
-  readonly utc: string;
-  /** The same time in the time zone, with its offset. */
-  readonly local: string;
-  readonly timeZone: string;
-  readonly weekday: string;
-  readonly unixSeconds: number;
-}
-
 /** Returns the current time. */
 @tool({
   ...TIME_TOOL,
@@ -37,7 +20,7 @@ interface CurrentMoment {
     'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock anew.',
   inputSchema: Input,
   priority: Priority.HIGH,
-  executionCategory: ExecutionCategory.READ_ONLY,
+  executionCategory: 'read_only',
   keywords: [
     'time',
     'date',
@@ -50,7 +33,7 @@ interface CurrentMoment {
     'what day',
   ],
   mandatoryKeywords: ['current time', 'what time', 'current date'],
-  stages: [Stage.INITIAL, Stage.READING],
+  stages: ['initial', 'reading'],
   taskTypes: ['search', 'analysis'],
   examples: [
     'What time is it?',
@@ -58,14 +41,13 @@ interface CurrentMoment {
     'Which weekday is today?',
     'What is the current Unix time?',
   ],
-  progressParams: ['timeZone'],
   // The answer is out of date at once.
   cacheTtlMs: 0,
 })
 export class CurrentTime {
   constructor(private readonly now: () => number = Date.now) {}
 
-  execute({ timeZone = 'UTC' }: z.input<typeof Input>): CurrentMoment | ToolResult<never> {
+  execute({ timeZone = 'UTC' }: z.input<typeof Input>) {
     const formatter = formatterFor(timeZone);
     if (formatter === undefined)
       return fail(

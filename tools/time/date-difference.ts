@@ -53,7 +53,6 @@ interface TimeBetween {
     'How old is someone born on 1990-06-01 on 2024-05-31?',
     'How many hours passed between these two timestamps?',
   ],
-  progressParams: ['from', 'to'],
 })
 export class DateDifference {
   execute({ from, to }: z.input<typeof Input>): TimeBetween | ToolResult<never> {

@@ -1,4 +1,4 @@
-import { Priority, Stage } from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
 /** Defaults of all tools for dates. */
@@ -6,7 +6,7 @@ export const TIME_TOOL = {
   ...COMPUTING,
   priority: Priority.MEDIUM,
   category: 'time',
-  stages: [Stage.PLANNING, Stage.ANALYSIS],
+  stages: ['planning', 'analysis'],
   taskTypes: ['analysis'],
   timeoutMs: 5_000,
 } as const;

@@ -66,6 +66,11 @@ export function readsBelow(this: BehindFileWall, { path }: { readonly path: stri
   return { reads: this.files.keys.below(path) };
 }
 
+/** Returns the keys of a tool that reads one file. */
+export function readsFile(this: BehindFileWall, { path }: { readonly path: string }) {
+  return { reads: this.files.keys.of(path) };
+}
+
 export interface FileStat {
   /** The real path, relative to the root. */
   readonly path: string;

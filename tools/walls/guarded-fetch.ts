@@ -85,32 +85,23 @@ export async function guardedFetch(url: string, options: FetchOptions = {}): Pro
   const { signal, timeoutMs = TIMEOUT_MS } = options;
   checkHeaders(options.headers ?? {});
   if (signal?.aborted) throw aborted();
-  const stop = new AbortController();
-  let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    stop.abort();
-  }, timeoutMs);
-  const onAbort = () => stop.abort();
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const stop = AbortSignal.any([timeout, ...(signal === undefined ? [] : [signal])]);
   try {
-    return await follow(url, options, stop.signal);
+    return await follow(url, options, stop);
   } catch (error) {
-    if (timedOut)
+    if (signal?.aborted) throw aborted();
+    if (timeout.aborted)
       throw new ToolError(
         'TIMEOUT',
         `The server didn't answer within ${timeoutMs} ms. Try later or use another address.`,
       );
-    if (signal?.aborted) throw aborted();
     if (isToolError(error)) throw error;
     throw new ToolError(
       'EXECUTION_FAILED',
       `The server could not be reached: ${reasonOf(error)}. Check the address or try later.`,
       { cause: error },
     );
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
   }
 }
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../src/index.js';
 import { FileKeys } from './file-keys.js';
 import { isInside } from './path-rules.js';
@@ -151,10 +151,7 @@ export class ProgramWall {
     const env = { ...this.#environment(), PATH: searchPath.join(delimiter), ...options.env };
     const { maxOutputBytes = MAX_OUTPUT_BYTES, timeoutMs = TIMEOUT_MS } = this.#options;
     const { input, signal, keep = 'head' } = options;
-    return launch({
-      program,
-      file,
-      argv,
+    return launch(file, argv, {
       cwd,
       env,
       input,
@@ -262,9 +259,6 @@ async function findProgram(program: string, searchPath: readonly string[]): Prom
 }
 
 interface Launch extends Pick<RunOptions, 'input' | 'signal'> {
-  readonly program: string;
-  readonly file: string;
-  readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly keep: 'head' | 'tail';
@@ -272,18 +266,12 @@ interface Launch extends Pick<RunOptions, 'input' | 'signal'> {
   readonly timeoutMs: number;
 }
 
-function launch({
-  program,
-  file,
-  argv,
-  cwd,
-  env,
-  input,
-  signal,
-  keep,
-  maxOutputBytes,
-  timeoutMs,
-}: Launch): Promise<ProgramResult> {
+function launch(
+  file: string,
+  argv: readonly string[],
+  { cwd, env, input, signal, keep, maxOutputBytes, timeoutMs }: Launch,
+): Promise<ProgramResult> {
+  const program = basename(file);
   return new Promise((settle, reject) => {
     // `detached` makes the program the leader of its own process group, so that the whole group can
     // be killed.

@@ -6,7 +6,7 @@ import { classifyAddress } from './ip-ranges.js';
 /** Finds the addresses of a host name. */
 type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-export interface UrlWallOptions {
+interface UrlWallOptions {
   /**
    * Allows the user's own machine and network, on any port. Metadata services stay refused.
    * @default false

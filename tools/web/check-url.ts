@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Stage, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { tool, type ToolContext } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { reached, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
@@ -7,19 +7,6 @@ import { WEB_TOOL, WebTool } from './web-tool.js';
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
 });
-
-interface UrlState {
-  /** The URL that answered, after redirects. */
-  readonly url: string;
-  readonly status: number;
-  /** True if the status means success. */
-  readonly ok: boolean;
-  readonly contentType: string | null;
-  /** The size in bytes that the server states, or null if it doesn't. */
-  readonly size: number | null;
-  readonly lastModified: string | null;
-  readonly redirects: readonly string[];
-}
 
 /** Checks if an address answers, and with what, without reading the content. */
 @tool({
@@ -40,20 +27,16 @@ interface UrlState {
     'content type',
   ],
   mandatoryKeywords: ['check url', 'broken link', 'dead link'],
-  stages: [Stage.READING, Stage.VERIFICATION],
+  stages: ['reading', 'verification'],
   examples: [
     'Is https://example.com still online?',
     'Does this link work?',
     'How large is the file behind this URL?',
     'Where does this short link lead?',
   ],
-  progressParams: ['url'],
 })
 export class CheckUrl extends WebTool {
-  async execute(
-    { url }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<UrlState | ToolResult<never>> {
+  async execute({ url }: z.input<typeof Input>, { signal }: ToolContext) {
     const answer = await reached(guardedFetch(url, { wall: this.wall, signal, method: 'HEAD' }));
     if (!('body' in answer)) return answer;
     const { headers, status } = answer;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { fail, tool, type ToolContext, type ToolResult } from '../../src/index.js';
+import { fail, tool, type ToolContext } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
-import { linksOf, type PageLink } from './html-text.js';
+import { linksOf } from './html-text.js';
 import { isHtml, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** The default and maximum numbers of links returned. */
 const USUAL_LINKS = 100;
@@ -12,23 +13,8 @@ const MAX_LINKS = 1_000;
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public page'),
   sameOrigin: z.boolean().default(false).describe('Only links to the same server'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_LINKS)
-    .default(USUAL_LINKS)
-    .describe('Most links to return'),
+  limit: wholeNumber(USUAL_LINKS, MAX_LINKS).describe('Most links to return'),
 });
-
-interface PageLinks {
-  readonly url: string;
-  readonly status: number;
-  readonly links: readonly PageLink[];
-  /** Total number of links. */
-  readonly found: number;
-  readonly truncated: boolean;
-}
 
 /** Lists the links of a page. */
 @tool({
@@ -54,13 +40,12 @@ interface PageLinks {
     'Which pages of this site does the start page lead to?',
     'Find the download link on this page',
   ],
-  progressParams: ['url', 'sameOrigin', 'limit'],
 })
 export class ExtractLinks extends WebTool {
   async execute(
     { url, sameOrigin = false, limit = USUAL_LINKS }: z.input<typeof Input>,
     { signal }: ToolContext,
-  ): Promise<PageLinks | ToolResult<never>> {
+  ) {
     const answer = await reached(
       guardedFetch(url, { wall: this.wall, signal, headers: { accept: 'text/html' } }),
     );

@@ -5,6 +5,7 @@ import { mediaContent } from '../walls/media-content.js';
 import { readablePage } from './html-text.js';
 import { isHtml, isJson, pieceOf, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
+import { wholeNumber } from '../options/shared-options.js';
 
 /** Default characters: about 5 000 tokens, enough for an article and small for a model. */
 const USUAL_CHARS = 20_000;
@@ -19,13 +20,7 @@ const Input = z.object({
     .min(0)
     .default(0)
     .describe('Where in the text to start; nextOffset of the answer before'),
-  maxChars: z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_CHARS)
-    .default(USUAL_CHARS)
-    .describe('Most characters of text to return'),
+  maxChars: wholeNumber(USUAL_CHARS, MAX_CHARS).describe('Most characters of text to return'),
 });
 
 /** The page that was read. `json` replaces `text` if the answer is JSON and fits in one piece. */

@@ -1,13 +1,7 @@
 import { Tokenizer } from 'htmlparser2';
 
-/** A page as a reader sees it. */
-interface ReadablePage {
-  readonly title: string | null;
-  readonly text: string;
-}
-
 /** A link on a page: its target and text. */
-export interface PageLink {
+interface PageLink {
   readonly url: string;
   readonly text: string;
 }
@@ -62,7 +56,7 @@ const UNREAD = new Set([
 ]);
 
 /** Turns a page into lines of text, without code, styles and comments. */
-export function readablePage(html: string): ReadablePage {
+export function readablePage(html: string) {
   let title: string | null = null;
   let inTitle = false;
   const parts: string[] = [];

@@ -1,15 +1,5 @@
 import { z } from 'zod';
-import {
-  AccessMode,
-  DangerLevel,
-  ExecutionCategory,
-  fail,
-  SideEffect,
-  Stage,
-  tool,
-  type ToolContext,
-  type ToolResult,
-} from '../../src/index.js';
+import { fail, tool, type ToolContext } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
 import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
@@ -43,15 +33,6 @@ const Input = z.object({
     .describe('Request body; not with GET, HEAD and OPTIONS'),
 });
 
-interface HttpAnswer {
-  readonly url: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The body. Null if the answer isn't text. */
-  readonly body: string | null;
-  readonly truncated: boolean;
-}
-
 /**
  * Sends any request to a web service. Only the service knows what the request does, so it counts as
  * a write.
@@ -62,10 +43,10 @@ interface HttpAnswer {
   description:
     'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed for GET and HEAD only; the answer of others names the location. For plain reading use fetch_url.',
   inputSchema: Input,
-  accessMode: AccessMode.MIXED,
-  dangerLevel: DangerLevel.MEDIUM,
-  executionCategory: ExecutionCategory.MIXED,
-  sideEffects: [SideEffect.NETWORK, SideEffect.READ_EXTERNAL_SERVICE, SideEffect.WRITE],
+  accessMode: 'mixed',
+  dangerLevel: 'medium',
+  executionCategory: 'mixed',
+  sideEffects: ['network', 'read_external_service', 'write'],
   reads: ['private', 'untrusted'],
   keywords: [
     'http request',
@@ -80,7 +61,7 @@ interface HttpAnswer {
     'send request',
   ],
   mandatoryKeywords: ['http request', 'api call', 'webhook'],
-  stages: [Stage.EXECUTION],
+  stages: ['execution'],
   taskTypes: ['action'],
   examples: [
     'Send a POST request with this JSON to https://api.example.com/orders',
@@ -88,24 +69,20 @@ interface HttpAnswer {
     'Delete record 17 through the REST API',
     'Which methods does this endpoint allow?',
   ],
-  progressParams: ['url', 'method', 'headers', 'body'],
   allowParallel: false,
   preview: ({ url, method, body }) => ({
     summary: `${method} ${url}${body === undefined ? '' : ` with ${Buffer.byteLength(body)} bytes`}`,
     recipients: [new URL(url).hostname],
     ...(!READING.has(method) && { reversible: false }),
   }),
-  dangerFor: ({ method }) => (READING.has(method) ? DangerLevel.MEDIUM : DangerLevel.HIGH),
+  dangerFor: ({ method }) => (READING.has(method) ? 'medium' : 'high'),
   conflictKeys({ url, method }) {
     const keys = [urlKey(url)];
     return { reads: keys, writes: READING.has(method) ? [] : keys };
   },
 })
 export class HttpRequest extends WebTool {
-  async execute(
-    { url, method, headers, body }: z.input<typeof Input>,
-    { signal }: ToolContext,
-  ): Promise<HttpAnswer | ToolResult<never>> {
+  async execute({ url, method, headers, body }: z.input<typeof Input>, { signal }: ToolContext) {
     if (body !== undefined && READING.has(method))
       return fail(`${method} can't have a body. Leave the body out or use POST.`);
     const answer = await reached(

@@ -81,11 +81,7 @@ export function isJson(contentType: string): boolean {
 }
 
 /** Returns a piece of a text. Never splits a character that takes two units. */
-export function pieceOf(
-  text: string,
-  offset: number,
-  length: number,
-): { readonly piece: string; readonly nextOffset: number | null } {
+export function pieceOf(text: string, offset: number, length: number) {
   let end = Math.min(offset + length, text.length);
   const last = text.charCodeAt(end - 1);
   if (end < text.length && last >= 0xd800 && last <= 0xdbff) end += end - 1 > offset ? -1 : 1;

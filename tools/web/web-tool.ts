@@ -1,11 +1,4 @@
-import {
-  CostTier,
-  DangerLevel,
-  ExecutionCategory,
-  Priority,
-  SideEffect,
-  Stage,
-} from '../../src/index.js';
+import { Priority } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { urlKey } from './web-answer.js';
@@ -14,14 +7,14 @@ import { urlKey } from './web-answer.js';
 export const WEB_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
-  dangerLevel: DangerLevel.LOW,
-  executionCategory: ExecutionCategory.NETWORK,
-  costTier: CostTier.MEDIUM,
-  sideEffects: SideEffect.READ_EXTERNAL_SERVICE,
+  dangerLevel: 'low',
+  executionCategory: 'network',
+  costTier: 'medium',
+  sideEffects: 'read_external_service',
   reads: ['untrusted'],
   sends: 'outside',
   category: 'web',
-  stages: [Stage.READING, Stage.ANALYSIS],
+  stages: ['reading', 'analysis'],
   taskTypes: ['analysis', 'search'],
   timeoutMs: 20_000,
   conflictKeys: ({ url }: { readonly url: string }) => ({ reads: [urlKey(url)] }),

@@ -8,65 +8,24 @@ import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool
 import { type ManifestEntry } from './manifest-entry.js';
 
 /**
- * The way a value is read if manifests and options write it differently. Its kind has already been
+ * The values that manifests and options write differently, by kind. Each kind has already been
  * checked.
+ *
+ * Seconds become milliseconds, `default_timeout: 0` means no limit, and `auth.envs` becomes a map
+ * of variables and whether each is required.
  */
-interface ManifestForm<Written> {
-  /** Returns the option for a written value. */
-  readonly read: (value: Written) => unknown;
-  /**
-   * Returns true if the option keeps everything of the written value. Otherwise the rest goes into
-   * `metadata`.
-   */
-  readonly isWhole?: (value: Written) => boolean;
-}
-
-function form<Written>(each: ManifestForm<Written>): ManifestForm<unknown> {
-  return each as unknown as ManifestForm<unknown>;
-}
-
-const PROVIDER_KEYS: readonly string[] = ['name', 'priority', 'health_check_interval', 'config'];
-const AUTH_KEYS: readonly string[] = ['required', 'type', 'scopes', 'docs'];
-
-/**
- * The forms by kind. Seconds become milliseconds, `default_timeout: 0` means no limit, and
- * `auth.envs` becomes a map of variables and whether each is required.
- */
-const MANIFEST_FORMS: { readonly [Kind in FieldKind]?: ManifestForm<unknown> } = {
-  priority: form({
-    read: (value: string | Priority) =>
-      typeof value === 'string' ? Priority[value.toUpperCase() as keyof typeof Priority] : value,
-  }),
-  wholeSeconds: form({
-    read: (value: number) => (value === 0 ? undefined : value * 1_000),
-    isWhole: (value) => value !== 0,
-  }),
-  seconds: form({
-    read: (value: number) => Math.round(value * 1_000),
-  }),
-  auth: form({
-    read: authOptions,
-    isWhole: (value) => Object.keys(value).every((key) => AUTH_KEYS.includes(key)),
-  }),
-  idempotency: form({
-    read: (value: boolean | { readonly required: boolean }) =>
-      typeof value === 'object' ? value.required : value,
-    isWhole: (value) => typeof value === 'boolean',
-  }),
-  tags: form({ read: normalizeCapabilities }),
-  personas: form({ read: (value: readonly string[]) => value.map((persona) => persona.trim()) }),
-  providers: form({
-    read: (value: readonly ManifestProvider[]) => value.map(providerOption),
-    isWhole: (value) =>
-      value.every((provider) => Object.keys(provider).every((key) => PROVIDER_KEYS.includes(key))),
-  }),
-  requests: form({
-    read: (value: readonly unknown[]) => {
-      const requests = value.filter(isRequest);
-      return requests.length === 0 ? undefined : requests;
-    },
-    isWhole: (value) => value.every(isRequest),
-  }),
+const READ: { readonly [Kind in FieldKind]?: (value: never) => unknown } = {
+  priority: (value: string | Priority) =>
+    typeof value === 'string' ? Priority[value.toUpperCase() as keyof typeof Priority] : value,
+  wholeSeconds: (value: number) => (value === 0 ? undefined : value * 1_000),
+  seconds: (value: number) => Math.round(value * 1_000),
+  auth: authOptions,
+  idempotency: (value: boolean | { readonly required: boolean }) =>
+    typeof value === 'object' ? value.required : value,
+  tags: normalizeCapabilities,
+  personas: (value: readonly string[]) => value.map((persona) => persona.trim()),
+  providers: (value: readonly ManifestProvider[]) => value.map(providerOption),
+  requests: (value: readonly unknown[]) => value.filter(isRequest),
 };
 
 function isRequest(example: unknown): example is string {
@@ -75,13 +34,9 @@ function isRequest(example: unknown): example is string {
 
 /** Returns capabilities trimmed, in order, without blanks and case-insensitive duplicates. */
 function normalizeCapabilities(capabilities: readonly string[]): readonly string[] {
-  const byKey = new Map<string, string>();
-  for (const each of capabilities) {
-    const capability = each.trim();
-    const key = capability.toLowerCase();
-    if (capability !== '' && !byKey.has(key)) byKey.set(key, capability);
-  }
-  return [...byKey.values()];
+  const trimmed = capabilities.map((each) => each.trim());
+  const keys = trimmed.map((each) => each.toLowerCase());
+  return trimmed.filter((each, index) => each !== '' && keys.indexOf(keys[index]!) === index);
 }
 
 type ManifestProvider = NonNullable<ManifestEntry['providers']>[number];
@@ -117,13 +72,10 @@ export function authOptions(auth: ManifestAuth): ToolAuth {
   };
 }
 
-/**
- * Returns the scopes trimmed, in order and without duplicates. A string is split at spaces;
- * iterating over it would split it into characters.
- */
+/** Returns the scopes in order and without duplicates. A scope contains no blanks. */
 function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
-  const each = typeof scopes === 'string' ? scopes.split(/\s+/) : scopes;
-  return [...new Set(each.map((scope) => scope.trim()).filter((scope) => scope !== ''))];
+  const each = [scopes].flat().flatMap((scope) => scope.split(/\s+/));
+  return [...new Set(each.filter((scope) => scope !== ''))];
 }
 
 /**
@@ -134,24 +86,21 @@ function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
  */
 function environmentOf({
   required,
-  env,
+  env = {},
   envs = {},
 }: ManifestAuth): readonly (readonly [string, Need])[] {
-  const named: (readonly [string, Need | undefined])[] = [];
-  if (typeof env === 'string') named.push([env.trim(), undefined]);
-  else
-    for (const [key, value] of Object.entries(env ?? {}))
-      named.push(isNeed(value) ? [key, value] : [value.trim(), undefined]);
-  for (const [key, value] of Object.entries(envs))
-    named.push(
-      typeof value === 'string'
-        ? isNeed(value)
-          ? [key, value]
-          : [value.trim(), undefined]
-        : [key, needOf(value)],
-    );
-  const unsaid: Need = required && new Map(named).size === 1 ? 'required' : 'optional';
-  return [...new Map(named)].map(([variable, need]) => [variable, need ?? unsaid]);
+  const written = [
+    ...Object.entries(typeof env === 'string' ? { '': env } : env),
+    ...Object.entries(envs),
+  ];
+  const named = new Map(
+    written.map(([key, value]): [string, Need | undefined] => {
+      if (typeof value === 'object') return [key, needOf(value)];
+      return isNeed(value) ? [key, value] : [value.trim(), undefined];
+    }),
+  );
+  const unsaid: Need = required && named.size === 1 ? 'required' : 'optional';
+  return [...named].map(([variable, need]) => [variable, need ?? unsaid]);
 }
 
 function isNeed(value: string): value is Need {
@@ -169,13 +118,12 @@ function needOf(value: {
 /** The schema of tools that don't describe their input. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
-/** The entry keys that are tool options, each with its form. All other keys are carried along. */
+/** The entry keys that are tool options. All other keys are carried along. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata'
-    ? [{ key, option: name as keyof ToolOptions, form: MANIFEST_FORMS[kind] }]
+    ? [{ key, option: name as keyof ToolOptions, read: READ[kind] }]
     : [],
 );
-const OPTION_OF_KEY = new Map(OPTION_KEYS.map((each) => [each.key, each]));
 
 /** An option's key in manifests. */
 export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(
@@ -194,8 +142,8 @@ export function inManifestKeys(message: string): string {
  * Returns the tool that a manifest entry describes, just like a tool declared in code.
  *
  * The axes are inferred from `side_effects` as usual; `safety_level` can raise the danger, but
- * never lower it. Keys without an option (`cost_unit`, `requires_flags` …), and anything options
- * can't express, are kept under `metadata`.
+ * never lower it. Keys without an option (`cost_unit`, `requires_flags` …) are kept under
+ * `metadata`.
  *
  * @param entry A checked entry.
  * @param execute The tool's function, if it's known.
@@ -203,12 +151,14 @@ export function inManifestKeys(message: string): string {
  */
 export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): ToolDefinition {
   const options: Record<string, unknown> = { inputSchema: ANY_INPUT };
-  for (const { key, option, form } of OPTION_KEYS) {
-    const value =
-      entry[key] === undefined || form === undefined ? entry[key] : form.read(entry[key]);
-    if (value !== undefined) options[option] = value;
+  const { metadata: own, type: _, ...carried }: Record<string, unknown> = { ...entry };
+  for (const { key, option, read } of OPTION_KEYS) {
+    const value = carried[key];
+    delete carried[key];
+    const meant = value === undefined || read === undefined ? value : read(value as never);
+    if (meant !== undefined) options[option] = meant;
   }
-  const metadata = { ...entry.metadata, ...carried(entry) };
+  const metadata = { ...(own as object | undefined), ...carried };
   if (Object.keys(metadata).length > 0) options['metadata'] = metadata;
   return definitionOf({
     ...options,
@@ -217,29 +167,12 @@ export function defineEntry(entry: ManifestEntry, execute?: Execute<never>): Too
   } as unknown as ToolDefinition);
 }
 
-/**
- * Raises the inferred danger to the safety level. An explicit `danger_level` wins, because it was
- * checked not to be lower.
- */
+/** Raises the danger to the safety level if that's higher. */
 function raisedDanger(
-  { danger_level: declared, safety_level: safety, side_effects: effects }: ManifestEntry,
+  { safety_level: safety, side_effects: effects = [] }: ManifestEntry,
   options: Readonly<Record<string, unknown>>,
 ): Partial<ToolOptions> {
-  if (declared !== undefined || safety === undefined) return {};
-  const sideEffects = typeof effects === 'string' ? [effects] : effects;
-  const { axes } = inferAxes({ ...options, sideEffects } as DeclaredMetadata);
+  if (safety === undefined) return {};
+  const { axes } = inferAxes({ ...options, sideEffects: [effects].flat() } as DeclaredMetadata);
   return dangerRank(safety) > dangerRank(axes.dangerLevel) ? { dangerLevel: safety } : {};
-}
-
-function carried(entry: ManifestEntry): Readonly<Record<string, unknown>> {
-  const isCarried = (key: string, value: unknown) => {
-    const known = OPTION_OF_KEY.get(key);
-    return (
-      value !== undefined &&
-      key !== 'metadata' &&
-      key !== 'type' &&
-      (known === undefined || known.form?.isWhole?.(value) === false)
-    );
-  };
-  return Object.fromEntries(Object.entries(entry).filter(([key, value]) => isCarried(key, value)));
 }

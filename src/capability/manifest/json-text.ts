@@ -29,13 +29,8 @@ interface EntryList {
   readonly list: readonly unknown[];
   /** The path of the list. */
   readonly base: Path;
-  /** Problems that parsed values no longer show, with paths from the top of the text. */
+  /** Warnings about keys that occur twice, with paths from the top of the text. */
   readonly findings: readonly EntryFinding[];
-  /**
-   * The indexes of entries with values that can't be stored or sent: half characters, infinite
-   * numbers.
-   */
-  readonly spoiled: ReadonlySet<unknown>;
   /** Returns the position of a value, or of the nearest thing around a missing value. */
   readonly positionAt: (path: Path) => Position;
 }
@@ -94,15 +89,11 @@ export function readList(
     return refused(
       `The file has ${list.length} ${key}, and at most ${MAX_ENTRIES} are allowed. Split it into several files.`,
     );
-  const findings = [...faultsOf(root, [])];
   return {
     ok: true,
     list,
     base,
-    findings,
-    spoiled: new Set(
-      findings.flatMap(({ path, severity }) => (severity === 'error' ? [path[base.length]] : [])),
-    ),
+    findings: [...doubleKeys(root, [])],
     positionAt: (path) => positionOf(nodeAt(root, path).offset),
   };
 }
@@ -127,44 +118,19 @@ function depthFault(text: string): number | undefined {
   return undefined;
 }
 
-/**
- * Yields the problems that parsed values no longer show: duplicate keys, halves of characters,
- * infinite numbers.
- */
-function* faultsOf(node: Node, path: Path): Generator<EntryFinding> {
-  const { type, children = [] } = node;
-  const value: unknown = node.value;
-  if (type === 'number' && !Number.isFinite(value))
-    yield {
-      path,
-      message: 'The number is out of range.',
-      severity: 'error',
-    };
-  if (typeof value === 'string' && LONE_SURROGATE.test(value))
-    yield {
-      path,
-      message: 'The text contains half of a surrogate pair. Write the whole character.',
-      severity: 'error',
-    };
+function* doubleKeys({ type, children = [] }: Node, path: Path): Generator<EntryFinding> {
+  const message = 'The key occurs twice. Only the last value counts.';
   const seen = new Set<unknown>();
   for (const [index, child] of children.entries()) {
     const [key, item] = child.children ?? [];
     if (type === 'object' && key !== undefined && item !== undefined) {
       const place = [...path, key.value as string];
-      if (seen.has(key.value))
-        yield {
-          path: place,
-          message: 'The key occurs twice. Only the last value counts.',
-          severity: 'warning',
-        };
+      if (seen.has(key.value)) yield { path: place, message, severity: 'warning' };
       seen.add(key.value);
-      yield* faultsOf(key, path);
-      yield* faultsOf(item, place);
-    } else yield* faultsOf(child, [...path, index]);
+      yield* doubleKeys(item, place);
+    } else yield* doubleKeys(child, [...path, index]);
   }
 }
-
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
  * Returns the node at a path, or the nearest node around it. For a duplicate key, returns the last,

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { invalidArgument, suggestNames } from '../../core/issues.js';
+import { invalidArgument } from '../../core/issues.js';
 import { checkOptions, type FieldsOf, text } from '../../core/options.js';
 import { describeValue, isPlainObject } from '../../core/plain-data.js';
 import type { Execute, ToolDefinition } from '../../tool/tool-definition.js';
@@ -18,14 +18,11 @@ import {
   duplicateName,
   findingAt,
   type ManifestIssue,
-  type Place,
   ToolManifestValidationError,
   wholeFinding,
 } from './manifest-issue.js';
 import { allowsPersona, ownerKey, personaKey } from './persona.js';
 import type { DeclaredTool, ExecuteOf } from './read-manifest.js';
-
-type Found<At extends Place> = CapabilityFinding & Pick<At, 'line' | 'column'>;
 
 /** The source of manifests: files, or a folder that contains them. */
 export type ManifestSource =
@@ -42,20 +39,6 @@ export const loadShape = {
   onInvalid: z.enum(['throw', 'quarantine']).default('throw'),
 };
 const rootSchema = z.strictObject({ root: z.unknown() });
-
-/** Returns the files, or the folder to search, as paths. */
-function pathsOf(
-  source: unknown,
-): { readonly root: string } | { readonly paths: readonly string[] } {
-  if (Array.isArray(source)) {
-    if (source.length === 0) throw invalidArgument('at least one manifest file', source);
-    return { paths: source.map(pathOf) };
-  }
-  if (!isPlainObject(source)) return { paths: [pathOf(source)] };
-  return {
-    root: pathOf(checkOptions(rootSchema, source, 'fields of the source of manifests').root),
-  };
-}
 
 function pathOf(value: unknown): string {
   if (value instanceof URL && value.protocol === 'file:') return fileURLToPath(value);
@@ -82,24 +65,6 @@ export function handlerMap(handlers: unknown): ReadonlyMap<string, Execute<never
 /** Returns a function that finds a tool's function by `handler_ref`, or else by name. */
 export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
-}
-
-/** Returns a warning for each handler that no tool names, because nothing would ever call it. */
-export function unusedHandlers<At extends Place>(
-  handlers: Iterable<string>,
-  tools: readonly DeclaredTool[],
-  place: At,
-): readonly Found<At>[] {
-  const names = new Set(
-    tools.flatMap(({ entry: { name, definition } }) => [name, definition.handlerRef ?? name]),
-  );
-  return [...handlers]
-    .filter((handler) => !names.has(handler))
-    .map((handler) => {
-      const [close] = suggestNames(handler, [...names]);
-      const message = `No tool in the manifests has the name or handler_ref ${describeValue(handler)}, so this handler is never called.${close === undefined ? '' : ` Did you mean ${JSON.stringify(close)}?`}`;
-      return findingAt(place, 'dangling', 'warning', message);
-    });
 }
 
 /** Options of `loadManifest`. */
@@ -156,8 +121,8 @@ export interface LoadedManifest {
  * Loads tools from manifest files.
  *
  * A source is a path, several paths, or `{root}` for everything in a folder (see
- * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings (unknown keys, unchecked
- * patterns, unused handlers) appear among the issues, but don't refuse anything.
+ * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings, such as unknown keys,
+ * appear among the issues, but don't refuse anything.
  *
  * @throws ToolManifestValidationError, which lists every error of every file. With `onInvalid:
  * 'quarantine'` the errors are in the result's `issues` instead. An unreadable file counts as an
@@ -173,25 +138,13 @@ export async function loadManifest(
     persona: asked,
     handlers,
   } = checkOptions(schema, options, 'options of loadManifest');
-  const works = handlerMap(handlers);
-  const { root, files, issues: found } = await manifestFilesOf(source);
-  const contents = await readFiles(files, workOf(works));
+  const { files, issues: found } = await manifestFilesOf(source);
+  const contents = await readFiles(files, workOf(handlerMap(handlers)));
   const issues = [...found, ...contents.flatMap((content) => content.findings)];
   const tools = withoutDuplicates(
     contents.flatMap((content) => content.tools),
     issues,
   );
-  // Only a whole folder has all tools; the handlers may belong to other files.
-  if (root !== undefined && !hasErrors(issues))
-    issues.push(
-      ...unusedHandlers(works.keys(), tools, {
-        owner: null,
-        file: shownPath(root, root),
-        line: 1,
-        column: 1,
-        path: '',
-      }),
-    );
   if (onInvalid === 'throw' && hasErrors(issues))
     throw new ToolManifestValidationError(issues.filter(({ severity }) => severity === 'error'));
   const entries = (asked === undefined ? tools : toolsFor(tools, asked)).map(
@@ -213,21 +166,21 @@ export async function loadManifest(
   });
 }
 
-/** Returns the files of a source, named for messages, and the root if it's a folder. */
-async function manifestFilesOf(source: unknown): Promise<{
-  readonly root?: string;
-  readonly files: readonly ManifestFile[];
-  readonly issues: readonly ManifestIssue[];
-}> {
-  const place = pathsOf(source);
-  if ('paths' in place) {
-    const files = place.paths.map((given): ManifestFile => {
-      const path = resolve(given);
+/** Returns the files of a source, named for messages. */
+async function manifestFilesOf(
+  source: unknown,
+): Promise<{ readonly files: readonly ManifestFile[]; readonly issues: readonly ManifestIssue[] }> {
+  if (!isPlainObject(source)) {
+    const paths = [source].flat();
+    if (paths.length === 0) throw invalidArgument('at least one manifest file', source);
+    const files = paths.map((given): ManifestFile => {
+      const path = resolve(pathOf(given));
       return { path, file: shownPath(path), kind: 'tools', owner: personaOfPath(path) ?? null };
     });
     return { files, issues: [] };
   }
-  const root = resolve(place.root);
+  const { root: folder } = checkOptions(rootSchema, source, 'fields of the source of manifests');
+  const root = resolve(pathOf(folder));
   const named = <Item extends { readonly file: string }>(item: Item): Item => ({
     ...item,
     file: shownPath(join(root, item.file), root),
@@ -239,13 +192,13 @@ async function manifestFilesOf(source: unknown): Promise<{
     const message = 'The folder has no functions.json or tools.json.';
     issues.push(wholeFinding(null, shownPath(root, root), { message }));
   }
-  return { root, files, issues };
+  return { files, issues };
 }
 
 /** Returns the first tool of each owner and name. Reports the others. */
 export function withoutDuplicates<Tool extends DeclaredTool>(
   tools: readonly Tool[],
-  findings: Found<Tool['place']>[],
+  findings: (CapabilityFinding & Pick<Tool['place'], 'line' | 'column'>)[],
 ): readonly Tool[] {
   const firsts = new Map<string, Tool>();
   for (const tool of tools) {

@@ -46,7 +46,7 @@ const needOfVariable = z.union(
   { error: 'the name of a variable, or an object with "required" or "optional"' },
 );
 
-const auth = z.looseObject({
+const auth = z.strictObject({
   required: z.boolean().describe('Whether calls fail without credentials.'),
   type: text().optional().describe('The kind of credentials, as "api_key" or "oauth2".'),
   env: z
@@ -67,7 +67,7 @@ const auth = z.looseObject({
     .describe('The permissions that the credentials must carry.'),
 });
 
-const provider = z.looseObject({
+const provider = z.strictObject({
   name: text().describe('The kind of service, as the application registered it.'),
   priority: z.int().optional().describe('Tried in ascending order; 100 when missing.'),
   health_check_interval: z
@@ -144,9 +144,9 @@ const shape = Object.fromEntries(
 /**
  * The schema of one manifest tool, in the manifest's own terms: snake_case keys, times in seconds.
  *
- * Unknown keys are accepted, with a warning.
+ * An unknown key is an issue here, and becomes a warning: `checkEntry` accepts it.
  */
-export const manifestEntrySchema = z.looseObject({
+export const manifestEntrySchema = z.strictObject({
   ...shape,
   type: z
     .literal('function')
@@ -160,12 +160,12 @@ type Plain = Readonly<Record<string, unknown>>;
  */
 export type ManifestEntry = Readonly<z.input<typeof manifestEntrySchema>> & Plain;
 
-/** The known keys of each object in an entry. Others are reported. */
-export const KNOWN_KEYS = Object.freeze({
+/** The known keys of an entry, its `auth` and its `providers`. Others are reported. */
+export const KNOWN_KEYS = {
   entry: Object.keys(manifestEntrySchema.shape),
   auth: Object.keys(auth.shape),
-  provider: Object.keys(provider.shape),
-});
+  providers: Object.keys(provider.shape),
+};
 
 /** The draft that editors support best. */
 const TARGET = 'draft-7';
@@ -183,6 +183,9 @@ function createManifestJsonSchema(): JsonSchema {
   const { $schema, ...tool } = toJSONSchema(manifestEntrySchema, {
     target: TARGET,
     io: 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    },
   }) as Record<string, unknown>;
   const { properties } = tool as { properties: Record<string, unknown> };
   const tools = {

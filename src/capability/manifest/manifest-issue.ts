@@ -1,4 +1,5 @@
 import { ToolError } from '../../core/errors.js';
+import { suggestNames } from '../../core/issues.js';
 import { describeValue } from '../../core/plain-data.js';
 import type { Position } from './json-text.js';
 
@@ -94,6 +95,12 @@ export function requiredWords(message: string): string {
   return message
     .replace(' (it is required)', '')
     .replace(/got undefined\.$/, 'got nothing (it is required).');
+}
+
+/** Returns a suggestion for a name that doesn't exist. Empty if no known name is similar. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const names = suggestNames(name, [...new Set(known)]);
+  return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
 /** Maximum issues listed in a message. */

@@ -22,16 +22,9 @@ export function allowsPersona(
 /** The name that stands for the shared tools. */
 const SHARED = 'shared';
 /** The spellings that exclude the shared tools. */
-const WITHOUT_SHARED: ReadonlySet<string> = new Set([
-  '-shared',
-  '!shared',
-  'no-shared',
-  'without-shared',
-  'shared=false',
-  'shared:false',
-]);
+const WITHOUT_SHARED = /^(?:(?:[-!]|no-|without-)shared|shared[=:]false)$/;
 /** The spellings of the default, which includes shared tools. */
-const WITH_SHARED: ReadonlySet<string> = new Set(['shared=true', 'shared:true']);
+const WITH_SHARED = /^shared[=:]true$/;
 
 /** A filter of personas by their `personaKey`. */
 export interface PersonaFilter {
@@ -62,8 +55,8 @@ export function parsePersonas(personas: string | readonly string[] | undefined):
   const excluded = new Set<string>();
   let shared = true;
   for (const token of tokensOf(personas)) {
-    if (WITHOUT_SHARED.has(token)) shared = false;
-    else if (WITH_SHARED.has(token)) continue;
+    if (WITHOUT_SHARED.test(token)) shared = false;
+    else if (WITH_SHARED.test(token)) continue;
     else if (/^shared\s*[=:]/.test(token))
       throw invalidArgument('shared=true or shared=false', token);
     else if (/^[-!]/.test(token)) excluded.add(personaKey(token.slice(1)));

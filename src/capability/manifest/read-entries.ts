@@ -45,7 +45,7 @@ export function readEntries<Item>(
   const source = readList(text, `${kind}s`);
   if (!source.ok)
     return { entries: [], issues: [wholeFinding(owner, file, source.fault)], total: 0 };
-  const { base, list, positionAt, spoiled } = source;
+  const { base, list, positionAt } = source;
   const issues: ManifestIssue[] = [];
   const placeAt = (path: Path) => ({ owner, file, ...positionAt(path), path: pointerOf(path) });
   const tell = ({ path, severity, message }: EntryFinding) =>
@@ -69,7 +69,7 @@ export function readEntries<Item>(
     }
     const placeOf = (path: Path) => placeAt(pathOf(path));
     const item = read({ owner, file, index, fields, placeOf }, tellOf);
-    return item === undefined || spoiled.has(index) ? [] : [item];
+    return item === undefined ? [] : [item];
   });
   issues.sort((a, b) => a.line - b.line || a.column - b.column);
   return { entries, issues: bounded(issues, owner, file), total: list.length };

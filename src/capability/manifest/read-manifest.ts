@@ -1,7 +1,7 @@
 import { isToolError, issuesOf } from '../../core/errors.js';
 import { cloneFrozen, isPlainObject } from '../../core/plain-data.js';
 import { entryOf, type Execute, type ToolEntry } from '../../tool/tool-definition.js';
-import { checkEntry, createSuggester } from './check-entry.js';
+import { checkEntry } from './check-entry.js';
 import { defineEntry, inManifestKeys, KEY_OF_OPTION } from './define-entry.js';
 import type { EntryFinding, Path, Position } from './json-text.js';
 import type { ManifestEntry } from './manifest-entry.js';
@@ -51,11 +51,10 @@ export function readManifest(
     readonly executeOf?: ExecuteOf;
   } = {},
 ): ReadEntries<ReadTool> {
-  const suggest = createSuggester();
   return readEntries(text, 'tool', { owner, file }, ({ fields: raw, index, placeOf }, tell) => {
     const { fields, pathOf, twice } = plainForm(raw);
     const { line } = placeOf([]);
-    const findings = [...twice, ...checkEntry(fields, suggest)];
+    const findings = [...twice, ...checkEntry(fields)];
     const { made, faults } = define(fields, findings, executeOf);
     for (const finding of [...findings, ...faults])
       tell({ ...finding, path: pathOf(finding.path) });
@@ -85,18 +84,19 @@ function plainForm(raw: Fields): {
 } {
   const { function: wrapped, ...beside } = raw;
   const inside: Fields = isPlainObject(wrapped) ? wrapped : {};
-  const { authentication, ...others }: Fields = isPlainObject(wrapped)
+  const fields: Record<string, unknown> = isPlainObject(wrapped)
     ? { ...beside, ...inside }
-    : raw;
-  const isRenamed = isPlainObject(authentication) && !Object.hasOwn(others, 'auth');
+    : { ...raw };
+  const { auth, authentication } = fields;
+  const isRenamed = isPlainObject(authentication) && auth === undefined;
+  if (isRenamed) {
+    fields['auth'] = authentication;
+    delete fields['authentication'];
+  }
   const differs = (key: string) =>
     Object.hasOwn(beside, key) && JSON.stringify(beside[key]) !== JSON.stringify(inside[key]);
   return {
-    fields: isRenamed
-      ? { ...others, auth: authentication }
-      : authentication === undefined
-        ? others
-        : { ...others, authentication },
+    fields,
     pathOf: ([first, ...rest]) => {
       if (first === undefined) return [];
       const key = isRenamed && first === 'auth' ? 'authentication' : first;
@@ -113,9 +113,10 @@ function plainForm(raw: Fields): {
   };
 }
 
-/**
- * Defines the tool. If keys are wrong, tries the rest, to report contradictions at the same time.
- */
+/** Stands in for a wrong name or description while the rest is checked. */
+const UNNAMED: object = { name: 'tool', description: 'tool' };
+
+/** Defines the tool, without the keys that are wrong, to report contradictions at the same time. */
 function define(
   fields: Fields,
   findings: readonly EntryFinding[],
@@ -127,25 +128,21 @@ function define(
   const wrong = new Set<unknown>(
     findings.filter(({ severity }) => severity === 'error').map(({ path }) => path[0]),
   );
+  const right = Object.entries(fields).filter(([key]) => !wrong.has(key));
   try {
-    if (wrong.size === 0) {
-      const manifest = cloneFrozen(fields) as ManifestEntry;
-      const entry = entryOf(defineEntry(manifest, executeOf(manifest)));
-      return { made: { entry, manifest }, faults: [] };
-    }
-    const rest = Object.fromEntries(Object.entries(fields).filter(([key]) => !wrong.has(key)));
-    defineEntry({ name: 'tool', description: 'tool', ...rest });
-    return { faults: [] };
+    const manifest = cloneFrozen(Object.fromEntries(right)) as ManifestEntry;
+    const named: ManifestEntry = { ...UNNAMED, ...manifest };
+    const entry = entryOf(defineEntry(named, executeOf(named)));
+    return wrong.size === 0 ? { made: { entry, manifest }, faults: [] } : { faults: [] };
   } catch (error) {
-    return {
-      // Infinite numbers aren't plain data, and have already been reported.
-      faults: (isToolError(error, 'INVALID_METADATA') ? issuesOf(error) : []).map(
-        ({ path: [option, ...rest], message }) => ({
-          path: option === undefined ? [] : [KEY_OF_OPTION.get(String(option)) ?? option, ...rest],
-          message: inManifestKeys(message),
-          severity: 'error',
-        }),
-      ),
-    };
+    const issues = isToolError(error, 'INVALID_METADATA')
+      ? issuesOf(error)
+      : [{ path: [], message: `Expected ${(error as Error).message}.` }];
+    const faults = issues.map(({ path: [option, ...rest], message }): EntryFinding => {
+      const path =
+        option === undefined ? [] : [KEY_OF_OPTION.get(String(option)) ?? option, ...rest];
+      return { path, message: inManifestKeys(message), severity: 'error' };
+    });
+    return { faults };
   }
 }

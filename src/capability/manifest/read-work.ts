@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { suggestNames, toIssues } from '../../core/issues.js';
+import { toIssues } from '../../core/issues.js';
 import { cloneFrozen, describeValue } from '../../core/plain-data.js';
 import type { Path } from '../manifest/json-text.js';
 import {
   type CapabilityFinding,
+  didYouMean,
   duplicateName,
   findingAt,
   requiredWords,
@@ -14,7 +15,7 @@ import { type Fields, nameOf, type RawEntry } from '../manifest/read-entries.js'
 /** The kinds of work other than tools. */
 export type WorkKind = 'skill' | 'job' | 'task';
 
-const text = () => z.string().regex(/\S/, { error: 'text that is not blank' });
+const text = () => z.string().regex(/\S/, { error: 'text that is not blank' }).trim();
 const texts = () => z.array(text());
 
 /**
@@ -87,7 +88,6 @@ export interface RawWork extends RawEntry {
 /** A skill, job or task without errors. */
 export interface CheckedWork<Kind extends WorkKind = WorkKind> {
   readonly raw: RawWork;
-  readonly name: string;
   readonly manifest: WorkManifests[Kind];
 }
 
@@ -124,10 +124,10 @@ export function checkWork<Kind extends WorkKind>(
       continue;
     }
     const manifest = cloneFrozen(data) as WorkManifests[Kind];
-    const name = manifest.name.trim();
+    const { name } = manifest;
     const key = `${ownerKey(raw.owner)}/${name}`;
     const first = checked.get(key);
-    if (first === undefined) checked.set(key, { raw, name, manifest });
+    if (first === undefined) checked.set(key, { raw, manifest });
     else say(['name'], 'duplicate', duplicateName(kind, name, first.raw.file));
   }
   return [...checked.values()];
@@ -138,44 +138,38 @@ export function checkWork<Kind extends WorkKind>(
  * impossible.
  */
 function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | string {
+  const keyOf = (owner: string | null, name: string) => `${ownerKey(owner)}/${name}`;
   const byName = new Map<string, RawWork>();
-  for (const raw of [...entries].reverse())
-    byName.set(`${ownerKey(raw.owner)}/${nameOf(raw.fields) ?? ''}`, raw);
+  for (const raw of entries.toReversed()) {
+    const name = nameOf(raw.fields);
+    if (name !== undefined) byName.set(keyOf(raw.owner, name), raw);
+  }
   const merged = new Map<RawWork, Fields | string>();
+  const inheritedBy = ({ kind, owner, fields }: RawWork): Fields | string => {
+    const { extends: extended = '' } = fields;
+    if (typeof extended !== 'string')
+      return `extends must be the name of a ${kind}, and is ${describeValue(extended)}.`;
+    const name = nameOf(fields);
+    const explicit = extended.trim();
+    const base =
+      (explicit === name ? undefined : byName.get(keyOf(owner, explicit))) ??
+      // Only a persona's entry inherits from the shared entry of its own name.
+      (ownerKey(owner) === '' ? undefined : byName.get(keyOf(null, explicit || (name ?? ''))));
+    if (base !== undefined) return merge(base);
+    const names = entries.flatMap((each) => nameOf(each.fields) ?? []);
+    return explicit === ''
+      ? {}
+      : `There is no ${kind} called ${describeValue(explicit)} to extend.${didYouMean(explicit, names)}`;
+  };
   const merge = (raw: RawWork): Fields | string => {
     const known = merged.get(raw);
     if (known !== undefined) return known;
-    const { kind, owner, fields } = raw;
-    const { extends: extended = '', ...own } = fields;
-    if (typeof extended !== 'string')
-      return `extends must be the name of a ${kind}, and is ${describeValue(extended)}.`;
-    merged.set(raw, `Circular extends: one of this ${kind}'s bases extends it.`);
-    const explicit = extended.trim();
-    const name = explicit === '' ? nameOf(raw.fields) : explicit;
-    const base =
-      (explicit !== '' && explicit !== nameOf(raw.fields)
-        ? byName.get(`${ownerKey(owner)}/${explicit}`)
-        : undefined) ??
-      // Only a persona's entry inherits from the shared entry of its own name.
-      (ownerKey(owner) === '' || name === undefined ? undefined : byName.get(`/${name}`));
-    const inherited =
-      base !== undefined
-        ? merge(base)
-        : explicit === ''
-          ? {}
-          : `Expected a ${kind} to extend, got none called ${describeValue(explicit)}.${didYouMean(
-              explicit,
-              entries.flatMap((each) => nameOf(each.fields) ?? []),
-            )}`;
+    merged.set(raw, `Circular extends: one of this ${raw.kind}'s bases extends it.`);
+    const { extends: _, ...own } = raw.fields;
+    const inherited = inheritedBy(raw);
     const whole = typeof inherited === 'string' ? inherited : { ...inherited, ...own };
     merged.set(raw, whole);
     return whole;
   };
   return merge;
-}
-
-/** Returns a suggestion for a name that doesn't exist. Empty if no known name is similar. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const names = suggestNames(name, [...new Set(known)]);
-  return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }

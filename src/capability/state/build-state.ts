@@ -6,8 +6,8 @@ import {
   type ToolDefinition,
   type ToolEntry,
 } from '../../tool/tool-definition.js';
-import { type FileContent, hasErrors } from '../manifest/file-content.js';
-import { unusedHandlers, withoutDuplicates } from '../manifest/load-manifest.js';
+import type { FileContent } from '../manifest/file-content.js';
+import { withoutDuplicates } from '../manifest/load-manifest.js';
 import { findingAt, placeless, type CapabilityFinding } from '../manifest/manifest-issue.js';
 import { ownerKey, personaKey } from '../manifest/persona.js';
 import type { DeclaredTool } from '../manifest/read-manifest.js';
@@ -48,26 +48,8 @@ export interface Inputs {
   readonly sources: readonly SourceContent[];
   /** The program's own tools, which are shared. */
   readonly code: readonly ToolDefinition[];
-  /** The names under which the program provides functions for tools from files. */
-  readonly handlers: readonly string[];
   /** Problems of the folder itself. */
   readonly findings: readonly CapabilityFinding[];
-}
-
-/**
- * Returns true if the new state would have the same content, which is the usual case when files are
- * watched.
- */
-export function isSame(before: Inputs, after: Inputs): boolean {
-  const [parts, known] = [after, before].map(({ files, sources, findings }) => [
-    ...[...files, canonicalJson(findings)],
-    ...sources.flatMap((source) => [
-      source.owner,
-      canonicalJson(source.findings),
-      ...source.definitions,
-    ]),
-  ]);
-  return parts!.length === known!.length && parts!.every((part, index) => part === known![index]);
 }
 
 /** The state that answers queries. It never changes; a new state replaces it. */
@@ -82,10 +64,20 @@ export interface CapabilityState extends ResolvedWork {
   readonly contents: Contents;
 }
 
-type Contents = ReadonlyMap<
-  string,
-  { readonly ref: CapabilityRef; readonly item: object; readonly digest: string }
->;
+type Contents = ReadonlyMap<string, { readonly ref: CapabilityRef; readonly digest: string }>;
+
+/** The state before the first refresh. */
+export const EMPTY: CapabilityState = Object.freeze({
+  revision: 0,
+  tools: new OwnedNames<CapabilityTool>([]),
+  skills: new OwnedNames<CapabilitySkill>([]),
+  tasks: new OwnedNames<CapabilityTask>([]),
+  jobs: new OwnedNames<CapabilityJob>([]),
+  findings: [],
+  personas: new Map(),
+  ownersOf: new Map(),
+  contents: new Map(),
+});
 
 /**
  * Builds the next state. A tool whose content is unchanged stays the same object.
@@ -94,45 +86,36 @@ type Contents = ReadonlyMap<
  * the others are reported. A tool without a function that stands for a source's tool is joined with
  * it.
  */
-export function build(inputs: Inputs, live: LiveFacts, before?: CapabilityState): CapabilityState {
-  const { files, sources, code, handlers } = inputs;
+export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
+  const { files, sources, code } = inputs;
   const findings = [inputs, ...files, ...sources].flatMap((part) => part.findings);
   const ofFiles = files.flatMap((file): readonly DeclaredTool[] => file.tools);
   const declared = [...code.map((each) => placed(each, null, CODE)), ...ofFiles];
-  const join = createJoin(sources, findings);
-  const joined = declared.map((tool) => join(tool));
-  // A tool that a declared tool stands for isn't a tool of its own.
-  const rest = sources.flatMap(({ owner, name, definitions }) =>
-    definitions
-      .map((each) => placed(each, owner, name))
-      .filter(({ entry }) => !join.taken.has(entry)),
+  const { joined, taken } = join(declared, sources, findings);
+  const discovered = sources.flatMap(({ owner, name, definitions }) =>
+    definitions.filter((each) => !taken.has(each)).map((each) => placed(each, owner, name)),
   );
-  const list = withoutDuplicates([...joined, ...rest.map((tool) => join(tool))], findings).map(
-    (tool) =>
-      sameAs(before?.tools.own(tool.owner, tool.entry.name), tool) ?? createTool(tool, live),
+  const tools = new OwnedNames(
+    withoutDuplicates([...joined, ...discovered], findings).map(
+      (tool) =>
+        sameAs(before.tools.own(tool.owner, tool.entry.name), tool) ?? createTool(tool, live),
+    ),
   );
-  if (!hasErrors(findings))
-    findings.push(...unusedHandlers(handlers, ofFiles, placeless(null, CODE)));
-  const tools = new OwnedNames(list);
   const work = resolveWork(
     files.flatMap((file) => file.work),
     tools,
     live,
   );
-  const contents = contentsOf(
-    { tool: tools, skill: work.skills, task: work.tasks, job: work.jobs },
-    before,
-  );
+  const { skills, tasks, jobs } = work;
+  const contents = contentsOf({ tool: tools, skill: skills, task: tasks, job: jobs });
   const all = Object.freeze([...findings, ...work.findings]);
   const changed =
-    before === undefined ||
     before.revision === 0 ||
-    contents.size !== before.contents.size ||
-    [...contents].some(([key, { digest }]) => before.contents.get(key)?.digest !== digest) ||
+    Object.values(differenceOf(before.contents, contents)).some(({ length }) => length > 0) ||
     canonicalJson(before.findings) !== canonicalJson(all);
   return Object.freeze({
     ...work,
-    revision: (before?.revision ?? 0) + Number(changed),
+    revision: before.revision + Number(changed),
     tools,
     findings: all,
     personas: personasOf(tools, work),
@@ -148,52 +131,52 @@ function placed(definition: ToolDefinition, owner: string | null, source: string
   return { owner, entry: entryOf(definition), manifest: null, source, place };
 }
 
-/**
- * Returns the previous tool if it's unchanged. Digests don't cover functions, so only a file's own
- * tool may be a different object.
- */
+/** Returns the previous tool if it's unchanged, including its function. */
 function sameAs(
   before: CapabilityTool | undefined,
-  { entry, manifest, source, isJoined }: DeclaredTool & { readonly isJoined?: boolean },
+  { entry, manifest, source }: DeclaredTool,
 ): CapabilityTool | undefined {
   const isSame =
     before?.source === source &&
     (before.entry === entry ||
       (manifest !== null &&
-        isJoined !== true &&
+        before.entry.definition.execute === entry.definition.execute &&
         before.entry.digest === entry.digest &&
         canonicalJson(before.manifest) === canonicalJson(manifest)));
   return isSame ? before : undefined;
 }
 
 /**
- * Returns a function that joins a tool without a function with the source's tool that it stands
- * for. `taken` has the sources' entries that such tools replace. A shared tool is never joined with
- * a persona's tool of the same name.
+ * Joins declared tools that have no function with the sources' tools that they stand for. `taken`
+ * has the definitions that they replace. A shared tool is never joined with a persona's tool of the
+ * same name.
  */
-function createJoin(contents: readonly SourceContent[], findings: CapabilityFinding[]) {
-  const taken = new Set<ToolEntry>();
-  const joinWith = (tool: DeclaredTool): DeclaredTool & { readonly isJoined?: boolean } => {
+function join(
+  declared: readonly DeclaredTool[],
+  sources: readonly SourceContent[],
+  findings: CapabilityFinding[],
+) {
+  const taken = new Set<ToolDefinition>();
+  const joined = declared.map((tool): DeclaredTool => {
     const { owner, entry, place } = tool;
     if (entry.definition.execute !== undefined) return tool;
-    for (const source of contents) {
+    for (const source of sources) {
       const same = source.definitions.find(({ name }) => name === entry.name);
       const isOwn = ownerKey(source.owner) === ownerKey(owner);
-      if (same === entry.definition || (same !== undefined && !isOwn && source.owner !== null))
-        continue;
+      if (same !== undefined && !isOwn && source.owner !== null) continue;
       try {
         const definition: unknown = source.join?.(entry.definition);
         if (!isToolDefinition(definition) || definition.name !== entry.name) continue;
-        if (same !== undefined && isOwn) taken.add(entryOf(same));
-        return { ...tool, entry: entryOf(definition), isJoined: true };
+        if (same !== undefined && isOwn) taken.add(same);
+        return { ...tool, entry: entryOf(definition) };
       } catch (error) {
         const message = `The tool could not be joined with the one it stands for: ${publicMessage(error).replace(/[.]$/, '')}.`;
         findings.push(findingAt(place, 'invalid', 'error', message, entry.name));
       }
     }
     return tool;
-  };
-  return Object.assign(joinWith, { taken });
+  });
+  return { joined, taken };
 }
 
 function personasOf(
@@ -219,35 +202,24 @@ function groupByEntry(
   return groups;
 }
 
+type Item = CapabilityTool | CapabilitySkill | CapabilityTask | CapabilityJob;
+
 function contentsOf(
-  kinds: Readonly<
-    Record<
-      CapabilityRef['kind'],
-      OwnedNames<CapabilityTool | CapabilitySkill | CapabilityTask | CapabilityJob>
-    >
-  >,
-  before: CapabilityState | undefined,
+  kinds: Readonly<Record<CapabilityRef['kind'], { readonly all: readonly Item[] }>>,
 ): Contents {
-  const contents = new Map<string, { ref: CapabilityRef; item: object; digest: string }>();
-  for (const [kind, { all }] of Object.entries(kinds) as [
-    CapabilityRef['kind'],
-    (typeof kinds)['tool'],
-  ][])
-    for (const item of all) {
+  const contents = Object.entries(kinds).flatMap(([kind, { all }]) =>
+    all.map((item) => {
       const { owner, name, source, manifest } = item;
-      const key = `${kind}/${ownerKey(owner)}/${name}`;
-      const known = before?.contents.get(key);
+      const ref = Object.freeze({ kind: kind as CapabilityRef['kind'], owner, name });
       const more =
         'entry' in item
           ? item.entry.digest
           : [item.unresolved, 'requiredCapabilities' in item ? item.requiredCapabilities : []];
-      contents.set(key, {
-        ref: Object.freeze({ kind, owner, name }),
-        item,
-        digest: known?.item === item ? known.digest : digestOf([owner, source, manifest, more]),
-      });
-    }
-  return contents;
+      const digest = digestOf([owner, source, manifest, more]);
+      return [`${kind}/${ownerKey(owner)}/${name}`, { ref, digest }] as const;
+    }),
+  );
+  return new Map(contents);
 }
 
 /** Returns the items that were added, edited and removed between two states. */

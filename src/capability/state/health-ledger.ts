@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.js';
+import { RecentMap } from '../../core/recent-map.js';
 import type { ToolEvent } from '../../core/tool-event.js';
 import type { HealthLog, HealthSummary, Sample } from '../../providers/rolling-health.js';
 import { identityOf, providerHealthName } from '../../providers/provider-slot.js';
@@ -47,46 +48,20 @@ export interface ExecutionRecord {
   readonly provider?: string;
 }
 
-/**
- * A provider's events, in addition to its calls in the log. Dates are in milliseconds since 1970.
- */
+/** A provider's state in this process, which its calls in the log don't show. */
 interface RouterFacts {
-  failures: number;
+  /** Set while the router leaves it alone. */
+  readonly ejected?: { readonly failures: number; readonly until: number } | undefined;
   /** Time of its last success or recovery. Earlier failures no longer count as being in a row. */
-  inOrderAt: number | null;
-  lastSuccess: number | null;
-  lastFailure: number | null;
-  lastCheck: number | null;
-  backoffUntil: number | null;
-}
-
-/** A tool's events. */
-interface ToolFacts {
-  /** Increases with every change of the other fields. */
-  version: number;
-  lastInvocation: ToolHealth['lastInvocation'];
-  readonly routers: Map<string, RouterFacts>;
-}
-
-/** The names under which a tool and its providers are recorded, with its health as last read. */
-interface LedgerNames {
-  readonly owner: string | null;
-  readonly tool: string;
-  /** The providers by label. `router` is the name that routers use. */
-  readonly providers: readonly {
-    readonly label: string;
-    readonly name: string;
-    readonly router: string;
-  }[];
-  /** The cached health. Valid while the stamp is the same, until a backoff ends. */
-  last?: { readonly stamp: number; readonly until: number; readonly health: ToolHealth };
+  readonly inOrderAt?: number;
+  readonly lastCheck?: number;
 }
 
 /**
- * Maximum names whose last call is remembered. The least recently called are dropped, because
- * programs may call any name.
+ * Maximum tools and providers whose state is remembered. The least recently used are dropped,
+ * because the tools of a catalogue change.
  */
-const MOST_TOOLS = 10_000;
+const MOST_REMEMBERED = 10_000;
 
 /**
  * Records the health of each owner's tools and jobs.
@@ -101,9 +76,8 @@ export class HealthLedger {
   reports = 0;
   readonly #log: HealthLog;
   readonly #clock: Clock;
-  readonly #facts = new Map<string, ToolFacts>();
-  /** Names by entry. Cached because digests take time, and entries never change. */
-  readonly #names = new WeakMap<ToolEntry, LedgerNames>();
+  readonly #lastCalls = new RecentMap<string, ToolHealth['lastInvocation']>(MOST_REMEMBERED);
+  readonly #routers = new RecentMap<string, RouterFacts>(MOST_REMEMBERED);
 
   constructor(log: HealthLog, clock: Clock) {
     this.#log = log;
@@ -136,8 +110,9 @@ export class HealthLedger {
   ): void {
     this.reports += 1;
     const { success, latencyMs, provider = null } = record;
-    if (!isCounted) this.#log.record({ ...record, kind: 'tool', name: ledgerName(owner, name) });
-    this.#factsOf(owner, name).lastInvocation = Object.freeze({ provider, success, latencyMs, at });
+    const tool = ledgerName(owner, name);
+    if (!isCounted) this.#log.record({ ...record, kind: 'tool', name: tool });
+    this.#lastCalls.set(tool, Object.freeze({ provider, success, latencyMs, at }));
   }
 
   recordJob(owner: string | null, name: string, { success, latencyMs }: ExecutionRecord): void {
@@ -152,130 +127,87 @@ export class HealthLedger {
    * the tool's bare name.
    */
   hear(owner: string | null, entry: ToolEntry, event: ToolEvent, counted: boolean): void {
-    this.reports += 1;
     const isCounted = counted && ownerKey(owner) === '';
     if (event.type === 'call-settled') {
-      const { attempts, status, durationMs: latencyMs, provider, abandoned } = event;
+      const { attempts, status, durationMs: latencyMs, provider, abandoned, at } = event;
+      const success = status !== 'error';
+      const more = { ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) };
       // Refused calls and cached answers say nothing about the tool.
       if (attempts > 0)
-        this.recordTool(
-          owner,
-          entry,
-          {
-            success: status !== 'error',
-            latencyMs,
-            ...(provider !== undefined && { provider }),
-            ...(abandoned && { abandoned }),
-          },
-          event.at,
-          isCounted,
-        );
+        this.recordTool(owner, entry, { success, latencyMs, ...more }, at, isCounted);
       return;
     }
-    if (!('provider' in event) || event.provider === undefined) return;
-    const { provider, at } = event;
-    const router = this.#router(owner, entry, provider);
+    if (!('provider' in event)) return;
+    const { at } = event;
+    const known = providersOf(owner, entry).find(({ label }) => label === event.provider);
+    if (known === undefined) return;
+    const { name } = known;
+    this.reports += 1;
+    const tell = (facts: RouterFacts) =>
+      void this.#routers.set(name, { ...this.#routers.get(name), ...facts });
     if (event.type === 'provider-attempt') {
       const { kind, success, latencyMs } = event;
-      if (kind === 'check') router.lastCheck = at;
-      else if (success) Object.assign(router, IN_ORDER, { lastSuccess: at, inOrderAt: at });
-      else Object.assign(router, { lastFailure: at, failures: router.failures + 1 });
-      const known = this.#namesOf(owner, entry).providers.find(({ label }) => label === provider);
+      if (kind === 'check') tell({ lastCheck: at });
+      else if (success) tell({ ejected: undefined, inOrderAt: at });
       // A probe only tests a provider, so its outcome would spoil the call statistics.
-      if (!isCounted && known !== undefined && kind === 'call')
-        this.#log.record({ kind: 'provider', name: known.name, success, latencyMs });
-    } else if (event.type === 'provider-ejected') {
-      const { failures, backoffMs } = event;
-      Object.assign(router, { failures, backoffUntil: backoffMs > 0 ? at + backoffMs : null });
-    } else if (event.type === 'provider-recovered')
-      Object.assign(router, IN_ORDER, { inOrderAt: at });
+      if (!isCounted && kind === 'call')
+        this.#log.record({ kind: 'provider', name, success, latencyMs });
+    } else if (event.type === 'provider-ejected')
+      tell({ ejected: { failures: event.failures, until: at + event.backoffMs } });
+    else if (event.type === 'provider-recovered') tell({ ejected: undefined, inOrderAt: at });
   }
 
-  /** Returns a tool's health. It's the same object until something in it changes. */
   tool(owner: string | null, entry: ToolEntry): ToolHealth {
-    const names = this.#namesOf(owner, entry);
-    const facts = this.#facts.get(names.tool);
-    const stamp = this.#stampOf(names, facts);
-    if (names.last?.stamp === stamp && this.#clock.now() < names.last.until)
-      return names.last.health;
-    const providers = names.providers.map(
-      ({ label, name, router }) =>
-        [label, this.#provider(name, router, facts?.routers.get(label))] as const,
-    );
-    const health: ToolHealth = Object.freeze({
-      tool: this.#log.summary('tool', names.tool),
-      providers: Object.freeze(Object.fromEntries(providers)),
-      lastInvocation: this.#lastInvocation(names.tool, facts?.lastInvocation ?? null),
-      lastSuccessProvider: this.#log.lastProvider(names.tool),
+    const tool = ledgerName(owner, entry.name);
+    return Object.freeze({
+      tool: this.#log.summary('tool', tool),
+      providers: byLabel(owner, entry, ({ name, router }) => this.#provider(name, router)),
+      lastInvocation: this.#lastInvocation(tool),
+      lastSuccessProvider: this.#log.lastProvider(tool),
     });
-    names.last = {
-      stamp,
-      until: Math.min(...providers.map(([, { backoffUntil }]) => backoffUntil ?? Infinity)),
-      health,
-    };
-    return health;
-  }
-
-  /** Returns a number that changes with every call and every router event. */
-  #stampOf({ tool, providers }: LedgerNames, facts: ToolFacts | undefined): number {
-    let stamp = (facts?.version ?? 0) + this.#log.lifetime('tool', tool).total;
-    for (const { name, router } of providers) {
-      const backoff = this.#log.backoff?.(router);
-      stamp +=
-        this.#log.lifetime('provider', name).total +
-        (backoff?.failures ?? 0) +
-        (backoff?.until ?? 0);
-    }
-    return stamp;
   }
 
   /** Returns the last call in any process. No log says which provider failed in other processes. */
-  #lastInvocation(tool: string, own: ToolHealth['lastInvocation']): ToolHealth['lastInvocation'] {
+  #lastInvocation(tool: string): ToolHealth['lastInvocation'] {
+    const own = this.#lastCalls.get(tool) ?? null;
     const call = this.#log.lastCall('tool', tool);
     if (call === null || (own !== null && own.at >= call.at)) return own;
     const { success, latencyMs, at } = call;
-    return Object.freeze({
-      provider: success ? this.#log.lastProvider(tool) : null,
-      success,
-      latencyMs,
-      at,
-    });
+    const provider = success ? this.#log.lastProvider(tool) : null;
+    return Object.freeze({ provider, success, latencyMs, at });
   }
 
-  #provider(name: string, router: string, facts: RouterFacts = newRouter()): ProviderHealth {
+  #provider(name: string, router: string): ProviderHealth {
+    const { ejected, inOrderAt = null, lastCheck = null } = this.#routers.get(name) ?? {};
     const samples = this.#log.samples('provider', name);
-    const backoff = this.#log.backoff?.(router) ?? null;
-    const lastSuccess = latest(facts.lastSuccess, samples.findLast(({ success }) => success)?.at);
-    const lastFailure = latest(facts.lastFailure, samples.findLast(({ success }) => !success)?.at);
-    const until = latest(facts.backoffUntil, backoff?.until);
-    const inARow =
-      samples.length -
-      1 -
-      samples.findLastIndex(({ success, at }) => success || at <= (facts.inOrderAt ?? -Infinity));
-    const own =
-      lastSuccess !== null && lastSuccess > (facts.lastFailure ?? Infinity) ? 0 : facts.failures;
+    const backoff = this.#log.backoff?.(router);
+    const lastOf = (wanted: boolean) =>
+      samples.findLast(({ success }) => success === wanted)?.at ?? null;
+    const until = Math.max(ejected?.until ?? 0, backoff?.until ?? 0);
+    const lastInOrder = samples.findLastIndex(
+      ({ success, at }) => success || at <= (inOrderAt ?? -Infinity),
+    );
     return Object.freeze({
       metrics: this.#log.summary('provider', name),
       lifetime: this.#log.lifetime('provider', name),
       lastCall: samples.at(-1) ?? null,
-      consecutiveFailures: Math.max(own, inARow, backoff?.failures ?? 0),
-      lastSuccess,
-      lastFailure,
-      lastCheck: facts.lastCheck,
-      backoffUntil: until !== null && until > this.#clock.now() ? until : null,
+      consecutiveFailures: Math.max(
+        samples.length - 1 - lastInOrder,
+        ejected?.failures ?? 0,
+        backoff?.failures ?? 0,
+      ),
+      lastSuccess: lastOf(true) ?? inOrderAt,
+      lastFailure: lastOf(false),
+      lastCheck,
+      backoffUntil: until > this.#clock.now() ? until : null,
     });
   }
 
   /** Returns the recent calls of a tool and of each of its providers, oldest first. */
   samples(owner: string | null, entry: ToolEntry) {
-    const { tool, providers } = this.#namesOf(owner, entry);
     return Object.freeze({
-      tool: this.#log.samples('tool', tool),
-      providers: Object.freeze(
-        Object.fromEntries(
-          providers.map(({ label, name }) => [label, this.#log.samples('provider', name)]),
-        ),
-      ),
+      tool: this.#log.samples('tool', ledgerName(owner, entry.name)),
+      providers: byLabel(owner, entry, ({ name }) => this.#log.samples('provider', name)),
     });
   }
 
@@ -291,39 +223,6 @@ export class HealthLedger {
   lastRun(owner: string | null, name: string): Sample | null {
     return this.#log.lastCall('job', ledgerName(owner, name));
   }
-
-  #namesOf(owner: string | null, entry: ToolEntry): LedgerNames {
-    const before = this.#names.get(entry);
-    if (before?.owner === owner) return before;
-    const tool = ledgerName(owner, entry.name);
-    // Routers don't know owners, so shared items are recorded under the bare name.
-    const providers = providerLabels(entry).map(([label, identity]) => ({
-      label,
-      name: providerHealthName(tool, identity),
-      router: providerHealthName(entry.name, identity),
-    }));
-    const names: LedgerNames = { owner, tool, providers };
-    this.#names.set(entry, names);
-    return names;
-  }
-
-  #router(owner: string | null, { name }: ToolEntry, label: string): RouterFacts {
-    const { routers } = this.#factsOf(owner, name);
-    const router = routers.get(label) ?? newRouter();
-    routers.set(label, router);
-    return router;
-  }
-
-  /** Returns a tool's mutable facts. */
-  #factsOf(owner: string | null, name: string): ToolFacts {
-    const key = ledgerName(owner, name);
-    const facts = this.#facts.get(key) ?? { version: 0, lastInvocation: null, routers: new Map() };
-    facts.version += 1;
-    this.#facts.delete(key);
-    this.#facts.set(key, facts);
-    if (this.#facts.size > MOST_TOOLS) this.#facts.delete(this.#facts.keys().next().value!);
-    return facts;
-  }
 }
 
 function ledgerName(owner: string | null, name: string): string {
@@ -331,27 +230,44 @@ function ledgerName(owner: string | null, name: string): string {
   return key === '' ? name : `${name}@${key}`;
 }
 
-const IN_ORDER = { failures: 0, backoffUntil: null };
+/** The labels and identities of an entry's providers. Cached because digests take time. */
+const labels = new WeakMap<ToolEntry, readonly (readonly [label: string, identity: string])[]>();
 
-function newRouter(): RouterFacts {
-  return { ...IN_ORDER, inOrderAt: null, lastSuccess: null, lastFailure: null, lastCheck: null };
-}
-
-function latest(one: number | null, other: number | null | undefined): number | null {
-  return other === null || other === undefined ? one : Math.max(one ?? other, other);
-}
-
-/**
- * Returns the names and identities that routers use for a tool's providers. Equal ones are merged.
- */
-function providerLabels({
-  providers,
-}: ToolEntry): readonly (readonly [label: string, identity: string])[] {
-  const identities = new Map(
-    [...providers]
-      .sort((a, b) => (a.priority ?? 100) - (b.priority ?? 100))
-      .map((spec) => [identityOf(spec), spec.name]),
-  );
+/** Returns the names that routers use for a tool's providers. Equal ones are merged. */
+function labelsOf(entry: ToolEntry) {
+  const known = labels.get(entry);
+  if (known !== undefined) return known;
+  const ordered = entry.providers.toSorted((a, b) => (a.priority ?? 100) - (b.priority ?? 100));
+  const identities = new Map(ordered.map((spec) => [identityOf(spec), spec.name]));
   const count = (name: string) => [...identities.values()].filter((each) => each === name).length;
-  return [...identities].map(([identity, name]) => [count(name) > 1 ? identity : name, identity]);
+  const made = [...identities].map(
+    ([identity, name]) => [count(name) > 1 ? identity : name, identity] as const,
+  );
+  labels.set(entry, made);
+  return made;
+}
+
+/** A provider, and the names it's recorded under: here, and by routers, which don't know owners. */
+interface RecordedProvider {
+  readonly label: string;
+  readonly name: string;
+  readonly router: string;
+}
+
+function providersOf(owner: string | null, entry: ToolEntry): readonly RecordedProvider[] {
+  return labelsOf(entry).map(([label, identity]) => ({
+    label,
+    name: providerHealthName(ledgerName(owner, entry.name), identity),
+    router: providerHealthName(entry.name, identity),
+  }));
+}
+
+function byLabel<T>(
+  owner: string | null,
+  entry: ToolEntry,
+  valueOf: (provider: RecordedProvider) => T,
+): Readonly<Record<string, T>> {
+  return Object.freeze(
+    Object.fromEntries(providersOf(owner, entry).map((each) => [each.label, valueOf(each)])),
+  );
 }

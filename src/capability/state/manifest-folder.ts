@@ -7,13 +7,8 @@ import type { ExecuteOf } from '../manifest/read-manifest.js';
 
 interface KnownFile {
   readonly digest: string;
-  /**
-   * The file's current content, or for a broken file its last good content with the current
-   * problems.
-   */
+  /** For a broken file, its last good content with the current problem. */
   readonly content: FileContent;
-  /** The file's last good content, if there ever was any. */
-  readonly good: FileContent | undefined;
 }
 
 /** The current content of a folder. */
@@ -21,7 +16,6 @@ interface FolderContent {
   readonly files: readonly FileContent[];
   /** Problems of the folder itself. */
   readonly findings: readonly ManifestIssue[];
-  readonly exists: boolean;
 }
 
 /**
@@ -56,7 +50,6 @@ export class ManifestFolder {
     return {
       files: [...known.values()].map(({ content }) => content),
       findings: issues,
-      exists: !lost.includes(''),
     };
   }
 
@@ -68,14 +61,10 @@ export class ManifestFolder {
     const content = parseFile(file, read, this.#executeOf);
     // A file that is being written can't be parsed either.
     const broken = content.findings.find(({ kind }) => kind === 'unreadable');
-    if (broken === undefined) return { digest, content, good: content };
-    const good = before?.good;
-    if (good === undefined) return { digest, content, good };
+    if (broken === undefined || !before?.content.total) return { digest, content };
     const message = `${broken.message} Its last good content stays in use.`;
-    return {
-      digest,
-      content: { ...good, findings: [{ ...broken, message }, ...good.findings] },
-      good,
-    };
+    const others = before.content.findings.filter(({ kind }) => kind !== 'unreadable');
+    const findings = [{ ...broken, message }, ...others];
+    return { digest, content: { ...before.content, findings } };
   }
 }

@@ -1,11 +1,12 @@
 import { describeValue } from '../../core/plain-data.js';
-import { findingAt, type CapabilityFinding } from '../manifest/manifest-issue.js';
+import { didYouMean, findingAt, type CapabilityFinding } from '../manifest/manifest-issue.js';
 import {
   checkWork,
-  didYouMean,
   type CheckedWork,
   type JobManifest,
   type RawWork,
+  type TaskManifest,
+  type WorkKind,
 } from '../manifest/read-work.js';
 import {
   OwnedNames,
@@ -37,38 +38,40 @@ export function resolveWork(
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
   /** Resolves what an item needs. A job works without descriptions of its tasks. */
-  const resolve = (work: CheckedWork, skills: OwnedNames<CapabilitySkill>, tasks: Known) => {
-    const { raw, manifest } = work;
-    const { owner, file: source } = raw;
-    const needed = (key: keyof typeof WHAT, names: readonly string[], known: Known) => {
-      const missing = names.flatMap((name, index) =>
-        known.seenBy(owner, name) === undefined ? [{ name, index }] : [],
-      );
-      for (const each of missing) findings.push(danglingReference(work, key, each, known));
-      return Object.freeze(missing.map(({ name }) => name));
-    };
+  const resolve = <Kind extends WorkKind>(
+    { raw, manifest }: CheckedWork<Kind>,
+    skills: OwnedNames<CapabilitySkill>,
+    tasks: Known,
+  ) => {
+    const { owner, file: source, kind } = raw;
+    const { name, required_tools: requiredTools } = manifest;
     const requiredSkills =
-      'required_skills' in manifest ? namesIn(manifest['required_skills']) : [];
-    const requiredTools = namesIn(manifest.required_tools);
-    const steps = (manifest as Partial<JobManifest>).task_graph ?? [];
+      kind === 'skill' ? [] : (manifest as unknown as TaskManifest).required_skills;
+    const steps = kind === 'job' ? (manifest as unknown as JobManifest).task_graph : [];
+    const missing = (key: keyof typeof WHAT, names: readonly string[], known: Known) =>
+      Object.freeze(
+        names.filter((each, index) => {
+          const isMissing = known.seenBy(owner, each) === undefined;
+          if (isMissing) findings.push(danglingReference(raw, name, [key, index], each, known));
+          return isMissing;
+        }),
+      );
     const unresolved = Object.freeze({
-      skills: needed('required_skills', requiredSkills, skills),
-      tools: needed('required_tools', requiredTools, tools),
-      tasks: needed('task_graph', namesIn(steps.map(({ task }) => task)), tasks),
+      skills: missing('required_skills', requiredSkills, skills),
+      tools: missing('required_tools', requiredTools, tools),
+      tasks: missing(
+        'task_graph',
+        steps.map(({ task }) => task),
+        tasks,
+      ),
     });
     const parts = [
-      ...requiredSkills.flatMap((name) => skills.seenBy(owner, name) ?? []),
-      ...requiredTools.flatMap((name) => tools.seenBy(owner, name) ?? []),
+      ...requiredSkills.flatMap((each) => skills.seenBy(owner, each) ?? []),
+      ...requiredTools.flatMap((each) => tools.seenBy(owner, each) ?? []),
     ];
+    const needed = new Set(parts.flatMap((part) => ('tools' in part ? part.tools : part)));
     return {
-      basics: {
-        owner,
-        source,
-        name: work.name,
-        requiredTools,
-        tools: [...new Set(parts.flatMap((part) => ('tools' in part ? part.tools : part)))],
-        unresolved,
-      },
+      basics: { owner, source, name, manifest, requiredTools, tools: [...needed], unresolved },
       requiredSkills,
       parts,
       isAvailable: () =>
@@ -80,14 +83,13 @@ export function resolveWork(
   const none = new OwnedNames<never>([]);
   const skills = new OwnedNames(
     checkWork('skill', entries, findings).map((work): CapabilitySkill => {
-      const { manifest } = work;
       const { basics, isAvailable } = resolve(work, none, none);
+      const { version, capability_tags: tags, required_capabilities: required } = work.manifest;
       return Object.freeze({
         ...basics,
-        manifest,
-        version: manifest.version,
-        capabilityTags: tagsOf(manifest.capability_tags),
-        requiredCapabilities: tagsOf(manifest.required_capabilities),
+        version,
+        capabilityTags: tagsOf(tags),
+        requiredCapabilities: tagsOf(required),
         get available() {
           return isAvailable();
         },
@@ -96,13 +98,11 @@ export function resolveWork(
   );
   const tasks = new OwnedNames(
     checkWork('task', entries, findings).map((work): CapabilityTask => {
-      const { manifest } = work;
       const { basics, requiredSkills, isAvailable } = resolve(work, skills, none);
       return Object.freeze({
         ...basics,
-        manifest,
         requiredSkills,
-        tags: tagsOf(manifest.tags),
+        tags: tagsOf(work.manifest.tags),
         get available() {
           return isAvailable();
         },
@@ -111,24 +111,22 @@ export function resolveWork(
   );
   const jobs = new OwnedNames(
     checkWork('job', entries, findings).map((work): CapabilityJob => {
-      const { manifest, name } = work;
       const { basics, requiredSkills, parts, isAvailable } = resolve(work, skills, tasks);
+      const { owner, name } = basics;
+      const capabilities = parts.flatMap((part) => [
+        ...('requiredCapabilities' in part ? part.requiredCapabilities : []),
+        ...part.capabilityTags,
+      ]);
       return Object.freeze({
         ...basics,
-        manifest,
-        personas: namesIn(manifest.personas),
+        personas: work.manifest.personas,
         requiredSkills,
-        requiredCapabilities: tagsOf(
-          parts.flatMap((part) => [
-            ...('requiredCapabilities' in part ? part.requiredCapabilities : []),
-            ...part.capabilityTags,
-          ]),
-        ),
+        requiredCapabilities: tagsOf(capabilities),
         get health() {
-          return live.ledger.job(basics.owner, name);
+          return live.ledger.job(owner, name);
         },
         get lastRun() {
-          return live.ledger.lastRun(basics.owner, name);
+          return live.ledger.lastRun(owner, name);
         },
         get available() {
           return isAvailable();
@@ -139,33 +137,23 @@ export function resolveWork(
   return { skills, tasks, jobs, findings };
 }
 
-function namesIn(names: unknown): readonly string[] {
-  return Object.freeze((names as readonly string[]).map((name) => name.trim()));
-}
-
 /** The fields that refer to other items, and the kind of item. */
 const WHAT = { required_skills: 'a skill', required_tools: 'a tool', task_graph: 'a task' };
 
 function danglingReference(
-  { raw, name }: CheckedWork,
-  key: keyof typeof WHAT,
-  missing: { readonly name: string; readonly index: number },
+  { owner, placeOf }: RawWork,
+  name: string,
+  path: readonly [key: keyof typeof WHAT, index: number],
+  missing: string,
   known: Known,
 ): CapabilityFinding {
-  const owners = known.ownersOf(missing.name).map(({ owner }) => owner);
-  const whose = raw.owner === null ? 'shared' : `of ${raw.owner} or shared`;
+  const owners = known.ownersOf(missing).map((each) => each.owner);
+  const whose = owner === null ? 'shared' : `of ${owner} or shared`;
+  const names = known.all.map((each) => each.name);
   const hint =
     owners.length > 0
       ? `, which only ${owners.join(', ')} ${owners.length === 1 ? 'has' : 'have'}.`
-      : `.${didYouMean(
-          missing.name,
-          known.all.map((each) => each.name),
-        )}`;
-  return findingAt(
-    raw.placeOf([key, missing.index]),
-    'dangling',
-    'warning',
-    `${describeValue(missing.name)} is not ${WHAT[key]} that is ${whose}${hint}`,
-    name,
-  );
+      : `.${didYouMean(missing, names)}`;
+  const message = `${describeValue(missing)} is not ${WHAT[path[0]]} that is ${whose}${hint}`;
+  return findingAt(placeOf(path), 'dangling', 'warning', message, name);
 }

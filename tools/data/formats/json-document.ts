@@ -50,10 +50,8 @@ export function readJson(
           add({ kind: 'literal', raw: text.slice(offset, offset + length) }),
         onError: (code, offset) => {
           const name = printParseErrorCode(code);
-          throw new Fault(
-            name in INSIDE ? faultInside(text, offset) : offset,
-            INSIDE[name] ?? AROUND[name] ?? 'something else',
-          );
+          const words = name.replace(/\B[A-Z]/g, ' $&').toLowerCase();
+          throw new Fault(INSIDE.test(name) ? faultInside(text, offset) : offset, words);
         },
       },
       { disallowComments: true },
@@ -78,27 +76,8 @@ class Fault extends Error {
   }
 }
 
-/** The parser's errors between values, in words. */
-const AROUND: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'an unknown word where true, false or null may be',
-  PropertyNameExpected: 'a key without double quotes',
-  ValueExpected: 'no value',
-  ColonExpected: 'no colon after a key',
-  CommaExpected: 'no comma between two values',
-  CloseBraceExpected: 'an object that does not end',
-  CloseBracketExpected: 'a list that does not end',
-  EndOfFileExpected: 'more text after the value',
-  InvalidCommentToken: 'a comment',
-};
-
 /** The errors inside a string or number, for which the parser only reports the start. */
-const INSIDE: Readonly<Record<string, string>> = {
-  UnexpectedEndOfString: 'a string that does not end on its line',
-  UnexpectedEndOfNumber: 'a number that does not end',
-  InvalidUnicode: 'an escape \\u without four hexadecimal digits',
-  InvalidEscapeCharacter: 'an escape that JSON does not have',
-  InvalidCharacter: 'a control character that is not escaped',
-};
+const INSIDE = /^(?:UnexpectedEnd|InvalidUnicode|InvalidEscape|InvalidCharacter)/;
 
 /** The valid beginning of a string or number. */
 const RIGHT_START = /"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*|-?(?:0|[1-9]\d*)/iuy;
