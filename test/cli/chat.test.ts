@@ -268,14 +268,6 @@ describe('tooldex chat with a user', () => {
     expect(terminal.listeners).toBe(0);
   });
 
-  it('leaves on a second Ctrl-C', async () => {
-    const terminal: FakeTerminal = new FakeTerminal({ answers: ['never asked'] });
-    const execute = () => new Promise(() => (terminal.interrupt(), terminal.interrupt()));
-    const tools = [tool('slow', execute, 'readonly')];
-    const { code, asked } = await scripted([[['slow']]], { terminal }, { tools });
-    expect([code, asked]).toEqual([130, []]);
-  });
-
   it('goes on after an error of the model: Enter tries again, and text asks something else', async () => {
     const { code, out, err } = await scripted(['fail'], { answers: ['', '["better"]'] });
     expect([code, out]).toEqual([0, 'better\n']);
