@@ -6,7 +6,7 @@ import type { Command } from './command/command.js';
 import { defineCommand, valuesOf } from './command/define-command.js';
 import { EXIT } from './terminal/exit-codes.js';
 import { LONGEST_LINE } from './terminal/table.js';
-import { report, type Dialog, type Terminal } from './terminal/terminal.js';
+import { plainJson, report, type Dialog, type Terminal } from './terminal/terminal.js';
 
 /** The codes of errors about the command line itself. */
 const WRONG_USAGE: ReadonlySet<string> = new Set([
@@ -17,11 +17,9 @@ const WRONG_USAGE: ReadonlySet<string> = new Set([
   'ALREADY_RESOLVED',
 ]);
 
-/** The commands of a file by name. */
-type Commands = Readonly<Record<string, Command>>;
 /** A file of commands, which is imported when the command line names one of them, and their summaries by usage. */
 type Family = readonly [
-  load: () => Promise<{ readonly commands: Commands }>,
+  load: () => Promise<{ readonly commands: Readonly<Record<string, Command>> }>,
   summaries: Readonly<Record<string, string>>,
 ];
 
@@ -141,12 +139,12 @@ export async function runCli(
     )
     .version(packageJson.version)
     .helpCommand(false)
-    .showHelpAfterError('To see how to use it, add --help.')
     .configureHelp({ helpWidth: Math.min(terminal.columns, LONGEST_LINE) })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
+      outputError: () => undefined,
     });
   const loaders = new Map<Program, () => Promise<Command>>();
   /** Gives a command its options once the command line names it. */
@@ -188,10 +186,9 @@ export async function runCli(
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
-      const advice = adviceFor(error.code, current, args);
-      if (advice !== undefined) terminal.err(advice);
-      if (wantsJson(args))
-        printJsonError(terminal, 'INVALID_ARGUMENT', error.message.replace(/^error: /, ''));
+      const advice = adviceFor(error.code, current, args) ?? 'To see how to use it, add --help.';
+      const message = `${error.message.replace(/^error: /, '')}. ${advice}`;
+      if (error.code !== 'commander.help') reportError(terminal, args, 'INVALID_ARGUMENT', message);
       return EXIT.usage;
     }
     if (!isToolError(error)) throw error;
@@ -229,11 +226,7 @@ export function reportError(
   message: string,
 ): void {
   report(terminal, 'red', 'error', message);
-  if (wantsJson(args)) printJsonError(terminal, code, message);
-}
-
-function printJsonError(terminal: Terminal, code: string, message: string): void {
-  terminal.out(JSON.stringify({ error: { code, message } }, null, 2));
+  if (wantsJson(args)) terminal.out(plainJson({ error: { code, message } }, 2));
 }
 
 /** Returns true if the command line asks for JSON. The command line may be what's wrong, so it isn't parsed. */

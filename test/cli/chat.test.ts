@@ -190,7 +190,7 @@ describe('tooldex chat without a user', () => {
     ['--model', './no-model.mjs', /model/],
     ['--model', './throws.mjs', /Could not import --model .*broken/],
     ['--model', './missing.mjs', /Could not import --model/],
-    ['--model', 'gpt', /Expected --model to be a file or provider\/name, got gpt/],
+    ['--model', 'gpt', /Could not import --model gpt/],
     ['--session', 'new.json', /Expected a prompt/],
   ])('refuses %s %s', async (option, value, message) => {
     const folder = folderWith({

@@ -29,7 +29,7 @@ describe('the overview', () => {
     const cwd = mkdtempSync(join(tmpdir(), 'tooldex-overview-'));
     const { out, asked } = await tooldex([], { cwd, columns: 80, answers: ['y', 'y'] });
     expect([asked, existsSync(join(cwd, 'draft.md'))]).toEqual([[], false]);
-    expect(out).toMatch(/ 1 +0 {2}read_file[^]* 2 +2 {2}write_file/);
+    expect(out).toMatch(/^1 +0 +read_file[^]*\n2 +2 +write_file/m);
     expect(out).toMatch(
       /write_file {2}danger medium\n[^]*Run it\?[^]*tooldex run write_file --input '/,
     );

@@ -35,9 +35,9 @@ describe('tooldex plan', () => {
   it('shows what runs side by side, what the policy would say, and why a call waits; and runs nothing', async () => {
     const { code, out, err } = await plan([write('a.txt'), write('b.txt'), read('a.txt')]);
     expect([code, err, has('a.txt')]).toEqual([0, '', false]);
-    expect(out).toMatch(/^ +1 +0 {2}write_file {2}confirm {2}write_file: it can change something/m);
+    expect(out).toMatch(/^1 +0 +write_file {2}confirm {2}write_file: it can change something/m);
     expect(out).toMatch(
-      /^ +2 +2 {2}read_file +allow .*; waits after call 0, write_file: both touch file:a.txt$/m,
+      /^2 +2 +read_file +allow .*; waits after call 0, write_file: both touch file:a.txt$/m,
     );
     expect(out).toMatch(/^3 calls in 2 batches, 1 allow, 2 confirm$/m);
   });
@@ -103,14 +103,11 @@ describe('tooldex plan', () => {
       '[4].id: Expected at least 1',
     ])
       expect(err).toContain(place);
-    expect(
-      (
-        await plan([
-          { id: 'a', name: 'x' },
-          { id: 'a', name: 'x' },
-        ])
-      ).err,
-    ).toContain('[1].id: Expected a unique id');
+    const twins = [
+      { id: 'a', name: 'x' },
+      { id: 'a', name: 'x' },
+    ];
+    expect((await plan(twins, ['--run'])).err).toContain('Give each call its own id.');
     for (const wrong of [
       '{}',
       '[',

@@ -17,7 +17,7 @@ describe('tooldex', () => {
     [['show'], "missing required argument 'tool'"],
     [['search', 'x', '--limit', '0'], 'Expected a whole number of at least 1, got "0".'],
     [['list', '--trust-auto-approve'], '--trust-auto-approve only works with --mcp.'],
-    [['list', '--available', '--unavailable'], 'cannot be used with option'],
+    [['mcp', 'list', '--config', 'a', '--mcp', 'b'], 'cannot be used with option'],
     [['mcp'], 'login <server>'],
   ])('explains what is wrong with %j, and exits with 2', async (args, message) => {
     expect(await run(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) });

@@ -40,12 +40,4 @@ describe('table', () => {
       'name',
     ]);
   });
-
-  it('aligns numbers to the right', () => {
-    const numbers = [
-      { N: '1.5', T: 'x' },
-      { N: 10, T: 'y' },
-    ];
-    expect(asShown(false, table({ columns: 80 }, numbers))).toBe('  N  T\n1.5  x\n 10  y');
-  });
 });

@@ -76,11 +76,9 @@ export const commands = {
           const { terminal, cwd, imports, options } = context;
           const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
           const path = file === undefined ? undefined : resolve(cwd, file);
-          const isFile = model !== undefined && /^[./~]|[\\]|\.[cm]?[jt]s$/.test(model);
-          if (model !== undefined && !isFile && !/^[\w.-]+\/\S+$/.test(model))
-            throw wrongUsage(`Expected --model to be a file or provider/name, got ${model}.`);
-          const named = isFile ? await importDefault('--model', model, cwd, imports) : model;
           const isDemo = model === undefined;
+          const isName = isDemo || /^[\w-][\w.-]*\/(?!\S*\.[cm]?[jt]s$)\S+$/.test(model);
+          const named = isName ? model : await importDefault('--model', model, cwd, imports);
           if (!json && (isDemo || terminal.interactive))
             terminal.err(paint('dim', isDemo ? DEMO : `The model is ${model}.`));
           const engine = {
@@ -122,8 +120,8 @@ async function talk(
     const interrupt = new AbortController();
     const { signal } = interrupt;
     const stopListening = terminal.onInterrupt(() => interrupt.abort());
-    const { acceptChanged: acceptChangedTools } = options;
-    const run = { signal, stream: true, onCheckpoint: keep, acceptChangedTools };
+    const { acceptChanged } = options;
+    const run = { signal, stream: true, onCheckpoint: keep, acceptChangedTools: acceptChanged };
     if (said !== undefined && !isAlone) session = await dropped(session, engine);
     let goesOn = said !== undefined || isUnfinished(session);
     while (goesOn && !signal.aborted) {

@@ -204,8 +204,6 @@ export const FILTER_OPTIONS = {
     }),
   ),
   derived: list('<set>', 'only tools in this derived set', Object.keys(DERIVED_SETS)),
-  available: flag('only tools that can be used now'),
-  unavailable: flag('only tools that cannot be used now', { excludes: ['available'] }),
 } satisfies Options;
 
 /** Returns the filter that the options of a command stand for. */
@@ -218,8 +216,6 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
     ...conditions,
     priority: priority?.map((name) => Priority[name.toUpperCase() as keyof typeof Priority]),
     derived: options['derived'],
-    available:
-      options['available'] === true || (options['unavailable'] === true ? false : undefined),
   }) as ToolFilter;
 }
 

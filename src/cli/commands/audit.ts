@@ -193,16 +193,15 @@ function* reportLines(
   const verdicts = Object.keys(STYLES);
   const sorted = verdicts.flatMap((verdict) => tools.filter((tool) => tool.verdict === verdict));
   const rows = sorted.filter(({ verdict }) => verdict !== 'agrees');
-  if (rows.length > 0)
-    yield `${table(
-      terminal,
-      rows.map((tool) => ({
-        VERDICT: [tool.verdict, STYLES[tool.verdict]],
-        TOOL: tool.name,
-        SAYS: saysOf(tool),
-        DOES: doesOf(tool),
-      })),
-    )}\n`;
+  yield `${table(
+    terminal,
+    rows.map((tool) => ({
+      VERDICT: [tool.verdict, STYLES[tool.verdict]],
+      TOOL: tool.name,
+      SAYS: saysOf(tool),
+      DOES: doesOf(tool),
+    })),
+  )}\n`;
   for (const { name, findings } of rows) {
     const lies = liesIn(findings);
     if (lies.length > 0) yield paint('bold', plainLine(name));
@@ -219,13 +218,10 @@ function* reportLines(
     const correction = correctionOf(tool);
     if (correction !== undefined) yield plainText(correctionText(correction, tool.handler));
   }
-  const lying = newLies(tools).length;
-  const known = liesIn(tools.flatMap(({ findings }) => findings)).filter((each) => each.known);
-  const isSure = sorted.every(({ verdict }) => verdict === 'agrees' || verdict === 'over-cautious');
-  const mark = lying > 0 ? paint('red', '✗') : isSure ? paint('green', '✓') : paint('yellow', '?');
+  const mark = newLies(tools).length > 0 ? paint('red', '✗') : paint('green', '✓');
   const counts = countsOf(sorted.map(({ verdict }) => verdict)).join(', ');
   const title = plainLine(`${subject.name} ${subject.version ?? ''}`);
-  yield `${mark} ${title}: ${amountOf(tools.length, 'tool')}, ${counts}${known.length > 0 ? ` (${known.length} known)` : ''}`;
+  yield `${mark} ${title}: ${amountOf(tools.length, 'tool')}, ${counts}`;
 }
 
 /** Returns what the tools did when they ran, and what confined them. */
@@ -234,24 +230,23 @@ function* runLines(
   { tools, skipped, held }: NonNullable<AuditReport['ran']>,
 ): Generator<string> {
   yield `\nrun: ${amountOf(tools.length, 'tool')}, confined by ${held.by.join(' and ')}; programs were recorded, not started`;
-  if (tools.length > 0)
-    yield table(
-      terminal,
-      tools.map(({ name, status, message, files, programs, hosts, env, secondChanged }) => ({
-        TOOL: name,
-        ENDED: message === undefined ? status : `${status}: ${message}`,
-        DID: [
-          ...files.map(
-            ({ path, change, where }) =>
-              `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`,
-          ),
-          ...programs.map((program) => `ran ${program}`),
-          ...hosts.map(({ host, methods }) => `asked ${[host, ...methods].join(' ')}`),
-          ...env.map((variable) => `read ${variable} of the environment`),
-          ...(secondChanged === true ? ['changed more the second time'] : []),
-        ].join(', '),
-      })),
-    );
+  yield table(
+    terminal,
+    tools.map(({ name, status, message, files, programs, hosts, env, secondChanged }) => ({
+      TOOL: name,
+      ENDED: message === undefined ? status : `${status}: ${message}`,
+      DID: [
+        ...files.map(
+          ({ path, change, where }) =>
+            `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`,
+        ),
+        ...programs.map((program) => `ran ${program}`),
+        ...hosts.map(({ host, methods }) => `asked ${[host, ...methods].join(' ')}`),
+        ...env.map((variable) => `read ${variable} of the environment`),
+        ...(secondChanged === true ? ['changed more the second time'] : []),
+      ].join(', '),
+    })),
+  );
   for (const { name, reason } of skipped) yield `not run: ${plainLine(`${name}: ${reason}`)}`;
   for (const gap of held.gaps) yield `not confined: ${plainLine(gap)}`;
 }
@@ -259,8 +254,7 @@ function* runLines(
 function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): string {
   if (readOnly == null) return 'nothing';
   if (readOnly) return 'reads';
-  if (axes?.accessMode !== undefined) return axes.accessMode;
-  return destructive == null ? 'writes' : destructive ? 'destroys' : 'adds';
+  return axes?.accessMode ?? (destructive === false ? 'adds' : 'writes');
 }
 
 /** Returns what a tool does in few words: the effect that decides, or what isn't known. */

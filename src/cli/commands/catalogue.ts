@@ -50,10 +50,6 @@ export const commands = {
         const entries = registry.filter(filterOf(context.options));
         const data = entries.map((entry) => ({ ...entryToJson(entry), ...owned.get(entry.name) }));
         print(context, data, function* () {
-          if (entries.length === 0) {
-            yield 'No tool fits this filter.';
-            return;
-          }
           yield table(
             context.terminal,
             entries.map((entry) => ({

@@ -72,9 +72,7 @@ function parseLines(content: string, where: string): unknown {
     );
 }
 
-function share(value: number): string {
-  return value.toFixed(3);
-}
+const share = (value: number) => value.toFixed(3);
 
 /** Returns a report: the figures, then tables of what to improve. */
 function* evaluationLines(terminal: Terminal, result: SelectionEvaluation): Generator<string> {
@@ -87,10 +85,7 @@ function* evaluationLines(terminal: Terminal, result: SelectionEvaluation): Gene
       PLACE: place,
       REQUEST: asked,
       WHY: reason,
-      OFFERED: instead
-        .slice(0, 3)
-        .map((each) => each.toolName)
-        .join(', '),
+      OFFERED: instead.map((each) => each.toolName).join(', '),
     })),
     Confused: confused.map((each) => ({
       WANTED: each.wanted,

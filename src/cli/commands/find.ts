@@ -29,17 +29,16 @@ export function* selectionLines(
   terminal: Pick<Terminal, 'columns'>,
   { tools, dropped, tokens, tokenBudget }: Selection,
 ): Generator<string> {
-  if (tools.length > 0)
-    yield table(
-      terminal,
-      tools.map((tool) => ({
-        TOOL: tool.toolName,
-        LEVEL: tool.level,
-        TOKENS: tool.tokens,
-        SCORE: tool.score.toFixed(1),
-        REASON: `${tool.reason.replace('_', ' ')}: ${tool.explanation}`,
-      })),
-    );
+  yield table(
+    terminal,
+    tools.map((tool) => ({
+      TOOL: tool.toolName,
+      LEVEL: tool.level,
+      TOKENS: tool.tokens,
+      SCORE: tool.score.toFixed(1),
+      REASON: `${tool.reason.replace('_', ' ')}: ${tool.explanation}`,
+    })),
+  );
   const budget = tokenBudget === undefined ? '' : ` of ${tokenBudget}`;
   yield paint('dim', `\n${tools.length} tools, ${tokens}${budget} tokens`);
   if (dropped.length === 0) return;

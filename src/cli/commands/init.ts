@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isPlainObject } from '../../core/plain-data.js';
 import { command, print } from '../command/command.js';
 import { flag } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
@@ -72,11 +71,8 @@ async function projectAt(cwd: string): Promise<Project> {
   const text = await textAt(join(cwd, 'package.json'));
   const manifest = objectIn(text);
   const { type } = manifest;
-  const packages = new Set(
-    [manifest['dependencies'], manifest['devDependencies']].flatMap((each) =>
-      isPlainObject(each) ? Object.keys(each) : [],
-    ),
-  );
+  const { dependencies, devDependencies } = manifest as Readonly<Record<string, object>>;
+  const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
   const files = await readdir(cwd);
   const typescript = packages.has('typescript') || files.includes('tsconfig.json');
   const runner = packages.has('vitest') ? 'vitest' : packages.has('jest') ? 'jest' : 'node:test';
@@ -104,8 +100,7 @@ async function projectAt(cwd: string): Promise<Project> {
 /** Returns the object in a JSON text. A missing or broken file says nothing about the project. */
 function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text ?? '{}');
-    return isPlainObject(value) ? value : {};
+    return Object(JSON.parse(text ?? '{}')) as Readonly<Record<string, unknown>>;
   } catch {
     return {};
   }

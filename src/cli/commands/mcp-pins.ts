@@ -147,9 +147,7 @@ async function approveFindings(
   if (isApproved) await pins.save(file);
   else
     terminal.err(
-      terminal.interactive
-        ? 'Nothing is approved.'
-        : 'Nothing is approved, because nobody can be asked. Review the changes with tooldex mcp pins diff, then repeat this command with --yes.',
+      'Nothing is approved. To approve without being asked, review the changes with tooldex mcp pins diff, then repeat this command with --yes.',
     );
   const rest = findings.filter((finding) => !approved.includes(finding));
   print(context, { approved: approved.map(nameOf), pinned: pins.size, findings: rest }, () =>

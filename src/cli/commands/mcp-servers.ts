@@ -7,7 +7,7 @@ import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 import { command, print, type Context } from '../command/command.js';
 import { cut } from '../execute/show-calls.js';
 import { CONFIG_OPTIONS, openMcpDiscovery } from '../load/load-mcp-tools.js';
-import { TOOL_OPTIONS, type Values } from '../command/options.js';
+import type { Values } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf, LONGEST_LINE, table } from '../terminal/table.js';
 import {
@@ -23,11 +23,11 @@ type Hints = Readonly<Record<string, boolean>>;
 
 /** Does work with the servers in a settings file, until it's done or the user presses Ctrl-C. */
 function withServers(
-  context: Context<Values<typeof CONFIG_OPTIONS> & { readonly trustAutoApprove?: boolean }>,
+  context: Context<Values<typeof CONFIG_OPTIONS>>,
   work: (discovery: McpDiscovery, signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   return interruptible(context.terminal, async (signal) => {
-    const discovery = await openMcpDiscovery(context, context.options.trustAutoApprove);
+    const discovery = await openMcpDiscovery(context);
     const stop = onAbort(signal, () => void discovery.close());
     try {
       return await work(discovery, signal);
@@ -43,10 +43,7 @@ function withServers(
 
 export const commands = {
   'mcp list': command({
-    options: {
-      ...CONFIG_OPTIONS,
-      trustAutoApprove: { ...TOOL_OPTIONS.trustAutoApprove, needs: ['config', 'mcp'] },
-    },
+    options: CONFIG_OPTIONS,
     examples: ['mcp list', 'mcp list --config servers.json --json'],
     run: (context) =>
       withServers(context, async (discovery) => {
@@ -66,19 +63,18 @@ export const commands = {
               REASON: reasonOf(status),
             })),
           );
-          if (tools.length > 0)
-            yield `\n${table(
-              terminal,
-              tools.map(({ name, dangerLevel, requiresConsent, hints, description }) => ({
-                TOOL: name,
-                DANGER: dangerLevel,
-                CONSENT: requiresConsent ? 'yes' : 'no',
-                HINTS: Object.entries(hints)
-                  .map(([hint, isSo]) => `${isSo ? '' : 'not '}${hint.replace(/Hint$/, '')}`)
-                  .join(', '),
-                DESCRIPTION: cut(description, LONGEST_LINE),
-              })),
-            )}`;
+          yield `\n${table(
+            terminal,
+            tools.map(({ name, dangerLevel, requiresConsent, hints, description }) => ({
+              TOOL: name,
+              DANGER: dangerLevel,
+              CONSENT: requiresConsent ? 'yes' : 'no',
+              HINTS: Object.entries(hints)
+                .map(([hint, isSo]) => `${isSo ? '' : 'not '}${hint.replace(/Hint$/, '')}`)
+                .join(', '),
+              DESCRIPTION: cut(description, LONGEST_LINE),
+            })),
+          )}`;
           for (const [server, settings] of Object.entries(suggested)) {
             const lines = Object.entries(settings).map(
               ([tool, setting]) => `  ${plainJson(tool)}: ${plainJson(setting)}`,
@@ -88,7 +84,7 @@ export const commands = {
           }
           for (const { kind, server, tool = '', message } of findings)
             if (kind !== 'unreachable')
-              report(terminal, 'yellow', kind, plainLine(`${server} ${tool}: ${message}`));
+              report(terminal, 'yellow', kind, `${server} ${tool}: ${message}`);
         });
         const isUsable = servers.every(({ state }) => state === 'ready' || state === 'stale');
         return isUsable ? EXIT.ok : EXIT.findings;
@@ -115,8 +111,8 @@ export const commands = {
           report(terminal, 'red', '✗', plainLine(status.reason));
           return EXIT.findings;
         }
-        const done = `logged in to ${server}, ${amountOf(status.tools, 'tool')}`;
-        terminal.out(`${paint('green', '✓')} ${done}`);
+        const count = amountOf(status.tools, 'tool');
+        terminal.out(`${paint('green', '✓')} logged in to ${server}, ${count}`);
         return EXIT.ok;
       }),
   }),

@@ -59,8 +59,7 @@ const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a r
 
 /** Returns a waiting call without what only the store needs. */
 function shown(call: StoredPending): object {
-  const hidden = { signature: undefined, storeIdentity: undefined };
-  return { ...call, ...hidden };
+  return { ...call, signature: undefined, storeIdentity: undefined };
 }
 
 /** Returns the call that an id, or its unique beginning, names. */

@@ -56,8 +56,6 @@ export const commands = {
           if (value !== undefined) terminal.write(`${value}\n`);
           if (signal.aborted) return interrupted(terminal);
           for (const line of explanationLines(terminal, outcome)) terminal.err(line);
-          if (outcome.status === 'error' && outcome.code === 'INVALID_INPUT')
-            terminal.err(paint('dim', `tooldex show ${name} shows its input schema`));
           terminal.err(statusLine(outcome));
           return exitCodeOf(outcome);
         });

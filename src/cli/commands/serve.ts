@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import { CapabilityRegistry } from '../../capability/capability-registry.js';
 import { LOOPBACK_HOSTS } from '../../host/addresses.js';
 import { serve as serveHttp, type ServeOptions } from '../../http/serve.js';
@@ -148,7 +147,6 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
     counts.problems === 0
       ? 'no problems'
       : `${amountOf(counts.problems, 'problem')} in files and sources`,
-    ...(root === undefined ? [] : [`watching ${relative(cwd, root) || '.'}`]),
     ...(redis === undefined ? [] : [`health from Redis at ${placeOf(redis)}`]),
   ];
   terminal.out(

@@ -67,7 +67,7 @@ export function* planLines(
       };
     }),
   );
-  if (rows.length > 0) yield `${table(terminal, rows)}\n`;
+  yield `${table(terminal, rows)}\n`;
   const total = `${amountOf(calls.length, 'call')} in ${amountOf(plan.batches.length, 'batch', 'batches')}`;
   const verdicts = countsOf(dryRuns.map(verdictOf).sort());
   yield paint('dim', [total, ...verdicts].join(', '));

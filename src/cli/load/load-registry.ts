@@ -39,11 +39,8 @@ export async function withTools(
   try {
     reportProblems(terminal, problems);
     if (registry.size === 0) throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
-    if (leftOut.tools > 0) {
-      const whose = plainLine(leftOut.personas.join(', ')) || 'no persona';
-      const what = `${amountOf(leftOut.tools, 'tool')} of ${whose}`;
-      terminal.err(paint('dim', `left out: ${what} (--persona names one)`));
-    }
+    if (leftOut !== undefined)
+      terminal.err(paint('dim', plainLine(`left out: ${leftOut} (--persona names one)`)));
     const code = (await work(loaded)) ?? EXIT.ok;
     return code === EXIT.ok && problems.length > 0 && !exitsByResult ? EXIT.findings : code;
   } finally {
@@ -80,7 +77,6 @@ export async function loadRegistry(
   };
   const loaded = {
     ...{ registry, problems, fileOf, warnings: 0, owned: new Map<string, never>() },
-    leftOut: { tools: 0, personas: [] as readonly string[] },
     close: () => Promise.resolve(),
   };
   // Imported on use: a command starts sooner without the modules that it doesn't need.
@@ -185,9 +181,10 @@ async function manifestTools(
     if (owner !== null) owned.set(prefix + name, { persona: owner, name });
   }
   const personas = left.flatMap(({ owner, entry }) => owner ?? entry.personaAllowlist ?? []);
+  const whose = [...new Set(personas)].sort().join(', ') || 'no persona';
   return {
     tools: [...(view ?? registry)].map(({ definition }) => definition),
     ...{ problems, fileOf, owned, warnings: findings.length - problems.length },
-    leftOut: { tools: left.length, personas: [...new Set(personas)].sort() },
+    ...(left.length > 0 && { leftOut: `${amountOf(left.length, 'tool')} of ${whose}` }),
   };
 }

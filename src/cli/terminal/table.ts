@@ -11,8 +11,7 @@ const LEAST_WIDTH = 4;
 export const LONGEST_LINE = 110;
 
 /**
- * Returns rows under headings. Each column is as wide as its longest value, and numbers are aligned to the right. If the table
- * is wider than the terminal, the widest columns give way, and their values continue on further lines.
+ * Returns rows under headings. Each column is as wide as its longest value. If the table is wider than the terminal, the widest columns give way, and their values continue on further lines.
  */
 export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row[]): string {
   const titles = Object.keys(rows[0] ?? {});
@@ -31,9 +30,6 @@ export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row
     if (widest <= LEAST_WIDTH) break;
     widths[widths.indexOf(widest)] = widest - 1;
   }
-  const isNumber = titles.map((_, at) =>
-    rows.every((_, row) => /^[\d.]+$/.test(lines[row + 1]![at]!.text)),
-  );
   return lines
     .flatMap((cells) => {
       const wrapped = cells.map(({ text }, at) => wrapWords(text, widths[at]!));
@@ -43,8 +39,7 @@ export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row
           .map(({ style }, at) => {
             const text = wrapped[at]![line] ?? '';
             const space = ' '.repeat(widths[at]! - text.length);
-            const shown = style === undefined || text === '' ? text : paint(style, text);
-            return isNumber[at] ? space + shown : shown + space;
+            return (style === undefined || text === '' ? text : paint(style, text)) + space;
           })
           .join(GAP)
           .trimEnd(),
