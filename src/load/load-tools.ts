@@ -50,8 +50,8 @@ export interface LoadOptions extends ImportOptions {
 }
 
 const OPTIONS = z.strictObject({
-  cwd: text().optional(),
-  deadlineMs: milliseconds().optional(),
+  cwd: text().default(() => process.cwd()),
+  deadlineMs: milliseconds().default(IMPORT_DEADLINE_MS),
   onImport: aFunction<(file: string | undefined) => void>().optional(),
 } satisfies FieldsOf<LoadOptions>);
 
@@ -89,11 +89,7 @@ export async function loadTools(
       globs,
       "Call loadTools('src/tools/**/*.ts').",
     );
-  const {
-    cwd = process.cwd(),
-    deadlineMs = IMPORT_DEADLINE_MS,
-    onImport,
-  } = checkOptions(OPTIONS, options, 'options of loadTools');
+  const { cwd, deadlineMs, onImport } = checkOptions(OPTIONS, options, 'options of loadTools');
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
   const matches = await Promise.all(

@@ -120,7 +120,6 @@ export const commands = {
                 .join(' '),
             })),
           );
-          yield paint('dim', '\nTo list them: list --derived <set>, list --stage <name> …');
         });
       }),
   }),

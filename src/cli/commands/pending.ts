@@ -55,7 +55,7 @@ async function withDesk(
 
 const minuteOf = (time: number) => new Date(time).toISOString().slice(0, 16);
 
-const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a result' } as const;
+const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a result' };
 
 /** Returns a waiting call without what only the store needs. */
 function shown(call: StoredPending): object {

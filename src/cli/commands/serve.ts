@@ -130,7 +130,7 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
   });
   closing.push(
     () => running.close(),
-    isOnlyCode ? () => undefined : capabilities.watch(),
+    ...(isOnlyCode ? [] : [capabilities.watch()]),
     capabilities.onChange(({ revision, added, edited, removed }) =>
       terminal.err(
         `revision ${revision}: ${added.length} added, ${edited.length} edited, ${removed.length} removed; ${amountOf(capabilities.findings.length, 'problem')}`,

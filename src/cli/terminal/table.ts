@@ -15,8 +15,8 @@ export const LONGEST_LINE = 110;
  */
 export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row[]): string {
   const titles = Object.keys(rows[0] ?? {});
-  const heading = Object.fromEntries(titles.map((title) => [title, [title, 'dim']])) as Row;
-  const lines = [heading, ...rows].map((row) =>
+  const heading = titles.map((title) => [title, [title, 'dim']]);
+  const lines = [Object.fromEntries(heading) as Row, ...rows].map((row) =>
     titles.map((title) => {
       const usual = /^(?:TOOL|SERVER)$/.test(title) ? 'bold' : undefined;
       const [text, style = usual] = [row[title] ?? '–'].flat() as [unknown, Style?];
