@@ -170,14 +170,13 @@ describe('--manifests', () => {
     expect(code).toBe(1);
   });
 
-  it('names the field of each problem, and counts the warnings, which validate shows', async () => {
+  it('names the field of each problem', async () => {
     write('manifests/functions.json', [
       { ...good, colour: 'red' },
       { ...good, name: 'bad', description: 7 },
     ]);
-    const { out, err } = await run('list', '--manifests', 'manifests');
+    const { err } = await run('list', '--manifests', 'manifests');
     expect(err).toMatch(/: "bad" \/1\/description: Expected a string, got 7\.$/m);
-    expect(out).toMatch(/; 1 warning, shown by tooldex validate$/m);
   });
 
   it('is named when there is no such folder, and without the way to it', async () => {

@@ -232,7 +232,7 @@ function* runLines(
   yield `\nrun: ${amountOf(tools.length, 'tool')}, confined by ${held.by.join(' and ')}; programs were recorded, not started`;
   yield table(
     terminal,
-    tools.map(({ name, status, message, files, programs, hosts, env, secondChanged }) => ({
+    tools.map(({ name, status, message, files, programs, hosts, env }) => ({
       TOOL: name,
       ENDED: message === undefined ? status : `${status}: ${message}`,
       DID: [

@@ -46,7 +46,7 @@ export const commands = {
     ],
     run: (context) =>
       withTools(context, { everyone: true }, (loaded) => {
-        const { registry, owned, warnings } = loaded;
+        const { registry, owned } = loaded;
         const entries = registry.filter(filterOf(context.options));
         const data = entries.map((entry) => ({ ...entryToJson(entry), ...owned.get(entry.name) }));
         print(context, data, function* () {
@@ -58,12 +58,9 @@ export const commands = {
               ...(context.terminal.columns > LONGEST_LINE && { STAGES: entry.stages.join(' ') }),
             })),
           );
-          const facts = [
-            `\n${entries.length} of ${amountOf(registry.size, 'tool')}`,
-            entries.some(({ inferred }) => inferred.length > 0) && '* inferred, not declared',
-            warnings > 0 && `${amountOf(warnings, 'warning')}, shown by tooldex validate`,
-          ];
-          yield paint('dim', facts.filter(Boolean).join('; '));
+          const isInferring = entries.some(({ inferred }) => inferred.length > 0);
+          const note = isInferring ? '; * inferred, not declared' : '';
+          yield paint('dim', `\n${entries.length} of ${amountOf(registry.size, 'tool')}${note}`);
         });
       }),
   }),

@@ -65,13 +65,10 @@ export const commands = {
           );
           yield `\n${table(
             terminal,
-            tools.map(({ name, dangerLevel, requiresConsent, hints, description }) => ({
+            tools.map(({ name, dangerLevel, requiresConsent, description }) => ({
               TOOL: name,
               DANGER: dangerLevel,
               CONSENT: requiresConsent ? 'yes' : 'no',
-              HINTS: Object.entries(hints)
-                .map(([hint, isSo]) => `${isSo ? '' : 'not '}${hint.replace(/Hint$/, '')}`)
-                .join(', '),
               DESCRIPTION: cut(description, LONGEST_LINE),
             })),
           )}`;

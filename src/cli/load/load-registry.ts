@@ -76,7 +76,7 @@ export async function loadRegistry(
     }
   };
   const loaded = {
-    ...{ registry, problems, fileOf, warnings: 0, owned: new Map<string, never>() },
+    ...{ registry, problems, fileOf, owned: new Map<string, never>() },
     close: () => Promise.resolve(),
   };
   // Imported on use: a command starts sooner without the modules that it doesn't need.
@@ -184,7 +184,7 @@ async function manifestTools(
   const whose = [...new Set(personas)].sort().join(', ') || 'no persona';
   return {
     tools: [...(view ?? registry)].map(({ definition }) => definition),
-    ...{ problems, fileOf, owned, warnings: findings.length - problems.length },
+    ...{ problems, fileOf, owned },
     ...(left.length > 0 && { leftOut: `${amountOf(left.length, 'tool')} of ${whose}` }),
   };
 }

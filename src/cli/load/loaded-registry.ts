@@ -8,8 +8,6 @@ export interface LoadedRegistry extends Pick<LoadedTools, 'problems' | 'fileOf'>
   readonly leftOut?: string;
   /** The persona of each tool that only one persona has, and the tool's name there. */
   readonly owned: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
-  /** The number of warnings about the manifests. */
-  readonly warnings: number;
   /** Closes the connections of the tools. */
   readonly close: () => Promise<void>;
 }

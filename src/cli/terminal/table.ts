@@ -25,10 +25,14 @@ export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row
   );
   const widths = titles.map((_, at) => Math.max(...lines.map((cells) => cells[at]!.text.length)));
   const room = columns - GAP.length * (titles.length - 1);
+  // Words are broken only if nothing else helps.
+  const words = (at: number) => lines.flatMap((cells) => cells[at]!.text.split(' '));
+  const least = titles.map((_, at) => Math.max(...words(at).map(({ length }) => length)));
   while (widths.reduce((sum, width) => sum + width, 0) > room) {
-    const widest = Math.max(...widths);
-    if (widest <= LEAST_WIDTH) break;
-    widths[widths.indexOf(widest)] = widest - 1;
+    const order = widths.map((width, at) => (width > least[at]! ? width + columns : width));
+    const widest = order.indexOf(Math.max(...order));
+    if (widths[widest]! <= LEAST_WIDTH) break;
+    widths[widest]! -= 1;
   }
   return lines
     .flatMap((cells) => {
