@@ -243,7 +243,6 @@ function* runLines(
         ...programs.map((program) => `ran ${program}`),
         ...hosts.map(({ host, methods }) => `asked ${[host, ...methods].join(' ')}`),
         ...env.map((variable) => `read ${variable} of the environment`),
-        ...(secondChanged === true ? ['changed more the second time'] : []),
       ].join(', '),
     })),
   );
