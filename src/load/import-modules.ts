@@ -7,8 +7,8 @@ import { missingPackage } from '../core/issues.js';
 interface ImportedModule {
   /** The path as the caller gave it, relative to `cwd`. */
   readonly file: string;
-  /** Files of a scope share the modules that they import. A module that two scopes import exists twice. */
-  readonly scope: string;
+  /** The tsconfig next to the file. A module that files of two of them import exists twice. */
+  readonly tsconfig: string | undefined;
   readonly module?: object;
   readonly error?: unknown;
 }
@@ -40,29 +40,27 @@ export async function* importModules(
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
   const loaders = new Map<string | undefined, TsxLoader>();
-  const load = async (
-    file: string,
-    path: string,
-    tsconfig: string | undefined,
-  ): Promise<object> => {
-    if (tsx !== undefined && !('error' in tsx))
-      return loaderFor(tsx, tsconfig, loaders).import(path);
-    if (tsx !== undefined && isTypeScript(file) && !stripsTypes()) throw tsx.error;
+  const load = async (path: string, tsconfig: string | undefined): Promise<object> => {
+    if (tsx !== undefined && !('error' in tsx)) {
+      const loader =
+        loaders.get(tsconfig) ?? createTsxLoader(tsx, tsconfig, `tooldex-${loaders.size}`);
+      loaders.set(tsconfig, loader);
+      return loader.import(path);
+    }
+    if (tsx !== undefined && isTypeScript(path) && !stripsTypes()) throw tsx.error;
     return (await import(pathToFileURL(path).href)) as object;
   };
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
+      // tsx would take the tsconfig of the current folder, which may have another decorator mode.
+      const tsconfig = nearest(dirname(path), 'tsconfig.json');
       onImport?.(file);
-      let scope = '';
       try {
-        const native = tsx === undefined || 'error' in tsx;
-        // tsx would take the tsconfig of the current folder, which may have another decorator mode.
-        const tsconfig = native ? undefined : nearest(dirname(path), 'tsconfig.json');
-        if (!native) scope = `${isCommonJs(path) ? 'cjs' : 'esm'} ${tsconfig ?? ''}`;
-        yield { file, scope, module: await finishInTime(load(file, path, tsconfig), deadlineMs) };
+        const module = await finishInTime(load(path, tsconfig), deadlineMs);
+        yield { file, tsconfig, module };
       } catch (error) {
-        yield { file, scope, error };
+        yield { file, tsconfig, error };
       }
     }
   } finally {
@@ -90,17 +88,6 @@ async function loadTsx() {
     import('tsx/cjs/api').catch(missing),
   ]);
   return { esm, cjs };
-}
-
-/** Returns the loader for a tsconfig, which decides the decorator mode. */
-function loaderFor(
-  tsx: Tsx,
-  tsconfig: string | undefined,
-  loaders: Map<string | undefined, TsxLoader>,
-): TsxLoader {
-  const loader = loaders.get(tsconfig) ?? createTsxLoader(tsx, tsconfig, `tooldex-${loaders.size}`);
-  loaders.set(tsconfig, loader);
-  return loader;
 }
 
 /** Waits for work until a deadline. The timer also keeps the process alive: Node ends it if nothing is left that could settle the work. */

@@ -50,16 +50,13 @@ export interface LoadOptions extends ImportOptions {
 }
 
 const OPTIONS = z.strictObject({
-  cwd: text().optional(),
-  deadlineMs: milliseconds().optional(),
+  cwd: text().default(() => process.cwd()),
+  deadlineMs: milliseconds().default(IMPORT_DEADLINE_MS),
   onImport: aFunction<(file: string | undefined) => void>().optional(),
 } satisfies FieldsOf<LoadOptions>);
 
 /** A tool, and the file it comes from. */
-interface Origin extends FoundTool {
-  readonly file: string;
-  readonly scope: string;
-}
+type Origin = FoundTool & { readonly file: string; readonly tsconfig: string | undefined };
 
 const NO_FILES = 'No TypeScript or JavaScript file matches this file, folder or glob.';
 const NO_TOOLS =
@@ -92,11 +89,7 @@ export async function loadTools(
       globs,
       "Call loadTools('src/tools/**/*.ts').",
     );
-  const {
-    cwd = process.cwd(),
-    deadlineMs = IMPORT_DEADLINE_MS,
-    onImport,
-  } = checkOptions(OPTIONS, options, 'options of loadTools');
+  const { cwd, deadlineMs, onImport } = checkOptions(OPTIONS, options, 'options of loadTools');
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
   const matches = await Promise.all(
@@ -111,7 +104,7 @@ export async function loadTools(
   const origins = new Map<string, Origin[]>();
   const withoutTools = new Set<string>();
   const refused = new Map<object, RefusedClass & LoadProblem>();
-  for await (const { file, scope, module, error } of importModules(
+  for await (const { file, tsconfig, module, error } of importModules(
     [...new Set(matches.flatMap(({ files }) => files))].sort(),
     cwd,
     { deadlineMs, onImport },
@@ -123,11 +116,11 @@ export async function loadTools(
       for (const each of exported.refused)
         if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
       for (const tool of exported.tools) {
-        const reason = addTool(registry, origins, { ...tool, file, scope });
+        const reason = addTool(registry, origins, { ...tool, file, tsconfig });
         if (reason !== undefined) problems.push({ file, reason });
       }
     } catch (cause) {
-      problems.push({ file, reason: reasonOf(cause, resolve(cwd, file), cwd) });
+      problems.push({ file, reason: reasonOf(cause, file) });
     }
   }
   const all = [...origins.values()].flat();
@@ -148,14 +141,11 @@ function addTool(
   origins: Map<string, Origin[]>,
   tool: Origin,
 ): string | undefined {
-  const { entry, file, scope } = tool;
+  const { entry, file, tsconfig } = tool;
   const known = origins.get(entry.name) ?? [];
-  if (
-    known.some(
-      (other) => isSameTool(other, tool) || (other.scope !== scope && isSameCode(other, tool)),
-    )
-  )
-    return undefined;
+  const isSame = (other: Origin) =>
+    isSameTool(other, tool) || (other.tsconfig !== tsconfig && isSameCode(other, tool));
+  if (known.some(isSame)) return undefined;
   origins.set(entry.name, [...known, tool]);
   for (const name of [entry.name, ...entry.aliases]) {
     const owner = registry.get(name);
@@ -171,20 +161,14 @@ function addTool(
   return undefined;
 }
 
-function reasonOf(cause: unknown, path: string, cwd: string): string {
+function reasonOf(cause: unknown, file: string): string {
   if (isToolError(cause)) return cause.message;
-  const advice = importAdvice(cause, path, cwd);
+  const advice = importAdvice(cause, file);
   return `${cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)}${advice === undefined ? '' : `. ${advice}`}`;
 }
 
 const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';
-const IGNORED = [
-  '**/node_modules/**',
-  '**/*.d.ts',
-  '**/*.d.mts',
-  '**/*.d.cts',
-  '**/*.{test,spec,bench,config}.*',
-];
+const IGNORED = ['**/node_modules/**', '**/*.d.{ts,mts,cts}', '**/*.{test,spec,bench,config}.*'];
 /** Folders may contain copies of the sources, which count only if they are named. */
 const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
 

@@ -63,21 +63,10 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
 
 /** Returns why a class can't be constructed without arguments, or `undefined` for another error. */
 function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
-  if (!isToolError(error, 'INVALID_ARGUMENT')) return undefined;
-  const {
-    className,
-    requiredArguments: count,
-    tools,
-  } = error.details as {
-    className?: string;
-    requiredArguments?: number;
-    tools?: readonly string[];
-  };
-  if (className === undefined || count === undefined || tools === undefined) return undefined;
-  return {
-    tools,
-    reason: `The constructor of ${className || 'a class'} requires ${count === 1 ? 'an argument' : `${count} arguments`}. Export an instance, or a registry that has one: registry.register(new ${className || 'TheClass'}(…)).`,
-  };
+  if (!isToolError(error, 'INVALID_ARGUMENT') || !('requiredArguments' in error.details))
+    return undefined;
+  const { tools } = error.details as { tools: readonly string[] };
+  return { tools, reason: `${error.message} Export the instance or the registry.` };
 }
 
 /** Returns true if the tools of a refused class exist anyway, on an instance or in a registry. */
@@ -91,20 +80,11 @@ function isMaker(exportName: string, value: unknown): value is () => unknown {
   if (
     typeof value !== 'function' ||
     value.length > 0 ||
-    Function.prototype.toString.call(value).startsWith('class') ||
-    isDecorated(value)
+    Function.prototype.toString.call(value).startsWith('class')
   )
     return false;
   const name = exportName === 'default' ? value.name : exportName;
   return MAKER.test(name) || (exportName === 'default' && ['', 'default'].includes(name));
-}
-
-function isDecorated(value: object): boolean {
-  try {
-    return findDefinitions(value).length > 0;
-  } catch (error) {
-    return !isToolError(error, 'NOT_A_TOOL');
-  }
 }
 
 /**
@@ -119,8 +99,8 @@ export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   )
     return true;
   return (
-    isToolDefinition(one.source) !== isToolDefinition(other.source) &&
-    one.entry.digest === other.entry.digest
+    one.entry.digest === other.entry.digest &&
+    isToolDefinition(one.source) !== isToolDefinition(other.source)
   );
 }
 
@@ -130,10 +110,8 @@ export function isSameCode(one: FoundTool, other: FoundTool): boolean {
 }
 
 function codeOf(source: object): string {
-  if (isToolDefinition(source))
-    return source.execute === undefined ? '' : Function.prototype.toString.call(source.execute);
-  const constructor = typeof source === 'function' ? source : classOf(source);
-  return typeof constructor === 'function' ? Function.prototype.toString.call(constructor) : '';
+  const code = isToolDefinition(source) ? source.execute : (classOf(source) ?? source);
+  return typeof code === 'function' ? Function.prototype.toString.call(code) : '';
 }
 
 function classOf(source: object): unknown {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { AskOptions, Dialog } from '../../src/cli/terminal/terminal.js';
+import { asShown, type AskOptions, type Dialog } from '../../src/cli/terminal/terminal.js';
 
 type Answer = string | (() => string | undefined | Promise<string>);
 
@@ -39,11 +39,11 @@ export class FakeTerminal implements Dialog {
     return this.#listeners.size;
   }
 
-  out = (text: string): void => void (this.printed += `${text}\n`);
+  out = (text: string): void => void (this.printed += `${asShown(this.color, text)}\n`);
 
   write = (text: string): void => void (this.printed += text);
 
-  err = (text: string): void => void (this.told += `${text}\n`);
+  err = (text: string): void => void (this.told += `${asShown(this.color, text)}\n`);
 
   async ask(question: string, { prefill, signal }: AskOptions = {}): Promise<string | undefined> {
     if (!this.interactive) return undefined;

@@ -37,7 +37,7 @@ async function pins(
   terminalOptions: FakeTerminalOptions = {},
 ) {
   const terminal = new FakeTerminal(terminalOptions);
-  const options = { config: undefined, mcp: undefined, lock: undefined, json: false, ...given };
+  const options = { config: undefined, mcp: undefined, json: false, ...given };
   const context = { terminal, cwd: folder, words, imports: {}, options };
   const code = await comparePins(context, action, listHere);
   expect(terminal.listeners).toBe(0);
@@ -71,7 +71,7 @@ describe('tooldex mcp pins', () => {
         'new     mcp.demo.added',
         'removed mcp.demo.read',
         'changed mcp.demo.write  /description',
-        '✗ 2 tools pinned, 1 new, 1 changed, 1 removed',
+        '✗ 2 tools pinned, 1 changed, 1 new, 1 removed',
       ],
     ]);
     expect(readFileSync(lock(), 'utf8')).toBe(text);
@@ -150,15 +150,6 @@ describe('tooldex mcp pins', () => {
     expect(existsSync(lock())).toBe(false);
     expect((await pins('approve', ['mcp.demo.write'], {}, { answers: ['y'] })).code).toBe(0);
     expect((await pins('verify')).code).toBe(0);
-  });
-
-  it('approves nothing where nobody can be asked, and says how', async () => {
-    configure({ demo: new Demo('write').start });
-    expect(await pins('approve', ['mcp.demo.write'])).toMatchObject({
-      code: 4,
-      err: expect.stringContaining('repeat this command with --yes'),
-    });
-    expect(existsSync(lock())).toBe(false);
   });
 
   it('prints JSON for programs', async () => {
@@ -253,29 +244,20 @@ describe('tooldex mcp pins', () => {
     expect(demo.log()).toEqual([]);
   });
 
-  it('works with another lock file and other settings, and asks servers that are processes', async () => {
+  it('works with other settings, and asks servers that are processes', async () => {
     configure({ demo: new Demo('write').process }, 'servers.json');
-    const files = ['--config', 'servers.json', '--lock', 'pins.lock.json'];
+    const files = ['--config', 'servers.json'];
     const run = async (...args: readonly string[]) =>
       (await tooldex(['mcp', 'pins', ...args, ...files], { cwd: folder })).code;
     expect(await run('approve', '--all', '--yes')).toBe(0);
-    expect(existsSync(join(folder, 'pins.lock.json'))).toBe(true);
+    expect(existsSync(lock())).toBe(true);
     expect(await run('verify')).toBe(0);
   });
-
-  it.each(['verify', 'diff', 'approve'])(
-    'lists its exit codes in the help of %s',
-    async (action) => {
-      expect((await tooldex(['mcp', 'pins', action, '--help'])).out).toContain(
-        "3    a server doesn't answer",
-      );
-    },
-  );
 
   it('stops if the user interrupts it', async () => {
     const terminal = new FakeTerminal();
     configure({ demo: new Demo('write').start });
-    const options = { config: undefined, mcp: undefined, lock: undefined, json: false, yes: true };
+    const options = { config: undefined, mcp: undefined, json: false, yes: true };
     const context = { terminal, cwd: folder, words: [], imports: {}, options };
     const ended = comparePins(context, 'approve', async (_, signal) => {
       terminal.interrupt();

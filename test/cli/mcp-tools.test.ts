@@ -51,7 +51,7 @@ describe('tooldex mcp list', () => {
     expect(other.log('list')).toEqual([]);
   });
 
-  it('shows what servers say of their tools, settings that say the same, and the beginning of long descriptions', async () => {
+  it('suggests settings that say what the servers say of their tools, and shows the beginning of long descriptions', async () => {
     const demo = new Demo();
     demo.list(
       rawTool('read', { annotations: { readOnlyHint: true, openWorldHint: false } }),
@@ -60,7 +60,7 @@ describe('tooldex mcp list', () => {
     );
     configure({ demo: demo.process });
     const { out } = await tooldex(['mcp', 'list'], { columns: Infinity });
-    expect(out).toMatch(/^mcp\.demo\.read +high +yes +readOnly, not openWorld/m);
+    expect(out).toMatch(/^mcp\.demo\.read +high +yes +Does read$/m);
     expect(out).toMatch(/^mcp\.demo\.drop .* x{109}…$/m);
     expect(out).toContain(`"tools": {
   "drop": {"access":"write","danger":"high"},

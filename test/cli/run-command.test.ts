@@ -90,7 +90,7 @@ describe('tooldex run', () => {
     [['read_file', '--input', '{path'], /--input is not valid JSON/],
     [['read_file', '--input', '@nowhere.json'], /ENOENT/],
     [['read_file', '--input', '@/dev/zero'], /more than \d+ bytes/],
-    [['read_file', '--input', '{"pth":1}'], /path: Expected.*\n.*tooldex show read_file/],
+    [['read_file', '--input', '{"pth":1}'], /path: Expected/],
     [['read_file', '--timeout', '0'], /from 1 to/],
     [['read_file', '--timeout', '3000000000'], /from 1 to/],
     [['read_file', '--yes=sometimes'], /Expected one of safe/],
@@ -312,7 +312,7 @@ describe('other outcomes', () => {
     } as const;
     const { code, out, err } = await answer({ form }, 'Ada', '{"age":5}', '{"name":"Ada"}');
     expect([code, JSON.parse(out)]).toEqual([0, { name: 'Ada', age: 30 }]);
-    expect(err.match(/^refused Expected JSON with the fields name, age/gm)).toHaveLength(2);
+    expect(err).toMatch(/^refused Expected JSON with the fields name, age[^]*\nrefused name: /m);
   });
 
   it.each([
@@ -341,7 +341,7 @@ describe('other outcomes', () => {
       expect(await runTool(tool, [], options)).toMatchObject({
         code: 4,
         out: '',
-        err: expect.stringMatching(/question Which one\?\n {2}- red/),
+        err: expect.stringMatching(/question Which one\?\n {2}1 red/),
       });
   });
 
@@ -451,7 +451,7 @@ describe('a result with images and files', () => {
     ]);
   });
 
-  it('has size and SHA-256 of its content with --json, and the bytes with --full', async () => {
+  it('has size and SHA-256 of its content with --json', async () => {
     const short = (await runTool(camera, ['--json'])).out;
     expect((JSON.parse(short) as { content: unknown[] }).content[1]).toEqual({
       type: 'image',
@@ -459,8 +459,5 @@ describe('a result with images and files', () => {
       size: 700_140,
       digest: createHash('sha256').update(pixels).digest('hex'),
     });
-    const full = (await runTool(camera, ['--json', '--full'])).out;
-    const { data } = (JSON.parse(full) as { content: { data: string }[] }).content[1]!;
-    expect(data === Buffer.from(pixels).toString('base64')).toBe(true);
   });
 });

@@ -104,48 +104,30 @@ describe('loadTools', () => {
 });
 
 describe('a file that Node cannot parse', () => {
-  const DECORATED = 'const tool = () => () => {};\n\n@tool() export class Greet {}';
   // In a process of its own: here Vite would parse the files.
-  const reasonFor = async (files: Readonly<Record<string, string>>, file: string) =>
+  const reasonFor = async (files: Readonly<Record<string, string>>) =>
     (
-      JSON.parse((await cli.run(['lint', '--json', '--tools', file], cli.project(files))).out) as {
-        message: string;
-      }[]
+      JSON.parse(
+        (await cli.run(['lint', '--json', '--tools', 'a.*js'], cli.project(files))).out,
+      ) as { message: string }[]
     )[0]!.message;
 
   it.each([
-    ['itself', { 'a.mjs': DECORATED }, 'a.mjs:3'],
-    [
-      'a file that it imports',
-      {
-        'a.mjs': "import './lib/b.mjs';",
-        'lib/b.mjs': "export * from './c.mjs';",
-        'lib/c.mjs': DECORATED,
-      },
-      'lib/c.mjs:3',
-    ],
-    [
-      'a CommonJS file that it requires',
-      { 'a.cjs': "require('./b.cjs');", 'b.cjs': DECORATED.replace('export ', '') },
-      'b.cjs:3',
-    ],
-  ])(
-    'because of a decorator in %s is named with the line, and what to do',
-    async (_, files, place) => {
-      const reason = await reasonFor(files, Object.keys(files)[0]!);
-      expect(reason).toContain(
-        `SyntaxError: Invalid or unexpected token. ${place} has a decorator (@), which Node cannot run as it is. Name the file .ts and install tsx, compile it first`,
-      );
-      expect(reason).toContain('without decorator syntax');
-    },
-  );
+    ['an ES module', { 'a.mjs': '@tool() export class Greet {}' }],
+    ['a CommonJS file', { 'a.cjs': '@tool() class Greet {}' }],
+    ['a file that it imports', { 'a.mjs': "import './b.mjs';", 'b.mjs': '@tool() class Greet {}' }],
+  ])('because of a decorator in %s is reported with what to do', async (_, files) => {
+    expect(await reasonFor(files)).toMatch(
+      /^SyntaxError: Invalid or unexpected token\. .* has a decorator \(@\).*install tsx.*without decorator syntax/,
+    );
+  });
 
-  it('for another reason is reported as Node does, also with a decorator in a comment', async () => {
-    expect(await reasonFor({ 'a.mjs': '/**\n * @param a\n */\nconst = 1;' }, 'a.mjs')).toBe(
+  it('for another reason is reported as Node does', async () => {
+    expect(await reasonFor({ 'a.mjs': '/**\n * @param a\n */\nconst = 1;' })).toBe(
       "SyntaxError: Unexpected token '='",
     );
-    expect(
-      await reasonFor({ 'a.mjs': "import { no } from './b.mjs';", 'b.mjs': '' }, 'a.mjs'),
-    ).toBe("SyntaxError: The requested module './b.mjs' does not provide an export named 'no'");
+    expect(await reasonFor({ 'a.mjs': "import { no } from './b.mjs';", 'b.mjs': '' })).toBe(
+      "SyntaxError: The requested module './b.mjs' does not provide an export named 'no'",
+    );
   });
 });

@@ -23,7 +23,14 @@ import { parseJson } from '../load/read-json.js';
 import { replaceFile } from '../load/replace-file.js';
 import { amount, flag, given, RUN_OPTIONS, text, type Values } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { paint, plainJson, plainText, readBounded, type Dialog } from '../terminal/terminal.js';
+import {
+  paint,
+  plainJson,
+  plainText,
+  readBounded,
+  report,
+  type Dialog,
+} from '../terminal/terminal.js';
 import { codeOf, wrongUsage } from '../terminal/wrong-usage.js';
 import { demoModel } from './demo-model.js';
 
@@ -48,36 +55,42 @@ For a model, use --model; tooldex chat --help shows how.`;
 /** The maximum size of a session file. */
 const MAX_BYTES = 64 * 2 ** 20;
 
-export const chat = command({
-  options: OPTIONS,
-  examples: ['chat', 'chat "what is in this folder?"', 'chat --model ./model.mjs --session s.json'],
-  notes: MODELS,
-  run: (context) =>
-    withTools(context, {}, ({ registry }) =>
-      // Calls that need approval stay pending: the session records them before the user is asked.
-      withExecutor(context, registry, { asks: false }, async ({ executor, call }) => {
-        const { terminal, cwd, imports, options } = context;
-        const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
-        const path = file === undefined ? undefined : resolve(cwd, file);
-        const isFile = model !== undefined && /^[./~]|[\\]|\.[cm]?[jt]s$/.test(model);
-        if (model !== undefined && !isFile && !/^[\w.-]+\/\S+$/.test(model))
-          throw wrongUsage(`Expected --model to be a file or provider/name, got ${model}.`);
-        const named = isFile ? await importDefault('--model', model, cwd, imports) : model;
-        const isDemo = model === undefined;
-        if (!json && (isDemo || terminal.interactive))
-          terminal.err(paint(terminal, 'dim', isDemo ? DEMO : `The model is ${model}.`));
-        const engine = {
-          model: isDemo ? demoModel((name) => registry.has(name)) : (named as ChatEngine['model']),
-          executor,
-          ...call,
-          onEvent: eventPrinter(terminal, json),
-          ...given({ system, maxTurns, selectTools: maxTools && { maxTools } }),
-          ...(manual && { mode: 'manual' as const }),
-        };
-        return talk(context, engine as Talking, path);
-      }),
-    ),
-});
+export const commands = {
+  chat: command({
+    options: OPTIONS,
+    examples: [
+      'chat',
+      'chat "what is in this folder?"',
+      'chat --model ./model.mjs --session s.json',
+    ],
+    notes: MODELS,
+    run: (context) =>
+      withTools(context, {}, ({ registry }) =>
+        // Calls that need approval stay pending: the session records them before the user is asked.
+        withExecutor(context, registry, false, async ({ executor, call }) => {
+          const { terminal, cwd, imports, options } = context;
+          const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
+          const path = file === undefined ? undefined : resolve(cwd, file);
+          const isDemo = model === undefined;
+          const isName = isDemo || /^[\w-][\w.-]*\/(?!\S*\.[cm]?[jt]s$)\S+$/.test(model);
+          const named = isName ? model : await importDefault('--model', model, cwd, imports);
+          if (!json && (isDemo || terminal.interactive))
+            terminal.err(paint('dim', isDemo ? DEMO : `The model is ${model}.`));
+          const engine = {
+            model: isDemo
+              ? demoModel((name) => registry.has(name))
+              : (named as ChatEngine['model']),
+            executor,
+            ...call,
+            onEvent: eventPrinter(terminal, json),
+            ...given({ system, maxTurns, selectTools: maxTools && { maxTools } }),
+            ...(manual && { mode: 'manual' as const }),
+          };
+          return talk(context, engine as Talking, path);
+        }),
+      ),
+  }),
+};
 
 type Talking = ChatEngine & { readonly executor: ToolExecutor };
 
@@ -97,8 +110,7 @@ async function talk(
   for (;;) {
     const interrupt = new AbortController();
     const { signal } = interrupt;
-    let interrupts = 0;
-    const stopListening = terminal.onInterrupt(() => (interrupts++, interrupt.abort()));
+    const stopListening = terminal.onInterrupt(() => interrupt.abort());
     const run = { signal, stream: true, onCheckpoint: keep };
     if (said !== undefined && !isAlone) session = await dropped(session, engine);
     let goesOn = said !== undefined || isUnfinished(session);
@@ -123,8 +135,8 @@ async function talk(
       goesOn = !isAlone && session.pending.length > 0;
     }
     stopListening();
-    if (interrupts > 1 || (isAlone && interrupts > 0)) return EXIT.interrupted;
-    report(terminal, session, options.json);
+    if (isAlone && signal.aborted) return EXIT.interrupted;
+    reportSession(terminal, session, options.json);
     if (!isAlone) terminal.err('');
     const line = isAlone ? undefined : await terminal.ask('› ');
     if (line === undefined) return exitCodeOf(session);
@@ -193,16 +205,15 @@ async function decide(
   };
   const decided = await asked();
   if (decided?.ok !== false) return decided?.session;
-  terminal.err(`${paint(terminal, 'red', 'refused')} ${plainText(decided.error.message)}`);
+  report(terminal, 'red', 'refused', decided.error.message);
   return session.expire(Date.now()).session;
 }
 
 /** Reports where the session stands, unless the model has just answered. */
-function report(terminal: Dialog, session: Session, json: boolean): void {
+function reportSession(terminal: Dialog, session: Session, json: boolean): void {
   const { id, status, haltedReason = '', pending, error } = session;
   if (json) return terminal.out(plainJson({ type: 'session', id, status, haltedReason, pending }));
-  if (status === 'error')
-    terminal.err(`${paint(terminal, 'red', 'error')} ${plainText(error!.message)}`);
+  if (status === 'error') report(terminal, 'red', 'error', error!.message);
   else if (status === 'completed' && haltedReason !== 'completed')
     terminal.err(
       `stopped: ${haltedReason === 'max_turns' ? 'reached --max-turns' : plainText(haltedReason)}`,
@@ -243,7 +254,7 @@ function eventPrinter(terminal: Dialog, json: boolean): (event: ChatEvent) => vo
         valueText(terminal, event.outcome),
         ...explanationLines(terminal, event.outcome),
       ];
-      line(statusMark(terminal, event.outcome), event.toolName, parts.join(' '));
+      line(statusMark(event.outcome), event.toolName, parts.join(' '));
     }
   };
 }

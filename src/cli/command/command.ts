@@ -1,7 +1,6 @@
 import type { ImportOptions } from '../../load/import-modules.js';
-import type { Options, Values } from './options.js';
-import type { Dialog } from '../terminal/terminal.js';
-import { plainJson } from '../terminal/terminal.js';
+import { flag, type Options, type Values } from './options.js';
+import { plainJson, type Dialog } from '../terminal/terminal.js';
 
 /** The things that a command works with. */
 export interface Context<V = unknown> {
@@ -25,17 +24,22 @@ export interface Command<O extends Options = Options> {
   readonly run: (context: Context<Values<O>>) => number | void | Promise<number | void>;
 }
 
-/** Returns a command whose options have the types that its table declares. */
+/** Returns a command whose options have the types that its table declares. Every command has `--json`. */
 export function command<O extends Options>(declared: Command<O>): Command {
-  return declared as unknown as Command;
+  const options = { ...declared.options, json: flag('print JSON') };
+  return { ...declared, options } as unknown as Command;
 }
 
-/** Prints a result: its data if the user asked for JSON, otherwise lines of text. */
+/** Prints a result: its data if the user asked for JSON, its annotations for `--format github`, otherwise lines of text. */
 export function print(
-  { terminal, options }: Pick<Context, 'terminal' | 'options'>,
+  {
+    terminal,
+    options,
+  }: Pick<Context<{ readonly format?: 'github' | undefined }>, 'terminal' | 'options'>,
   data: unknown,
   lines: () => Iterable<string>,
+  annotations = lines,
 ): void {
   if (options.json) terminal.out(plainJson(data, 2));
-  else for (const line of lines()) terminal.out(line);
+  else for (const line of (options.format ? annotations : lines)()) terminal.out(line);
 }

@@ -2,11 +2,8 @@ import { InvalidArgumentError, Option as ProgramOption, type Command as Program 
 import { isToolError } from '../../core/errors.js';
 import { suggestValue } from '../../core/issues.js';
 import type { Command } from './command.js';
-import { flag, type Option, type Options } from './options.js';
+import type { Option, Options } from './options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-
-/** The options of every command. */
-const COMMON_OPTIONS: Options = { json: flag('print JSON') };
 
 /** Returns an option as it's typed: `--dry-run` for `dryRun`. */
 const flagOf = (name: string): string =>
@@ -14,16 +11,9 @@ const flagOf = (name: string): string =>
 
 /** Adds a table of options, examples and notes to a command. */
 export function defineCommand(program: Program, { options, examples, notes = '' }: Command): void {
-  addOptions(program, options);
   const lines = examples.map((example) => `  $ tooldex ${example}`.trimEnd());
-  if (examples.length > 0)
-    program.addHelpText('after', `\nExamples:\n${lines.join('\n')}${notes && `\n${notes}`}`);
-}
-
-/** Adds a table of options to a command. */
-export function addOptions(program: Program, options: Options): void {
-  const all = { ...options, ...COMMON_OPTIONS };
-  for (const [name, option] of Object.entries(all) as [string, Option][]) {
+  program.addHelpText('after', `\nExamples:\n${lines.join('\n')}${notes && `\n${notes}`}`);
+  for (const [name, option] of Object.entries(options) as [string, Option][]) {
     const { value = '', help, choices, many, default: usual, alone, env, excludes = [] } = option;
     const needs = option.needs?.map(flagOf).join(' or ');
     const list = many === 'commas' ? '; repeat, or separate with commas' : '';
@@ -66,14 +56,10 @@ function valueOf({ choices, many, read = (text) => text }: Option, given: string
 export function valuesOf(program: Program, options: Options): Readonly<Record<string, unknown>> {
   const given = program.opts<Record<string, unknown>>();
   const isGiven = (name: string) => program.getOptionValueSource(name) === 'cli';
-  const values = Object.entries({ ...options, ...COMMON_OPTIONS }).map(([name, option]) => {
+  const values = Object.entries(options).map(([name, option]) => {
     if (isGiven(name) && option.needs?.some(isGiven) === false)
       throw wrongUsage(`${flagOf(name)} only works with ${option.needs.map(flagOf).join(' or ')}.`);
-    // Commander takes --no-x for the opposite of --x.
-    const opposite = /^no([A-Z])(.*)/.exec(name);
-    const value =
-      opposite === null ? given[name] : given[opposite[1]!.toLowerCase() + opposite[2]!] === false;
-    return [name, value ?? option.default];
+    return [name, given[name] ?? option.default];
   });
   return Object.fromEntries(values) as Readonly<Record<string, unknown>>;
 }

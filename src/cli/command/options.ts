@@ -204,8 +204,6 @@ export const FILTER_OPTIONS = {
     }),
   ),
   derived: list('<set>', 'only tools in this derived set', Object.keys(DERIVED_SETS)),
-  available: flag('only tools that can be used now'),
-  unavailable: flag('only tools that cannot be used now', { excludes: ['available'] }),
 } satisfies Options;
 
 /** Returns the filter that the options of a command stand for. */
@@ -218,35 +216,20 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
     ...conditions,
     priority: priority?.map((name) => Priority[name.toUpperCase() as keyof typeof Priority]),
     derived: options['derived'],
-    available:
-      options['available'] === true || (options['unavailable'] === true ? false : undefined),
   }) as ToolFilter;
 }
 
-/** The formats of findings: for users, for programs, or as annotations that CI services show next to the code. */
-const FORMATS = ['table', 'json', 'github'] as const;
-type Format = (typeof FORMATS)[number];
-
+/** The option of commands that print findings. Annotations are what CI services show next to the code. */
 export const FORMAT_OPTIONS = {
-  format: choice(
+  format: choice<'github'>(
     '<format>',
-    'how to print findings: a table, JSON, or annotations for GitHub Actions (default: table)',
-    FORMATS,
+    'print findings as annotations for GitHub Actions',
+    ['github'],
+    {
+      excludes: ['json'],
+    },
   ),
 } satisfies Options;
-
-/** Returns the format that `--json` or `--format` asks for. @throws ToolError `INVALID_ARGUMENT` if they differ. */
-export function formatOf({
-  json,
-  format,
-}: {
-  readonly json?: boolean;
-  readonly format?: Format | undefined;
-}): Format {
-  if (json === true && format !== undefined && format !== 'json')
-    throw wrongUsage(`--json can't be used with --format ${format}. Remove one of them.`);
-  return json === true ? 'json' : (format ?? 'table');
-}
 
 type Given<T> = { -readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
 

@@ -1,49 +1,50 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isPlainObject } from '../../core/plain-data.js';
 import { command, print } from '../command/command.js';
 import { flag } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
 import { agrees } from '../terminal/terminal.js';
 
-export const init = command({
-  options: {
-    yes: flag('overwrite existing files without asking'),
-    dryRun: flag('show the files without writing them'),
-  },
-  examples: ['init', 'init --dry-run'],
-  run: async (context) => {
-    const { terminal, cwd, options } = context;
-    const project = await projectAt(cwd);
-    const written: NewFile[] = [];
-    const kept: string[] = [];
-    for (const file of filesFor(project)) {
-      const path = join(cwd, file.path);
-      const exists = (await textAt(path)) !== undefined;
-      const asks = exists && !options.dryRun && !options.yes;
-      if (asks && !(await agrees(terminal, `${file.path} exists. Overwrite it?`))) {
-        kept.push(file.path);
-        continue;
+export const commands = {
+  init: command({
+    options: {
+      yes: flag('overwrite existing files without asking'),
+      dryRun: flag('show the files without writing them'),
+    },
+    examples: ['init', 'init --dry-run'],
+    run: async (context) => {
+      const { terminal, cwd, options } = context;
+      const project = await projectAt(cwd);
+      const written: NewFile[] = [];
+      const kept: string[] = [];
+      for (const file of filesFor(project)) {
+        const path = join(cwd, file.path);
+        const exists = (await textAt(path)) !== undefined;
+        const asks = exists && !options.dryRun && !options.yes;
+        if (asks && !(await agrees(terminal, `${file.path} exists. Overwrite it?`))) {
+          kept.push(file.path);
+          continue;
+        }
+        written.push(file);
+        if (options.dryRun) continue;
+        await mkdir(dirname(path), { recursive: true });
+        // A file that appeared since the question isn't overwritten.
+        await writeFile(path, file.text, { flag: exists ? 'w' : 'wx' });
       }
-      written.push(file);
-      if (options.dryRun) continue;
-      await mkdir(dirname(path), { recursive: true });
-      // A file that appeared since the question isn't overwritten.
-      await writeFile(path, file.text, { flag: exists ? 'w' : 'wx' });
-    }
-    const next = nextSteps(project);
-    const paths = written.map(({ path }) => path);
-    const data = { project, written: paths, kept, dry_run: options.dryRun, next };
-    print(context, data, function* () {
-      for (const { path, text } of written)
-        yield options.dryRun ? `${path}\n\n${text}` : `wrote ${path}`;
-      for (const path of kept)
-        terminal.err(`kept ${path}, which exists. To overwrite it, use --yes.`);
-      yield `\nNext:\n${next.map((step) => `  ${step}`).join('\n')}`;
-    });
-    return kept.length > 0 ? EXIT.unconfirmed : EXIT.ok;
-  },
-});
+      const next = nextSteps(project);
+      const paths = written.map(({ path }) => path);
+      const data = { project, written: paths, kept, dry_run: options.dryRun, next };
+      print(context, data, function* () {
+        for (const { path, text } of written)
+          yield options.dryRun ? `${path}\n\n${text}` : `wrote ${path}`;
+        for (const path of kept)
+          terminal.err(`kept ${path}, which exists. To overwrite it, use --yes.`);
+        yield `\nNext:\n${next.map((step) => `  ${step}`).join('\n')}`;
+      });
+      return kept.length > 0 ? EXIT.unconfirmed : EXIT.ok;
+    },
+  }),
+};
 
 /** The facts about a project that decide what its first tool looks like. */
 interface Project {
@@ -70,11 +71,8 @@ async function projectAt(cwd: string): Promise<Project> {
   const text = await textAt(join(cwd, 'package.json'));
   const manifest = objectIn(text);
   const { type } = manifest;
-  const packages = new Set(
-    [manifest['dependencies'], manifest['devDependencies']].flatMap((each) =>
-      isPlainObject(each) ? Object.keys(each) : [],
-    ),
-  );
+  const { dependencies, devDependencies } = manifest as Readonly<Record<string, object>>;
+  const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }));
   const files = await readdir(cwd);
   const typescript = packages.has('typescript') || files.includes('tsconfig.json');
   const runner = packages.has('vitest') ? 'vitest' : packages.has('jest') ? 'jest' : 'node:test';
@@ -102,8 +100,7 @@ async function projectAt(cwd: string): Promise<Project> {
 /** Returns the object in a JSON text. A missing or broken file says nothing about the project. */
 function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text ?? '{}');
-    return isPlainObject(value) ? value : {};
+    return Object(JSON.parse(text ?? '{}')) as Readonly<Record<string, unknown>>;
   } catch {
     return {};
   }

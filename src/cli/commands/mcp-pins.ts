@@ -1,40 +1,25 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { onAbort } from '../../core/listeners.js';
 import { poisonedTexts } from '../../core/poisoned-text.js';
 import { DefinitionPins } from '../../mcp/pins/definition-pins.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import type { McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { PinFinding, ServerListing } from '../../mcp/pins/definition-changes.js';
-import type { PinnedDefinition } from '../../mcp/pins/pin.js';
 import { command, print, type Context } from '../command/command.js';
 import { shownArguments } from '../execute/shown-call.js';
 import { CONFIG_OPTIONS, readMcpConfig } from '../load/load-mcp-tools.js';
-import { flag, text, type Options, type Values } from '../command/options.js';
+import { flag, type Values } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { amountOf } from '../terminal/table.js';
+import { amountOf, countsOf } from '../terminal/table.js';
 import {
   agrees,
   interruptible,
   paint,
-  plainJson,
   plainLine,
   seenText,
-  type Style,
   type Terminal,
 } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-
-const OPTIONS = {
-  ...CONFIG_OPTIONS,
-  lock: text('<file>', 'the lock file (default: tooldex-pins.json next to the settings)'),
-} satisfies Options;
-
-const APPROVE_OPTIONS = {
-  ...OPTIONS,
-  all: flag('approve everything that differs'),
-  yes: flag('approve without asking'),
-} satisfies Options;
 
 /** CI relies on these. */
 const notes = `
@@ -47,30 +32,36 @@ Exit codes:
   130  interrupted`;
 const EXIT_UNREACHABLE = 3;
 
-export const verify = command({
-  options: OPTIONS,
-  notes,
-  examples: ['mcp pins verify'],
-  run: (context) => comparePins(context, 'verify'),
-});
+export const commands = {
+  'mcp pins verify': command({
+    options: CONFIG_OPTIONS,
+    notes,
+    examples: ['mcp pins verify'],
+    run: (context) => comparePins(context, 'verify'),
+  }),
 
-export const diff = command({
-  options: OPTIONS,
-  notes,
-  examples: ['mcp pins diff', 'mcp pins diff mcp.memory.read_graph'],
-  run: (context) => comparePins(context, 'diff'),
-});
+  'mcp pins diff': command({
+    options: CONFIG_OPTIONS,
+    notes,
+    examples: ['mcp pins diff', 'mcp pins diff mcp.memory.read_graph'],
+    run: (context) => comparePins(context, 'diff'),
+  }),
 
-export const approve = command({
-  options: APPROVE_OPTIONS,
-  notes,
-  examples: ['mcp pins approve --all', 'mcp pins approve mcp.memory.read_graph --yes'],
-  run: (context) => {
-    if (context.words.length > 0 === context.options.all)
-      throw wrongUsage('Name the tools to approve, or use --all.');
-    return comparePins(context, 'approve');
-  },
-});
+  'mcp pins approve': command({
+    options: {
+      ...CONFIG_OPTIONS,
+      all: flag('approve everything that differs'),
+      yes: flag('approve without asking'),
+    },
+    notes,
+    examples: ['mcp pins approve --all', 'mcp pins approve mcp.memory.read_graph --yes'],
+    run: (context) => {
+      if (context.words.length > 0 === context.options.all)
+        throw wrongUsage('Name the tools to approve, or use --all.');
+      return comparePins(context, 'approve');
+    },
+  }),
+};
 
 /** Asks servers what they list now. */
 type ListServers = (
@@ -78,7 +69,7 @@ type ListServers = (
   signal: AbortSignal,
 ) => Promise<readonly ServerListing[]>;
 
-type PinsContext = Context<Values<typeof OPTIONS> & { readonly yes?: boolean }>;
+type PinsContext = Context<Values<typeof CONFIG_OPTIONS> & { readonly yes?: boolean }>;
 
 /**
  * Compares what MCP servers list now with the lock file: lists what differs, shows how, or pins it.
@@ -93,26 +84,21 @@ export async function comparePins(
   action: 'verify' | 'diff' | 'approve',
   list: ListServers = listServers,
 ): Promise<number> {
-  const { terminal, cwd, words, options } = context;
+  const { terminal, words } = context;
   const { settings, lock } = await readMcpConfig(context);
-  const file = options.lock === undefined ? lock : resolve(cwd, options.lock);
   // Read before any server starts. Without a lock file everything is new, which for CI is an error.
-  const pins =
-    action !== 'verify' && !existsSync(file)
-      ? new DefinitionPins()
-      : await DefinitionPins.load(file);
+  const isNew = action !== 'verify' && !existsSync(lock);
+  const pins = isNew ? new DefinitionPins() : await DefinitionPins.load(lock);
   return interruptible(terminal, async (signal) => {
     const listings = await list(settings, signal);
     if (signal.aborted) return EXIT.interrupted;
     const findings = chosen(pins.verify(listings), words);
-    if (action === 'approve') return approveFindings(context, pins, findings, file, signal);
+    if (action === 'approve') return approveFindings(context, pins, findings, lock, signal);
     print(context, { pinned: pins.size, findings }, function* () {
-      for (const finding of findings)
-        if (action === 'diff') yield* wholeLines(terminal, finding);
-        else yield shortLine(terminal, finding);
-      const isSame = findings.length === 0;
-      const mark = isSame ? paint(terminal, 'green', '✓') : paint(terminal, 'red', '✗');
-      yield `${mark} ${amountOf(pins.size, 'tool')} pinned, ${isSame ? 'nothing differs' : countsOf(findings)}`;
+      for (const each of findings) yield* linesOf(terminal, each, action === 'diff');
+      const counts = countsOf(findings.map(({ kind }) => kind).sort()).join(', ');
+      const mark = findings.length === 0 ? paint('green', '✓') : paint('red', '✗');
+      yield `${mark} ${amountOf(pins.size, 'tool')} pinned, ${counts || 'nothing differs'}`;
     });
     return exitCodeOf(findings);
   });
@@ -135,48 +121,43 @@ async function listServers(
 
 /** Shows all findings, asks, and pins them. */
 async function approveFindings(
-  { terminal, options }: PinsContext,
+  context: PinsContext,
   pins: DefinitionPins,
   findings: readonly PinFinding[],
   file: string,
   signal: AbortSignal,
 ): Promise<number> {
+  const { terminal, options } = context;
   const approvable = findings.filter(({ kind }) => kind !== 'invalid' && kind !== 'unreachable');
-  for (const finding of findings)
-    for (const line of wholeLines(terminal, finding)) terminal.err(line);
-  const report = (approved: readonly PinFinding[], rest: readonly PinFinding[]) => {
-    const data = { approved: approved.map(nameOf), pinned: pins.size, findings: rest };
-    if (options.json) terminal.out(plainJson(data, 2));
-  };
+  for (const line of findings.flatMap((each) => [...linesOf(terminal, each, true)]))
+    terminal.err(line);
   const what = approvable.length === 1 ? 'this' : `these ${approvable.length}`;
-  if (
-    approvable.length > 0 &&
-    options.yes !== true &&
-    !(await agrees(terminal, `Approve ${what}?`, signal))
-  ) {
-    if (signal.aborted) return EXIT.interrupted;
-    terminal.err(
-      terminal.interactive
-        ? 'Nothing is approved.'
-        : 'Nothing is approved, because nobody can be asked. Review the changes with tooldex mcp pins diff, then repeat this command with --yes.',
-    );
-    report([], findings);
-    return EXIT.unconfirmed;
-  }
-  for (const finding of approvable) {
+  const isApproved =
+    approvable.length === 0 ||
+    options.yes === true ||
+    (await agrees(terminal, `Approve ${what}?`, signal));
+  if (signal.aborted) return EXIT.interrupted;
+  const approved = isApproved ? approvable : [];
+  for (const finding of approved) {
     if (finding.kind === 'removed') pins.remove(finding.server, finding.tool);
     else if (finding.kind === 'new' || finding.kind === 'changed')
       pins.approve(finding.server, finding.definition);
   }
-  // Saved even if nothing was approved: a server without tools can be pinned, too.
-  await pins.save(file);
-  const rest = findings.filter((finding) => !approvable.includes(finding));
-  report(approvable, rest);
-  if (!options.json)
-    terminal.out(
-      `${paint(terminal, 'green', '✓')} ${approvable.length} approved, ${amountOf(pins.size, 'tool')} pinned`,
+  // Saved even if nothing differs: a server without tools can be pinned, too.
+  if (isApproved) await pins.save(file);
+  else
+    terminal.err(
+      'Nothing is approved. To approve without being asked, review the changes with tooldex mcp pins diff, then repeat this command with --yes.',
     );
-  return exitCodeOf(rest);
+  const rest = findings.filter((finding) => !approved.includes(finding));
+  print(context, { approved: approved.map(nameOf), pinned: pins.size, findings: rest }, () =>
+    isApproved
+      ? [
+          `${paint('green', '✓')} ${approved.length} approved, ${amountOf(pins.size, 'tool')} pinned`,
+        ]
+      : [],
+  );
+  return isApproved ? exitCodeOf(rest) : EXIT.unconfirmed;
 }
 
 /** Returns the findings about the named tools. A server that doesn't answer says nothing about them, so it stays. */
@@ -198,58 +179,34 @@ function nameOf(finding: PinFinding): string {
   return server === '' ? `mcp.${finding.tool}` : `mcp.${server}.${finding.tool}`;
 }
 
-const STYLES: Readonly<Record<PinFinding['kind'], Style>> = {
-  new: 'yellow',
-  changed: 'red',
-  removed: 'yellow',
-  invalid: 'red',
-  unreachable: 'red',
-};
+/** The maximum width of what the user approves. */
+const MAX_COLUMNS = 100;
 
-function headline(terminal: Terminal, finding: PinFinding): string {
-  return `${paint(terminal, STYLES[finding.kind], finding.kind.padEnd(7))} ${paint(terminal, 'bold', seenText(nameOf(finding)))}`;
-}
-
-function shortLine(terminal: Terminal, finding: PinFinding): string {
+/** Returns a finding on one line, or with everything that is approved with it: nothing is cut, and hidden characters are written out. */
+function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean): Generator<string> {
+  const { kind } = finding;
+  const style = kind === 'new' || kind === 'removed' ? 'yellow' : 'red';
+  const head = `${paint(style, kind.padEnd(7))} ${paint('bold', seenText(nameOf(finding)))}`;
   const about =
-    finding.kind === 'changed'
+    kind === 'changed'
       ? finding.changes.map(({ path }) => path).join(', ')
       : 'reason' in finding
         ? finding.reason
         : '';
-  return `${headline(terminal, finding)}  ${plainLine(about)}`.trimEnd();
-}
-
-/** The maximum width of what the user approves. */
-const MAX_COLUMNS = 100;
-
-/** Returns everything that is approved with a finding. Nothing is cut, and hidden characters are written out. */
-function* wholeLines(terminal: Terminal, finding: PinFinding): Generator<string> {
-  if (finding.kind !== 'new' && finding.kind !== 'changed') {
-    yield shortLine(terminal, finding);
+  if (!isWhole || (kind !== 'new' && kind !== 'changed')) {
+    yield `${head}  ${plainLine(about)}`.trimEnd();
     return;
   }
-  const width = Math.min(terminal.columns, MAX_COLUMNS) - 4;
-  const shown = (value: PinnedDefinition | object, indent: string) =>
-    shownArguments(value as PinnedDefinition, width).map((line) => indent + line);
-  yield headline(terminal, finding);
+  yield head;
   // What is easily overlooked: hidden characters, and instructions to models.
   for (const { rule, message } of poisonedTexts({ ...finding.definition }))
-    yield `  ${paint(terminal, 'red', rule)} ${plainLine(message)}`;
-  if (finding.kind === 'new') yield* shown(finding.definition, '  ');
-  else
-    for (const { path, ...sides } of finding.changes) {
-      yield `  ${paint(terminal, 'cyan', seenText(path))}`;
-      yield* shown(sides, '    ');
-    }
-}
-
-function countsOf(findings: readonly PinFinding[]): string {
-  return Object.keys(STYLES)
-    .map((kind) => [findings.filter((finding) => finding.kind === kind).length, kind])
-    .filter(([count]) => count !== 0)
-    .map((parts) => parts.join(' '))
-    .join(', ');
+    yield `  ${paint('red', rule)} ${plainLine(message)}`;
+  const parts = kind === 'new' ? [{ path: '', ...finding.definition }] : finding.changes;
+  for (const { path, ...sides } of parts) {
+    if (path !== '') yield `  ${paint('cyan', seenText(path))}`;
+    for (const line of shownArguments(sides, Math.min(columns, MAX_COLUMNS) - 4))
+      yield `    ${line}`;
+  }
 }
 
 /** A finding counts more than a server that is down, which must not hide it. */

@@ -1,11 +1,14 @@
 import type { GrantScope, StoredPending } from '../../safety/calls.js';
+import { Grants } from '../../safety/grants.js';
 import { OperatorDesk } from '../../safety/operator-desk.js';
+import type { StateStore } from '../../state/state-store.js';
 import { command, print, type Context } from '../command/command.js';
-import { text, withDefault, type Values } from '../command/options.js';
+import { flag, text, withDefault, type Values } from '../command/options.js';
 import { pendingLines } from '../execute/shown-call.js';
 import { KEY_OPTIONS, readApprovalKey } from '../load/approval-key.js';
 import { connectRedis, REDIS_OPTIONS } from '../load/connect-redis.js';
 import { readJsonOption } from '../load/read-json.js';
+import { EXIT } from '../terminal/exit-codes.js';
 import { table } from '../terminal/table.js';
 import { paint } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
@@ -18,70 +21,45 @@ const ANSWER_OPTIONS = {
     'terminal',
   ),
 };
+type AnswerContext = Context<Values<typeof ANSWER_OPTIONS>>;
 const STORE = '--redis redis://127.0.0.1:6379 --approval-key-file approval.key';
 
-/** Does work with the calls that wait in a Redis. */
-async function withDesk<O extends Values<typeof OPTIONS>>(
-  { options, cwd }: Context<O>,
-  work: (desk: OperatorDesk) => Promise<void>,
-): Promise<void> {
-  const { redis, redisPrefix, approvalKeyFile } = options;
-  if (redis === undefined || approvalKeyFile === undefined)
+/** Does work with the Redis of the agents. */
+async function withStore<T>(
+  { redis, redisPrefix }: Values<typeof REDIS_OPTIONS>,
+  work: (store: StateStore) => Promise<T>,
+): Promise<T> {
+  if (redis === undefined)
     throw wrongUsage(
-      'Name the Redis of the agents with --redis or TOOLDEX_REDIS_URL, and their key with --approval-key-file.',
+      'Name the Redis of the agents with --redis or TOOLDEX_REDIS_URL. Without one, calls and grants are in the memory of one process.',
     );
-  const key = readApprovalKey(approvalKeyFile, cwd);
   const store = await connectRedis(redis, redisPrefix);
   try {
-    await work(new OperatorDesk(store, key));
+    return await work(store);
   } finally {
     await store.close();
   }
 }
 
-export const pending = command({
-  options: OPTIONS,
-  examples: [`pending ${STORE}`, `pending 3f2a ${STORE}`],
-  run: (context) =>
-    withDesk(context, async (desk) => {
-      const { terminal, words } = context;
-      const waiting = await desk.waiting();
-      if (words[0] !== undefined) {
-        const found = callOf(waiting, words[0]);
-        if (found === undefined) throw wrongUsage(`No call waits under the id ${words[0]}.`);
-        return print(context, shown(found), () => [found.id, ...pendingLines(terminal, found)]);
-      }
-      print(context, { pending: waiting.map(shown) }, () =>
-        waiting.length === 0
-          ? ['nothing waits']
-          : [
-              table(
-                terminal,
-                waiting.map((each) => ({
-                  ID: each.id,
-                  TOOL: [each.toolName, 'bold'],
-                  'WAITS FOR': each.kind === 'manual' ? 'a result' : `an ${WAITS_FOR[each.kind]}`,
-                  FOR: each.principal ?? '–',
-                  SINCE: new Date(each.createdAt).toISOString().slice(0, 16),
-                  ARGUMENTS: JSON.stringify(each.input),
-                })),
-                ['SINCE', 'FOR'],
-              ),
-            ],
-      );
-    }),
-});
+/** Does work with the calls that wait in a Redis. */
+async function withDesk(
+  { options, cwd }: Context<Values<typeof OPTIONS>>,
+  work: (desk: OperatorDesk) => Promise<void>,
+): Promise<void> {
+  const { approvalKeyFile } = options;
+  if (approvalKeyFile === undefined)
+    throw wrongUsage('Name the file with the approval key of the agents with --approval-key-file.');
+  const key = readApprovalKey(approvalKeyFile, cwd);
+  return withStore(options, (store) => work(new OperatorDesk(store, key)));
+}
 
-const WAITS_FOR = { approval: 'approval', question: 'answer' } as const;
+const minuteOf = (time: number) => new Date(time).toISOString().slice(0, 16);
+
+const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a result' };
 
 /** Returns a waiting call without what only the store needs. */
 function shown(call: StoredPending): object {
-  const {
-    signature: _,
-    storeIdentity: __,
-    ...rest
-  } = { signature: '', storeIdentity: '', ...call };
-  return rest;
+  return { ...call, signature: undefined, storeIdentity: undefined };
 }
 
 /** Returns the call that an id, or its unique beginning, names. */
@@ -94,64 +72,143 @@ function callOf(waiting: readonly StoredPending[], id: string): StoredPending | 
 
 /** Answers the call that the first operand names, and prints it. */
 function answering(
-  context: Context<Values<typeof ANSWER_OPTIONS>>,
+  context: AnswerContext,
   did: string,
-  answer: (desk: OperatorDesk, id: string) => Promise<unknown>,
+  answer: (desk: OperatorDesk, id: string, operator: string) => Promise<object | void>,
 ): Promise<void> {
   return withDesk(context, async (desk) => {
-    const { terminal, words } = context;
+    const { words, options } = context;
     const call = callOf(await desk.waiting(), words[0]!);
     const id = call?.id ?? words[0]!;
-    const result = await answer(desk, id);
-    print(context, { id, [did]: true, ...(result as object | undefined) }, () => [
-      `${paint(terminal, 'green', did)} ${id}`,
-      ...(call === undefined ? [] : pendingLines(terminal, call)),
+    const result = await answer(desk, id, options.operator);
+    print(context, { id, [did]: true, ...result }, () => [
+      `${paint('green', did)} ${id}`,
+      ...(call === undefined ? [] : pendingLines(context.terminal, call)),
     ]);
   });
 }
 
-export const approve = command({
-  options: {
-    ...ANSWER_OPTIONS,
-    input: text('<json>', 'other arguments to run the call with, as JSON, @file or -'),
-    grant: text(
-      '<json>',
-      'also approve further calls like it, within limits: {"uses": 5}, {"input": {…}} or {"until": <ms>}',
-      { excludes: ['input'] },
-    ),
-  },
-  examples: [
-    `approve 3f2a ${STORE}`,
-    `approve 3f2a --input '{"order": 7}' ${STORE}`,
-    `approve 3f2a --grant '{"uses": 5}' ${STORE}`,
-  ],
-  run: async (context) => {
-    const { terminal, cwd, options } = context;
-    const { input, grant, operator } = options;
-    const read = (json: string) => readJsonOption(json, terminal, cwd);
-    const edited = input === undefined ? undefined : { input: await read(input) };
-    const scope = grant === undefined ? undefined : ((await read(grant)) as GrantScope);
-    await answering(context, 'approved', async (desk, id) =>
-      scope === undefined
-        ? desk.approve(id, operator, edited)
-        : { grant: (await desk.grant(id, operator, scope)).id },
-    );
-  },
-});
+export const commands = {
+  pending: command({
+    options: OPTIONS,
+    examples: [`pending ${STORE}`, `pending 3f2a ${STORE}`],
+    run: (context) =>
+      withDesk(context, async (desk) => {
+        const { terminal, words } = context;
+        const waiting = await desk.waiting();
+        if (words[0] !== undefined) {
+          const found = callOf(waiting, words[0]);
+          if (found === undefined) throw wrongUsage(`No call waits under the id ${words[0]}.`);
+          return print(context, shown(found), () => [found.id, ...pendingLines(terminal, found)]);
+        }
+        const rows = waiting.map((each) => ({
+          ID: each.id,
+          TOOL: each.toolName,
+          'WAITS FOR': WAITS_FOR[each.kind],
+          FOR: each.principal,
+          SINCE: minuteOf(each.createdAt),
+          ARGUMENTS: JSON.stringify(each.input),
+        }));
+        print(context, { pending: waiting.map(shown) }, () => [
+          rows.length === 0 ? 'nothing waits' : table(terminal, rows),
+        ]);
+      }),
+  }),
 
-export const deny = command({
-  options: ANSWER_OPTIONS,
-  examples: [`deny 3f2a ${STORE}`],
-  run: (context) =>
-    answering(context, 'denied', (desk, id) => desk.deny(id, context.options.operator)),
-});
+  approve: command({
+    options: {
+      ...ANSWER_OPTIONS,
+      input: text('<json>', 'other arguments to run the call with, as JSON, @file or -'),
+      grant: text(
+        '<json>',
+        'also approve further calls like it, within limits: {"uses": 5}, {"input": {…}} or {"until": <ms>}',
+        { excludes: ['input'] },
+      ),
+    },
+    examples: [
+      `approve 3f2a ${STORE}`,
+      `approve 3f2a --input '{"order": 7}' ${STORE}`,
+      `approve 3f2a --grant '{"uses": 5}' ${STORE}`,
+    ],
+    run: async (context) => {
+      const { terminal, cwd, options } = context;
+      const { input, grant } = options;
+      const json = grant ?? input;
+      const value = json === undefined ? undefined : await readJsonOption(json, terminal, cwd);
+      return answering(context, 'approved', async (desk, id, operator) => {
+        if (grant !== undefined)
+          return { grant: (await desk.grant(id, operator, value as GrantScope)).id };
+        await desk.approve(id, operator, input === undefined ? undefined : { input: value });
+      });
+    },
+  }),
 
-export const answer = command({
-  options: ANSWER_OPTIONS,
-  examples: [`answer 3f2a '"Berlin"' ${STORE}`, `answer 3f2a @result.json ${STORE}`],
-  run: async (context) => {
-    const { terminal, cwd, options, words } = context;
-    const value = await readJsonOption(words[1]!, terminal, cwd);
-    await answering(context, 'answered', (desk, id) => desk.answer(id, options.operator, value));
-  },
-});
+  deny: command({
+    options: ANSWER_OPTIONS,
+    examples: [`deny 3f2a ${STORE}`],
+    run: (context) => answering(context, 'denied', (desk, id, operator) => desk.deny(id, operator)),
+  }),
+
+  answer: command({
+    options: ANSWER_OPTIONS,
+    examples: [`answer 3f2a '"blue"' ${STORE}`, `answer 3f2a @result.json ${STORE}`],
+    run: async (context) => {
+      const { terminal, cwd, words } = context;
+      const value = await readJsonOption(words[1]!, terminal, cwd);
+      return answering(context, 'answered', (desk, id, operator) =>
+        desk.answer(id, operator, value),
+      );
+    },
+  }),
+
+  'grants list': command({
+    options: REDIS_OPTIONS,
+    examples: ['grants list --redis redis://127.0.0.1:6379'],
+    run: (context) =>
+      withStore(context.options, async (store) => {
+        const grants = await new Grants(store).list();
+        const rows = grants.map(({ conversationId, input, uses, ...grant }) => ({
+          ID: grant.id,
+          TOOL: grant.toolName,
+          FOR: grant.principal,
+          USED: `${grant.used} of ${uses ?? 'any number'}`,
+          UNTIL: minuteOf(grant.expiresAt),
+          'LIMITED TO': [
+            ...(conversationId === undefined ? [] : [`conversation ${conversationId}`]),
+            ...(input === undefined ? [] : [JSON.stringify(input)]),
+          ].join('; '),
+        }));
+        print(context, { grants }, () => [
+          rows.length === 0 ? 'no grants' : table(context.terminal, rows),
+        ]);
+      }),
+  }),
+
+  'grants revoke': command({
+    options: { all: flag('revoke all grants'), ...REDIS_OPTIONS },
+    examples: ['grants revoke 0d1c…', 'grants revoke --all'],
+    run: (context) => {
+      const { words, options } = context;
+      if ((words.length === 0) !== options.all)
+        throw wrongUsage(
+          'Name the grants to revoke, or use --all. To see them, run tooldex grants list.',
+        );
+      return withStore(options, async (store) => {
+        const grants = new Grants(store);
+        const ended = new Map<string, boolean>();
+        // A list is bounded; the next one has the rest.
+        for (let ids = words; ;) {
+          if (options.all)
+            ids = (await grants.list()).map(({ id }) => id).filter((id) => !ended.has(id));
+          for (const id of ids) ended.set(id, await grants.revoke(id));
+          if (!options.all || ids.length === 0) break;
+        }
+        const listed = [...ended].map(([id, revoked]) => ({ id, revoked }));
+        print(context, { grants: listed }, () =>
+          listed.map(({ id, revoked }) => `${revoked ? 'revoked' : 'unknown'}  ${id}`),
+        );
+        return listed.every(({ revoked }) => revoked) ? EXIT.ok : EXIT.findings;
+      });
+    },
+  }),
+};

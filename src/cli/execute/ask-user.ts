@@ -1,8 +1,15 @@
 import type { Json } from '../../core/plain-data.js';
 import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
-import { choicesOf, formWords, readAnswer, type Question } from '../../tool/question.js';
-import { paint, plainLine, plainText, seenText, type Dialog } from '../terminal/terminal.js';
+import { choicesOf, readAnswer, type Question } from '../../tool/question.js';
+import {
+  paint,
+  plainLine,
+  plainText,
+  report,
+  seenText,
+  type Dialog,
+} from '../terminal/terminal.js';
 import { callLines, choiceLines, type ConfirmableCall } from './shown-call.js';
 
 /**
@@ -16,53 +23,46 @@ export async function askToConfirm(
   signal: AbortSignal | undefined,
 ): Promise<boolean | { readonly input: Json }> {
   let call: ConfirmableCall = pending;
-  let lines = callLines(terminal, call);
+  let isWhole = false;
   while (signal?.aborted !== true) {
+    const all = callLines(terminal, call, true);
+    const lines: readonly string[] = isWhole ? all : callLines(terminal, call);
+    const isCut: boolean = lines.length < all.length;
     for (const line of lines) terminal.err(line);
-    const whole = callLines(terminal, call, true);
-    const isCut = whole.length > lines.length && lines.length > 0;
     const question = isCut ? 'Run it? [y/N/e/a] (a shows all) ' : 'Run it? [y/N/e] ';
     const answer = (await terminal.ask(question, { signal }))?.trim().toLowerCase();
     if (answer === 'y' || answer === 'yes') return call === pending ? true : { input: call.input };
-    lines = [];
-    if (answer === 'a' && isCut) lines = [...whole];
-    else if (answer === 'e') {
-      const edited = await editedCall(terminal, executor, call, pending, signal);
-      if (edited === undefined) continue;
-      call = edited;
-      lines = [...callLines(terminal, call)];
-    } else return false;
+    isWhole = isCut && answer === 'a';
+    if (answer === 'e') call = await editedCall(terminal, executor, call, pending.callId, signal);
+    else if (!isWhole) return false;
   }
   return false;
 }
 
-/** Returns the call with the arguments that the user typed, or nothing if they can't run. */
+/** Returns the call with the arguments that the user typed. If they can't run, returns the call unchanged. */
 async function editedCall(
   terminal: Dialog,
   executor: ToolExecutor,
   call: ConfirmableCall,
-  { callId, toolName }: PendingApproval,
+  id: string,
   signal: AbortSignal | undefined,
-): Promise<ConfirmableCall | undefined> {
+): Promise<ConfirmableCall> {
+  const { toolName } = call;
   const prefill = seenText(JSON.stringify(call.input));
   const text = await terminal.ask('Arguments as JSON: ', { prefill, signal });
-  if (text === undefined) return undefined;
+  if (text === undefined) return call;
   try {
     const input = JSON.parse(text) as Json;
-    const [dryRun] = await executor.dryRun([{ id: callId, name: toolName, input }]);
+    const [dryRun] = await executor.dryRun([{ id, name: toolName, input }]);
     const { refused, decision } = dryRun!;
     const { danger, reason } = decision;
     if (refused === undefined && decision.verdict !== 'deny')
       return { toolName, danger, reason, input };
-    refuse(terminal, refused ?? reason);
+    report(terminal, 'red', 'refused', refused ?? reason);
   } catch (error) {
-    refuse(terminal, `This isn't JSON: ${plainLine((error as Error).message)}`);
+    report(terminal, 'red', 'refused', `This isn't JSON: ${plainLine((error as Error).message)}`);
   }
-  return undefined;
-}
-
-function refuse(terminal: Dialog, why: string): void {
-  terminal.err(`${paint(terminal, 'red', 'refused')} ${plainText(why)}`);
+  return call;
 }
 
 /** Returns the outcome once the user has answered a tool's question: the answer is the tool's result. Other outcomes stay as they are. */
@@ -86,30 +86,19 @@ export async function askQuestion(
   signal: AbortSignal,
 ): Promise<Json | undefined> {
   if (!terminal.interactive) return undefined;
-  const { form, multiple = false, allowOther = false } = question;
-  const offered = choicesOf(question);
-  const name = paint(terminal, 'bold', question.toolName);
-  terminal.err(`${name} asks: ${plainText(question.question)}`);
-  for (const line of choiceLines(terminal, question, true)) terminal.err(line);
-  const hints = [
-    ...(form === undefined ? [] : [formWords(question)]),
-    ...(offered.length === 0 ? [] : [`1–${offered.length}`]),
-    ...(multiple ? ['several with commas'] : []),
-    ...(allowOther ? ['or your own words'] : []),
-  ];
-  const prompt = `Answer${hints.length === 0 ? '' : ` (${hints.join(', ')})`}: `;
+  const { length } = choicesOf(question);
+  terminal.err(`${paint('bold', question.toolName)} asks: ${plainText(question.question)}`);
+  for (const line of choiceLines(question)) terminal.err(line);
+  const several = question.multiple === true ? ', several with commas' : '';
+  const hint = length === 0 ? '' : ` (1–${length}${several})`;
   for (;;) {
-    const text = await terminal.ask(prompt, { signal });
+    const text = await terminal.ask(`Answer${hint}: `, { signal });
     if (text === undefined) return undefined;
     // The words of an answer come before numbers, and both come before the user's own words.
     const exact = readAnswer({ ...question, allowOther: false }, text);
     const answer = exact.ok ? exact : readAnswer(question, numbered(question, text) ?? text);
     if (answer.ok) return answer.value;
-    const expected =
-      form !== undefined
-        ? formWords(question)
-        : `${multiple ? 'numbers from the list, or answers' : 'a number from the list, or an answer'} as shown there`;
-    refuse(terminal, `Expected ${expected}.`);
+    report(terminal, 'red', 'refused', answer.message);
   }
 }
 

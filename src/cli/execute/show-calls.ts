@@ -8,7 +8,7 @@ import type { ToolExecutor } from '../../execution/tool-executor.js';
 import type { CallContext, ToolCall, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { isDeniedByUser } from '../terminal/exit-codes.js';
-import { amountOf, table, type Row } from '../terminal/table.js';
+import { amountOf, countsOf, table, type Row } from '../terminal/table.js';
 import {
   paint,
   plainJson,
@@ -49,7 +49,7 @@ const VERDICT_STYLES: Readonly<Record<Verdict | 'refused', Style>> = {
 
 /** Returns a plan as a table of its calls, and a summary. Calls of the same batch run side by side. */
 export function* planLines(
-  terminal: Terminal,
+  terminal: Pick<Terminal, 'columns'>,
   { calls, plan, dryRuns }: ShownPlan,
 ): Generator<string> {
   const rows = plan.batches.flatMap((batch, index) =>
@@ -59,22 +59,18 @@ export function* planLines(
       const verdict = verdictOf(dryRun);
       const reason = dryRun.refused ?? dryRun.decision.reason;
       return {
-        BATCH: String(index + 1),
-        CALL: String(position),
-        TOOL: [toolName, 'bold'],
+        BATCH: index + 1,
+        CALL: position,
+        TOOL: toolName,
         VERDICT: [verdict, VERDICT_STYLES[verdict]],
         WHY: `${reason}${after === undefined ? '' : `; waits ${after.reason}`}`,
       };
     }),
   );
-  if (rows.length > 0) yield table(terminal, rows);
-  const verdicts = Object.keys(VERDICT_STYLES)
-    .map((verdict) => [dryRuns.filter((each) => verdictOf(each) === verdict).length, verdict])
-    .filter(([count]) => count !== 0)
-    .map((parts) => parts.join(' '));
-  const batches = amountOf(plan.batches.length, 'batch', 'batches');
-  const total = `${amountOf(calls.length, 'call')} in ${batches}`;
-  yield paint(terminal, 'dim', `${rows.length > 0 ? '\n' : ''}${[total, ...verdicts].join(', ')}`);
+  yield `${table(terminal, rows)}\n`;
+  const total = `${amountOf(calls.length, 'call')} in ${amountOf(plan.batches.length, 'batch', 'batches')}`;
+  const verdicts = countsOf(dryRuns.map(verdictOf).sort());
+  yield paint('dim', [total, ...verdicts].join(', '));
 }
 
 /** Returns a text on one line of at most `width` characters. */
@@ -111,22 +107,27 @@ const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = {
 };
 
 /** Returns a mark for the end of a call. */
-export function statusMark(terminal: Terminal, { status }: ToolOutcome): string {
+export function statusMark({ status }: ToolOutcome): string {
   const style = STATUS_STYLES[status];
-  return paint(terminal, style, style === 'green' ? '✓' : style === 'red' ? '✗' : '?');
+  return paint(style, style === 'green' ? '✓' : style === 'red' ? '✗' : '?');
 }
 
 /** Returns the status of an outcome, and facts about the call: duration, attempts, provider, cache. */
-export function statusLine(terminal: Terminal, outcome: ToolOutcome): string {
-  const { status, durationMs, attempts, cached, provider } = outcome;
+export function statusLine({
+  status,
+  durationMs,
+  attempts,
+  cached,
+  provider,
+}: ToolOutcome): string {
   const facts = [
     durationText(durationMs),
     attempts === 0 ? 'not started' : amountOf(attempts, 'attempt'),
     ...(provider === undefined ? [] : [`provider ${plainLine(provider)}`]),
     ...(cached ? ['cached'] : []),
   ];
-  const shown = paint(terminal, STATUS_STYLES[status], status.replace('_', ' '));
-  return `${shown}  ${paint(terminal, 'dim', facts.join(', '))}`;
+  const shown = paint(STATUS_STYLES[status], status.replace('_', ' '));
+  return `${shown}  ${paint('dim', facts.join(', '))}`;
 }
 
 function durationText(ms: number): string {
@@ -147,61 +148,48 @@ export function valueText(terminal: Terminal, outcome: ToolOutcome): string | un
 
 /** Returns what a user should know about an outcome other than its value. An element may have several lines. */
 export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
-  const line = (style: Style, label: string, text: string) =>
-    `${paint(terminal, style, label)} ${plainText(text).split('\n').join('\n  ')}`;
+  const style = STATUS_STYLES[outcome.status];
+  const line = (label: string, text: string) =>
+    `${paint(style, label)} ${plainText(text).replaceAll('\n', '\n  ')}`;
   switch (outcome.status) {
     case 'ok':
       return [];
     case 'halt':
-      return [line('yellow', 'halt', outcome.reason)];
-    case 'error':
-      return [
-        line('red', 'error', [outcome.message, ...issueLines(outcome)].join('\n')),
-        ...(outcome.haltReason === undefined ? [] : [line('yellow', 'halt', outcome.haltReason)]),
-      ];
+      return [line('halt', outcome.reason)];
+    case 'error': {
+      const { code, message, details, haltReason } = outcome;
+      // Users see why an output schema refuses a result; models don't.
+      const issues = code === 'INVALID_RESULT' ? (details?.['issues'] as readonly Issue[]) : [];
+      const text = [message, ...(issues ?? []).map((issue) => formatIssues([issue]))].join('\n');
+      return [line('error', text), ...(haltReason === undefined ? [] : [line('halt', haltReason)])];
+    }
     case 'denied':
       return [
         isDeniedByUser(outcome)
-          ? line('yellow', 'not run', 'you did not approve the call')
-          : line('red', 'denied', `${outcome.reason} (${outcome.rule})`),
+          ? line('not run', 'you did not approve the call')
+          : line('denied', `${outcome.reason} (${outcome.rule})`),
       ];
     case 'manual':
       return [
         line(
-          'yellow',
           'manual',
           `a user or another program does the work of ${outcome.toolName}; this is the call`,
         ),
       ];
     case 'ask_user':
-      return [line('yellow', 'question', outcome.question), ...choiceLines(terminal, outcome)];
-    case 'approval_required':
-      return [
-        ...callLines(terminal, outcome.pending),
-        line(
-          'yellow',
-          'pending',
-          `this call needs approval: answer at a terminal, or add --yes ${outcome.pending.danger}`,
-        ),
-      ];
+      return [line('question', outcome.question), ...choiceLines(outcome)];
+    case 'approval_required': {
+      const { pending } = outcome;
+      const advice = `this call needs approval: answer at a terminal, or add --yes ${pending.danger}`;
+      return [...callLines(terminal, pending), line('pending', advice)];
+    }
   }
 }
 
-/** Returns why a tool's output schema refuses its result. Users see this; models don't. */
-function issueLines({
-  code,
-  details,
-}: Extract<ToolOutcome, { status: 'error' }>): readonly string[] {
-  return code === 'INVALID_RESULT' && Array.isArray(details?.['issues'])
-    ? (details['issues'] as readonly Issue[]).map((issue) => formatIssues([issue]))
-    : [];
-}
-
-/** Returns an outcome as plain data. Unless `full` is set, bytes are replaced by their size and SHA-256. */
-export function outcomeToJson(outcome: ToolOutcome, full = false): object {
+/** Returns an outcome as plain data. Bytes are replaced by their size and SHA-256. */
+export function outcomeToJson(outcome: ToolOutcome): object {
   if (!('value' in outcome)) return outcome;
-  const content =
-    'content' in outcome && !full ? { content: outcome.content?.map(contentToJson) } : {};
+  const content = 'content' in outcome ? { content: outcome.content?.map(contentToJson) } : {};
   return { ...outcome, value: shownValue(outcome), ...content };
 }
 
@@ -216,20 +204,9 @@ function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown
 const MOST_SHOWN = 160;
 
 /** Returns a line for the progress that a tool reports. */
-export function progressLine(terminal: Terminal, event: ToolEvent): string | undefined {
+export function progressLine(event: ToolEvent): string | undefined {
   if (event.type !== 'call-progress') return undefined;
   const { progress, toolName } = event;
   const text = typeof progress === 'string' ? progress : JSON.stringify(progress);
-  return paint(terminal, 'dim', `${toolName}: ${cut(text, MOST_SHOWN)}`);
-}
-
-/** Returns a line about the progress of several calls. */
-export function callLine(terminal: Terminal, event: ToolEvent): string | undefined {
-  if (event.type !== 'call-started' && event.type !== 'call-settled')
-    return progressLine(terminal, event);
-  const state =
-    event.type === 'call-started'
-      ? 'started'
-      : `${event.status.replace('_', ' ')} after ${durationText(event.durationMs)}`;
-  return paint(terminal, 'dim', plainLine(`${event.callId} ${event.toolName} ${state}`));
+  return paint('dim', `${toolName}: ${cut(text, MOST_SHOWN)}`);
 }

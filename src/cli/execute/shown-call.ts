@@ -23,7 +23,7 @@ export interface ConfirmableCall extends Pick<PendingApproval, 'preview' | 'noPr
 
 /** Returns a call as a user sees it before approving it: the tool, the danger and its reason, the preview, and all arguments. */
 export function callLines(
-  terminal: Terminal,
+  terminal: Pick<Terminal, 'columns'>,
   call: ConfirmableCall,
   whole = false,
 ): readonly string[] {
@@ -31,15 +31,15 @@ export function callLines(
   const width = widthOf(terminal);
   const preview = previewLines(call).flatMap((line) => pieces(seenText(line), width - 2));
   const body = [
-    ...wrapWords(plainLine(reason), width).map((line) => paint(terminal, 'dim', line)),
+    ...wrapWords(plainLine(reason), width).map((line) => paint('dim', line)),
     ...preview.map((line) => {
       const style = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'bold';
-      return paint(terminal, style, `> ${line}`);
+      return paint(style, `> ${line}`);
     }),
     ...shownArguments(input, width),
   ].map((line) => INDENT + line);
-  const head = `${paint(terminal, 'bold', plainLine(toolName))}  ${paint(terminal, dangerStyle(danger), `danger ${danger}`)}`;
-  if (whole || body.length <= MAX_LINES) return [head, ...body];
+  const head = `${paint('bold', plainLine(toolName))}  ${paint(dangerStyle(danger), `danger ${danger}`)}`;
+  if (whole || body.length <= MAX_LINES + 1) return [head, ...body];
   const hidden = body.length - MAX_LINES;
   return [head, ...body.slice(0, MAX_LINES), `${INDENT}… ${hidden} more lines are NOT shown`];
 }
@@ -52,17 +52,17 @@ type PendingCall =
 export function pendingLines(terminal: Terminal, pending: PendingCall): readonly string[] {
   if (pending.kind === 'approval') return callLines(terminal, pending);
   const head = (note: string) =>
-    `${paint(terminal, 'bold', plainLine(pending.toolName))}  ${paint(terminal, 'yellow', note)}`;
+    `${paint('bold', plainLine(pending.toolName))}  ${paint('yellow', note)}`;
   if (pending.kind === 'question')
-    return [head('asks'), INDENT + plainText(pending.question), ...choiceLines(terminal, pending)];
+    return [head('asks'), INDENT + plainText(pending.question), ...choiceLines(pending)];
   const note =
     pending.kind === 'manual' ? 'is for you to do' : 'was started, and nobody knows its outcome';
   const lines = shownArguments(pending.input, widthOf(terminal));
   return [head(note), ...lines.map((line) => INDENT + line)];
 }
 
-function widthOf(terminal: Terminal): number {
-  return Math.min(terminal.columns, MAX_COLUMNS) - INDENT.length;
+function widthOf({ columns }: Pick<Terminal, 'columns'>): number {
+  return Math.min(columns, MAX_COLUMNS) - INDENT.length;
 }
 
 /** A name that fits into a column of names. */
@@ -120,16 +120,9 @@ function pieces(line: string, room: number): string[] {
   return lines;
 }
 
-/** Returns the choices of a question, one per line. */
-export function choiceLines(
-  terminal: Terminal,
-  question: Question,
-  isNumbered = false,
-): readonly string[] {
-  return choicesOf(question).map(({ value, label }, index) => {
-    const mark = isNumbered ? `${paint(terminal, 'cyan', String(index + 1))} ` : '-';
-    const note =
-      label === value || isNumbered ? '' : paint(terminal, 'dim', `  ${plainText(value)}`);
-    return `  ${mark} ${plainText(label)}${note}`;
-  });
+/** Returns the choices of a question, one per line, with their numbers. */
+export function choiceLines(question: Question): readonly string[] {
+  return choicesOf(question).map(
+    ({ label }, index) => `  ${paint('cyan', String(index + 1))} ${plainText(label)}`,
+  );
 }

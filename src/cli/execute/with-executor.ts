@@ -1,4 +1,3 @@
-import type { ToolEvent } from '../../core/tool-event.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { CallContext } from '../../safety/calls.js';
@@ -10,6 +9,7 @@ import { importContext } from '../load/import-default.js';
 import { given, type RunValues } from '../command/options.js';
 import { interruptible } from '../terminal/terminal.js';
 import { askToConfirm } from './ask-user.js';
+import { progressLine } from './show-calls.js';
 
 /** The things that a command works with while it runs tools. */
 interface Execution {
@@ -21,18 +21,14 @@ interface Execution {
 }
 
 /**
- * Does work with an executor that asks at the terminal, reports events there, and gives up on Ctrl-C.
+ * Does work with an executor that asks at the terminal, reports progress there, and gives up on Ctrl-C.
  *
- * @param how.line returns a line that reports an event.
- * @param how.asks false keeps calls that need approval pending.
+ * @param asks false keeps calls that need approval pending.
  */
 export async function withExecutor<T>(
   { terminal, cwd, imports, options }: Context<RunValues>,
   tools: ToolMetadataRegistry,
-  how: {
-    readonly line?: (event: ToolEvent) => string | undefined;
-    readonly asks?: boolean;
-  },
+  asks: boolean,
   work: (execution: Execution) => Promise<T>,
 ): Promise<T> {
   const registry = limitTime(tools, options.timeout);
@@ -41,13 +37,13 @@ export async function withExecutor<T>(
     registry,
     policy: policyOf(registry, options),
     // If nobody can answer, calls that need approval stay pending, which says more than a denial.
-    ...(terminal.interactive &&
-      how.asks !== false && {
+    ...(asks &&
+      terminal.interactive && {
         confirm: (pending, { signal }) => askToConfirm(terminal, executor, pending, signal),
       }),
   });
   executor.on((event) => {
-    const line = how.line?.(event);
+    const line = progressLine(event);
     if (line !== undefined) terminal.err(line);
   });
   try {

@@ -4,12 +4,10 @@ import { DEFAULT_LOCK_FILE, DefinitionPins } from '../../mcp/pins/definition-pin
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings, type McpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { OnElicit } from '../../mcp/connection/elicitation.js';
-import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
-import type { ToolDefinition } from '../../tool/tool-definition.js';
 import { text, type Options } from '../command/options.js';
-import { paint, plainLine, type Dialog } from '../terminal/terminal.js';
+import { report, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-import type { LoadedRegistry } from './loaded-registry.js';
+import type { LoadedTools } from '../../load/load-tools.js';
 import { parseJsonc, readJsonFile } from './read-json.js';
 
 /** The files that may hold settings, as editors and other programs name them. */
@@ -65,56 +63,31 @@ export async function openMcpDiscovery(
 }
 
 /**
- * Loads the tools that MCP servers offer now. The servers stay open until the registry is closed, and the registry follows
- * the changes that they announce.
+ * Loads the tools that MCP servers offer now. The servers stay open until the discovery is closed.
  *
  * @throws ToolError `INVALID_ARGUMENT` for settings or a lock file that are refused, `MISSING_PACKAGE`. A server that
  * doesn't answer, and a tool that is left out, are problems.
  */
-export async function loadMcpTools({
-  file,
-  terminal,
-  cwd,
-  trustAutoApprove,
-  onElicit,
-}: {
-  readonly file: string;
-  readonly terminal: Dialog;
-  readonly cwd: string;
-  readonly trustAutoApprove: boolean;
-  readonly onElicit: OnElicit | undefined;
-}): Promise<LoadedRegistry & { complete(definition: ToolDefinition): ToolDefinition }> {
-  const place = { terminal, cwd, options: { config: file } };
+export async function loadMcpTools(
+  place: ConfigPlace,
+  trustAutoApprove: boolean | undefined,
+  onElicit: OnElicit | undefined,
+): Promise<LoadedTools & { readonly discovery: McpDiscovery }> {
   const discovery = await openMcpDiscovery(place, trustAutoApprove, onElicit);
-  const registry = new ToolMetadataRegistry();
   try {
     await discovery.refresh();
   } catch (error) {
     await discovery.close();
     throw error;
   }
-  const stopFollowing = discovery.follow(registry);
   const findings = discovery.findings();
   for (const { kind, message } of findings)
-    if (kind === 'settings')
-      terminal.err(`${paint(terminal, 'yellow', kind)} ${plainLine(message)}`);
+    if (kind === 'settings') report(place.terminal, 'yellow', kind, message);
   const problems = findings
     .filter(({ kind }) => kind === 'unreachable' || kind === 'quarantined')
-    .map(({ server, tool, message }) => ({
-      file: tool === undefined ? server : `${server} ${tool}`,
+    .map(({ server, tool = '', message }) => ({
+      file: `${server} ${tool}`.trim(),
       reason: message,
     }));
-  const fileOf = new Map(
-    discovery.definitions().map(({ name, providers }) => {
-      const server = providers?.[0]?.config?.['server'];
-      return [name, typeof server === 'string' && server !== '' ? server : file];
-    }),
-  );
-  return {
-    registry,
-    problems,
-    fileOf,
-    complete: (definition) => discovery.complete(definition),
-    close: () => (stopFollowing(), discovery.close()),
-  };
+  return { discovery, tools: discovery.definitions(), problems, fileOf: new Map() };
 }

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import { toolsFromOpenApi } from '../../openapi/tools-from-openapi.js';
-import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import type { ToolPlaces } from '../command/options.js';
-import { paint, plainLine, type Dialog } from '../terminal/terminal.js';
+import { report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
-import type { LoadedRegistry } from './loaded-registry.js';
+import type { LoadedTools } from '../../load/load-tools.js';
 
 /**
  * Makes tools from the operations of an OpenAPI document. Operations without a tool are problems, and other findings are
@@ -20,9 +19,9 @@ export async function loadOpenApiTools({
   cwd,
 }: Partial<Pick<ToolPlaces, 'baseUrl' | 'auth'>> & {
   readonly openapi: string;
-  readonly terminal: Dialog;
+  readonly terminal: Terminal;
   readonly cwd: string;
-}): Promise<LoadedRegistry> {
+}): Promise<LoadedTools> {
   const { tools, findings } = await toolsFromOpenApi(
     /^https?:\/\//.test(openapi) ? new URL(openapi) : resolve(cwd, openapi),
     {
@@ -30,23 +29,15 @@ export async function loadOpenApiTools({
       auth: Object.fromEntries(auth.map(credentialOf)),
     },
   );
-  const registry = new ToolMetadataRegistry();
-  registry.registerAll(tools);
   const refused = findings.filter(({ kind }) => kind === 'refused');
-  const others = findings.length - refused.length;
-  if (others > 0) {
-    const [first] = findings.filter(({ kind }) => kind !== 'refused');
-    terminal.err(
-      plainLine(
-        `${paint(terminal, 'yellow', 'findings')} ${others} about ${openapi}, such as ${first!.operation}: ${first!.message}`,
-      ),
-    );
+  const [first] = findings.filter(({ kind }) => kind !== 'refused');
+  if (first !== undefined) {
+    const count = findings.length - refused.length;
+    const what = `${count} about ${openapi}, such as ${first.operation}: ${first.message}`;
+    report(terminal, 'yellow', 'findings', what);
   }
-  return {
-    registry,
-    problems: refused.map(({ operation, message }) => ({ file: operation, reason: message })),
-    fileOf: new Map(tools.map(({ name }) => [name, openapi])),
-  };
+  const problems = refused.map(({ operation, message }) => ({ file: operation, reason: message }));
+  return { tools, problems, fileOf: new Map() };
 }
 
 /** Reads `scheme=VARIABLE`. The variable holds a token or key, or `user:password` for basic authentication. */

@@ -1,18 +1,13 @@
-import type { LoadProblem } from '../../load/load-tools.js';
+import type { LoadedTools } from '../../load/load-tools.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 
 /** The tools that a command works on. */
-export interface LoadedRegistry {
+export interface LoadedRegistry extends Pick<LoadedTools, 'problems' | 'fileOf'> {
   readonly registry: ToolMetadataRegistry;
-  readonly problems: readonly LoadProblem[];
-  /** The file of each tool. Bundled tools have none. */
-  readonly fileOf: ReadonlyMap<string, string>;
-  /** The tools in the manifests that only other personas have. */
-  readonly leftOut?: { readonly tools: number; readonly personas: readonly string[] };
+  /** The number of tools in the manifests that only other personas have, and these personas. */
+  readonly leftOut?: string;
   /** The persona of each tool that only one persona has, and the tool's name there. */
-  readonly owned?: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
-  /** The number of warnings about the manifests. */
-  readonly warnings?: number;
+  readonly owned: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
   /** Closes the connections of the tools. */
-  readonly close?: () => Promise<void>;
+  readonly close: () => Promise<void>;
 }

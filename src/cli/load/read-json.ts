@@ -66,18 +66,7 @@ const name = z.string().min(1).max(256);
 // Strict: a call with its input under another name would run without it.
 const schema = z
   .array(z.strictObject({ id: name.optional(), name, input: z.unknown().optional() }))
-  .max(MAX_CALLS)
-  .superRefine((calls, context) => {
-    for (const [position, { id }] of calls.entries()) {
-      const first = calls.findIndex((call) => call.id === id);
-      if (id !== undefined && first < position)
-        context.addIssue({
-          code: 'custom',
-          path: [position, 'id'],
-          message: `a unique id (call ${first} has the same one)`,
-        });
-    }
-  });
+  .max(MAX_CALLS);
 
 /**
  * Returns the calls in a JSON list of `{id?, name, input?}`. A call without an id is named after its position.

@@ -3,13 +3,13 @@ import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Replaces a file in one step. If the process dies before that, the old file is still whole. A link stays a link.
+ * Writes or replaces a file in one step. If the process dies before that, the old file is still whole. A link stays a link.
  *
- * @param mode the new permissions. @default those of the old file
+ * @param mode the new permissions. @default those of the old file, or 644
  */
 export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
   const target = await realpath(path).catch(() => path);
-  const permissions = mode ?? (await stat(target)).mode & 0o7777;
+  const permissions = mode ?? (await stat(target).catch(() => ({ mode: 0o644 }))).mode & 0o7777;
   const beside = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`);
   try {
     await writeFile(beside, text, { flag: 'wx', flush: true, mode: permissions });

@@ -13,7 +13,6 @@ export function dangerStyle(level: DangerLevel): Style {
 }
 
 const STYLES: Partial<Record<FieldName, (entry: ToolEntry) => Style>> = {
-  name: () => 'bold',
   accessMode: ({ accessMode }) => (isWriting(accessMode) ? 'yellow' : 'green'),
   dangerLevel: ({ dangerLevel }) => dangerStyle(dangerLevel),
 };

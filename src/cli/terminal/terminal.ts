@@ -3,17 +3,17 @@ import type { Readable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { isToolError } from '../../core/errors.js';
+import { onAbort } from '../../core/listeners.js';
 import { codeOf, wrongUsage } from './wrong-usage.js';
 
 /** The place where a command writes, and what it may assume about the reader. */
 export interface Terminal {
-  /** Writes results to standard output. */
+  /** Writes results to standard output, without colours if the reader doesn't see any. */
   out(text: string): void;
-  /** Writes part of a line to standard output. */
+  /** Writes text to standard output as it is. */
   write(text: string): void;
   /** Writes diagnostics to standard error. */
   err(text: string): void;
-  readonly color: boolean;
   /** The number of characters in a line. Tables are fitted to it. Infinite if no user reads the output: then nothing is cut. */
   readonly columns: number;
 }
@@ -51,21 +51,16 @@ export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Pr
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
   for (const stream of [stdout, stderr]) stream.on('error', ignoreClosedReader);
-  const { NO_COLOR, FORCE_COLOR } = env;
+  const forced = env['FORCE_COLOR'] ? env['FORCE_COLOR'] !== '0' : stdout.isTTY;
+  const color = !env['NO_COLOR'] && forced;
   return Object.assign(dialogOf(process), {
-    out: (text: string) => void write(`${text}\n`),
+    out: (text: string) => void write(`${asShown(color, text)}\n`),
     write: (text: string) => void write(text),
-    err: (text: string) => void stderr.write(`${text}\n`),
-    color:
-      NO_COLOR !== undefined && NO_COLOR !== ''
-        ? false
-        : FORCE_COLOR !== undefined
-          ? FORCE_COLOR !== '0'
-          : stdout.isTTY === true,
-    columns: stdout.isTTY === true ? stdout.columns || USUAL_COLUMNS : Infinity,
+    err: (text: string) => void stderr.write(`${asShown(color, text)}\n`),
+    columns: stdout.isTTY ? stdout.columns || USUAL_COLUMNS : Infinity,
     flush: async () => {
-      await new Promise<void>((done) => write('', () => done()));
-      await new Promise<void>((done) => stderr.write('', () => done()));
+      for (const last of [write, stderr.write.bind(stderr)])
+        await new Promise<void>((done) => last('', () => done()));
     },
   });
 }
@@ -147,7 +142,7 @@ export async function interruptible<T>(
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    onAbort(signal, resolve);
   });
 }
 
@@ -167,15 +162,18 @@ function ignoreClosedReader(error: NodeJS.ErrnoException): void {
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** Returns text in a style if the terminal shows colours. */
-export function paint(terminal: Terminal, style: Style, text: string): string {
-  return terminal.color ? styleText(style, text, { validateStream: false }) : text;
+/** Returns text in a style. A terminal without colours leaves the style out. */
+export const paint = (style: Style, text: string): string =>
+  styleText(style, text, { validateStream: false });
+
+/** Writes a diagnostic that begins with a word in colour. */
+export function report(terminal: Terminal, style: Style, label: string, text: string): void {
+  terminal.err(`${paint(style, label)} ${plainText(text)}`);
 }
 
-/** Returns the number of characters a reader sees. The colours that `paint` adds don't count. */
-export function visibleLength(text: string): number {
-  return stripVTControlCharacters(text).length;
-}
+/** Returns a text as a terminal with or without colours shows it. */
+export const asShown = (color: boolean, text: string): string =>
+  color ? text : stripVTControlCharacters(text);
 
 /**
  * Returns the UTF-8 text of a stream, without a byte order mark.
@@ -230,10 +228,10 @@ export function seenText(text: string): string {
 
 /** Returns a character as JSON writes it, so that written-out JSON still means the same. */
 function writtenOut(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-  ).join('');
+  return character.replace(
+    /[^]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** The place of a finding. The file is relative to the working directory; `null` means unknown. */
@@ -244,17 +242,8 @@ export interface FindingPlace<File = string | null> {
 }
 
 /** Returns `file:line:column` as far as they are known. Editors and terminals make a link of it. */
-export function placeText({
-  file,
-  line,
-  column,
-}: {
-  readonly file: string;
-  readonly line?: number | null;
-  readonly column?: number | null;
-}): string {
-  const parts = [file, line, line == null ? null : column];
-  return plainLine(parts.filter((part) => part != null).join(':'));
+export function placeText({ file, line, column }: Partial<FindingPlace>): string {
+  return plainLine([file, line, column].filter((part) => part != null).join(':'));
 }
 
 /** Returns a workflow command of GitHub Actions. Other CI services read it, too. */

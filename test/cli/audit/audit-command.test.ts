@@ -32,6 +32,11 @@ export function keep(text: string) {
 }
 `;
 
+const HONEST = TOOLS.replace(/(?=export const peek)[^]*(?=export const add)/, '').replace(
+  /(?=export const shy)[^]*/,
+  '',
+);
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'audit-cli-'));
@@ -72,12 +77,10 @@ describe('tooldex audit of own tools', () => {
         declares accessMode: 'readonly', and changes files (fs.writeFileSync)
           src/tools.ts:14 → src/store.ts:4
       peek
-        declares accessMode: 'readonly', and changes files (fs.writeFileSync) where
-        "save" says so
+        declares accessMode: 'readonly', and changes files (fs.writeFileSync) where "save" says so
           src/tools.ts:10 → src/store.ts:4
-
       skipped hand: a user or another program does its work
-      ✗ notes: 6 tools, 2 lie, 1 undeclared, 1 over-cautious, 2 agree
+      ✗ notes: 6 tools, 2 lies, 1 undeclared, 1 over-cautious, 2 agrees
       ",
       }
     `);
@@ -147,42 +150,32 @@ describe('tooldex audit of own tools', () => {
   });
 
   it('annotates the lines that decide for GitHub', async () => {
-    expect((await audit([...OWN, '--format', 'github', '--tool', 'note', '--tool', 'shy'])).out)
-      .toMatchInlineSnapshot(`
-      "::error file=src/store.ts,line=4,title=audit::note declares accessMode: 'readonly', and changes files (fs.writeFileSync)%0Asrc/tools.ts:14 → src/store.ts:4
-      ::warning file=src/tools.ts,line=16,title=audit::shy declares accessMode: 'write', and only reads
-      "
-    `);
+    const { out } = await audit([...OWN, '--format', 'github']);
+    expect(out.split('\n')).toEqual(
+      expect.arrayContaining([
+        "::error file=src/store.ts,line=4,title=audit::note declares accessMode: 'readonly', and changes files (fs.writeFileSync)%0Asrc/tools.ts:14 → src/store.ts:4",
+        "::warning file=src/tools.ts,line=16,title=audit::shy declares accessMode: 'write', and only reads",
+      ]),
+    );
   });
 
-  it('exits with 1 for one that lies, and with 0 for one that does not', async () => {
-    expect((await audit([...OWN, '--tool', 'note'])).code).toBe(1);
-    expect((await audit([...OWN, '--tool', 'look', '--tool', 'shy'])).code).toBe(0);
+  it('exits with 1 if a tool lies, and otherwise with 0', async () => {
+    expect((await audit(OWN)).code).toBe(1);
+    writeFileSync(join(folder, 'src/tools.ts'), HONEST);
+    expect((await audit(OWN)).code).toBe(0);
   });
 
   it('exits with 1 where a file did not load, which the report says', async () => {
+    writeFileSync(join(folder, 'src/tools.ts'), HONEST);
     writeFileSync(join(folder, 'src/broken.ts'), "export { nothing } from './nowhere.ts';");
-    const { code, out } = await audit([
-      '--tools',
-      'src/broken.ts',
-      ...OWN,
-      '--tool',
-      'look',
-      '--json',
-    ]);
-    expect([code, JSON.parse(out)]).toMatchObject([
-      1,
-      { skipped: [{ name: 'src/broken.ts' }, { name: 'hand' }] },
-    ]);
+    const { code, out } = await audit(['--tools', 'src/broken.ts', ...OWN, '--json']);
+    expect([code, JSON.parse(out)]).toMatchObject([1, { skipped: [{ name: 'src/broken.ts' }] }]);
   });
 
   it('colours verdicts and what is wrong', async () => {
-    const { out } = await audit([...OWN, '--tool', 'note'], { color: true });
-    // eslint-disable-next-line no-control-regex
-    expect(out).toMatch(/\u001b\[31mlies\u001b\[39m/);
-    expect((await audit([...OWN, '--tool', 'look'], { color: true })).out).toContain(
-      '\u001b[32m✓\u001b[39m',
-    );
+    const { out } = await audit(OWN, { color: true });
+    expect(out).toContain('\u001b[31mlies\u001b[39m');
+    expect(out).toContain('\u001b[31m✗\u001b[39m');
   });
 });
 
@@ -263,9 +256,9 @@ server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint
 });
 
 describe('names that would steer a terminal or a workflow', () => {
-  it.each([['--verbose'], ['--format', 'github'], ['--json']])(
-    'are harmless in what %s %s prints',
-    async (...format) => {
+  it.each([[[]], [['--format', 'github']], [['--json']]])(
+    'are harmless in what %j prints',
+    async (format) => {
       const name = '\u001b[31mred\u001b[0m\n::error file=x::boo%0A\u202e';
       writeFileSync(
         join(folder, 'server.js'),
@@ -305,11 +298,6 @@ describe('tooldex audit refuses', () => {
       '--mcp together with --tools',
       ['--mcp', 'x', ...OWN],
       /'--mcp <server>' cannot be used with option '--tools <path>'/,
-    ],
-    [
-      'a tool that is not there',
-      [...OWN, '--tool', 'nothing'],
-      /error --tool names no audited tool: "nothing"\./,
     ],
     [
       'a baseline that is none',

@@ -35,7 +35,7 @@ describe('tooldex audit --run', () => {
     expect(out).toContain(
       'run: 2 tools, confined by Node’s permission model and the recorder; programs were recorded',
     );
-    expect(out).toMatch(/ {2}peeks: ok, \d+ ms\n {4}created seen\.txt/);
+    expect(out).toMatch(/peeks +ok +created seen\.txt/);
     expect(out).toMatch(/not confined: native addons/);
     expect(existsSync(join(folder, 'seen.txt'))).toBe(false);
   });

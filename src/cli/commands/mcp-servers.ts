@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { onAbort } from '../../core/listeners.js';
+import { isPlainObject } from '../../core/plain-data.js';
+import type { McpServerStatus } from '../../mcp/discovery/discovery-options.js';
+import type { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
+import { entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
+import { command, print, type Context } from '../command/command.js';
+import { cut } from '../execute/show-calls.js';
+import { CONFIG_OPTIONS, openMcpDiscovery } from '../load/load-mcp-tools.js';
+import type { Values } from '../command/options.js';
+import { EXIT } from '../terminal/exit-codes.js';
+import { amountOf, LONGEST_LINE, table } from '../terminal/table.js';
+import {
+  interruptible,
+  paint,
+  plainJson,
+  plainLine,
+  report,
+  seenText,
+} from '../terminal/terminal.js';
+
+type Hints = Readonly<Record<string, boolean>>;
+
+/** Does work with the servers in a settings file, until it's done or the user presses Ctrl-C. */
+function withServers(
+  context: Context<Values<typeof CONFIG_OPTIONS>>,
+  work: (discovery: McpDiscovery, signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  return interruptible(context.terminal, async (signal) => {
+    const discovery = await openMcpDiscovery(context);
+    const stop = onAbort(signal, () => void discovery.close());
+    try {
+      return await work(discovery, signal);
+    } catch (error) {
+      if (signal.aborted) return EXIT.interrupted;
+      throw error;
+    } finally {
+      stop();
+      await discovery.close();
+    }
+  });
+}
+
+export const commands = {
+  'mcp list': command({
+    options: CONFIG_OPTIONS,
+    examples: ['mcp list', 'mcp list --config servers.json --json'],
+    run: (context) =>
+      withServers(context, async (discovery) => {
+        const { terminal } = context;
+        await discovery.refresh();
+        const servers = discovery.status();
+        const tools = discovery.definitions().map(listedTool);
+        const findings = discovery.findings();
+        const suggested = suggestedTools(tools);
+        print(context, { servers, tools, findings, suggested }, function* () {
+          yield table(
+            terminal,
+            servers.map((status) => ({
+              SERVER: status.server,
+              STATE: [status.state, status.state === 'ready' ? 'green' : 'red'],
+              TOOLS: status.tools,
+              REASON: reasonOf(status),
+            })),
+          );
+          yield `\n${table(
+            terminal,
+            tools.map(({ name, dangerLevel, requiresConsent, description }) => ({
+              TOOL: name,
+              DANGER: dangerLevel,
+              CONSENT: requiresConsent ? 'yes' : 'no',
+              DESCRIPTION: cut(description, LONGEST_LINE),
+            })),
+          )}`;
+          for (const [server, settings] of Object.entries(suggested)) {
+            const lines = Object.entries(settings).map(
+              ([tool, setting]) => `  ${plainJson(tool)}: ${plainJson(setting)}`,
+            );
+            yield `\nThe hints of ${plainLine(server)} suggest these settings. Review each line before you copy it:`;
+            yield `"tools": {\n${lines.join(',\n')}\n}`;
+          }
+          for (const { kind, server, tool = '', message } of findings)
+            if (kind !== 'unreachable')
+              report(terminal, 'yellow', kind, `${server} ${tool}: ${message}`);
+        });
+        const isUsable = servers.every(({ state }) => state === 'ready' || state === 'stale');
+        return isUsable ? EXIT.ok : EXIT.findings;
+      }),
+  }),
+
+  'mcp login': command({
+    options: CONFIG_OPTIONS,
+    examples: ['mcp login tickets'],
+    run: (context) =>
+      withServers(context, async (discovery, signal) => {
+        const { terminal, words } = context;
+        const server = words[0]!;
+        await discovery.login(server, {
+          signal,
+          open: (address) => {
+            const origin = paint('bold', seenText(new URL(address).origin));
+            terminal.err(`Log in at ${origin}:\n${seenText(address)}`);
+            if (terminal.interactive) openBrowser(address);
+          },
+        });
+        const status = discovery.status().find((each) => each.server === server)!;
+        if ('reason' in status) {
+          report(terminal, 'red', '✗', plainLine(status.reason));
+          return EXIT.findings;
+        }
+        const count = amountOf(status.tools, 'tool');
+        terminal.out(`${paint('green', '✓')} logged in to ${server}, ${count}`);
+        return EXIT.ok;
+      }),
+  }),
+
+  'mcp logout': command({
+    options: CONFIG_OPTIONS,
+    examples: ['mcp logout tickets'],
+    run: (context) =>
+      withServers(context, async (discovery) => {
+        const [server] = context.words;
+        await discovery.logout(server);
+        context.terminal.out(`${paint('green', '✓')} logged out of ${server}`);
+        return EXIT.ok;
+      }),
+  }),
+};
+
+/** Returns a tool as its server describes it, and as tooldex treats it. The server's hints loosen nothing. */
+function listedTool(definition: ToolDefinition) {
+  const { name, description, accessMode, dangerLevel, requiresConsent, ...entry } =
+    entryOf(definition);
+  const { server, tool } = entry.providers[0]!.config as { server: string; tool: string };
+  const mcp = entry.metadata?.['mcp'];
+  const hints = (isPlainObject(mcp) ? (mcp['annotations'] ?? {}) : {}) as Hints;
+  return { name, server, tool, description, accessMode, dangerLevel, requiresConsent, hints };
+}
+
+/** Returns the settings that hints suggest, by server and tool, for tools that need consent now. */
+function suggestedTools(tools: readonly ReturnType<typeof listedTool>[]) {
+  const suggested: Record<string, Record<string, object>> = {};
+  for (const { server, tool, hints, requiresConsent } of tools) {
+    const { readOnlyHint, destructiveHint } = hints;
+    const settings = readOnlyHint
+      ? { access: 'readonly', consent: false }
+      : destructiveHint !== undefined && {
+          access: 'write',
+          danger: destructiveHint ? 'high' : 'medium',
+        };
+    if (requiresConsent && settings !== false) (suggested[server] ??= {})[tool] = settings;
+  }
+  return suggested;
+}
+
+/** Returns why a server failed, with the last line that its process wrote to stderr. */
+function reasonOf(server: McpServerStatus): string {
+  if (server.state !== 'failed' && server.state !== 'backing-off') return '';
+  const lastLine = server.stderr?.trimEnd().split('\n').at(-1);
+  return lastLine === undefined
+    ? server.reason
+    : `${server.reason}; the last line of its stderr: ${lastLine}`;
+}
+
+/** The programs that open an address, by platform. The address is an argument of its own, which no shell reads. */
+const OPENERS: Readonly<
+  Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>
+> = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] };
+
+/** Tries to open the user's browser. If there is none, the user has the printed address. */
+function openBrowser(address: string): void {
+  const [opener, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
+  const child = spawn(opener, [...args, address], { stdio: 'ignore', detached: true });
+  child.on('error', () => undefined);
+  child.unref();
+}
