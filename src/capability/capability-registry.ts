@@ -86,7 +86,7 @@ export class CapabilityRegistry {
   readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
-  /** What the current state was built from. */
+  /** The inputs of the current state. */
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
   /** The last requested refresh. Each refresh starts when the previous one has ended. */

@@ -47,16 +47,22 @@ export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
   });
 }
 
+/** The number of times that a path is checked. */
+const ROUNDS = 3;
+
 /**
  * Refuses a real path that has come to lead elsewhere, because a folder on the way was replaced by
  * a link. With `opened`, also refuses if a different file was opened.
  *
- * Synchronous, so that as little as possible can happen between the check and the use.
+ * Synchronous, so that as little as possible can happen between the check and the use. A link that is swapped between the
+ * two calls of one round could pass it, so it would have to be swapped in each of several rounds.
  */
 export function requireUnchanged(path: string, real: string, opened?: Stats): void {
-  const there = realpathSync.native(real) === real && lstatSync(real);
-  if (!there || (opened && (there.ino !== opened.ino || there.dev !== opened.dev)))
-    throw forbiddenPath(path, CHANGED);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const there = realpathSync.native(real) === real && lstatSync(real);
+    if (!there || (opened && (there.ino !== opened.ino || there.dev !== opened.dev)))
+      throw forbiddenPath(path, CHANGED);
+  }
 }
 
 /**

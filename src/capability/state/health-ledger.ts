@@ -50,7 +50,7 @@ export interface ExecutionRecord {
 
 /** A provider's state in this process, which its calls in the log don't show. */
 interface RouterFacts {
-  /** Set while the router leaves it alone. */
+  /** The backoff, while the router leaves the provider alone. */
   readonly ejected?: { readonly failures: number; readonly until: number } | undefined;
   /** Time of its last success or recovery. Earlier failures no longer count as being in a row. */
   readonly inOrderAt?: number;
