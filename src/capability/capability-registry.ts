@@ -86,7 +86,7 @@ export class CapabilityRegistry {
   readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
-  /** What the current state was built from. */
+  /** The parts from which the current state was built. */
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
   /** The last requested refresh. Each refresh starts when the previous one has ended. */

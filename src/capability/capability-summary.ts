@@ -80,7 +80,7 @@ export function compatibilityOf(
      */
     matches_request: matches,
     /**
-     * If set, only these personas may use it. Empty if everyone may, unless `matches_request` says
+     * The only personas that may use it. Empty if everyone may, unless `matches_request` says
      * otherwise.
      */
     allowlist: allowlist ?? [],

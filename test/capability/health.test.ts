@@ -290,12 +290,6 @@ describe('the recorded registry', () => {
       readonly query: Readonly<Record<string, unknown>>;
       readonly output: readonly string[];
     }[];
-    readonly summary: Readonly<
-      Record<
-        string,
-        Readonly<Record<'tools' | 'skills' | 'tasks' | 'jobs', readonly Record<string, unknown>[]>>
-      >
-    >;
   };
   const setUp = async () => {
     const recorded = golden<Recorded>('registry_fixture');
@@ -356,104 +350,4 @@ describe('the recorded registry', () => {
       ).toEqual(output);
     }
   });
-
-  it.runIf(present)('is summed up as recorded', async () => {
-    const { recorded, registry } = await setUp();
-    for (const [persona, expected] of Object.entries(recorded.summary)) {
-      const summary = registry.summary({ persona: persona === 'None' ? null : persona });
-      for (const kind of ['tools', 'skills', 'tasks', 'jobs'] as const) {
-        expect(
-          owned(summary[kind].map((item) => ({ ...item, owner: item.persona }))),
-          `${persona} ${kind}`,
-        ).toEqual(
-          owned(
-            expected[kind].map((item) => ({
-              name: item['name'] as string,
-              owner: item['persona'] as string | null,
-            })),
-          ),
-        );
-        summary[kind].forEach((item, index) =>
-          expect(normalized(item), `${persona} ${kind} ${item.name}`).toEqual(
-            normalized(expected[kind][index]!),
-          ),
-        );
-      }
-    }
-  });
-
-  /** An item without what is new here, and without what differs on purpose. */
-  function normalized(item: object): object {
-    const {
-      name,
-      version,
-      providers,
-      summary,
-      description,
-      personas,
-      capabilities,
-      required_tools,
-      required_skills,
-      required_capabilities,
-      capability_tags,
-      tags,
-      health,
-      compatibility,
-    } = item as Record<string, unknown>;
-    const { tool, job } = (health ?? {}) as Partial<Record<'tool' | 'job', Counts>>;
-    const fit = compatibility as object;
-    return {
-      ...{
-        name,
-        version,
-        providers,
-        summary,
-        description,
-        personas,
-        required_tools,
-        required_skills,
-        tags,
-      },
-      // An allow-list that does not name who asks does not fit; the original only repeated it.
-      ...{ compatibility: name === 'restricted' ? { ...fit, matches_request: null } : fit },
-      ...{
-        capabilities: eachOnce(capabilities),
-        capability_tags: eachOnce(capability_tags),
-        required_capabilities: eachOnce(required_capabilities),
-        tool: tool && numbers(tool),
-        job: job && numbers(job),
-      },
-    };
-  }
-
-  type Counts = Readonly<
-    Record<
-      'total' | 'success' | 'failure' | 'success_rate' | 'average_latency_ms' | 'p95_latency_ms',
-      number | null
-    >
-  >;
-  /** Tools that were not called have no rate; the original said 0. Dates are those of the clock. */
-  function numbers({
-    total,
-    success,
-    failure,
-    success_rate,
-    average_latency_ms,
-    p95_latency_ms,
-  }: Counts): object {
-    return {
-      total,
-      success,
-      failure,
-      average_latency_ms,
-      success_rate: total === 0 ? null : success_rate,
-      p95_latency_ms: p95_latency_ms === null ? null : Math.round(p95_latency_ms * 1_000),
-    };
-  }
-
-  /** The first of tags that differ only in case is kept; the original kept all. */
-  function eachOnce(values: unknown): unknown {
-    if (!Array.isArray(values)) return values;
-    return [...new Set((values as string[]).map((value) => value.toLowerCase()))];
-  }
 });

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defineTool, isToolError } from '../../src/index.js';
 import {
@@ -154,12 +153,6 @@ describe('the function map of a persona', () => {
     expect(map['shared']!.metadata).not.toHaveProperty('persona');
   });
 
-  it('is the same the second time (the original filters only cached maps)', async () => {
-    expect(JSON.stringify(await load({ persona: 'Echo' }))).toBe(
-      JSON.stringify(await load({ persona: 'Echo' })),
-    );
-  });
-
   it('has only what everybody may use when nobody is named', async () => {
     const map = await load({});
     expect(Object.keys(map)).toEqual(['shared', 'both']);
@@ -204,13 +197,5 @@ describe('a function map of invalid manifests', () => {
     await expect(loadFunctionMap(options as never)).rejects.toSatisfy((error) =>
       isToolError(error, 'INVALID_ARGUMENT'),
     );
-  });
-
-  it('reads single files too', async () => {
-    expect(
-      Object.keys(
-        await loadFunctionMap({ files: join(folderWith({ 'mine.json': [SEARCH] }), 'mine.json') }),
-      ),
-    ).toEqual(['google_search']);
   });
 });

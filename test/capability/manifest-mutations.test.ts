@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/testing/seeded-random.js';
 import { readManifest } from '../../src/capability/manifest/read-manifest.js';
 import { leavesOf, withLeaf } from '../core/json-values.js';
-import { LEAST, present, recordedRoot } from './manifest-samples.js';
+import { LEAST } from './manifest-samples.js';
+import { present, atlas as recordedRoot } from './manifest-tree.js';
 import { propertyRuns } from '../property-runs.js';
 
 /** More by the environment: `MUTATIONS=1000000`. */

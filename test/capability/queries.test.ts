@@ -1,5 +1,3 @@
-import fc from 'fast-check';
-import semver from 'semver';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry, type CapabilityTool, type ToolQuery } from '../../src/capability.js';
 import { isToolError } from '../../src/index.js';
@@ -15,7 +13,6 @@ import {
   warnIfAbsent,
 } from './manifest-tree.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
-import { propertyRuns } from '../property-runs.js';
 
 warnIfAbsent('capability queries');
 
@@ -154,31 +151,9 @@ describe('tools are asked for', () => {
       expect.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT')),
     );
   });
-
-  it('and a refused version is named', async () => {
-    const registry = await load();
-    expect(() => registry.tools({ version: 'latest' })).toThrow(/"latest"/);
-  });
 });
 
 describe('versions', () => {
-  const text = fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)).map((parts) => parts.join('.'));
-
-  it('follow the order of semantic versioning, whatever the two are', async () => {
-    await fc.assert(
-      fc.asyncProperty(text, text, async (version, bound) => {
-        const registry = await withTools([{ name: 'a', version }]);
-        expect(registry.tools({ version: `>=${bound}` }).length === 1).toBe(
-          semver.gte(version, bound),
-        );
-        expect(registry.tools({ version: `!=${bound}` }).length === 1).toBe(version !== bound);
-        expect(registry.tools({ version: [`>=${bound}`, `<${bound}`] })).toEqual([]);
-        expect(registry.tools({ version: `>=${bound} || <${bound}` })).toHaveLength(1);
-      }),
-      { numRuns: propertyRuns(60) },
-    );
-  });
-
   /** Constraints that the original understood; of the others it let nothing through, or anything. */
   const UNDERSTOOD = [
     '>=1.2',

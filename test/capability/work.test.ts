@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import {
@@ -12,7 +11,6 @@ import {
   toolEntry,
   warnIfAbsent,
 } from './manifest-tree.js';
-import { propertyRuns } from '../property-runs.js';
 
 warnIfAbsent('skills, jobs and tasks');
 
@@ -150,31 +148,6 @@ describe('a job or task that extends another', () => {
       path: '/0/extends',
       entryName: 'A',
     });
-  });
-
-  it('ends, whoever extends whom', async () => {
-    const names = ['a', 'b', 'c', 'd'];
-    const link = fc.record({
-      name: fc.constantFrom(...names),
-      extends: fc.option(fc.constantFrom(...names), { nil: undefined }),
-    });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(link, { maxLength: 8 }),
-        fc.array(link, { maxLength: 8 }),
-        async (shared, own) => {
-          const registry = await load({
-            'tasks.json': shared.map((each) => taskEntry(each.name, each)),
-            'personas/P/tasks.json': own.map((each) => taskEntry(each.name, each)),
-          });
-          const { length } = registry.tasks();
-          expect(
-            length + registry.findings.filter(({ severity }) => severity === 'error').length,
-          ).toBe(shared.length + own.length);
-        },
-      ),
-      { numRuns: propertyRuns(60) },
-    );
   });
 });
 
