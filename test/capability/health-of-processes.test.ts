@@ -83,14 +83,14 @@ function machines() {
   return { advance, caller, server, close };
 }
 
-describe('a process that only serves', () => {
+describe('a process that only serves the catalogue', () => {
   let all = machines();
   afterEach(async () => {
     await all.close();
     all = machines();
   });
 
-  it('shows from its start on what another process called: numbers, failures, backoff and the last call', async () => {
+  it('shows the numbers, failures, backoff and last call of another process as soon as it starts', async () => {
     const caller = await all.caller();
     await caller.call();
     caller.primary.fails();
@@ -136,7 +136,7 @@ describe('a process that only serves', () => {
     });
   });
 
-  it('shows within three seconds tools that were never called before, of new calls, and that a provider is back', async () => {
+  it('shows new calls and a provider that works again within three seconds', async () => {
     const { of } = await all.server();
     expect(of()).toMatchObject({ tool: { total: 0 }, lastInvocation: null });
     const caller = await all.caller();

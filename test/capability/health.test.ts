@@ -31,7 +31,7 @@ const sample = new ManifestTree({
 });
 
 describe('health', () => {
-  it('is counted for the tool that a persona sees, and does not spoil the shared one', async () => {
+  it("counts a persona's calls for its own tool, not for the shared tool of that name", async () => {
     const clock = new ManualClock(1_000_000);
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
     for (const success of [false, true, true, true])
@@ -54,14 +54,14 @@ describe('health', () => {
     expect(owned(registry.tools({ minSuccessRate: 0.76, requireCalls: true }))).toEqual([]);
   });
 
-  it('that nobody knows yet hides a tool only when asked to', async () => {
+  it('without calls hides a tool only if requireCalls is set', async () => {
     const registry = await CapabilityRegistry.load({ root: sample.root });
     expect(registry.tools({ minSuccessRate: 1 })).toHaveLength(3);
     expect(registry.tools({ minSuccessRate: 0, requireCalls: true })).toHaveLength(0);
     expect(registry.summary().tools[0]!.health.tool.success_rate).toBeNull();
   });
 
-  it('of jobs is counted, shown and asked for', async () => {
+  it('of jobs is counted, summarized and queried', async () => {
     const clock = new ManualClock(5_000);
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
     registry.recordJob('J', { success: false, latencyMs: 45 });
@@ -92,7 +92,7 @@ describe('health', () => {
       (registry) => registry.recordTool('constructor', { success: true, latencyMs: 1 }),
     ],
     [
-      'a latency that is none',
+      'a latency that is not a number',
       (registry) => registry.recordJob('J', { success: true, latencyMs: Number.NaN }),
     ],
     [
@@ -104,7 +104,7 @@ describe('health', () => {
       (registry) =>
         registry.recordJob('J', { success: true, latencyMs: 1, provider: 'x' } as never),
     ],
-  ])('of %s is refused', async (_, record) => {
+  ])('refuses a record for %s', async (_, record) => {
     const registry = await CapabilityRegistry.load({ root: sample.root });
     expect(() => record(registry)).toThrow(
       expect.toSatisfy((error) => isToolError(error, 'INVALID_ARGUMENT')),
@@ -145,7 +145,7 @@ describe('an attached executor', () => {
   };
 
   it.each([true, false])(
-    'has its calls counted once, whether it counts in the same log (%s) or not',
+    'has its calls counted once, with a shared log (%s) or without',
     async (shareLog) => {
       const { capabilities, make } = await setUp(shareLog);
       const executor = make();
@@ -175,7 +175,7 @@ describe('an attached executor', () => {
     },
   );
 
-  it('is available without its own credentials while a provider answers, and not when that one fails', async () => {
+  it('makes a tool without credentials available while one of its providers answers', async () => {
     const { capabilities, answers, make } = await setUp(
       false,
       new ManifestTree({
@@ -202,7 +202,7 @@ describe('an attached executor', () => {
     expect(isAvailable()).toBe(false);
   });
 
-  it('shows which provider is left alone and until when, and who answered instead', async () => {
+  it('shows which provider backs off, until when, and which provider answered instead', async () => {
     const { clock, capabilities, answers, make } = await setUp(false);
     const executor = make();
     capabilities.attach(executor);
@@ -247,7 +247,7 @@ describe('an attached executor', () => {
     });
   });
 
-  it('of a persona counts for its own tools', async () => {
+  it('attached for a persona counts for the tools of that persona', async () => {
     const { capabilities, make } = await setUp(true);
     const executor = make('Atlas');
     capabilities.attach(executor, { persona: 'Atlas' });
@@ -255,7 +255,7 @@ describe('an attached executor', () => {
     expect(capabilities.tool('search', 'Atlas')!.health.tool.total).toBe(1);
   });
 
-  it('says nothing of a tool by calls that were refused', async () => {
+  it('does not count refused calls', async () => {
     const { capabilities } = await setUp(false);
     const registry = capabilities.registryFor();
     const executor = new ToolExecutor({
@@ -270,7 +270,7 @@ describe('an attached executor', () => {
     });
   });
 
-  it('must be one', async () => {
+  it('is refused if it emits no events', async () => {
     const registry = await CapabilityRegistry.load();
     expect(() => registry.attach({} as never)).toThrow(/an executor/);
     expect(() => registry.attach({ on: () => () => undefined }, { person: 'x' } as never)).toThrow(
@@ -302,7 +302,7 @@ describe('the recorded registry', () => {
   };
 
   it.runIf(present)(
-    'answers queries of tools as recorded; a bare version is a range, and tools without calls count only when asked for',
+    'answers tool queries as recorded, except that a bare version is a range',
     async () => {
       const { recorded, registry } = await setUp();
       for (const { query, output } of recorded.query_tools) {
@@ -332,7 +332,7 @@ describe('the recorded registry', () => {
     },
   );
 
-  it.runIf(present)('answers queries of jobs as recorded', async () => {
+  it.runIf(present)('answers job queries as recorded', async () => {
     const { recorded, registry } = await setUp();
     for (const { query, output } of recorded.query_jobs) {
       const {

@@ -34,7 +34,7 @@ const inCode = (name: string, keys: object = {}) =>
   });
 
 describe('a function map', () => {
-  it('has for each tool a function that runs directly, and its manifest', async () => {
+  it('has a function and the manifest for each tool', async () => {
     const root = folderWith({ 'functions.json': [SEARCH] });
     const map = await loadFunctionMap({
       root,
@@ -45,7 +45,7 @@ describe('a function map', () => {
     expect(map['google_search']!.callable({ query: 'cats' })).toBe('found cats');
   });
 
-  it('cannot be changed, and has nothing that it did not read', async () => {
+  it('is frozen and has no names that objects inherit', async () => {
     const root = folderWith({
       'functions.json': `[${JSON.stringify(entry('constructor'))}, ${JSON.stringify(SEARCH)}]`,
       'tools.json': [entry('__proto__')],
@@ -69,7 +69,7 @@ describe('a function map', () => {
       expect([name, other[name]]).toEqual([name, undefined]);
   });
 
-  it('lists tools without a function; calling one says what is missing', async () => {
+  it('lists a tool without a function, whose callable throws NOT_EXECUTABLE', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [SEARCH, entry('b', { handler_ref: 'web.b' })] }),
       handlers: { other: () => 1 },
@@ -87,7 +87,7 @@ describe('a function map', () => {
     }
   });
 
-  it('finds functions among handlers, then among modules', async () => {
+  it('prefers handlers to functions of modules', async () => {
     const root = folderWith({ 'functions.json': ['a', 'b', 'c', 'd'].map((name) => entry(name)) });
     const map = await loadFunctionMap({
       root,
@@ -106,7 +106,7 @@ describe('a function map', () => {
     expect(map['c']!.metadata.description).toBe('A sample');
   });
 
-  it('hands over input and context, empty ones where there are none', async () => {
+  it('passes input and context, or empty objects without them', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [entry('a')] }),
       handlers: { a: (...received: unknown[]) => received },
@@ -116,7 +116,7 @@ describe('a function map', () => {
   });
 
   // The original keeps functions without a manifest in the map, without metadata; here what nobody described is no tool.
-  it('has no functions that nobody described', async () => {
+  it('leaves out functions that no manifest describes', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [entry('x')] }),
       modules: { x: () => 1, y: () => 2 },
@@ -142,7 +142,7 @@ describe('the function map of a persona', () => {
     loadFunctionMap({ root: folderWith(FILES), ...options });
 
   // The original takes the persona's map instead of the shared one; the documents call it a merged view.
-  it('has the shared tools too, its own in their place', async () => {
+  it('has the shared tools and its own, which replace shared tools of the same name', async () => {
     const map = await load({ persona: 'ECHO ' });
     expect(Object.keys(map)).toEqual(['shared', 'both', 'listed', 'own']);
     expect(map['both']!.metadata).toMatchObject({
@@ -153,7 +153,7 @@ describe('the function map of a persona', () => {
     expect(map['shared']!.metadata).not.toHaveProperty('persona');
   });
 
-  it('has only what everybody may use when nobody is named', async () => {
+  it('has only tools that everyone may use if no persona is named', async () => {
     const map = await load({});
     expect(Object.keys(map)).toEqual(['shared', 'both']);
     expect(map['both']!.metadata.description).toBe('of all');
@@ -178,7 +178,7 @@ describe('a function map of invalid manifests', () => {
     );
   });
 
-  it('has the valid tools when asked for', async () => {
+  it('has the valid tools with onInvalid: quarantine', async () => {
     expect(
       Object.keys(await loadFunctionMap({ root: root(), persona: 'P', onInvalid: 'quarantine' })),
     ).toEqual(['a']);

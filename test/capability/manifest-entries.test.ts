@@ -61,7 +61,7 @@ describe('an entry of a manifest', () => {
     expect(entryOf(entries[0]!.entry.definition).digest).toBe(entryOf(inCode).digest);
   });
 
-  it('needs no parameters when an MCP server describes them', () => {
+  it('needs no parameters if it wraps a tool of an MCP server', () => {
     const { entries, issues } = read(WRAPPER);
     expect(issues).toEqual([]);
     expect(entries[0]!.entry.definition).toMatchObject({
@@ -77,7 +77,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('may be written as a function-calling tool, with metadata beside or inside', () => {
+  it('can be in the function-calling form, with metadata next to "function" or inside it', () => {
     const { version, side_effects, ...plain } = SEARCH;
     const inside = read({
       type: 'function',
@@ -100,7 +100,7 @@ describe('an entry of a manifest', () => {
     });
   });
 
-  it('tells where in the wrapper a fault stands, and keys that stand in both places', () => {
+  it('in the function-calling form reports the place of a fault, and keys that differ in both places', () => {
     const { issues } = read({
       type: 'function',
       side_effects: 'rubbish',
@@ -183,21 +183,18 @@ describe('an entry of a manifest', () => {
     ['none', 'low', 'low'],
     ['system', 'low', 'high'],
     [undefined, 'low', 'high'],
-  ])(
-    'with side effects %s and safety level %s is of %s danger: the safety level only raises',
-    (effects, safety, danger) => {
-      expect(
-        entryOf(
-          definitionWith({
-            ...(effects === undefined ? {} : { side_effects: effects }),
-            safety_level: safety,
-          }),
-        ).dangerLevel,
-      ).toBe(danger);
-    },
-  );
+  ])('with side effects %s and safety level %s has danger %s', (effects, safety, danger) => {
+    expect(
+      entryOf(
+        definitionWith({
+          ...(effects === undefined ? {} : { side_effects: effects }),
+          safety_level: safety,
+        }),
+      ).dangerLevel,
+    ).toBe(danger);
+  });
 
-  it('may state its danger itself; the higher of danger and safety level counts', () => {
+  it('has the higher of its danger level and its safety level', () => {
     expect(
       entryOf(
         definitionWith({ side_effects: 'system', danger_level: 'medium', safety_level: 'medium' }),
@@ -208,7 +205,7 @@ describe('an entry of a manifest', () => {
     );
   });
 
-  it('is refused when it contradicts itself, like a tool in code', () => {
+  it('is refused if it contradicts itself, like a tool in code', () => {
     expect(issuesWith({ access_mode: 'readonly', side_effects: 'write' })).toEqual([
       expect.stringContaining('side effect "write"'),
     ]);
@@ -217,7 +214,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('is told all of its errors at once, also contradictions beside wrong values', () => {
+  it('reports all of its errors at once, contradictions included', () => {
     const issues = issuesWith({
       version: 5,
       side_effects: 'write',
@@ -236,7 +233,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('is warned of unknown keys, with the key that is probably meant', () => {
+  it('warns about unknown keys and suggests the key that was meant', () => {
     const issues = issuesWith(
       {
         sideEffects: 'none',
@@ -263,7 +260,7 @@ describe('an entry of a manifest', () => {
     expect(issues).toHaveLength(6);
   });
 
-  it('with a schema that cannot be enforced is refused, with the place in the schema', () => {
+  it('with a schema that cannot be enforced is refused at its place in the schema', () => {
     expect(
       issuesWith({
         parameters: { type: 'object', properties: { a: { $ref: 'https://example.org/x' } } },
@@ -290,7 +287,7 @@ describe('an entry of a manifest', () => {
     ).toEqual([]);
   });
 
-  it('is frozen, and free of what its text could smuggle in', () => {
+  it('is frozen, and __proto__ in its text pollutes nothing', () => {
     const { entries } = read(
       JSON.parse(
         `{"name": "a", "description": "b", "parameters": {"type": "object"}, "__proto__": {"polluted": true}, "metadata": {"__proto__": {"polluted": true}}}`,
@@ -306,7 +303,7 @@ describe('the JSON Schema of manifests', () => {
   const isValid = (value: unknown) =>
     validate(value, structuredClone(manifestJsonSchema), '7').valid;
 
-  it('accepts what is read without errors and refuses wrong values', () => {
+  it('accepts entries that load without errors and refuses wrong values', () => {
     for (const good of [
       [SEARCH],
       { tools: [WRAPPER] },

@@ -24,7 +24,7 @@ const placesOf = (issues: readonly ManifestIssue[]) =>
   issues.map(({ file, path }) => `${file.slice(file.indexOf('data/atlas/') + 11)} ${path}`);
 
 describe.skipIf(!present)('the recorded manifests', () => {
-  it('have 227 tools, of which exactly the 16 known ones are refused, and no other finding', async () => {
+  it('have 227 tools, of which exactly the 16 known ones are refused', async () => {
     const { entries, definitions, issues, total } = await loadManifest(
       { root: recordedRoot },
       { onInvalid: 'quarantine' },
@@ -42,7 +42,7 @@ describe.skipIf(!present)('the recorded manifests', () => {
     expect(entries.every((each) => Object.isFrozen(each) && isDeepFrozen(each.entry))).toBe(true);
   });
 
-  it('are refused as a whole by default, with all 16 errors and no absolute path', async () => {
+  it('are refused by default, with all 16 errors and no absolute path', async () => {
     const error: unknown = await loadManifest({ root: recordedRoot }).catch(
       (thrown: unknown) => thrown,
     );
@@ -58,7 +58,7 @@ describe.skipIf(!present)('the recorded manifests', () => {
     expect(JSON.stringify([message, errors])).not.toContain(recordedRoot);
   });
 
-  it('make a function map for each persona that has its own tools in the place of shared ones', async () => {
+  it('make a function map in which tools of the persona replace shared ones', async () => {
     const map = await loadFunctionMap({
       root: recordedRoot,
       persona: ' echo ',
@@ -108,7 +108,7 @@ const LOOSER: ReadonlyMap<string, string> = new Map([
 describe.skipIf(!present)('the recorded validation', () => {
   it.each(
     recordedCases('schema_validation').map((each) => [each['name'] as string, each] as const),
-  )('of %s', (name, { entry, valid, errors }) => {
+  )('agrees about %s', (name, { entry, valid, errors }) => {
     const { issues } = read(entry as LooseEntry);
     const found = issues.filter(({ severity }) => severity === 'error');
     expect(found.length === 0).toBe((valid as boolean) ? !STRICTER.has(name) : LOOSER.has(name));

@@ -22,7 +22,7 @@ describe('the text of a manifest', () => {
     expect(only('[5]').message).toBe('Expected a tool as an object, got 5.');
   });
 
-  it('is told where it is wrong, by line and column as editors count', () => {
+  it('with an error is reported by line and column, as editors count', () => {
     const text = `\uFEFF[\r\n  ${JSON.stringify(LEAST)},\n  {\n    "name": "b",\r    "description": "b", "default_timeout": -1,\n    "parameters": {"type": "object"}\n  }\n]`;
     expect(only(text)).toMatchObject({
       used: 1,
@@ -44,29 +44,32 @@ describe('the text of a manifest', () => {
     ["['a']", 1, 2, ''],
     ['["a\nb"]', 1, 2, 'unexpected end of string'],
     ['[01]', 1, 3, ''],
-  ])('that is broken (%j) has no entries and says where', (text, line, column, reason) => {
-    expect(only(text)).toMatchObject({
-      used: 0,
-      line,
-      column,
-      severity: 'error',
-      message: expect.stringContaining(reason) as string,
-    });
-  });
+  ])(
+    'that is broken (%j) has no entries and one error with its place',
+    (text, line, column, reason) => {
+      expect(only(text)).toMatchObject({
+        used: 0,
+        line,
+        column,
+        severity: 'error',
+        message: expect.stringContaining(reason) as string,
+      });
+    },
+  );
 
   it.each([
     ['deep lists', '['.repeat(100_000)],
     ['deep objects', '{"a":'.repeat(100_000)],
     ['deep lists after a text that does not end', `["\n${'['.repeat(100_000)}`],
     ['deep lists that end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-  ])('is answered when it nests without end: %s', (_, text) => {
+  ])('with more than 64 levels is refused: %s', (_, text) => {
     expect(only(text)).toMatchObject({
       used: 0,
       message: 'The JSON has more than 64 levels. Flatten it.',
     });
   });
 
-  it('is bounded', () => {
+  it('is bounded in size, entries and findings', () => {
     expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('larger than 1 MiB');
     expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 are allowed');
     const { issues } = read({
@@ -81,7 +84,7 @@ describe('the text of a manifest', () => {
     expect(many.issues.every(({ severity }) => severity === 'error')).toBe(true);
   });
 
-  it('with a key given twice is warned, and the last value counts for places too', () => {
+  it('with a duplicate key gets a warning, and the last value counts', () => {
     const { entries, issues } = readManifest(
       '[{"name": "a", "description": "d", "parameters": {"type": "object"},\n"default_timeout": 1, "default_timeout": 2}]',
     );

@@ -22,7 +22,7 @@ const names = (registry: Iterable<{ readonly name: string }>) =>
   [...registry].map(({ name }) => name).sort();
 
 describe('the registry for a persona', () => {
-  it('has what is shared, its own in place of that, and nothing that is only for others', async () => {
+  it('has the shared tools and its own, but none reserved for others', async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor(' ATLAS '))).toEqual(['both', 'own', 'shared']);
     expect(registry.registryFor('Atlas').get('both')!.version).toBe('2.0.0');
@@ -30,7 +30,7 @@ describe('the registry for a persona', () => {
     expect(registry.registryFor('nova').get('both')!.version).toBe('1.0.0');
   });
 
-  it('whom nobody knows, and without a persona, has what is shared', async () => {
+  it('is that of the shared tools for an unknown persona and without a persona', async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor())).toEqual(['both', 'shared']);
     for (const nobody of ['ghost', 'constructor', '__proto__', '', null])
@@ -38,7 +38,7 @@ describe('the registry for a persona', () => {
     expect(() => registry.registryFor(5 as never)).toThrow(/a persona's name/);
   });
 
-  it('is the same one until one of its tools changes, and another then', async () => {
+  it('stays the same object until one of its tools changes', async () => {
     const tree = sample();
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const [atlas, nova] = [registry.registryFor('Atlas'), registry.registryFor('Nova')];
@@ -54,7 +54,7 @@ describe('the registry for a persona', () => {
 });
 
 describe('compatibility', () => {
-  it('says whether the persona that asks may use a thing, allow-lists included', async () => {
+  it('says if the requesting persona may use an item, allow-lists included', async () => {
     const tree = sample();
     tree.write('jobs.json', [
       jobEntry('J', { personas: ['Atlas', 'nova'] }),
@@ -108,7 +108,7 @@ describe('compatibility', () => {
 describe('the policy rules', () => {
   const call = (name: string): ToolCall => ({ id: '1', name, input: {} });
 
-  it('let a persona call what it sees, in whatever registry the tool was found', async () => {
+  it('let a persona call only the tools it sees, whichever registry the policy uses', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
     const nova = new SafetyPolicy({
       registry: capabilities.registryFor('Nova'),
@@ -129,7 +129,7 @@ describe('the policy rules', () => {
     expect(nova.decide(call('extra'), { persona: 'Atlas' }).rule).toBe('persona-tools');
   });
 
-  it('refuse what a later edit took away, also with the registry from before', async () => {
+  it('refuse a tool that a later edit took away, even with an older registry', async () => {
     const tree = sample();
     const capabilities = await CapabilityRegistry.load({ root: tree.root });
     const policy = new SafetyPolicy({
@@ -145,7 +145,7 @@ describe('the policy rules', () => {
     expect(policy.decide(call('own'), { persona: 'Atlas' }).verdict).toBe('deny');
   });
 
-  it('do not care about tools from elsewhere', async () => {
+  it('ignore tools that were never in the catalogue', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
     const registry = capabilities.registryFor();
     registry.register(
@@ -160,7 +160,7 @@ describe('the policy rules', () => {
     expect(policy.decide(call('mine'), {}).verdict).toBe('allow');
   });
 
-  it('know a tool of two personas as both of theirs', async () => {
+  it('let both owners of a tool call it', async () => {
     const definition = definitionOf({
       name: 'remote',
       description: 'Remote',

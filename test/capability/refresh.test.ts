@@ -36,7 +36,7 @@ class TestSource implements CapabilitySource {
 }
 
 describe('a refresh', () => {
-  it('finds what was added, edited and removed, and only then changes the revision', async () => {
+  it('reports what was added, edited and removed, and changes the revision only then', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('b')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(registry.revision).toBe(1);
@@ -66,7 +66,7 @@ describe('a refresh', () => {
     });
   });
 
-  it('sees an edit that left date and size as they were', async () => {
+  it('notices an edit that keeps date and size', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('aa')] });
     const file = join(tree.root, 'functions.json');
     utimesSync(file, 1_000, 1_000);
@@ -77,7 +77,7 @@ describe('a refresh', () => {
     expect(owned(registry.tools())).toEqual(['bb@shared']);
   });
 
-  it('does not count another layout of the same content, forced or not', async () => {
+  it('is no change if only the layout of a file differs', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const [tool] = registry.tools();
@@ -87,7 +87,7 @@ describe('a refresh', () => {
     expect(registry.tools()[0]).toBe(tool);
   });
 
-  it('keeps what a broken file said last, and says so; the next good content counts', async () => {
+  it('keeps the last good content of a broken file until the next good content', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a')],
       'personas/Nova/functions.json': [toolEntry('n')],
@@ -123,7 +123,7 @@ describe('a refresh', () => {
     expect([owned(registry.tools()), registry.findings]).toEqual([['n@Nova'], []]);
   });
 
-  it('keeps everything when the folder is gone, and says so', async () => {
+  it('keeps everything and reports it if the folder is gone', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a')],
       'personas/Nova/functions.json': [toolEntry('n')],
@@ -135,7 +135,7 @@ describe('a refresh', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable', severity: 'error' }]);
   });
 
-  it('leaves out a wrong entry alone, with its line and place', async () => {
+  it('leaves out only the wrong entry, and reports its line and place', async () => {
     const tree = new ManifestTree({
       'functions.json': '[\n{"name": "bad"},\n' + JSON.stringify(toolEntry('good')) + ']',
     });
@@ -154,7 +154,7 @@ describe('a refresh', () => {
     );
   });
 
-  it('begins when the one before it has ended, and sees what was changed before it was asked for', async () => {
+  it('starts when the previous refresh has ended', async () => {
     const source = new TestSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const first = registry.refresh();
@@ -173,7 +173,7 @@ describe('a refresh', () => {
     );
   });
 
-  it('gives, after any edits in any order, what a registry that is loaded afterwards has', async () => {
+  it('has the same result as a new registry after any edits', async () => {
     const file = fc.constantFrom(
       'functions.json',
       'personas/Atlas/functions.json',
@@ -216,7 +216,7 @@ describe('a refresh', () => {
 });
 
 describe('a reader', () => {
-  it('that holds an answer keeps it, whatever is refreshed', async () => {
+  it('keeps a result unchanged through a refresh', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { version: '1.0.0' })] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const before = registry.tools();
@@ -231,7 +231,7 @@ describe('a reader', () => {
     expect(Object.isFrozen(before)).toBe(true);
   });
 
-  it('never sees half of a change: two files that change together are seen together', async () => {
+  it('sees changes of two files together', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a', { version: '1.0.0' })],
       'personas/Atlas/functions.json': [toolEntry('b', { version: '1.0.0' })],
@@ -263,7 +263,7 @@ describe('a reader', () => {
 });
 
 describe('a source', () => {
-  it('that fails keeps the tools that it had last, and the failure is a finding without secrets', async () => {
+  it('that fails keeps its last tools, and is reported without secrets', async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     source.answer = () => {
@@ -287,7 +287,7 @@ describe('a source', () => {
     expect(registry.findings[0]!.message).not.toContain('abcdef123456');
   });
 
-  it('may find tools for one persona', async () => {
+  it('can provide tools for one persona', async () => {
     const source = new TestSource(definition('remote'));
     source.persona = 'Atlas';
     const registry = await CapabilityRegistry.load({ sources: [source] });
@@ -299,7 +299,7 @@ describe('a source', () => {
     expect(registry.tool('remote')).toBeUndefined();
   });
 
-  it('whose tool has the same metadata but another function is taken over without a new revision', async () => {
+  it('can replace the function of a tool without a new revision', async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const again = defineTool({ ...definition('remote'), execute: () => 1 });
@@ -309,7 +309,7 @@ describe('a source', () => {
     expect(registry.registryFor().get('remote')!.definition).toBe(again);
   });
 
-  it('that gives anything else is a finding', async () => {
+  it('that returns anything else is reported', async () => {
     const source = new TestSource();
     source.answer = () => [{ name: 'plain' } as never];
     const registry = await CapabilityRegistry.load({ sources: [source] });
@@ -321,7 +321,7 @@ describe('a source', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable' }]);
   });
 
-  it('gives way to the program and to files where names are the same, and the loser is a finding', async () => {
+  it('loses to the program and to files of the same name, which is reported', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('x'), toolEntry('y')] });
     const registry = await CapabilityRegistry.load({
       root: tree.root,
@@ -341,7 +341,7 @@ describe('a source', () => {
 });
 
 describe('watching', () => {
-  it('refreshes after every interval, tells of changes alone, and stops when told to', async () => {
+  it('refreshes after every interval, announces only changes, and stops', async () => {
     const clock = new ManualClock();
     const source = new TestSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source], clock });
@@ -363,17 +363,17 @@ describe('watching', () => {
 
 describe('loading', () => {
   it.each<[string, unknown, RegExp]>([
-    ['a folder that is not there', { root: './no/such/folder' }, /root as a folder/],
+    ['a missing folder', { root: './no/such/folder' }, /root as a folder/],
     [
       'an unknown option',
       { roots: '.' },
       /Expected a known option, got "roots"\. Did you mean "root"\?/,
     ],
-    ['tools that are none', { tools: [{}] }, /Expected a tool/],
+    ['values that are not tools', { tools: [{}] }, /Expected a tool/],
     ['one tool without a list', { tools: 'tool' }, /tools: Expected a list of tools, got "tool"\./],
     ['a source without a name', { sources: [{ load: () => undefined }] }, /a source with a name/],
-    ['handlers that are no functions', { handlers: { a: 1 } }, /function/],
-    ['another way with wrong manifests', { onInvalid: 'ignore' }, /onInvalid/],
+    ['handlers that are not functions', { handlers: { a: 1 } }, /function/],
+    ['the option onInvalid', { onInvalid: 'ignore' }, /onInvalid/],
     ['a blank root', { root: ' ' }, /root/],
   ])('refuses %s', async (_, options, message) => {
     await expect(CapabilityRegistry.load(options as never)).rejects.toThrow(message);
@@ -385,7 +385,7 @@ describe('loading', () => {
     ).rejects.toThrow(/different names/);
   });
 
-  it('gives the tools of manifests their handlers, by reference or by name', async () => {
+  it('finds handlers by handler_ref or by name', async () => {
     const tree = new ManifestTree({
       'functions.json': [
         toolEntry('a'),
@@ -430,7 +430,7 @@ class TellingSource extends TestSource {
 
 const turn = () => Promise.resolve();
 
-describe('a source that tells of changes', () => {
+describe('a source that announces changes', () => {
   it('changes the registry at once, until the registry is closed', async () => {
     const source = new TellingSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
@@ -455,7 +455,7 @@ describe('a source that tells of changes', () => {
     expect(await registry.refresh()).toMatchObject({ added: [{ name: 'e' }] });
   });
 
-  it('is believed before the answer that it gave to a refresh still running, and to the first one', async () => {
+  it('overrides its own answer to a refresh that is still running', async () => {
     const [source, slow] = [new TellingSource(definition('a')), new TestSource()];
     let answer: () => void = () => undefined;
     const waiting = {
@@ -480,7 +480,7 @@ describe('a source that tells of changes', () => {
     expect(owned(registry.tools())).toEqual(['c@shared']);
   });
 
-  it('that tells nonsense keeps what it told last, as a finding', async () => {
+  it('that announces invalid data keeps its last tools, and is reported', async () => {
     const source = new TellingSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     for (const listener of source.listeners) listener({ definitions: 7 } as never);
@@ -491,7 +491,7 @@ describe('a source that tells of changes', () => {
     ]);
   });
 
-  it('is no longer heard by a registry that could not be loaded, and refused when it cannot be heard', async () => {
+  it('has no listener after a failed load, and is refused if onChange is not a function', async () => {
     const source = new TellingSource();
     await expect(
       CapabilityRegistry.load({ root: '/nowhere/at/all', sources: [source] }),
@@ -504,7 +504,7 @@ describe('a source that tells of changes', () => {
     ).rejects.toThrow(/onChange of the source "s" as a function, got 1/);
   });
 
-  it('joins tools that stand for its own; one that cannot be joined stays as it is, with a finding', async () => {
+  it('joins declared tools with its own, and reports a tool that it cannot join', async () => {
     const source = new TellingSource(definition('a'), definition('b'));
     source.join = (declared) => {
       if (declared.name === 'b') throw new Error('odd');

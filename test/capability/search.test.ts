@@ -25,7 +25,7 @@ const found = async (
 ) => owned(capabilities.search(text, options).hits.map(({ tool }) => tool));
 
 describe('CapabilityRegistry.search', () => {
-  it('finds the tools of all personas by what they are, and says whose each is', async () => {
+  it('finds the tools of all personas, with their owners', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     expect(await found(capabilities, 'draw a chart')).toEqual(['map_out@Atlas']);
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
@@ -40,7 +40,7 @@ describe('CapabilityRegistry.search', () => {
     expect(hits[0]!.tool).toBe(capabilities.tool('glow', 'Nova'));
   });
 
-  it('finds only what is accepted, as much as is wanted, and tells everything that has a word of the request', async () => {
+  it('returns only accepted tools up to the limit, and all tools with a word of the request', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     const { hits, having } = capabilities.search('weather glow', {
       limit: 1,
@@ -55,7 +55,7 @@ describe('CapabilityRegistry.search', () => {
     expect(await found(capabilities, 'weather', { limit: 0 })).toEqual([]);
   });
 
-  it('finds what a refresh brought, and no longer what it took', async () => {
+  it('follows a refresh', async () => {
     const files = tree();
     const capabilities = await CapabilityRegistry.load({ root: files.root, env: {} });
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
@@ -67,7 +67,7 @@ describe('CapabilityRegistry.search', () => {
     ]);
   });
 
-  it('finds tools of one name with each of their owners', async () => {
+  it('finds a tool of each owner of a name', async () => {
     const lamp = (description: string) =>
       definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });
     const sources = [
@@ -84,7 +84,7 @@ describe('CapabilityRegistry.search', () => {
     expect([...(await found(capabilities, 'shine'))].sort()).toEqual(['lamp@Atlas', 'lamp@shared']);
   });
 
-  it('refuses what is no text and unknown options', async () => {
+  it('refuses anything except text, and unknown options', async () => {
     const capabilities = await CapabilityRegistry.load({ env: {} });
     const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
     expect(() => capabilities.search(5 as never)).toThrow(refused);
@@ -92,18 +92,15 @@ describe('CapabilityRegistry.search', () => {
     expect(() => capabilities.search('x', { limit: -1 })).toThrow(refused);
   });
 
-  it.runIf(present)(
-    'finds each of 211 real tools by its exact name before tools of other names, whoever owns it',
-    async () => {
-      const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
-      const missed: string[] = [];
-      for (const tool of capabilities.tools()) {
-        const best = capabilities.search(tool.name, { limit: 25 }).hits;
-        const place = best.findIndex((hit) => hit.tool === tool);
-        if (place === -1 || best.slice(0, place).some(({ toolName }) => toolName !== tool.name))
-          missed.push(`${tool.name}@${tool.owner}: ${best.map(({ toolName }) => toolName).join()}`);
-      }
-      expect(missed).toEqual([]);
-    },
-  );
+  it.runIf(present)('finds each of 211 real tools first by its exact name', async () => {
+    const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
+    const missed: string[] = [];
+    for (const tool of capabilities.tools()) {
+      const best = capabilities.search(tool.name, { limit: 25 }).hits;
+      const place = best.findIndex((hit) => hit.tool === tool);
+      if (place === -1 || best.slice(0, place).some(({ toolName }) => toolName !== tool.name))
+        missed.push(`${tool.name}@${tool.owner}: ${best.map(({ toolName }) => toolName).join()}`);
+    }
+    expect(missed).toEqual([]);
+  });
 });

@@ -21,7 +21,7 @@ async function load(files: Readonly<Record<string, unknown>>): Promise<Capabilit
 }
 
 describe('a job or task that extends another', () => {
-  it('has what it does not give itself from its base; what it gives replaces it as a whole', async () => {
+  it('inherits every key that it does not set itself, as a whole', async () => {
     const registry = await load({
       'jobs.json': [
         jobEntry('J', {
@@ -49,7 +49,7 @@ describe('a job or task that extends another', () => {
     expect(own!.manifest.escalation_policy).not.toHaveProperty('notes');
   });
 
-  it('of a persona inherits from the shared one of its name without saying so; nothing else does', async () => {
+  it('of a persona inherits from the shared entry of its name without extends', async () => {
     const registry = await load({
       'tasks.json': [taskEntry('T', { tags: ['x'] })],
       'personas/Atlas/tasks.json': [{ name: ' T ', summary: 'mine' }],
@@ -67,7 +67,7 @@ describe('a job or task that extends another', () => {
     );
   });
 
-  it('may extend what extends: the chain is followed, own entries before shared ones', async () => {
+  it('follows a chain of bases, own entries before shared ones', async () => {
     const registry = await load({
       'tasks.json': [
         taskEntry('Base', { priority: 'low', tags: ['base'] }),
@@ -121,23 +121,23 @@ describe('a job or task that extends another', () => {
   it.each<[string, readonly object[]]>([
     ['itself', [{ name: 'A', extends: 'A' }]],
     [
-      'one that extends it',
+      'an entry that extends it',
       [
         { name: 'A', extends: 'B' },
         { name: 'B', extends: 'A' },
       ],
     ],
     [
-      'one that is in a circle',
+      'an entry in a circle',
       [
         { name: 'A', extends: 'B' },
         { name: 'B', extends: 'C' },
         { name: 'C', extends: 'B' },
       ],
     ],
-    ['one that is not there', [{ name: 'A', extends: 'Nowhere' }]],
-    ['what is no name', [{ name: 'A', extends: 5 }]],
-  ])('is left out when it extends %s, and nobody else is', async (_, entries) => {
+    ['a missing entry', [{ name: 'A', extends: 'Nowhere' }]],
+    ['a number', [{ name: 'A', extends: 5 }]],
+  ])('is left out alone if it extends %s', async (_, entries) => {
     const registry = await load({ 'tasks.json': [...entries, taskEntry('Good')] });
     expect(owned(registry.tasks())).toEqual(['Good@shared']);
     expect(registry.findings).toHaveLength(entries.length);
@@ -152,7 +152,7 @@ describe('a job or task that extends another', () => {
 });
 
 describe('fields without a meaning of their own', () => {
-  it('of skills, jobs and tasks are carried along as their files have them', async () => {
+  it('of skills, jobs and tasks are kept as written', async () => {
     const more = {
       collaboration: { quorum: 2 },
       escalation_policy: { level: '1' },
@@ -169,7 +169,7 @@ describe('fields without a meaning of their own', () => {
       expect(manifest).toMatchObject(more);
   });
 
-  it('are empty if a skill or job leaves them out', async () => {
+  it('have empty defaults if a skill or job omits them', async () => {
     const registry = await load({
       'skills.json': [skillEntry('S', { instruction_prompt: undefined, safety_notes: undefined })],
       'jobs.json': [jobEntry('J', { task_graph: undefined, acceptance_criteria: undefined })],
@@ -185,14 +185,14 @@ describe('an entry that is wrong', () => {
   it.each<[string, string, object, string]>([
     [
       'skills.json',
-      'a skill with a requirement that is no name',
+      'a skill with a number as requirement',
       skillEntry('X', { required_tools: [5] }),
       '/0/required_tools/0',
     ],
     ['jobs.json', 'a job for no persona', jobEntry('X', { personas: [] }), '/0/personas'],
     ['tasks.json', 'a blank name', taskEntry(' '), '/0/name'],
     ['tasks.json', 'no object', null as never, '/0'],
-  ])('in %s is left out alone, with its place: %s', async (file, _, wrong, place) => {
+  ])('in %s is left out alone and reported with its place: %s', async (file, _, wrong, place) => {
     const good =
       file === 'skills.json'
         ? skillEntry('Good')
@@ -213,7 +213,7 @@ describe('an entry that is wrong', () => {
     ]);
   });
 
-  it('by its name, given twice, is the second', async () => {
+  it('is the second of two with the same name', async () => {
     const registry = await load({
       'skills.json': [skillEntry('S', { version: '1.0.0' }), skillEntry('S', { version: '2.0.0' })],
     });
@@ -223,7 +223,7 @@ describe('an entry that is wrong', () => {
     ]);
   });
 
-  it('has all its errors told', async () => {
+  it('is reported with all its errors', async () => {
     const registry = await load({ 'jobs.json': [{ name: 'X' }] });
     expect(registry.findings.map(({ message }) => message)).toHaveLength(4);
     expect(registry.findings[0]!.message).toMatch(/got nothing \(it is required\)\.$/);
@@ -231,7 +231,7 @@ describe('an entry that is wrong', () => {
 });
 
 describe('the tools of skills, tasks and jobs', () => {
-  it('are those that they need themselves and through their skills, each once', async () => {
+  it('include those of their skills, without duplicates', async () => {
     const registry = await load({
       'functions.json': [toolEntry('a'), toolEntry('b')],
       'skills.json': [skillEntry('S', { required_tools: ['a', 'gone'] })],
@@ -243,8 +243,8 @@ describe('the tools of skills, tasks and jobs', () => {
   });
 });
 
-describe('what is referred to and not there', () => {
-  it('is listed and is a warning with its line, for skills, tasks and jobs', async () => {
+describe('a dangling reference', () => {
+  it('is listed and reported as a warning, for skills and jobs', async () => {
     const registry = await load({
       'functions.json': [toolEntry('web_search')],
       'personas/Atlas/functions.json': [toolEntry('own')],
@@ -283,7 +283,7 @@ describe('what is referred to and not there', () => {
     );
   });
 
-  it('is looked up among what the owner has before what is shared', async () => {
+  it('is resolved by the own items of the owner before shared items', async () => {
     const registry = await load({
       'functions.json': [toolEntry('t', { capabilities: ['shared'] })],
       'personas/Atlas/functions.json': [toolEntry('t', { capabilities: ['own'] })],
@@ -296,7 +296,7 @@ describe('what is referred to and not there', () => {
     ]);
   });
 
-  it('is there as soon as it is added', async () => {
+  it('is resolved as soon as the item is added', async () => {
     const tree = new ManifestTree({
       'functions.json': [],
       'skills.json': [skillEntry('S', { required_tools: ['late'] })],
