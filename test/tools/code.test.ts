@@ -33,7 +33,7 @@ describe('search_text', () => {
   const search = (input: Partial<typeof defaults> = {}, context = {}) =>
     new SearchText(wall).execute({ ...defaults, ...input }, context);
 
-  it('gives path, line and text, whatever the case', async () => {
+  it('returns path, line and text, ignoring case', async () => {
     expect(await search()).toEqual({
       matches: [
         { path: 'b.md', line: 1, text: 'The port.' },
@@ -46,7 +46,7 @@ describe('search_text', () => {
     });
   });
 
-  it('minds the case, the pattern of files and the lines around when asked to', async () => {
+  it('respects caseSensitive, include and contextLines', async () => {
     expect(await search({ caseSensitive: true, include: '*.ts', contextLines: 1 })).toMatchObject({
       matches: [{ line: 3, before: [''], after: [] }],
       filesRead: 1,
@@ -60,7 +60,7 @@ describe('search_text', () => {
     expect(await search({ query: '(a+)+$' })).toMatchObject({ matches: [] });
   });
 
-  it('stops at the number of results asked for and says so', async () => {
+  it('stops at maxResults and reports it', async () => {
     expect(await search({ maxResults: 2 })).toMatchObject({ matches: [{}, {}], truncated: true });
     expect(await search({ maxResults: 3 })).toMatchObject({
       matches: [{}, {}, {}],
@@ -88,7 +88,7 @@ describe('search_text', () => {
     });
   });
 
-  it('fails on a place that is missing, and stops when no longer wanted', async () => {
+  it('fails on a missing path, and stops when aborted', async () => {
     expect(await search({ path: 'missing' })).toEqual(failed('got nothing'));
     await expect(search({ include: '{a' })).rejects.toThrow('braces that are closed');
     await expect(search({}, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
@@ -184,7 +184,7 @@ describe('outline_file', () => {
     ]);
   });
 
-  it('says when it cuts, and is quick on lines without end', async () => {
+  it('reports truncation, and is quick on very long lines', async () => {
     put('many.js', 'function f() {}\n'.repeat(600));
     expect(await new OutlineFile(wall).execute({ path: 'many.js' })).toMatchObject({
       truncated: true,
@@ -223,7 +223,7 @@ describe('count_lines', () => {
     });
   });
 
-  it('skips files over the bound and says how many', async () => {
+  it('counts the files that it skips because of their size', async () => {
     put('big.txt', 'x'.repeat(1_048_577));
     expect(await new CountLines(wall).execute({ path: '.', include: '*.txt' }, {})).toMatchObject({
       lines: 0,

@@ -78,13 +78,13 @@ describe('calculate', () => {
     expect(calculate(expression)).toMatchObject({ status: 'error' });
   });
 
-  it('says where and what was expected', () => {
+  it('reports the position and what was expected', () => {
     expect(calculate('1 + * 2')).toMatchObject({
       message: 'Expected a number, a name or "(", got "*" at character 5.',
     });
   });
 
-  it('never throws, whatever it is given', () => {
+  it('never throws for any input', () => {
     const scraps = fc.array(
       fc.constantFrom(
         '1',
@@ -176,7 +176,7 @@ describe('encode_text', () => {
       expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
   });
 
-  it('gives back every text it encoded', () => {
+  it('decodes every text that it encoded', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -191,14 +191,14 @@ describe('encode_text', () => {
 });
 
 describe('random_id', () => {
-  it('makes as many different UUIDs as asked for', () => {
+  it('returns as many different UUIDs as requested', () => {
     const { ids } = new RandomId().execute({ count: 50 });
     expect(new Set(ids).size).toBe(50);
     for (const id of ids)
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('takes its randomness from outside', () => {
+  it('uses the given source of randomness', () => {
     let last = 0;
     expect(new RandomId(() => `id-${(last += 1)}`).execute({ count: 2 })).toEqual({
       ids: ['id-1', 'id-2'],

@@ -67,7 +67,7 @@ describe('json_query', () => {
     expect(query(path)).toMatchObject({ status: 'error' });
   });
 
-  it('returns as many values as asked for and says that there are more', () => {
+  it('returns values up to the limit and reports truncation', () => {
     expect(query('list[*][*]', 2)).toEqual({ values: [1, 2], found: 3, truncated: true });
   });
 
@@ -93,7 +93,7 @@ describe('json_format', () => {
     });
   });
 
-  it('keeps what parsing would lose: long numbers, escapes, repeated and dangerous keys', () => {
+  it('keeps long numbers, escapes, duplicate keys and __proto__', () => {
     const json =
       '{"n":12345678901234567890,"f":1.0,"e":1E400,"s":"\\u0041\\/","n":2,"__proto__":{"x":1}}';
     expect(format(json, { style: 'minify' })).toEqual({ text: json });
@@ -195,7 +195,7 @@ describe('csv_query', () => {
     });
   });
 
-  it('returns everything when nothing is chosen, a page at a time', () => {
+  it('returns all columns and rows page by page without a selection', () => {
     expect(new CsvQuery().execute({ csv: PEOPLE, limit: 1, offset: 1 })).toEqual({
       columns: ['name', 'city', 'note'],
       rows: [['Ben', 'Paris', 'two\nlines']],
@@ -234,7 +234,7 @@ describe('csv_query', () => {
     });
   });
 
-  it('names the columns that exist when one is unknown', () => {
+  it('lists the existing columns if a column is unknown', () => {
     for (const wrong of [{ select: ['nmae'] }, { where: { nmae: 'Ann' } }]) {
       expect(new CsvQuery().execute({ csv: PEOPLE, ...wrong })).toMatchObject({
         status: 'error',
@@ -243,7 +243,7 @@ describe('csv_query', () => {
     }
   });
 
-  it('reads back every table written by the rules', () => {
+  it('reads back every table written by RFC 4180', () => {
     const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ü') });
     fc.assert(
       fc.property(fc.array(fc.tuple(field, field), { minLength: 1 }), (rows) => {
@@ -266,7 +266,7 @@ describe('csv_to_json', () => {
     });
   });
 
-  it('converts only what comes out again as it was written', () => {
+  it('converts only fields that keep their spelling', () => {
     const csv = 'v\n1\n-2.5\ntrue\nfalse\n\n007\n1.0\n12345678901234567890\n1e5\nInfinity\n';
     const answer = new CsvToJson().execute({ csv, convert: true });
     expect('records' in answer && answer.records.map(({ v }) => v)).toEqual([
@@ -283,13 +283,13 @@ describe('csv_to_json', () => {
     ]);
   });
 
-  it('takes a column called __proto__ for a column', () => {
+  it('supports a column called __proto__', () => {
     const answer = new CsvToJson().execute({ csv: '__proto__,x\npolluted,1\n' });
     expect(JSON.stringify(answer)).toContain('"__proto__":"polluted"');
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 
-  it('returns as many records as asked for and says that there are more', () => {
+  it('returns records up to the limit and reports truncation', () => {
     expect(new CsvToJson().execute({ csv: 'a\n1\n2\n3', limit: 2 })).toEqual({
       records: [{ a: '1' }, { a: '2' }],
       found: 3,
@@ -297,7 +297,7 @@ describe('csv_to_json', () => {
     });
   });
 
-  it('fails on what is no table', () => {
+  it('fails on text that is not a table', () => {
     expect(new CsvToJson().execute({ csv: 'a,b\n1' })).toMatchObject({ status: 'error' });
   });
 });
@@ -330,7 +330,7 @@ describe('text_stats', () => {
     expect(new TextStats().execute({ text }).lines).toBe(lines);
   });
 
-  it('names as many words as asked for, of the length asked for', () => {
+  it('lists the requested number of words of the requested length', () => {
     expect(
       new TextStats().execute({ text: 'a a a bb bb ccc', topWords: 1, minWordLength: 2 }).topWords,
     ).toEqual([{ word: 'bb', count: 2 }]);
@@ -341,7 +341,7 @@ describe('diff_text', () => {
   const diff = (before: string, after: string, context?: number) =>
     new DiffText().execute({ before, after, ...(context === undefined ? {} : { context }) });
 
-  it('shows changes with their surroundings', () => {
+  it('shows changes with context lines', () => {
     expect(diff('1\n2\n3\n4\n5\n6\n7\n8\n9\n', '1\n2\n3\nfour\n5\n6\n7\n8\n9\nten\n', 1)).toEqual({
       equal: false,
       diff: '--- before\n+++ after\n@@ -3,3 +3,3 @@\n 3\n-4\n+four\n 5\n@@ -9,1 +9,2 @@\n 9\n+ten\n',
@@ -351,7 +351,7 @@ describe('diff_text', () => {
     });
   });
 
-  it('says nothing about equal texts', () => {
+  it('returns an empty diff for equal texts', () => {
     expect(diff('a\n', 'a\n')).toEqual({
       equal: true,
       diff: '',
@@ -365,7 +365,7 @@ describe('diff_text', () => {
     expect(diff('a'.repeat(150_000), 'b'.repeat(150_000))).toMatchObject({ status: 'error' });
   });
 
-  it('leads from the one text to the other and back', () => {
+  it('returns a patch that applies in both directions', () => {
     const text = fc
       .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 })
       .map((lines) => lines.join('\n'));

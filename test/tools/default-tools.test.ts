@@ -111,7 +111,7 @@ afterAll(() => {
 });
 
 describe('what the bundled tools touch', () => {
-  it('is said by all but those that run programs', () => {
+  it('is declared by all tools except those that run programs', () => {
     expect(
       [...registry]
         .filter(({ conflictKeys }) => conflictKeys === undefined)
@@ -120,7 +120,7 @@ describe('what the bundled tools touch', () => {
     ).toEqual(['run_program', 'run_shell', 'run_tests']);
   });
 
-  it('is said for an honest call of every readonly tool, and none of them says that it writes', () => {
+  it('includes no writes for any readonly tool', () => {
     const parsed = (name: string, input: object) =>
       (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
     for (const [name, input] of Object.entries({
@@ -216,7 +216,7 @@ describe('the bundled tools', () => {
     }
   });
 
-  it('have nothing to fix', () => expect(lintTools(registry)).toEqual([]));
+  it('have no lint findings', () => expect(lintTools(registry)).toEqual([]));
 
   it('have no two keywords that match the same words', () => {
     for (const { name, keywords, mandatoryKeywords } of registry) {
@@ -233,7 +233,7 @@ describe('the bundled tools', () => {
     'How much is 2 plus 2?',
     'Calculate the sum of 4, 5 and 6',
     'what percent of 80 is 20',
-  ])('take %j for a calculation', (text) => {
+  ])('match %j to calculate first', (text) => {
     expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
     expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
       'calculate',
@@ -272,7 +272,7 @@ describe('the bundled tools', () => {
   });
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    "%s, called directly with the required fields alone, answers as with its schema's defaults",
+    "include %s, which answers a direct call with required fields only as with its schema's defaults",
     async (name) => {
       const { definition, inputSchema } = registry.require(name);
       const call = calls()[name]!;
@@ -288,7 +288,7 @@ describe('the bundled tools', () => {
   );
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    '%s, which is readonly, leaves every byte below the root as it was',
+    'include %s, which is readonly and changes no byte below the root',
     async (name) => {
       const { definition, inputSchema } = registry.require(name);
       const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);
@@ -301,7 +301,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('call a forced push critical, and every command line', () => {
+  it('rate a forced push and every command line as critical', () => {
     expect(registry.require('git_push').dangerFor!({ force: true })).toBe(DangerLevel.CRITICAL);
     expect(registry.require('run_shell').dangerLevel).toBe(DangerLevel.CRITICAL);
   });

@@ -211,7 +211,7 @@ describe('FileWall', () => {
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
     });
 
-    it('moving a folder whose name tells that it holds a secret', async () => {
+    it('moving a folder whose name marks its contents as secret', async () => {
       mkdirSync(join(root, '.docker'));
       writeFileSync(join(root, '.docker/config.json'), SECRET);
       expect(await codeOf(wall.move('.docker', 'docker'))).toBe('FORBIDDEN_PATH');
@@ -276,7 +276,7 @@ describe('FileWall', () => {
       },
     );
 
-    it('with the path as given in the details, cut when it is long', async () => {
+    it('with the given path in the details, shortened if it is long', async () => {
       const error: unknown = await wall.readText('../x').catch((caught: unknown) => caught);
       expect(isToolError(error, 'FORBIDDEN_PATH') && error.details).toEqual({ path: '../x' });
       const long: unknown = await wall
@@ -333,14 +333,14 @@ describe('FileWall', () => {
     expect(aliased.relative(join(base, 'alias/src/../a.txt'))).toBe('a.txt');
   });
 
-  it('touches nothing when it is made, and says so when the root is missing', async () => {
+  it('does no I/O when constructed, and reports a missing root', async () => {
     const lost = new FileWall(join(base, 'lost'));
     expect(await lost.stat('a')).toBeUndefined();
     expect(await codeOf(lost.readText('a'))).toBe('EXECUTION_FAILED');
     expect(existsSync(join(base, 'lost'))).toBe(false);
   });
 
-  it('lets secrets through only when told to', async () => {
+  it('allows secrets only with allowSecrets', async () => {
     const open = new FileWall(root, { allowSecrets: true });
     expect(await open.readText('.env')).toBe(SECRET);
     expect((await open.walk('.')).files).toContain('.env');
@@ -348,7 +348,7 @@ describe('FileWall', () => {
     expect(await codeOf(open.readText('.git/config'))).toBe('FORBIDDEN_PATH');
   });
 
-  it('lets names through that only resemble secrets', async () => {
+  it('allows names that only resemble secrets', async () => {
     for (const path of [
       'environment.ts',
       'id_rsa.pub',
@@ -379,11 +379,11 @@ describe('FileWall', () => {
       expect(await wall.readBytes('binary')).toEqual(bytes);
     });
 
-    it('gives bytes of a type that compiles without the types of Node', () => {
+    it('returns bytes as a Uint8Array', () => {
       expectTypeOf<Awaited<ReturnType<FileWall['readBytes']>>>().toEqualTypeOf<Uint8Array>();
     });
 
-    it('reads up to the bound and not one byte more', async () => {
+    it('reads files up to the maximum size', async () => {
       const small = new FileWall(root, { maxReadBytes: 6 });
       expect(await small.readText('a.txt')).toBe('inside');
       writeFileSync(join(root, 'a.txt'), 'inside!');
@@ -393,14 +393,14 @@ describe('FileWall', () => {
       expect(await codeOf(wall.readBytes('huge'))).toBe('LIMIT_EXCEEDED');
     });
 
-    it('counts what it reads, whatever size the file states', async () => {
+    it('counts the bytes it reads instead of trusting the stated size', async () => {
       expect(statSync('/proc/self/status').size).toBe(0);
       expect(
         await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status')),
       ).toBe('LIMIT_EXCEEDED');
     });
 
-    it('refuses to write beyond the bound, counted in bytes, and leaves the file', async () => {
+    it('refuses to write more than the maximum bytes, and keeps the file', async () => {
       const small = new FileWall(root, { maxWriteBytes: 3 });
       expect(await codeOf(small.writeText('a.txt', 'éé'))).toBe('LIMIT_EXCEEDED');
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
@@ -421,7 +421,7 @@ describe('FileWall', () => {
       expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
     });
 
-    it('removes and moves a link itself, never what it leads to', async () => {
+    it('removes and moves a link, never its target', async () => {
       await wall.remove('link-file');
       await wall.move('link-dir', 'moved-link');
       expect(lstatSync(join(root, 'moved-link')).isSymbolicLink()).toBe(true);
@@ -439,14 +439,14 @@ describe('FileWall', () => {
   });
 
   describe('walk', () => {
-    it('gives files in order and leaves out links, git, modules and secrets', async () => {
+    it('returns files in order, without links, .git, node_modules and secrets', async () => {
       mkdirSync(join(root, 'node_modules/x'), { recursive: true });
       writeFileSync(join(root, 'node_modules/x/i.js'), '');
       expect(await wall.walk('.')).toEqual({ files: ['a.txt', 'src/b.ts'], truncated: false });
       expect(await wall.walk('link-inside')).toEqual({ files: ['src/b.ts'], truncated: false });
     });
 
-    it('stops at its bounds and says so', async () => {
+    it('stops at its limits and reports truncation', async () => {
       expect(
         (await new FileWall(join(root, 'src'), { maxWalkEntries: 3 }).walk('.')).truncated,
       ).toBe(false);
@@ -466,7 +466,7 @@ describe('FileWall', () => {
       expect((await wall.walk('a')).truncated).toBe(true);
     });
 
-    it('stops when it is no longer wanted', async () => {
+    it('stops when aborted', async () => {
       await expect(wall.walk('.', AbortSignal.abort())).rejects.toThrow('aborted');
     });
   });

@@ -56,7 +56,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the tools for files', () => {
-  it('throw the refusal of the wall', async () => {
+  it('throw if the wall refuses a path', async () => {
     const calls = [
       () => new ListDirectory(wall).execute({ path: 'link-out' }),
       () => new ReadFile(wall).execute({ path: 'link-out/passwd', offset: 1, limit: 10 }),
@@ -75,7 +75,7 @@ describe('the tools for files', () => {
     for (const call of calls) expect(await refused(call())).toBe('FORBIDDEN_PATH');
   });
 
-  it('change nothing for a call that is no longer wanted', async () => {
+  it('change nothing for an aborted call', async () => {
     const context = { signal: AbortSignal.abort() };
     const calls = [
       () => new WriteFile(wall).execute({ path: 'new', content: '', overwrite: false }, context),
@@ -92,7 +92,7 @@ describe('the tools for files', () => {
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('declare writing as more dangerous when it replaces, and one key for one file', () => {
+  it('rate replacing a file as more dangerous, and use one key per file', () => {
     const byName = new Map(
       [new ReadFile(wall), new WriteFile(wall), new EditFile(wall), new MoveFile(wall)]
         .flatMap((one) => findDefinitions(one))
@@ -121,7 +121,7 @@ describe('the tools for files', () => {
     }
   });
 
-  it('name a file by its canonical path before a policy reads it, and leave to the wall what is none', async () => {
+  it('give the policy a canonical path, and the wall anything else', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(new ReadFile(wall));
     const pathOf = async (path: string) => {

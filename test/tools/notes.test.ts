@@ -35,7 +35,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe('the tools for notes', () => {
-  it('make nothing by reading', async () => {
+  it('create no file by reading', async () => {
     expect(await list()).toEqual({ notes: [], total: 0, truncated: false });
     expect(await search('x')).toMatchObject({ total: 0 });
     expect(await remove('note-1')).toEqual(failed('List the notes'));

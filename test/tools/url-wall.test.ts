@@ -239,7 +239,7 @@ describe('UrlWall', () => {
     expect(await codeOf(wall.check('http://rebind.example.com/'))).toBe('FORBIDDEN_URL');
   });
 
-  it('tells the origin and nothing else of a refused URL', async () => {
+  it('names only the origin of a refused URL', async () => {
     const error: unknown = await new UrlWall()
       .check('http://user:pa55@10.0.0.1/path?token=s3cret#f')
       .catch((thrown: unknown) => thrown);
@@ -275,7 +275,7 @@ describe('UrlWall', () => {
     expect(await codeOf(new UrlWall({ allowPrivate: true, resolve }).check(url))).toBe('passed');
   });
 
-  it('says which name has no address', async () => {
+  it('names the host that has no address', async () => {
     const wall = new UrlWall({
       resolve: () => Promise.reject(new Error('queryA ENOTFOUND 10.0.0.53')),
     });
@@ -464,7 +464,7 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('EXECUTION_FAILED');
   });
 
-  it('says in short why a server cannot be reached', async () => {
+  it('reports why a server cannot be reached, without addresses', async () => {
     const server = await serve();
     await new Promise((resolve) => servers.pop()?.close(resolve));
     const error: unknown = await guardedFetch(server.origin, { wall: local }).catch(

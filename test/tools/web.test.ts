@@ -39,7 +39,7 @@ describe('fetch_url', () => {
   const read = (url: string, more: { offset?: number; maxChars?: number } = {}) =>
     new FetchUrl(local).execute({ url, ...more }, {});
 
-  it('gives an image or a PDF as what it is, told by its bytes', async () => {
+  it('returns an image or a PDF as such, recognized by its bytes', async () => {
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 1]);
     const url = await servePage(png, { 'content-type': 'application/octet-stream' });
     const { outcome } = await runTool(new FetchUrl(local), { url: `${url}/a/logo.png?x=1` });
@@ -52,7 +52,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it('refuses bytes that are no image whatever they are called, and an image of more than 5 MiB', async () => {
+  it('refuses bytes that only claim to be an image, and an image of more than 5 MiB', async () => {
     const said = {
       status: 'error',
       message: expect.stringContaining(
@@ -92,7 +92,7 @@ describe('fetch_url', () => {
     expect(await read(url)).toMatchObject({ json: { a: [1, { b: null }] }, truncated: false });
   });
 
-  it('returns as text what is called JSON and is none', async () => {
+  it('returns invalid JSON as text', async () => {
     const url = await servePage('{oops', { 'content-type': 'application/json' });
     expect(await read(url)).toMatchObject({ text: '{oops' });
   });
@@ -127,7 +127,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it('fails on what is not text', async () => {
+  it('fails on content that is not text', async () => {
     const url = await servePage(Buffer.from([0x89, 0x50]), { 'content-type': 'image/png' });
     expect(await read(url)).toMatchObject({
       status: 'error',
@@ -144,7 +144,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it('is refused private addresses unless told otherwise', async () => {
+  it('refuses private addresses by default', async () => {
     const error: unknown = await new FetchUrl()
       .execute({ url: 'http://127.0.0.1:8080/' }, {})
       .catch((thrown: unknown) => thrown);
@@ -175,7 +175,7 @@ describe('fetch_url', () => {
 });
 
 describe('check_url', () => {
-  it('tells status, type, size and redirects without reading the page', async () => {
+  it('returns status, type, size and redirects without reading the page', async () => {
     const methods: unknown[] = [];
     const url = await serve((request, response) => {
       methods.push(request.method);
@@ -270,7 +270,7 @@ describe('http_request', () => {
     ).toMatchObject({ status: 204, body: '' });
   });
 
-  it('cuts a long answer and says so', async () => {
+  it('truncates a long answer and reports it', async () => {
     const url = await servePage('x'.repeat(60_000), { 'content-type': 'text/plain' });
     const answer = await new HttpRequest(local).execute({ url, method: 'GET' }, {});
     expect(answer).toMatchObject({ truncated: true, body: 'x'.repeat(50_000) });
@@ -288,7 +288,7 @@ describe('http_request', () => {
     expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
   });
 
-  it('says that it reads its URL, and writes it unless the method only reads', () => {
+  it('declares that it reads its URL, and writes it unless the method only reads', () => {
     const keys = (method: string) =>
       findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url: 'https://example.com/a', method });
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
@@ -313,7 +313,7 @@ describe('http_request', () => {
     });
   });
 
-  it('hands the policy a URL in one form, and the wall what is none', () => {
+  it('gives the policy a canonical URL, and the wall text that is not a URL', () => {
     const urlOf = (url: string) =>
       (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({
         url,
@@ -345,7 +345,7 @@ describe('extract_links', () => {
     });
   });
 
-  it('keeps to the server and to the limit when asked', async () => {
+  it('respects sameOrigin and limit', async () => {
     const url = await servePage(page);
     const answer = await new ExtractLinks(local).execute({ url, sameOrigin: true, limit: 2 }, {});
     expect(answer).toMatchObject({
@@ -355,7 +355,7 @@ describe('extract_links', () => {
     });
   });
 
-  it('fails on what is not HTML', async () => {
+  it('fails on content that is not HTML', async () => {
     const url = await servePage('{}', { 'content-type': 'application/json' });
     expect(await new ExtractLinks(local).execute({ url }, {})).toMatchObject({
       status: 'error',
