@@ -43,7 +43,7 @@ describe('loading manifests', () => {
     expect([...registry.getWriteTools()]).toEqual(['a', 'b']);
   });
 
-  it('accepts a path, a URL, several of them, or a folder', async () => {
+  it('accepts a path, a URL, a list of files, or a folder', async () => {
     const root = folderWith({ 'functions.json': [entry('a')], 'more.json': [entry('b')] });
     const file = join(root, 'functions.json');
     for (const source of [
@@ -58,7 +58,7 @@ describe('loading manifests', () => {
     expect(namesOf(await loadManifest([file, join(root, 'more.json')]))).toEqual(['a', 'b']);
   });
 
-  it('throws all errors of all files by default, and lists ten', async () => {
+  it('throws all errors of all files by default, and lists ten in the message', async () => {
     const root = folderWith({
       'functions.json': Array.from({ length: 8 }, (_, index) =>
         entry(`a${index}`, { version: 1, default_timeout: -1 }),
@@ -77,7 +77,7 @@ describe('loading manifests', () => {
     expect(JSON.stringify([message, errors])).not.toContain(root);
   });
 
-  it('leaves out only wrong entries on request', async () => {
+  it('leaves out only wrong entries with onInvalid: quarantine', async () => {
     const root = folderWith({
       'functions.json': [entry('a'), entry('b', { version: 1 }), entry('c', { unknown: 1 })],
       'tools.json': 'broken',
@@ -92,7 +92,7 @@ describe('loading manifests', () => {
     expect(total).toBe(3);
   });
 
-  it("doesn't throw because of warnings", async () => {
+  it('does not refuse manifests that only have warnings', async () => {
     const root = folderWith({ 'functions.json': [entry('a', { unknown: 1 })] });
     expect((await loadManifest({ root })).issues).toHaveLength(1);
   });
@@ -100,22 +100,18 @@ describe('loading manifests', () => {
   it.each([
     ['that is missing', () => undefined, 'File not found.'],
     ['that is a folder', (path: string) => mkdirSync(path), 'a folder or a device'],
-    [
-      'that is a pipe nobody writes to',
-      (path: string) => execFileSync('mkfifo', [path]),
-      'a folder or a device',
-    ],
+    ['that is a pipe', (path: string) => execFileSync('mkfifo', [path]), 'a folder or a device'],
     [
       'of more than 1 MiB',
       (path: string) => writeFileSync(path, ' '.repeat(1_048_577)),
       'larger than 1 MiB',
     ],
     [
-      'that is no UTF-8',
+      'that is not UTF-8',
       (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])),
       'not UTF-8 text',
     ],
-    ['that leads to itself', (path: string) => symlinkSync(path, path), 'ELOOP'],
+    ['that is a link to itself', (path: string) => symlinkSync(path, path), 'ELOOP'],
   ])('reports a file %s', async (_, make, expected) => {
     const path = join(folderWith({}), 'functions.json');
     make(path);
@@ -126,7 +122,7 @@ describe('loading manifests', () => {
     await expect(loadManifest(path)).rejects.toThrow(ToolManifestValidationError);
   });
 
-  it('finds handlers by name or reference', async () => {
+  it('finds the function of a tool by name or handler_ref', async () => {
     const root = folderWith({
       'functions.json': [entry('a'), entry('b.c', { handler_ref: 'work' }), entry('constructor')],
     });
@@ -203,12 +199,12 @@ describe('the tools of a persona', () => {
     'personas/Nova/functions.json': [entry('other')],
   };
 
-  it("are its own and the shared ones that they don't replace", async () => {
+  it('are the shared tools and its own, which replace shared tools of the same name', async () => {
     const loaded = await loadManifest({ root: folderWith(FILES) }, { persona: ' echo' });
     expect(namesOf(loaded)).toEqual(['shared', 'both@Echo', 'of_echo', 'own@Echo']);
   });
 
-  it('must allow the persona, case-insensitively', async () => {
+  it('respect allow-lists case-insensitively', async () => {
     const root = folderWith(FILES);
     expect(namesOf(await loadManifest({ root }, { persona: 'NOVA' }))).toEqual([
       'shared',
@@ -218,7 +214,7 @@ describe('the tools of a persona', () => {
     expect(namesOf(await loadManifest({ root }, { persona: 'Ghost' }))).toEqual(['shared', 'both']);
   });
 
-  it('also follow from the path of a single file', async () => {
+  it('are recognized by the path of a single file', async () => {
     const root = folderWith(FILES);
     expect(namesOf(await loadManifest(join(root, 'personas/Echo/Toolbox/functions.json')))).toEqual(
       ['both@Echo', 'own@Echo'],
@@ -232,7 +228,7 @@ describe('finding manifests', () => {
       `${relative(root, path)} ${kind} ${owner ?? ''}`.trim(),
     );
 
-  it('finds the layouts of one folder, shared folders, personas, and the documents', async () => {
+  it('finds the files of every documented layout', async () => {
     const files = [
       'functions.json',
       'skills.json',
@@ -263,7 +259,7 @@ describe('finding manifests', () => {
     ]);
   });
 
-  it('reports links out of the folder instead of following them', async () => {
+  it('reports links that lead out of the folder, and does not follow them', async () => {
     const outside = folderWith({
       'functions.json': [entry('secret')],
       'Evil/functions.json': [entry('evil')],
@@ -284,7 +280,7 @@ describe('finding manifests', () => {
     expect((await findManifestFiles(root)).issues).toHaveLength(3);
   });
 
-  it('reads one folder per persona, case-insensitively', async () => {
+  it('reads one folder per persona, compared case-insensitively', async () => {
     const { files, issues } = await findManifestFiles(
       folderWith({
         'personas/Echo/functions.json': [],
@@ -305,7 +301,7 @@ describe('finding manifests', () => {
     ]);
   });
 
-  it('reports if there are no manifests', async () => {
+  it('reports a folder that is missing or has no manifests', async () => {
     const empty = folderWith({ 'skills.json': [] });
     expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([
       expect.stringContaining('has no functions.json'),

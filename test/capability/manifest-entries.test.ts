@@ -61,7 +61,7 @@ describe('an entry of a manifest', () => {
     expect(entryOf(entries[0]!.entry.definition).digest).toBe(entryOf(inCode).digest);
   });
 
-  it('needs no parameters if an MCP server describes them', () => {
+  it('needs no parameters if it wraps a tool of an MCP server', () => {
     const { entries, issues } = read(WRAPPER);
     expect(issues).toEqual([]);
     expect(entries[0]!.entry.definition).toMatchObject({
@@ -77,7 +77,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('can be a function-calling tool with metadata next to or inside the function', () => {
+  it('can be in the function-calling form, with metadata next to "function" or inside it', () => {
     const { version, side_effects, ...plain } = SEARCH;
     const inside = read({
       type: 'function',
@@ -100,7 +100,7 @@ describe('an entry of a manifest', () => {
     });
   });
 
-  it('reports errors at their place in the wrapper, and keys that are in both places', () => {
+  it('in the function-calling form reports the place of a fault, and keys that differ in both places', () => {
     const { issues } = read({
       type: 'function',
       side_effects: 'rubbish',
@@ -183,7 +183,7 @@ describe('an entry of a manifest', () => {
     ['none', 'low', 'low'],
     ['system', 'low', 'high'],
     [undefined, 'low', 'high'],
-  ])('with side effects %s and safety level %s has %s danger', (effects, safety, danger) => {
+  ])('with side effects %s and safety level %s has danger %s', (effects, safety, danger) => {
     expect(
       entryOf(
         definitionWith({
@@ -194,7 +194,7 @@ describe('an entry of a manifest', () => {
     ).toBe(danger);
   });
 
-  it('can state its danger, and the higher of danger and safety level counts', () => {
+  it('has the higher of its danger level and its safety level', () => {
     expect(
       entryOf(
         definitionWith({ side_effects: 'system', danger_level: 'medium', safety_level: 'medium' }),
@@ -214,7 +214,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('has all its errors reported at once, including contradictions', () => {
+  it('reports all of its errors at once, contradictions included', () => {
     const issues = issuesWith({
       version: 5,
       side_effects: 'write',
@@ -233,7 +233,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('gets a warning for each unknown key, with a suggestion', () => {
+  it('warns about unknown keys and suggests the key that was meant', () => {
     const issues = issuesWith(
       {
         sideEffects: 'none',
@@ -260,7 +260,7 @@ describe('an entry of a manifest', () => {
     expect(issues).toHaveLength(6);
   });
 
-  it("is refused with the place in the schema if the schema can't be enforced", () => {
+  it('with a schema that cannot be enforced is refused at its place in the schema', () => {
     expect(
       issuesWith({
         parameters: { type: 'object', properties: { a: { $ref: 'https://example.org/x' } } },
@@ -287,7 +287,7 @@ describe('an entry of a manifest', () => {
     ).toEqual([]);
   });
 
-  it('is frozen, without prototype keys from its text', () => {
+  it('is frozen, and __proto__ in its text pollutes nothing', () => {
     const { entries } = read(
       JSON.parse(
         `{"name": "a", "description": "b", "parameters": {"type": "object"}, "__proto__": {"polluted": true}, "metadata": {"__proto__": {"polluted": true}}}`,
@@ -303,7 +303,7 @@ describe('the JSON Schema of manifests', () => {
   const isValid = (value: unknown) =>
     validate(value, structuredClone(manifestJsonSchema), '7').valid;
 
-  it('accepts entries that load without errors, and refuses wrong values', () => {
+  it('accepts entries that load without errors and refuses wrong values', () => {
     for (const good of [
       [SEARCH],
       { tools: [WRAPPER] },

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readManifest } from '../../src/capability/manifest/read-manifest.js';
+import { golden, present } from './manifest-tree.js';
 import type { ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
 
 /** The least an entry must say. */
@@ -54,26 +54,8 @@ export function folderWith(files: Readonly<Record<string, unknown>>): string {
   return root;
 }
 
-const shared = resolve(import.meta.dirname, '../../../shared');
-
-/** The folder of the recorded manifests. */
-export const recordedRoot = resolve(shared, 'data/atlas');
-/** True if the recorded data lies beside the checkout. */
-export const present =
-  existsSync(resolve(recordedRoot, 'functions.json')) &&
-  existsSync(resolve(shared, 'golden/atlas.json'));
-
-/** Says once that the tests of a file do not run. */
-export function warnIfAbsent(what: string): void {
-  if (!present) console.warn(`${what}: skipped, the recorded data is not beside the checkout`);
-}
-
 /** The cases of one section of the recorded behaviour. */
 export function recordedCases(section: string): readonly Readonly<Record<string, unknown>>[] {
-  if (!present) return [];
-  const golden = JSON.parse(readFileSync(resolve(shared, 'golden/atlas.json'), 'utf8')) as Record<
-    string,
-    { readonly cases: readonly Readonly<Record<string, unknown>>[] }
-  >;
-  return golden[section]!.cases;
+  type Cases = { readonly cases: readonly Readonly<Record<string, unknown>>[] };
+  return present ? golden<Cases>(section).cases : [];
 }

@@ -22,7 +22,7 @@ describe('the text of a manifest', () => {
     expect(only('[5]').message).toBe('Expected a tool as an object, got 5.');
   });
 
-  it('has errors with line and column as editors count them', () => {
+  it('with an error is reported by line and column, as editors count', () => {
     const text = `\uFEFF[\r\n  ${JSON.stringify(LEAST)},\n  {\n    "name": "b",\r    "description": "b", "default_timeout": -1,\n    "parameters": {"type": "object"}\n  }\n]`;
     expect(only(text)).toMatchObject({
       used: 1,
@@ -45,7 +45,7 @@ describe('the text of a manifest', () => {
     ['["a\nb"]', 1, 2, 'unexpected end of string'],
     ['[01]', 1, 3, ''],
   ])(
-    'with broken JSON (%j) has no entries and an error with its place',
+    'that is broken (%j) has no entries and one error with its place',
     (text, line, column, reason) => {
       expect(only(text)).toMatchObject({
         used: 0,
@@ -62,14 +62,14 @@ describe('the text of a manifest', () => {
     ['deep objects', '{"a":'.repeat(100_000)],
     ['deep lists after a text that does not end', `["\n${'['.repeat(100_000)}`],
     ['deep lists that end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-  ])('with endless nesting is refused: %s', (_, text) => {
+  ])('with more than 64 levels is refused: %s', (_, text) => {
     expect(only(text)).toMatchObject({
       used: 0,
       message: 'The JSON has more than 64 levels. Flatten it.',
     });
   });
 
-  it('has a maximum size', () => {
+  it('is bounded in size, entries and findings', () => {
     expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('larger than 1 MiB');
     expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 are allowed');
     const { issues } = read({
@@ -84,7 +84,7 @@ describe('the text of a manifest', () => {
     expect(many.issues.every(({ severity }) => severity === 'error')).toBe(true);
   });
 
-  it('gets a warning for a repeated key, and the last value counts', () => {
+  it('with a duplicate key gets a warning, and the last value counts', () => {
     const { entries, issues } = readManifest(
       '[{"name": "a", "description": "d", "parameters": {"type": "object"},\n"default_timeout": 1, "default_timeout": 2}]',
     );
@@ -100,7 +100,7 @@ describe('the text of a manifest', () => {
     );
   });
 
-  it('loses only the entry with an infinite number', () => {
+  it('with an infinite number loses that entry alone', () => {
     const endless = JSON.stringify({ ...LEAST, name: 'endless', metadata: { a: 5 } });
     const text = `[${JSON.stringify({ ...LEAST, name: 'good' })}, ${endless.replace('5', '1e999')}]`;
     const { entries, issues } = readManifest(text);

@@ -22,7 +22,7 @@ const names = (registry: Iterable<{ readonly name: string }>) =>
   [...registry].map(({ name }) => name).sort();
 
 describe('the registry for a persona', () => {
-  it('has the shared tools and its own instead, and no tools only for others', async () => {
+  it('has the shared tools and its own, but none reserved for others', async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor(' ATLAS '))).toEqual(['both', 'own', 'shared']);
     expect(registry.registryFor('Atlas').get('both')!.version).toBe('2.0.0');
@@ -30,7 +30,7 @@ describe('the registry for a persona', () => {
     expect(registry.registryFor('nova').get('both')!.version).toBe('1.0.0');
   });
 
-  it('has the shared tools if the persona is unknown or missing', async () => {
+  it('is that of the shared tools for an unknown persona and without a persona', async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor())).toEqual(['both', 'shared']);
     for (const nobody of ['ghost', 'constructor', '__proto__', '', null])
@@ -54,7 +54,7 @@ describe('the registry for a persona', () => {
 });
 
 describe('compatibility', () => {
-  it('says whether the persona may use an item, including allow-lists', async () => {
+  it('says if the requesting persona may use an item, allow-lists included', async () => {
     const tree = sample();
     tree.write('jobs.json', [
       jobEntry('J', { personas: ['Atlas', 'nova'] }),
@@ -108,7 +108,7 @@ describe('compatibility', () => {
 describe('the policy rules', () => {
   const call = (name: string): ToolCall => ({ id: '1', name, input: {} });
 
-  it('let a persona call the tools it sees, from any registry', async () => {
+  it('let a persona call only the tools it sees, whichever registry the policy uses', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
     const nova = new SafetyPolicy({
       registry: capabilities.registryFor('Nova'),
@@ -129,7 +129,7 @@ describe('the policy rules', () => {
     expect(nova.decide(call('extra'), { persona: 'Atlas' }).rule).toBe('persona-tools');
   });
 
-  it('refuse tools that a later edit removed, even with the old registry', async () => {
+  it('refuse a tool that a later edit took away, even with an older registry', async () => {
     const tree = sample();
     const capabilities = await CapabilityRegistry.load({ root: tree.root });
     const policy = new SafetyPolicy({
@@ -145,7 +145,7 @@ describe('the policy rules', () => {
     expect(policy.decide(call('own'), { persona: 'Atlas' }).verdict).toBe('deny');
   });
 
-  it('ignore tools from elsewhere', async () => {
+  it('ignore tools that were never in the catalogue', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
     const registry = capabilities.registryFor();
     registry.register(
@@ -160,7 +160,7 @@ describe('the policy rules', () => {
     expect(policy.decide(call('mine'), {}).verdict).toBe('allow');
   });
 
-  it('treat a tool of two personas as owned by both', async () => {
+  it('let both owners of a tool call it', async () => {
     const definition = definitionOf({
       name: 'remote',
       description: 'Remote',

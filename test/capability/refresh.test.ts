@@ -36,7 +36,7 @@ class TestSource implements CapabilitySource {
 }
 
 describe('a refresh', () => {
-  it('reports additions, edits and removals, and changes the revision only then', async () => {
+  it('reports what was added, edited and removed, and changes the revision only then', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('b')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(registry.revision).toBe(1);
@@ -77,7 +77,7 @@ describe('a refresh', () => {
     expect(owned(registry.tools())).toEqual(['bb@shared']);
   });
 
-  it('ignores other formatting of the same content, even if forced', async () => {
+  it('is no change if only the layout of a file differs', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const [tool] = registry.tools();
@@ -87,7 +87,7 @@ describe('a refresh', () => {
     expect(registry.tools()[0]).toBe(tool);
   });
 
-  it('keeps the last good content of a broken file, reports it, and takes the next good content', async () => {
+  it('keeps the last good content of a broken file until the next good content', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a')],
       'personas/Nova/functions.json': [toolEntry('n')],
@@ -123,7 +123,7 @@ describe('a refresh', () => {
     expect([owned(registry.tools()), registry.findings]).toEqual([['n@Nova'], []]);
   });
 
-  it('keeps everything if the folder is gone, and reports that', async () => {
+  it('keeps everything and reports it if the folder is gone', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a')],
       'personas/Nova/functions.json': [toolEntry('n')],
@@ -135,7 +135,7 @@ describe('a refresh', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable', severity: 'error' }]);
   });
 
-  it('leaves out only a wrong entry, with line and column', async () => {
+  it('leaves out only the wrong entry, and reports its line and place', async () => {
     const tree = new ManifestTree({
       'functions.json': '[\n{"name": "bad"},\n' + JSON.stringify(toolEntry('good')) + ']',
     });
@@ -154,7 +154,7 @@ describe('a refresh', () => {
     );
   });
 
-  it('starts after the previous one, and sees changes made before it was requested', async () => {
+  it('starts when the previous refresh has ended', async () => {
     const source = new TestSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const first = registry.refresh();
@@ -173,7 +173,7 @@ describe('a refresh', () => {
     );
   });
 
-  it('gives the same as a newly loaded registry after any edits', async () => {
+  it('has the same result as a new registry after any edits', async () => {
     const file = fc.constantFrom(
       'functions.json',
       'personas/Atlas/functions.json',
@@ -216,7 +216,7 @@ describe('a refresh', () => {
 });
 
 describe('a reader', () => {
-  it('keeps an answer unchanged during refreshes', async () => {
+  it('keeps a result unchanged through a refresh', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { version: '1.0.0' })] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const before = registry.tools();
@@ -231,7 +231,7 @@ describe('a reader', () => {
     expect(Object.isFrozen(before)).toBe(true);
   });
 
-  it('sees two files that change together at the same time', async () => {
+  it('sees changes of two files together', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a', { version: '1.0.0' })],
       'personas/Atlas/functions.json': [toolEntry('b', { version: '1.0.0' })],
@@ -263,7 +263,7 @@ describe('a reader', () => {
 });
 
 describe('a source', () => {
-  it('keeps its last tools if it fails, with a finding without secrets', async () => {
+  it('that fails keeps its last tools, and is reported without secrets', async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     source.answer = () => {
@@ -287,7 +287,7 @@ describe('a source', () => {
     expect(registry.findings[0]!.message).not.toContain('abcdef123456');
   });
 
-  it('can have tools for one persona', async () => {
+  it('can provide tools for one persona', async () => {
     const source = new TestSource(definition('remote'));
     source.persona = 'Atlas';
     const registry = await CapabilityRegistry.load({ sources: [source] });
@@ -299,7 +299,7 @@ describe('a source', () => {
     expect(registry.tool('remote')).toBeUndefined();
   });
 
-  it("can replace a tool's function without a new revision", async () => {
+  it('can replace the function of a tool without a new revision', async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const again = defineTool({ ...definition('remote'), execute: () => 1 });
@@ -309,7 +309,7 @@ describe('a source', () => {
     expect(registry.registryFor().get('remote')!.definition).toBe(again);
   });
 
-  it('is a finding if it returns anything else', async () => {
+  it('that returns anything else is reported', async () => {
     const source = new TestSource();
     source.answer = () => [{ name: 'plain' } as never];
     const registry = await CapabilityRegistry.load({ sources: [source] });
@@ -321,7 +321,7 @@ describe('a source', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable' }]);
   });
 
-  it('loses to the program and to files of the same name, with a finding', async () => {
+  it('loses to the program and to files of the same name, which is reported', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('x'), toolEntry('y')] });
     const registry = await CapabilityRegistry.load({
       root: tree.root,
@@ -341,7 +341,7 @@ describe('a source', () => {
 });
 
 describe('watching', () => {
-  it('refreshes after every interval, reports only changes, and stops on request', async () => {
+  it('refreshes after every interval, announces only changes, and stops', async () => {
     const clock = new ManualClock();
     const source = new TestSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source], clock });
@@ -363,29 +363,29 @@ describe('watching', () => {
 
 describe('loading', () => {
   it.each<[string, unknown, RegExp]>([
-    ['a folder that is not there', { root: './no/such/folder' }, /root as a folder/],
+    ['a missing folder', { root: './no/such/folder' }, /root as a folder/],
     [
       'an unknown option',
       { roots: '.' },
       /Expected a known option, got "roots"\. Did you mean "root"\?/,
     ],
-    ['tools that are none', { tools: [{}] }, /Expected a tool/],
+    ['values that are not tools', { tools: [{}] }, /Expected a tool/],
     ['one tool without a list', { tools: 'tool' }, /tools: Expected a list of tools, got "tool"\./],
     ['a source without a name', { sources: [{ load: () => undefined }] }, /a source with a name/],
-    ['handlers that are no functions', { handlers: { a: 1 } }, /function/],
-    ['another way with wrong manifests', { onInvalid: 'ignore' }, /onInvalid/],
+    ['handlers that are not functions', { handlers: { a: 1 } }, /function/],
+    ['the option onInvalid', { onInvalid: 'ignore' }, /onInvalid/],
     ['a blank root', { root: ' ' }, /root/],
   ])('refuses %s', async (_, options, message) => {
     await expect(CapabilityRegistry.load(options as never)).rejects.toThrow(message);
   });
 
-  it('refuses two sources with one name', async () => {
+  it('refuses two sources of one name', async () => {
     await expect(
       CapabilityRegistry.load({ sources: [new TestSource(), new TestSource()] }),
     ).rejects.toThrow(/different names/);
   });
 
-  it('gives tools of manifests their handlers by reference or name', async () => {
+  it('finds handlers by handler_ref or by name', async () => {
     const tree = new ManifestTree({
       'functions.json': [
         toolEntry('a'),
@@ -431,7 +431,7 @@ class TellingSource extends TestSource {
 const turn = () => Promise.resolve();
 
 describe('a source that announces changes', () => {
-  it('changes the registry immediately until the registry is closed', async () => {
+  it('changes the registry at once, until the registry is closed', async () => {
     const source = new TellingSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const changes: CapabilityChange[] = [];
@@ -455,7 +455,7 @@ describe('a source that announces changes', () => {
     expect(await registry.refresh()).toMatchObject({ added: [{ name: 'e' }] });
   });
 
-  it('takes precedence over its answer to a refresh that is still running', async () => {
+  it('overrides its own answer to a refresh that is still running', async () => {
     const [source, slow] = [new TellingSource(definition('a')), new TestSource()];
     let answer: () => void = () => undefined;
     const waiting = {
@@ -480,7 +480,7 @@ describe('a source that announces changes', () => {
     expect(owned(registry.tools())).toEqual(['c@shared']);
   });
 
-  it('keeps its last tools with a finding if it announces anything else', async () => {
+  it('that announces invalid data keeps its last tools, and is reported', async () => {
     const source = new TellingSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     for (const listener of source.listeners) listener({ definitions: 7 } as never);
@@ -491,7 +491,7 @@ describe('a source that announces changes', () => {
     ]);
   });
 
-  it("isn't used by a registry that couldn't be loaded", async () => {
+  it('has no listener after a failed load, and is refused if onChange is not a function', async () => {
     const source = new TellingSource();
     await expect(
       CapabilityRegistry.load({ root: '/nowhere/at/all', sources: [source] }),
@@ -504,7 +504,7 @@ describe('a source that announces changes', () => {
     ).rejects.toThrow(/onChange of the source "s" as a function, got 1/);
   });
 
-  it("joins tools that stand for its own, and a tool that can't be joined is a finding", async () => {
+  it('joins declared tools with its own, and reports a tool that it cannot join', async () => {
     const source = new TellingSource(definition('a'), definition('b'));
     source.join = (declared) => {
       if (declared.name === 'b') throw new Error('odd');

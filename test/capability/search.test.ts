@@ -25,7 +25,7 @@ const found = async (
 ) => owned(capabilities.search(text, options).hits.map(({ tool }) => tool));
 
 describe('CapabilityRegistry.search', () => {
-  it('finds the tools of all personas with their owner', async () => {
+  it('finds the tools of all personas, with their owners', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     expect(await found(capabilities, 'draw a chart')).toEqual(['map_out@Atlas']);
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
@@ -40,7 +40,7 @@ describe('CapabilityRegistry.search', () => {
     expect(hits[0]!.tool).toBe(capabilities.tool('glow', 'Nova'));
   });
 
-  it('returns accepted tools up to the limit, and all tools that contain a word', async () => {
+  it('returns only accepted tools up to the limit, and all tools with a word of the request', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     const { hits, having } = capabilities.search('weather glow', {
       limit: 1,
@@ -55,7 +55,7 @@ describe('CapabilityRegistry.search', () => {
     expect(await found(capabilities, 'weather', { limit: 0 })).toEqual([]);
   });
 
-  it('finds tools that a refresh added, and not those it removed', async () => {
+  it('follows a refresh', async () => {
     const files = tree();
     const capabilities = await CapabilityRegistry.load({ root: files.root, env: {} });
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
@@ -67,7 +67,7 @@ describe('CapabilityRegistry.search', () => {
     ]);
   });
 
-  it('finds tools of the same name for each owner', async () => {
+  it('finds a tool of each owner of a name', async () => {
     const lamp = (description: string) =>
       definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });
     const sources = [
@@ -84,7 +84,7 @@ describe('CapabilityRegistry.search', () => {
     expect([...(await found(capabilities, 'shine'))].sort()).toEqual(['lamp@Atlas', 'lamp@shared']);
   });
 
-  it('refuses anything but text, and unknown options', async () => {
+  it('refuses anything except text, and unknown options', async () => {
     const capabilities = await CapabilityRegistry.load({ env: {} });
     const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
     expect(() => capabilities.search(5 as never)).toThrow(refused);
@@ -92,7 +92,7 @@ describe('CapabilityRegistry.search', () => {
     expect(() => capabilities.search('x', { limit: -1 })).toThrow(refused);
   });
 
-  it.runIf(present)('ranks each of 211 real tools first for its exact name', async () => {
+  it.runIf(present)('finds each of 211 real tools first by its exact name', async () => {
     const capabilities = await CapabilityRegistry.load({ root: atlas, env: {} });
     const missed: string[] = [];
     for (const tool of capabilities.tools()) {

@@ -33,7 +33,7 @@ describe('search_text', () => {
   const search = (input: Partial<typeof defaults> = {}, context = {}) =>
     new SearchText(wall).execute({ ...defaults, ...input }, context);
 
-  it('returns path, line and text, case-insensitively', async () => {
+  it('returns path, line and text, ignoring case', async () => {
     expect(await search()).toEqual({
       matches: [
         { path: 'b.md', line: 1, text: 'The port.' },
@@ -46,7 +46,7 @@ describe('search_text', () => {
     });
   });
 
-  it('takes options for case, file patterns and surrounding lines', async () => {
+  it('respects caseSensitive, include and contextLines', async () => {
     expect(await search({ caseSensitive: true, include: '*.ts', contextLines: 1 })).toMatchObject({
       matches: [{ line: 3, before: [''], after: [] }],
       filesRead: 1,
@@ -60,7 +60,7 @@ describe('search_text', () => {
     expect(await search({ query: '(a+)+$' })).toMatchObject({ matches: [] });
   });
 
-  it('stops at the requested number of results and says so', async () => {
+  it('stops at maxResults and reports it', async () => {
     expect(await search({ maxResults: 2 })).toMatchObject({ matches: [{}, {}], truncated: true });
     expect(await search({ maxResults: 3 })).toMatchObject({
       matches: [{}, {}, {}],
@@ -76,7 +76,7 @@ describe('search_text', () => {
     expect(match?.text.length).toBe(302);
   });
 
-  it('skips binary files, secrets and links', async () => {
+  it('skips what is not text, secrets, and links', async () => {
     put('image', Buffer.from('port\0'));
     put('.env', 'port=1');
     symlinkSync('b.md', join(root, 'again.md'));
@@ -88,13 +88,13 @@ describe('search_text', () => {
     });
   });
 
-  it("fails for a missing path, and stops when it's aborted", async () => {
+  it('fails on a missing path, and stops when aborted', async () => {
     expect(await search({ path: 'missing' })).toEqual(failed('got nothing'));
     await expect(search({ include: '{a' })).rejects.toThrow('braces that are closed');
     await expect(search({}, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   });
 
-  it('refuses a query of several lines', () => {
+  it('refuses a query of several lines before it is run', () => {
     const [definition] = findDefinitions(SearchText);
     const schema = definition?.inputSchema as unknown as {
       safeParse: (value: unknown) => { success: boolean };
@@ -184,7 +184,7 @@ describe('outline_file', () => {
     ]);
   });
 
-  it('says if it cut the outline, and is fast on very long lines', async () => {
+  it('reports truncation, and is quick on very long lines', async () => {
     put('many.js', 'function f() {}\n'.repeat(600));
     expect(await new OutlineFile(wall).execute({ path: 'many.js' })).toMatchObject({
       truncated: true,
@@ -223,7 +223,7 @@ describe('count_lines', () => {
     });
   });
 
-  it('skips files over the size limit and counts them', async () => {
+  it('counts the files that it skips because of their size', async () => {
     put('big.txt', 'x'.repeat(1_048_577));
     expect(await new CountLines(wall).execute({ path: '.', include: '*.txt' }, {})).toMatchObject({
       lines: 0,

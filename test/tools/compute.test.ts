@@ -78,7 +78,7 @@ describe('calculate', () => {
     expect(calculate(expression)).toMatchObject({ status: 'error' });
   });
 
-  it('says what was expected at which position', () => {
+  it('reports the position and what was expected', () => {
     expect(calculate('1 + * 2')).toMatchObject({
       message: 'Expected a number, a name or "(", got "*" at character 5.',
     });
@@ -171,12 +171,12 @@ describe('encode_text', () => {
     expect(convert(text, format, 'decode')).toMatchObject({ status: 'error' });
   });
 
-  it("doesn't encode half of a character", () => {
+  it('fails to encode half of a character', () => {
     for (const format of ['base64', 'base64url', 'hex', 'url'] as const)
       expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
   });
 
-  it('decodes every text it encoded', () => {
+  it('decodes every text that it encoded', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -191,21 +191,21 @@ describe('encode_text', () => {
 });
 
 describe('random_id', () => {
-  it('makes the requested number of different UUIDs', () => {
+  it('returns as many different UUIDs as requested', () => {
     const { ids } = new RandomId().execute({ count: 50 });
     expect(new Set(ids).size).toBe(50);
     for (const id of ids)
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('takes its randomness from an option', () => {
+  it('uses the given source of randomness', () => {
     let last = 0;
     expect(new RandomId(() => `id-${(last += 1)}`).execute({ count: 2 })).toEqual({
       ids: ['id-1', 'id-2'],
     });
   });
 
-  it('declares that its results are never cached', () => {
+  it('declares that its answers are never reused', () => {
     expect(findDefinitions(RandomId)[0]).toMatchObject({ cacheTtlMs: 0, idempotencyKey: false });
   });
 });

@@ -46,7 +46,7 @@ describe('json_query', () => {
     ['a.constructor', 'the keys "b"'],
     ['__proto__', 'the keys "a"'],
     ['a.b[2].d.x', 'null'],
-  ])('fails on %j and lists the existing keys', (path, found) => {
+  ])('fails on %j and says what is there', (path, found) => {
     expect(query(path)).toMatchObject({ status: 'error', message: expect.stringContaining(found) });
   });
 
@@ -63,15 +63,15 @@ describe('json_query', () => {
     '$a.b[',
     'a.[0]',
     `["${'\\'.repeat(400)}`,
-  ])('fails on the malformed path %j', (path) => {
+  ])('fails on %j, which is no path', (path) => {
     expect(query(path)).toMatchObject({ status: 'error' });
   });
 
-  it('returns the requested number of values and says that there are more', () => {
+  it('returns values up to the limit and reports truncation', () => {
     expect(query('list[*][*]', 2)).toEqual({ values: [1, 2], found: 3, truncated: true });
   });
 
-  it('fails on invalid JSON with the place', () => {
+  it('fails on what is not JSON, with the place', () => {
     expect(new JsonQuery().execute({ json: '{"a":\n tru}', path: 'a' })).toMatchObject({
       status: 'error',
       message: expect.stringContaining('line 2, column 2'),
@@ -82,7 +82,7 @@ describe('json_query', () => {
 describe('json_format', () => {
   const format = (json: string, more: object = {}) => new JsonFormat().execute({ json, ...more });
 
-  it('formats JSON in lines or on one line', () => {
+  it('lays out JSON in lines or in one line', () => {
     const json = ' {"b" : [1, {"c":[]}],\n"a":{} } ';
     expect(format(json)).toEqual({
       text: '{\n  "b": [\n    1,\n    {\n      "c": []\n    }\n  ],\n  "a": {}\n}',
@@ -93,7 +93,7 @@ describe('json_format', () => {
     });
   });
 
-  it('keeps long numbers, escapes, repeated keys and prototype keys', () => {
+  it('keeps long numbers, escapes, duplicate keys and __proto__', () => {
     const json =
       '{"n":12345678901234567890,"f":1.0,"e":1E400,"s":"\\u0041\\/","n":2,"__proto__":{"x":1}}';
     expect(format(json, { style: 'minify' })).toEqual({ text: json });
@@ -121,13 +121,13 @@ describe('json_format', () => {
     ['[1]]', 1, 4],
     ['// comment\n1', 1, 1],
     ['\u00a01', 1, 1],
-  ])('reports the place of the error in %j', (json, line, column) => {
+  ])('says where %j is wrong', (json, line, column) => {
     expect(() => JSON.parse(json) as unknown).toThrow();
     expect(format(json)).toMatchObject({ status: 'error', details: { line, column } });
   });
 
   it.each(['['.repeat(100_000), '{"a":'.repeat(100_000), `${'['.repeat(300)}${']'.repeat(300)}`])(
-    'fails on extremely deep nesting',
+    'fails on nesting made to break the stack',
     (json) => {
       expect(format(json)).toMatchObject({
         status: 'error',
@@ -136,7 +136,7 @@ describe('json_format', () => {
     },
   );
 
-  it('accepts exactly what JSON.parse accepts', () => {
+  it('agrees with JSON.parse about what is JSON', () => {
     const scraps = fc.array(
       fc.constantFrom(
         '{',
@@ -195,7 +195,7 @@ describe('csv_query', () => {
     });
   });
 
-  it('returns everything page by page by default', () => {
+  it('returns all columns and rows page by page without a selection', () => {
     expect(new CsvQuery().execute({ csv: PEOPLE, limit: 1, offset: 1 })).toEqual({
       columns: ['name', 'city', 'note'],
       rows: [['Ben', 'Paris', 'two\nlines']],
@@ -234,7 +234,7 @@ describe('csv_query', () => {
     });
   });
 
-  it('names the existing columns for an unknown one', () => {
+  it('lists the existing columns if a column is unknown', () => {
     for (const wrong of [{ select: ['nmae'] }, { where: { nmae: 'Ann' } }]) {
       expect(new CsvQuery().execute({ csv: PEOPLE, ...wrong })).toMatchObject({
         status: 'error',
@@ -258,7 +258,7 @@ describe('csv_query', () => {
 });
 
 describe('csv_to_json', () => {
-  it('makes one record per row with fields as text', () => {
+  it('makes one record per row and leaves fields as text', () => {
     expect(new CsvToJson().execute({ csv: 'id,ok\n007,true\n', limit: 10 })).toEqual({
       records: [{ id: '007', ok: 'true' }],
       found: 1,
@@ -266,7 +266,7 @@ describe('csv_to_json', () => {
     });
   });
 
-  it('converts only values that convert back to the same text', () => {
+  it('converts only fields that keep their spelling', () => {
     const csv = 'v\n1\n-2.5\ntrue\nfalse\n\n007\n1.0\n12345678901234567890\n1e5\nInfinity\n';
     const answer = new CsvToJson().execute({ csv, convert: true });
     expect('records' in answer && answer.records.map(({ v }) => v)).toEqual([
@@ -283,13 +283,13 @@ describe('csv_to_json', () => {
     ]);
   });
 
-  it('accepts a column named __proto__', () => {
+  it('supports a column called __proto__', () => {
     const answer = new CsvToJson().execute({ csv: '__proto__,x\npolluted,1\n' });
     expect(JSON.stringify(answer)).toContain('"__proto__":"polluted"');
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 
-  it('returns the requested number of records and says that there are more', () => {
+  it('returns records up to the limit and reports truncation', () => {
     expect(new CsvToJson().execute({ csv: 'a\n1\n2\n3', limit: 2 })).toEqual({
       records: [{ a: '1' }, { a: '2' }],
       found: 3,
@@ -297,7 +297,7 @@ describe('csv_to_json', () => {
     });
   });
 
-  it("fails on text that isn't a table", () => {
+  it('fails on text that is not a table', () => {
     expect(new CsvToJson().execute({ csv: 'a,b\n1' })).toMatchObject({ status: 'error' });
   });
 });
@@ -341,7 +341,7 @@ describe('diff_text', () => {
   const diff = (before: string, after: string, context?: number) =>
     new DiffText().execute({ before, after, ...(context === undefined ? {} : { context }) });
 
-  it('shows changes with surrounding lines', () => {
+  it('shows changes with context lines', () => {
     expect(diff('1\n2\n3\n4\n5\n6\n7\n8\n9\n', '1\n2\n3\nfour\n5\n6\n7\n8\n9\nten\n', 1)).toEqual({
       equal: false,
       diff: '--- before\n+++ after\n@@ -3,3 +3,3 @@\n 3\n-4\n+four\n 5\n@@ -9,1 +9,2 @@\n 9\n+ten\n',
@@ -361,11 +361,11 @@ describe('diff_text', () => {
     });
   });
 
-  it('fails on a diff that is too long to read', () => {
+  it('fails on a diff too long to read', () => {
     expect(diff('a'.repeat(150_000), 'b'.repeat(150_000))).toMatchObject({ status: 'error' });
   });
 
-  it('leads from one text to the other and back', () => {
+  it('returns a patch that applies in both directions', () => {
     const text = fc
       .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 })
       .map((lines) => lines.join('\n'));

@@ -110,8 +110,8 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
-describe('the touches of the bundled tools', () => {
-  it('are declared by all except those that run programs', () => {
+describe('what the bundled tools touch', () => {
+  it('is declared by all tools except those that run programs', () => {
     expect(
       [...registry]
         .filter(({ conflictKeys }) => conflictKeys === undefined)
@@ -120,7 +120,7 @@ describe('the touches of the bundled tools', () => {
     ).toEqual(['run_program', 'run_shell', 'run_tests']);
   });
 
-  it('are declared for a call of every readonly tool, and never as writes', () => {
+  it('includes no writes for any readonly tool', () => {
     const parsed = (name: string, input: object) =>
       (registry.require(name).inputSchema as unknown as z.ZodType).parse(input);
     for (const [name, input] of Object.entries({
@@ -218,7 +218,7 @@ describe('the bundled tools', () => {
 
   it('have no lint findings', () => expect(lintTools(registry)).toEqual([]));
 
-  it('have no keywords of one tool that match the same words', () => {
+  it('have no two keywords that match the same words', () => {
     for (const { name, keywords, mandatoryKeywords } of registry) {
       for (const list of [keywords, mandatoryKeywords]) {
         const forms = list.map((keyword) => keywordForm(keyword).join(' '));
@@ -233,14 +233,14 @@ describe('the bundled tools', () => {
     'How much is 2 plus 2?',
     'Calculate the sum of 4, 5 and 6',
     'what percent of 80 is 20',
-  ])('offer calculate for %j', (text) => {
+  ])('match %j to calculate first', (text) => {
     expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
     expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
       'calculate',
     );
   });
 
-  it('rank each tool in the first three for most of its own examples', () => {
+  it('find each tool among the first three for most of its own examples', () => {
     const examples = [...registry].flatMap(({ name, examples: own }) =>
       own.map((text) => ({ name, text })),
     );
@@ -262,7 +262,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('have a sample call in this test for every readonly tool', () => {
+  it('have a sample call here for every readonly tool', () => {
     expect(Object.keys(calls()).sort()).toEqual(
       registry
         .getByAccessMode(AccessMode.READONLY)
@@ -272,7 +272,7 @@ describe('the bundled tools', () => {
   });
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    "answer a direct call with only required fields as with the schema's defaults: %s",
+    "include %s, which answers a direct call with required fields only as with its schema's defaults",
     async (name) => {
       const { definition, inputSchema } = registry.require(name);
       const call = calls()[name]!;
@@ -288,7 +288,7 @@ describe('the bundled tools', () => {
   );
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    'leave every byte below the root unchanged if they are readonly: %s',
+    'include %s, which is readonly and changes no byte below the root',
     async (name) => {
       const { definition, inputSchema } = registry.require(name);
       const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);

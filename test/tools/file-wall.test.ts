@@ -211,7 +211,7 @@ describe('FileWall', () => {
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
     });
 
-    it('moving a folder whose name suggests a secret', async () => {
+    it('moving a folder whose name marks its contents as secret', async () => {
       mkdirSync(join(root, '.docker'));
       writeFileSync(join(root, '.docker/config.json'), SECRET);
       expect(await codeOf(wall.move('.docker', 'docker'))).toBe('FORBIDDEN_PATH');
@@ -229,7 +229,7 @@ describe('FileWall', () => {
       Symbol('a'),
       () => 'a.txt',
       { toString: () => 'a.txt' },
-    ])("paths that aren't text (%#)", async (path) => {
+    ])('what is not text (%#)', async (path) => {
       expect(await codeOf(wall.readText(path as string))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.writeText(path as string, 'x'))).toBe('FORBIDDEN_PATH');
     });
@@ -243,13 +243,13 @@ describe('FileWall', () => {
       '.git /config',
       'sub/.git/config',
       'link-git/config',
-    ])('writing to .git: %s', async (path) => {
+    ])('writing to the folder of git: %s', async (path) => {
       expect(await codeOf(wall.writeText(path, 'x'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.move('a.txt', path))).toBe('FORBIDDEN_PATH');
       expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe('[core]');
     });
 
-    it('reading and replacing a pipe without waiting', async () => {
+    it('reading and replacing a pipe, without waiting for it', async () => {
       expect(await codeOf(wall.readText('pipe'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.writeText('pipe', 'x'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.remove('pipe'))).toBe('FORBIDDEN_PATH');
@@ -276,7 +276,7 @@ describe('FileWall', () => {
       },
     );
 
-    it("with the given path in the details, shortened if it's long", async () => {
+    it('with the given path in the details, shortened if it is long', async () => {
       const error: unknown = await wall.readText('../x').catch((caught: unknown) => caught);
       expect(isToolError(error, 'FORBIDDEN_PATH') && error.details).toEqual({ path: '../x' });
       const long: unknown = await wall
@@ -286,7 +286,7 @@ describe('FileWall', () => {
     });
   });
 
-  it('never shows absolute paths', async () => {
+  it('never names absolute paths of the machine', async () => {
     const paths = [
       'missing',
       'a.txt/child',
@@ -325,7 +325,7 @@ describe('FileWall', () => {
     expect((await wall.stat('link-inside'))?.path).toBe('src');
   });
 
-  it('accepts absolute paths below the root, even if the root is a link', async () => {
+  it('takes absolute paths below the root, also when the root is given by a link', async () => {
     symlinkSync(root, join(base, 'alias'));
     const aliased = new FileWall(join(base, 'alias'));
     expect(await aliased.readText(join(base, 'alias/a.txt'))).toBe('inside');
@@ -333,14 +333,14 @@ describe('FileWall', () => {
     expect(aliased.relative(join(base, 'alias/src/../a.txt'))).toBe('a.txt');
   });
 
-  it("doesn't touch the disk when it's created, and reports a missing root", async () => {
+  it('does no I/O when constructed, and reports a missing root', async () => {
     const lost = new FileWall(join(base, 'lost'));
     expect(await lost.stat('a')).toBeUndefined();
     expect(await codeOf(lost.readText('a'))).toBe('EXECUTION_FAILED');
     expect(existsSync(join(base, 'lost'))).toBe(false);
   });
 
-  it('allows secrets only on request', async () => {
+  it('allows secrets only with allowSecrets', async () => {
     const open = new FileWall(root, { allowSecrets: true });
     expect(await open.readText('.env')).toBe(SECRET);
     expect((await open.walk('.')).files).toContain('.env');
@@ -373,17 +373,17 @@ describe('FileWall', () => {
     it.each([
       ['a NUL', Buffer.from('a\0b')],
       ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe])],
-    ])('refuses %s as text and returns it as bytes', async (_, bytes) => {
+    ])('refuses %s as text and gives it as bytes', async (_, bytes) => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);
     });
 
-    it("returns bytes with a type that compiles without Node's types", () => {
+    it('returns bytes as a Uint8Array', () => {
       expectTypeOf<Awaited<ReturnType<FileWall['readBytes']>>>().toEqualTypeOf<Uint8Array>();
     });
 
-    it('reads up to the limit and not one byte more', async () => {
+    it('reads files up to the maximum size', async () => {
       const small = new FileWall(root, { maxReadBytes: 6 });
       expect(await small.readText('a.txt')).toBe('inside');
       writeFileSync(join(root, 'a.txt'), 'inside!');
@@ -393,14 +393,14 @@ describe('FileWall', () => {
       expect(await codeOf(wall.readBytes('huge'))).toBe('LIMIT_EXCEEDED');
     });
 
-    it('counts the bytes it reads, whatever size the file reports', async () => {
+    it('counts the bytes it reads instead of trusting the stated size', async () => {
       expect(statSync('/proc/self/status').size).toBe(0);
       expect(
         await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status')),
       ).toBe('LIMIT_EXCEEDED');
     });
 
-    it('refuses to write more bytes than the limit, and leaves the file unchanged', async () => {
+    it('refuses to write more than the maximum bytes, and keeps the file', async () => {
       const small = new FileWall(root, { maxWriteBytes: 3 });
       expect(await codeOf(small.writeText('a.txt', 'éé'))).toBe('LIMIT_EXCEEDED');
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
@@ -415,13 +415,13 @@ describe('FileWall', () => {
       expect(readdirSync(root).filter((name) => name.startsWith('.tooldex'))).toEqual([]);
     });
 
-    it("doesn't write through a hard link", async () => {
+    it('does not write through a second name of the same file', async () => {
       execFileSync('ln', [join(outside, 'secret.txt'), join(root, 'hard')]);
       await wall.writeText('hard', 'changed');
       expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
     });
 
-    it('removes and moves a link itself, never its target', async () => {
+    it('removes and moves a link, never its target', async () => {
       await wall.remove('link-file');
       await wall.move('link-dir', 'moved-link');
       expect(lstatSync(join(root, 'moved-link')).isSymbolicLink()).toBe(true);
@@ -430,7 +430,7 @@ describe('FileWall', () => {
     });
 
     it.each(['src', 'src/deep', 'src/new/inner'])(
-      'refuses to move a folder into itself (%s) and creates no folder',
+      'refuses to move a folder into itself (%s) and makes no folder for it',
       async (to) => {
         expect(await codeOf(wall.move('src', to))).toBe('EXECUTION_FAILED');
         expect(readdirSync(join(root, 'src')).sort()).toEqual(['b.ts', 'deep', 'link-up']);
@@ -439,14 +439,14 @@ describe('FileWall', () => {
   });
 
   describe('walk', () => {
-    it('lists files in order without links, .git, node_modules and secrets', async () => {
+    it('returns files in order, without links, .git, node_modules and secrets', async () => {
       mkdirSync(join(root, 'node_modules/x'), { recursive: true });
       writeFileSync(join(root, 'node_modules/x/i.js'), '');
       expect(await wall.walk('.')).toEqual({ files: ['a.txt', 'src/b.ts'], truncated: false });
       expect(await wall.walk('link-inside')).toEqual({ files: ['src/b.ts'], truncated: false });
     });
 
-    it('stops at its limits and says so', async () => {
+    it('stops at its limits and reports truncation', async () => {
       expect(
         (await new FileWall(join(root, 'src'), { maxWalkEntries: 3 }).walk('.')).truncated,
       ).toBe(false);
@@ -466,7 +466,7 @@ describe('FileWall', () => {
       expect((await wall.walk('a')).truncated).toBe(true);
     });
 
-    it("stops when it's aborted", async () => {
+    it('stops when aborted', async () => {
       await expect(wall.walk('.', AbortSignal.abort())).rejects.toThrow('aborted');
     });
   });

@@ -52,7 +52,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it("refuses bytes that aren't an image, and an image of more than 5 MiB", async () => {
+  it('refuses bytes that only claim to be an image, and an image of more than 5 MiB', async () => {
     const said = {
       status: 'error',
       message: expect.stringContaining(
@@ -97,7 +97,7 @@ describe('fetch_url', () => {
     expect(await read(url)).toMatchObject({ text: '{oops' });
   });
 
-  it('returns a long text in pieces that join without gaps', async () => {
+  it('returns a long text in pieces that join without loss', async () => {
     const whole = 'ab😀cd😀'.repeat(50);
     const url = await servePage(whole, { 'content-type': 'text/plain; charset=utf-8' });
     let joined = '';
@@ -113,7 +113,7 @@ describe('fetch_url', () => {
     expect(joined).toBe(whole);
   });
 
-  it('uses the encoding that the page declares', async () => {
+  it('reads the encoding that the page names', async () => {
     const url = await servePage(Buffer.from([0x67, 0x72, 0xfc, 0x6e]), {
       'content-type': 'text/plain; charset="ISO-8859-1"',
     });
@@ -127,7 +127,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it("fails on content that isn't text", async () => {
+  it('fails on content that is not text', async () => {
     const url = await servePage(Buffer.from([0x89, 0x50]), { 'content-type': 'image/png' });
     expect(await read(url)).toMatchObject({
       status: 'error',
@@ -135,7 +135,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it("fails if the server can't be reached", async () => {
+  it('fails when the server cannot be reached', async () => {
     const url = await servePage('');
     await new Promise((resolve) => servers.pop()?.close(resolve));
     expect(await read(url)).toMatchObject({
@@ -144,14 +144,14 @@ describe('fetch_url', () => {
     });
   });
 
-  it("can't reach private addresses by default", async () => {
+  it('refuses private addresses by default', async () => {
     const error: unknown = await new FetchUrl()
       .execute({ url: 'http://127.0.0.1:8080/' }, {})
       .catch((thrown: unknown) => thrown);
     expect(isToolError(error, 'FORBIDDEN_URL')).toBe(true);
   });
 
-  it('stops if the caller aborts', async () => {
+  it('stops when the caller aborts', async () => {
     const controller = new AbortController();
     const url = await serve(() => controller.abort());
     const error: unknown = await new FetchUrl(local)
@@ -203,7 +203,7 @@ describe('check_url', () => {
 });
 
 describe('http_request', () => {
-  it('sends method, headers and body, and returns the response', async () => {
+  it('sends method, headers and body, and returns what came back', async () => {
     const url = await serve((request, response) => {
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
@@ -259,7 +259,7 @@ describe('http_request', () => {
     },
   );
 
-  it("returns no body if it isn't text, and an empty one if there's none", async () => {
+  it('returns nothing for a body that is not text, and an empty text for none', async () => {
     const image = await servePage(Buffer.from([1, 2]), { 'content-type': 'image/png' });
     expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({
       body: null,
@@ -270,7 +270,7 @@ describe('http_request', () => {
     ).toMatchObject({ status: 204, body: '' });
   });
 
-  it('cuts a long answer and says so', async () => {
+  it('truncates a long answer and reports it', async () => {
     const url = await servePage('x'.repeat(60_000), { 'content-type': 'text/plain' });
     const answer = await new HttpRequest(local).execute({ url, method: 'GET' }, {});
     expect(answer).toMatchObject({ truncated: true, body: 'x'.repeat(50_000) });
@@ -283,12 +283,12 @@ describe('http_request', () => {
     ['PUT', DangerLevel.HIGH],
     ['PATCH', DangerLevel.HIGH],
     ['DELETE', DangerLevel.HIGH],
-  ])('rates %s as %s danger', (method, danger) => {
+  ])('counts %s as of %s danger', (method, danger) => {
     const [definition] = findDefinitions(HttpRequest);
     expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
   });
 
-  it('touches its URL as a read, and as a write for other methods', () => {
+  it('declares that it reads its URL, and writes it unless the method only reads', () => {
     const keys = (method: string) =>
       findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url: 'https://example.com/a', method });
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
@@ -307,13 +307,13 @@ describe('http_request', () => {
     'https://example.com/%61',
     'https://user:pass@example.com/a#part',
     'https://example.com/b/%2e%2e/a',
-  ])('treats %s as https://example.com/a', (url) => {
+  ])('takes %s for https://example.com/a', (url) => {
     expect(findDefinitions(FetchUrl)[0]?.conflictKeys?.({ url })).toEqual({
       reads: ['https://example.com/a'],
     });
   });
 
-  it('gives the policy a normalized URL, and leaves invalid ones to the wall', () => {
+  it('gives the policy a canonical URL, and the wall text that is not a URL', () => {
     const urlOf = (url: string) =>
       (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({
         url,
@@ -345,7 +345,7 @@ describe('extract_links', () => {
     });
   });
 
-  it('limits links to the server and the count on request', async () => {
+  it('respects sameOrigin and limit', async () => {
     const url = await servePage(page);
     const answer = await new ExtractLinks(local).execute({ url, sameOrigin: true, limit: 2 }, {});
     expect(answer).toMatchObject({
@@ -355,7 +355,7 @@ describe('extract_links', () => {
     });
   });
 
-  it("fails on content that isn't HTML", async () => {
+  it('fails on content that is not HTML', async () => {
     const url = await servePage('{}', { 'content-type': 'application/json' });
     expect(await new ExtractLinks(local).execute({ url }, {})).toMatchObject({
       status: 'error',
@@ -410,12 +410,12 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(url, { wall: local }))).toBe('EXECUTION_FAILED');
   });
 
-  it('times out if the server never answers', async () => {
+  it('ends a server that never answers when the time is up', async () => {
     const url = await serve(() => {});
     expect(await codeOf(guardedFetch(url, { wall: local, timeoutMs: 30 }))).toBe('TIMEOUT');
   });
 
-  it('times out if the name never resolves', async () => {
+  it('ends a name that is never found when the time is up', async () => {
     const wall = new UrlWall({ resolve: () => new Promise(() => {}) });
     expect(await codeOf(guardedFetch('http://slow.example.com/', { wall, timeoutMs: 30 }))).toBe(
       'TIMEOUT',
