@@ -1,20 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { AccessMode, askUser, defineTool, halt, type ToolDefinition } from '../../src/index.js';
 import { tooldex, type CommandCase } from './command-line.js';
-
-const folders: string[] = [];
-afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
-
-/** A folder of the test, with files. */
-export function folderWith(files: Readonly<Record<string, string>> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tooldex-chat-'));
-  folders.push(folder);
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
-  return folder;
-}
 
 /** A chat of a test. */
 export interface ChatCase extends CommandCase {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { program } from '../programs.js';
-import { chatIn, Effects, folderWith, MODEL_FILE } from './chat-cases.js';
-import { cli } from './command-line.js';
+import { chatIn, Effects, MODEL_FILE } from './chat-cases.js';
+import { cli, folderWith } from './command-line.js';
 import { RealTerminal } from './real-terminal.js';
 
 /** What a user does at a terminal with the program. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
 import { defineTool, image, ok, type AccessMode, type ToolDefinition } from '../../src/index.js';
-import { chatIn, Effects, folderWith, MODEL_FILE, type ChatCase } from './chat-cases.js';
+import { chatIn, Effects, MODEL_FILE, type ChatCase } from './chat-cases.js';
+import { folderWith } from './command-line.js';
 import { FakeTerminal } from './fake-terminal.js';
 
 const MODEL = ['--model', './model.mjs'];

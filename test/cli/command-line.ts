@@ -1,10 +1,26 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
 import { DEADLINE_MS, program, ROOT } from '../programs.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
+
+const folders: string[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** Returns a folder of the test with files, which are texts or JSON. */
+export function folderWith(files: Readonly<Record<string, unknown>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tooldex-cli-'));
+  folders.push(folder);
+  for (const [file, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
+    writeFileSync(join(folder, file), text);
+  }
+  return folder;
+}
 
 export interface Ended {
   readonly code: number | null;
@@ -18,10 +34,9 @@ Object.assign(globalThis, { exportedToTooldex: exported });
 
 /** Returns the path of a file that exports tools of a test. */
 function fileWith(tools: unknown): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'tooldex-own-')), 'tools.mjs');
-  writeFileSync(file, `export const tools = globalThis.exportedToTooldex[${exported.length}];`);
+  const text = `export const tools = globalThis.exportedToTooldex[${exported.length}];`;
   exported.push(tools);
-  return file;
+  return join(folderWith({ 'tools.mjs': text }), 'tools.mjs');
 }
 
 export interface CommandCase extends FakeTerminalOptions {
@@ -51,22 +66,13 @@ export const cli = {
 
   /** A folder with files; `DEFINE` in one becomes the import of `defineTool` and `tool`. */
   project(files: Readonly<Record<string, string>>): string {
-    const folder = mkdtempSync(join(tmpdir(), 'tooldex-cli-'));
-    for (const [file, text] of Object.entries({
-      'package.json': '{ "type": "module" }',
-      'tsconfig.json': '{}',
-      ...files,
-    })) {
-      mkdirSync(dirname(join(folder, file)), { recursive: true });
-      writeFileSync(
-        join(folder, file),
-        text.replace(
-          'DEFINE',
-          `import { defineTool, tool } from ${JSON.stringify(program('src/index.ts'))};`,
-        ),
-      );
-    }
-    return folder;
+    const define = `import { defineTool, tool } from ${JSON.stringify(program('src/index.ts'))};`;
+    const all = { 'package.json': '{ "type": "module" }', 'tsconfig.json': '{}', ...files };
+    return folderWith(
+      Object.fromEntries(
+        Object.entries(all).map(([file, text]) => [file, text.replace('DEFINE', define)]),
+      ),
+    );
   },
 
   /** Runs a command line in a process of its own. */

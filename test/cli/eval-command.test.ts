@@ -1,20 +1,15 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../src/index.js';
-import { tooldex } from './command-line.js';
+import { folderWith, tooldex } from './command-line.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'tooldex-eval-'));
 const tool = (name: string, description: string) =>
   defineTool({ name, description, inputSchema: {}, accessMode: 'readonly', execute: () => 1 });
 const tools = [tool('order_status', 'Tells where an order is'), tool('stop_order', 'Stops one')];
 
 /** Evaluates requests, one of each line. */
 function evaluate(lines: readonly string[], ...flags: string[]) {
-  const file = join(folder, 'requests.jsonl');
-  writeFileSync(file, lines.join('\n'));
-  return tooldex(['eval', file, '--max-tools', '1', ...flags], { tools });
+  const cwd = folderWith({ 'requests.jsonl': lines.join('\n') });
+  return tooldex(['eval', 'requests.jsonl', '--max-tools', '1', ...flags], { cwd, tools });
 }
 
 const HIT = '{"text": "Where is my order?", "tools": ["order_status"]}';

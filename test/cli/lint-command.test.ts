@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tooldex } from './command-line.js';
+import { folderWith, tooldex } from './command-line.js';
 
 type Files = Readonly<Record<string, unknown>>;
 const entry = (name: string, fields: object = {}) => ({
@@ -12,18 +11,9 @@ const entry = (name: string, fields: object = {}) => ({
   manual: true,
   ...fields,
 });
-const text = (value: unknown) =>
-  typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 
 /** A folder that is a repository of its own, so that no settings above it count. */
-function folderOf(files: Files): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tooldex-lint-'));
-  for (const [file, value] of Object.entries({ '.git/HEAD': '', ...files })) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file), text(value));
-  }
-  return folder;
-}
+const folderOf = (files: Files) => folderWith({ '.git/HEAD': '', ...files });
 
 const lintIn = (folder: string, ...args: readonly string[]) =>
   tooldex(

@@ -1,22 +1,17 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.js';
 import { AuthorizationServer, ProtectedServer } from '../mcp/servers/authorization-server.js';
 import { Demo } from '../mcp/servers/start.js';
+import { folderWith } from './command-line.js';
 import { FakeTerminal } from './fake-terminal.js';
 
 async function setUp() {
   const authorization = await AuthorizationServer.start();
   const server = await ProtectedServer.start(authorization);
-  const folder = mkdtempSync(join(tmpdir(), 'tooldex-login-'));
-  writeFileSync(
-    join(folder, '.mcp.json'),
-    JSON.stringify({
-      mcpServers: { tickets: { url: server.url }, demo: new Demo('read').process },
-    }),
-  );
+  const mcpServers = { tickets: { url: server.url }, demo: new Demo('read').process };
+  const folder = folderWith({ '.mcp.json': { mcpServers } });
   const before = process.env['XDG_DATA_HOME'];
   process.env['XDG_DATA_HOME'] = folder;
   onTestFinished(() => {

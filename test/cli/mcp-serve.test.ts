@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -14,20 +6,14 @@ import { z } from 'zod';
 import { defineTool } from '../../src/index.js';
 import { overHttp, textOf } from '../mcp/server-clients.js';
 import { official } from '../mcp/servers/start.js';
-import { tooldex, type CommandCase } from './command-line.js';
+import { folderWith, tooldex, type CommandCase } from './command-line.js';
 import { FakeTerminal } from './fake-terminal.js';
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'tooldex-mcp-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
 
 /** Runs `tooldex mcp serve --http` during a test. */
 async function overHttpCommand(
   flags: readonly string[],
   test: (url: string, root: string, terminal: FakeTerminal) => Promise<void>,
-  { root = folder(), ...options }: CommandCase & { readonly root?: string } = {},
+  { root = folderWith(), ...options }: CommandCase & { readonly root?: string } = {},
 ): Promise<number> {
   const terminal = new FakeTerminal();
   const args = ['mcp', 'serve', '--http', '--port', '0', ...flags];
@@ -126,7 +112,7 @@ describe('tooldex mcp serve', () => {
   it('speaks the protocol on standard input and output and prints nothing else', async () => {
     const input = new PassThrough();
     const terminal = new FakeTerminal({ input });
-    const ended = tooldex(['mcp', 'serve'], { cwd: folder(), terminal });
+    const ended = tooldex(['mcp', 'serve'], { cwd: folderWith(), terminal });
     const ask = async (id: number, method: string, params: object) => {
       input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
       await terminal.prints(id === 1 ? /"id":1/ : /"id":2/);
@@ -153,7 +139,7 @@ describe('tooldex mcp serve', () => {
   it('ends when the user interrupts it', async () => {
     const input = new PassThrough();
     const terminal = new FakeTerminal({ input });
-    const ended = tooldex(['mcp', 'serve'], { cwd: folder(), terminal });
+    const ended = tooldex(['mcp', 'serve'], { cwd: folderWith(), terminal });
     input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
     await terminal.prints(/"id":1/);
     terminal.interrupt();
@@ -163,7 +149,7 @@ describe('tooldex mcp serve', () => {
 
 describe('tooldex mcp serve --mcp', () => {
   it('asks the user behind the client what a server asks in a call', async () => {
-    const root = folder();
+    const root = folderWith();
     const settings = { ...official('everything'), access_mode: 'readonly', consent: false };
     writeFileSync(join(root, '.mcp.json'), JSON.stringify({ mcpServers: { demo: settings } }));
     const test = async (url: string) => {
@@ -178,87 +164,48 @@ describe('tooldex mcp serve --mcp', () => {
 });
 
 describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', () => {
-  /** Serves the filesystem server with these settings of it, and calls its tools. */
+  /** Serves the filesystem server with these settings, reads a note through it, and calls what else the test wants. */
   async function gateway(
-    settings: Record<string, unknown>,
-    flags: readonly string[],
-    test: (client: Awaited<ReturnType<typeof overHttp>>, root: string) => Promise<void>,
+    settings: object,
+    test: (note: string, call: (name: string, input: object) => Promise<object>) => Promise<void>,
   ): Promise<void> {
-    const root = realpathSync(folder());
+    const root = realpathSync(folderWith());
     writeFileSync(join(root, 'note.txt'), 'tea at five');
-    const { command, args } = official('filesystem', root);
-    writeFileSync(
-      join(root, '.mcp.json'),
-      JSON.stringify({ mcpServers: { files: { command, args, ...settings } } }),
-    );
-    const code = await overHttpCommand(
-      ['--mcp', '.mcp.json', ...flags],
-      async (url) => test(await overHttp(url, 'legacy'), root),
+    const files = { ...official('filesystem', root), ...settings };
+    writeFileSync(join(root, '.mcp.json'), JSON.stringify({ mcpServers: { files } }));
+    const serving = overHttpCommand(
+      ['--mcp', '.mcp.json'],
+      async (url) => {
+        const client = await overHttp(url, 'legacy');
+        const call = async (name: string, input: object) => {
+          const result = await client.call(`mcp__files__${name}`, { ...input });
+          return { ...result, text: textOf(result) };
+        };
+        await test((await call('read_text_file', { path: join(root, 'note.txt') })).text, call);
+        expect(existsSync(join(root, 'new.txt'))).toBe(false);
+      },
       { root },
     );
-    expect(code).toBe(0);
+    expect(await serving).toBe(0);
   }
 
   it('runs the reads of a trusted server, and names what would allow the rest', async () => {
-    await gateway({ trusted: true }, [], async (client, root) => {
-      expect((await client.tools()).map(({ name }) => name)).toContain(
-        'mcp__files__read_text_file',
-      );
-      expect(
-        textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
-      ).toContain('tea at five');
-      const written = await client.call('mcp__files__write_file', {
-        path: join(root, 'new.txt'),
-        content: 'new',
+    await gateway({ trusted: true }, async (note, call) => {
+      expect(note).toContain('tea at five');
+      expect(await call('write_file', { path: 'new.txt', content: 'new' })).toMatchObject({
+        isError: true,
+        text: expect.stringMatching(
+          /needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: .*--yes high of tooldex mcp serve, or a rule of the policy\.$/,
+        ) as string,
       });
-      expect(written.isError).toBe(true);
-      expect(textOf(written)).toMatch(
-        /needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: .*--yes high of tooldex mcp serve, or a rule of the policy\.$/,
-      );
-      expect(existsSync(join(root, 'new.txt'))).toBe(false);
     });
   });
 
   it('refuses a read of a server that is not trusted, and names the setting, which works', async () => {
-    await gateway({}, [], async (client, root) => {
-      expect(
-        textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
-      ).toContain('"consent":false}} for the server "files" in the settings of MCP');
-    });
-    await gateway(
-      { access_mode: 'readonly', allow_tools: ['read_text_file'] },
-      [],
-      async (client, root) => {
-        expect(
-          textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
-        ).toContain('"consent":false}} for the server "files" in the settings of MCP');
-      },
+    await gateway({ access_mode: 'readonly' }, async (note) =>
+      expect(note).toContain('"consent":false}} for the server "files" in the settings of MCP'),
     );
-    await gateway(
-      {
-        tools: { read_text_file: { access: 'readonly', consent: false } },
-        allow_tools: ['read_text_file'],
-      },
-      [],
-      async (client, root) => {
-        expect(
-          textOf(await client.call('mcp__files__read_text_file', { path: join(root, 'note.txt') })),
-        ).toContain('tea at five');
-      },
-    );
-  });
-
-  it('writes with the --yes that the refusal names', async () => {
-    await gateway({}, ['--yes', 'high'], async (client, root) => {
-      expect(
-        (
-          await client.call('mcp__files__write_file', {
-            path: join(root, 'new.txt'),
-            content: 'new',
-          })
-        ).isError ?? false,
-      ).toBe(false);
-      expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('new');
-    });
+    const tools = { read_text_file: { access: 'readonly', consent: false } };
+    await gateway({ tools }, async (note) => expect(note).toContain('tea at five'));
   });
 });

@@ -1,9 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { serveDocument } from '../openapi/document-server.js';
-import { tooldex } from './command-line.js';
+import { folderWith, tooldex } from './command-line.js';
 
 const document = {
   openapi: '3.1.0',
@@ -21,8 +19,7 @@ const document = {
     },
   },
 };
-const file = join(mkdtempSync(join(tmpdir(), 'tooldex-openapi-')), 'pets.json');
-writeFileSync(file, JSON.stringify(document));
+const file = join(folderWith({ 'pets.json': document }), 'pets.json');
 
 describe('--openapi', () => {
   let server: Awaited<ReturnType<typeof serveDocument>>;

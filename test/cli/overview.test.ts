@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cli, tooldex } from './command-line.js';
+import { cli, folderWith, tooldex } from './command-line.js';
 
 describe('the overview', () => {
   it('fits 80 columns, on a terminal and without one', async () => {
@@ -26,7 +25,7 @@ describe('the overview', () => {
   });
 
   it('plans calls and shows which needs approval, but asks nobody and runs none of them', async () => {
-    const cwd = mkdtempSync(join(tmpdir(), 'tooldex-overview-'));
+    const cwd = folderWith();
     const { out, asked } = await tooldex([], { cwd, columns: 80, answers: ['y', 'y'] });
     expect([asked, existsSync(join(cwd, 'draft.md'))]).toEqual([[], false]);
     expect(out).toMatch(/^1 +0 +read_file[^]*\n2 +2 +write_file/m);

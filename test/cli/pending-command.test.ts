@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -13,15 +12,14 @@ import {
 } from '../../src/index.js';
 import { RedisStateStore } from '../../src/state.js';
 import { redisPresent, RedisServer, warnIfNoRedis } from '../state/redis-server.js';
-import { tooldex } from './command-line.js';
+import { folderWith, tooldex } from './command-line.js';
 import { FakeTerminal } from './fake-terminal.js';
 
 warnIfNoRedis('tooldex pending');
 
 const KEY = randomBytes(32);
-const folder = mkdtempSync(join(tmpdir(), 'tooldex-pending-'));
+const folder = folderWith({ 'approval.key': `${KEY.toString('hex')}\n`, 'short.key': 'abc' });
 const keyFile = join(folder, 'approval.key');
-writeFileSync(keyFile, `${KEY.toString('hex')}\n`);
 
 describe('tooldex pending', () => {
   it('names the options it needs, and refuses a key that is too short', async () => {
@@ -30,7 +28,6 @@ describe('tooldex pending', () => {
       err: expect.stringContaining('--approval-key-file') as string,
     });
     const short = join(folder, 'short.key');
-    writeFileSync(short, 'abc');
     expect(
       await tooldex(['deny', 'x', '--redis', 'redis://h', '--approval-key-file', short]),
     ).toMatchObject({ code: 2, err: expect.stringContaining('openssl rand -hex 32') as string });

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -17,17 +16,13 @@ import {
   ok,
   text,
   type AskUserOptions,
-  type DangerLevel,
 } from '../../src/index.js';
-import { cli, tooldex, type CommandCase } from './command-line.js';
+import { cli, folderWith, tooldex, type CommandCase } from './command-line.js';
 import { FakeTerminal } from './fake-terminal.js';
 import { RealTerminal } from './real-terminal.js';
 
 let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tooldex-run-'));
-  return () => rmSync(folder, { recursive: true, force: true });
-});
+beforeEach(() => void (folder = folderWith()));
 
 /** Runs `tooldex run` with the bundled tools in a folder of the test. */
 const runBundled = (args: readonly string[], options: CommandCase = {}) =>
@@ -261,19 +256,6 @@ describe('--yes', () => {
     expect([(await runBundled([...write('one'), '--yes'])).code, written()]).toEqual([0, 'one']);
     expect([(await runBundled([...over, '--yes'])).code, written()]).toEqual([4, 'one']);
     expect([(await runBundled([...over, '--yes', 'high'])).code, written()]).toEqual([0, 'two']);
-  });
-
-  it('covers tools that require consent by their danger', async () => {
-    const tool = (dangerLevel: DangerLevel) =>
-      defineTool({
-        ...readonly,
-        name: 'private',
-        requiresConsent: true,
-        dangerLevel,
-        execute: () => 'done',
-      });
-    expect((await runTool(tool('low'), ['--yes', 'low'])).out).toBe('done\n');
-    expect((await runTool(tool('medium'), ['--yes', 'low'])).code).toBe(4);
   });
 });
 
