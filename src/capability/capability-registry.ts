@@ -86,11 +86,7 @@ export class CapabilityRegistry {
   readonly #search = new CatalogueSearch();
   readonly #listeners = new Listeners<CapabilityChange>();
   readonly #stopHearing: readonly (() => void)[];
-<<<<<<< HEAD
   /** The inputs of the current state. */
-=======
-  /** The parts from which the current state was built. */
->>>>>>> room-catalogue
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
   /** The last requested refresh. Each refresh starts when the previous one has ended. */

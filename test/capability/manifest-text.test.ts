@@ -100,7 +100,7 @@ describe('the text of a manifest', () => {
     );
   });
 
-  it('with an infinite number loses that entry alone', () => {
+  it('loses only the entry with an infinite number', () => {
     const endless = JSON.stringify({ ...LEAST, name: 'endless', metadata: { a: 5 } });
     const text = `[${JSON.stringify({ ...LEAST, name: 'good' })}, ${endless.replace('5', '1e999')}]`;
     const { entries, issues } = readManifest(text);

@@ -379,7 +379,7 @@ describe('loading', () => {
     await expect(CapabilityRegistry.load(options as never)).rejects.toThrow(message);
   });
 
-  it('refuses two sources of one name', async () => {
+  it('refuses two sources with one name', async () => {
     await expect(
       CapabilityRegistry.load({ sources: [new TestSource(), new TestSource()] }),
     ).rejects.toThrow(/different names/);
@@ -431,7 +431,7 @@ class TellingSource extends TestSource {
 const turn = () => Promise.resolve();
 
 describe('a source that announces changes', () => {
-  it('changes the registry at once, until the registry is closed', async () => {
+  it('changes the registry immediately until the registry is closed', async () => {
     const source = new TellingSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const changes: CapabilityChange[] = [];

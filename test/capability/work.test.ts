@@ -181,7 +181,7 @@ describe('fields without a meaning of their own', () => {
   });
 });
 
-describe('an entry that is wrong', () => {
+describe('a wrong entry', () => {
   it.each<[string, string, object, string]>([
     [
       'skills.json',

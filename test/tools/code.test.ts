@@ -76,7 +76,7 @@ describe('search_text', () => {
     expect(match?.text.length).toBe(302);
   });
 
-  it('skips what is not text, secrets, and links', async () => {
+  it('skips binary files, secrets and links', async () => {
     put('image', Buffer.from('port\0'));
     put('.env', 'port=1');
     symlinkSync('b.md', join(root, 'again.md'));
@@ -94,7 +94,7 @@ describe('search_text', () => {
     await expect(search({}, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
   });
 
-  it('refuses a query of several lines before it is run', () => {
+  it('refuses a query of several lines', () => {
     const [definition] = findDefinitions(SearchText);
     const schema = definition?.inputSchema as unknown as {
       safeParse: (value: unknown) => { success: boolean };

@@ -171,7 +171,7 @@ describe('encode_text', () => {
     expect(convert(text, format, 'decode')).toMatchObject({ status: 'error' });
   });
 
-  it('fails to encode half of a character', () => {
+  it("doesn't encode half of a character", () => {
     for (const format of ['base64', 'base64url', 'hex', 'url'] as const)
       expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
   });
@@ -205,7 +205,7 @@ describe('random_id', () => {
     });
   });
 
-  it('declares that its answers are never reused', () => {
+  it('declares that its results are never cached', () => {
     expect(findDefinitions(RandomId)[0]).toMatchObject({ cacheTtlMs: 0, idempotencyKey: false });
   });
 });

@@ -46,7 +46,7 @@ describe('json_query', () => {
     ['a.constructor', 'the keys "b"'],
     ['__proto__', 'the keys "a"'],
     ['a.b[2].d.x', 'null'],
-  ])('fails on %j and says what is there', (path, found) => {
+  ])('fails on %j and lists the existing keys', (path, found) => {
     expect(query(path)).toMatchObject({ status: 'error', message: expect.stringContaining(found) });
   });
 
@@ -63,7 +63,7 @@ describe('json_query', () => {
     '$a.b[',
     'a.[0]',
     `["${'\\'.repeat(400)}`,
-  ])('fails on %j, which is no path', (path) => {
+  ])('fails on the malformed path %j', (path) => {
     expect(query(path)).toMatchObject({ status: 'error' });
   });
 
@@ -71,7 +71,7 @@ describe('json_query', () => {
     expect(query('list[*][*]', 2)).toEqual({ values: [1, 2], found: 3, truncated: true });
   });
 
-  it('fails on what is not JSON, with the place', () => {
+  it('fails on invalid JSON with the place', () => {
     expect(new JsonQuery().execute({ json: '{"a":\n tru}', path: 'a' })).toMatchObject({
       status: 'error',
       message: expect.stringContaining('line 2, column 2'),
@@ -82,7 +82,7 @@ describe('json_query', () => {
 describe('json_format', () => {
   const format = (json: string, more: object = {}) => new JsonFormat().execute({ json, ...more });
 
-  it('lays out JSON in lines or in one line', () => {
+  it('formats JSON in lines or on one line', () => {
     const json = ' {"b" : [1, {"c":[]}],\n"a":{} } ';
     expect(format(json)).toEqual({
       text: '{\n  "b": [\n    1,\n    {\n      "c": []\n    }\n  ],\n  "a": {}\n}',
@@ -121,13 +121,13 @@ describe('json_format', () => {
     ['[1]]', 1, 4],
     ['// comment\n1', 1, 1],
     ['\u00a01', 1, 1],
-  ])('says where %j is wrong', (json, line, column) => {
+  ])('reports the place of the error in %j', (json, line, column) => {
     expect(() => JSON.parse(json) as unknown).toThrow();
     expect(format(json)).toMatchObject({ status: 'error', details: { line, column } });
   });
 
   it.each(['['.repeat(100_000), '{"a":'.repeat(100_000), `${'['.repeat(300)}${']'.repeat(300)}`])(
-    'fails on nesting made to break the stack',
+    'fails on extremely deep nesting',
     (json) => {
       expect(format(json)).toMatchObject({
         status: 'error',
@@ -136,7 +136,7 @@ describe('json_format', () => {
     },
   );
 
-  it('agrees with JSON.parse about what is JSON', () => {
+  it('accepts exactly what JSON.parse accepts', () => {
     const scraps = fc.array(
       fc.constantFrom(
         '{',
@@ -258,7 +258,7 @@ describe('csv_query', () => {
 });
 
 describe('csv_to_json', () => {
-  it('makes one record per row and leaves fields as text', () => {
+  it('makes one record per row with fields as text', () => {
     expect(new CsvToJson().execute({ csv: 'id,ok\n007,true\n', limit: 10 })).toEqual({
       records: [{ id: '007', ok: 'true' }],
       found: 1,
@@ -361,7 +361,7 @@ describe('diff_text', () => {
     });
   });
 
-  it('fails on a diff too long to read', () => {
+  it('fails on a diff that is too long to read', () => {
     expect(diff('a'.repeat(150_000), 'b'.repeat(150_000))).toMatchObject({ status: 'error' });
   });
 

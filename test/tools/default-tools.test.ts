@@ -110,7 +110,7 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
-describe('what the bundled tools touch', () => {
+describe('the touches of the bundled tools', () => {
   it('is declared by all tools except those that run programs', () => {
     expect(
       [...registry]
@@ -218,7 +218,7 @@ describe('the bundled tools', () => {
 
   it('have no lint findings', () => expect(lintTools(registry)).toEqual([]));
 
-  it('have no two keywords that match the same words', () => {
+  it('have no keywords of one tool that match the same words', () => {
     for (const { name, keywords, mandatoryKeywords } of registry) {
       for (const list of [keywords, mandatoryKeywords]) {
         const forms = list.map((keyword) => keywordForm(keyword).join(' '));
@@ -240,7 +240,7 @@ describe('the bundled tools', () => {
     );
   });
 
-  it('find each tool among the first three for most of its own examples', () => {
+  it('rank each tool in the first three for most of its own examples', () => {
     const examples = [...registry].flatMap(({ name, examples: own }) =>
       own.map((text) => ({ name, text })),
     );
@@ -262,7 +262,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('have a sample call here for every readonly tool', () => {
+  it('have a sample call in this test for every readonly tool', () => {
     expect(Object.keys(calls()).sort()).toEqual(
       registry
         .getByAccessMode(AccessMode.READONLY)

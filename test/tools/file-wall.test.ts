@@ -229,7 +229,7 @@ describe('FileWall', () => {
       Symbol('a'),
       () => 'a.txt',
       { toString: () => 'a.txt' },
-    ])('what is not text (%#)', async (path) => {
+    ])("paths that aren't text (%#)", async (path) => {
       expect(await codeOf(wall.readText(path as string))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.writeText(path as string, 'x'))).toBe('FORBIDDEN_PATH');
     });
@@ -243,13 +243,13 @@ describe('FileWall', () => {
       '.git /config',
       'sub/.git/config',
       'link-git/config',
-    ])('writing to the folder of git: %s', async (path) => {
+    ])('writing to .git: %s', async (path) => {
       expect(await codeOf(wall.writeText(path, 'x'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.move('a.txt', path))).toBe('FORBIDDEN_PATH');
       expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe('[core]');
     });
 
-    it('reading and replacing a pipe, without waiting for it', async () => {
+    it('reading and replacing a pipe without waiting', async () => {
       expect(await codeOf(wall.readText('pipe'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.writeText('pipe', 'x'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.remove('pipe'))).toBe('FORBIDDEN_PATH');
@@ -286,7 +286,7 @@ describe('FileWall', () => {
     });
   });
 
-  it('never names absolute paths of the machine', async () => {
+  it('never shows absolute paths', async () => {
     const paths = [
       'missing',
       'a.txt/child',
@@ -325,7 +325,7 @@ describe('FileWall', () => {
     expect((await wall.stat('link-inside'))?.path).toBe('src');
   });
 
-  it('takes absolute paths below the root, also when the root is given by a link', async () => {
+  it('accepts absolute paths below the root, even if the root is a link', async () => {
     symlinkSync(root, join(base, 'alias'));
     const aliased = new FileWall(join(base, 'alias'));
     expect(await aliased.readText(join(base, 'alias/a.txt'))).toBe('inside');
@@ -373,7 +373,7 @@ describe('FileWall', () => {
     it.each([
       ['a NUL', Buffer.from('a\0b')],
       ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe])],
-    ])('refuses %s as text and gives it as bytes', async (_, bytes) => {
+    ])('refuses %s as text and returns it as bytes', async (_, bytes) => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);
@@ -415,7 +415,7 @@ describe('FileWall', () => {
       expect(readdirSync(root).filter((name) => name.startsWith('.tooldex'))).toEqual([]);
     });
 
-    it('does not write through a second name of the same file', async () => {
+    it("doesn't write through a hard link", async () => {
       execFileSync('ln', [join(outside, 'secret.txt'), join(root, 'hard')]);
       await wall.writeText('hard', 'changed');
       expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
@@ -430,7 +430,7 @@ describe('FileWall', () => {
     });
 
     it.each(['src', 'src/deep', 'src/new/inner'])(
-      'refuses to move a folder into itself (%s) and makes no folder for it',
+      'refuses to move a folder into itself (%s) and creates no folder',
       async (to) => {
         expect(await codeOf(wall.move('src', to))).toBe('EXECUTION_FAILED');
         expect(readdirSync(join(root, 'src')).sort()).toEqual(['b.ts', 'deep', 'link-up']);

@@ -156,7 +156,7 @@ describe('the tools for files', () => {
     ]);
   });
 
-  it('know whether their file system ignores case, from what is in the root', () => {
+  it('detect whether the file system ignores case', () => {
     expect(wall.keys.of('SRC/A.ts')).toEqual(
       existsSync(join(root, 'SRC')) ? ['file:src/a.ts'] : ['file:SRC/A.ts'],
     );
@@ -167,7 +167,7 @@ describe('the tools for files', () => {
     expect(new FileWall(join(root, 'missing')).keys.of('a')).toEqual(['file:a']);
   });
 
-  it('give a name that some file systems take for another both keys', () => {
+  it('give both conflict keys to a name that some file systems confuse with another', () => {
     expect(wall.keys.of('src/a.ts. ')).toEqual(['file:src/a.ts. ', 'file:src/a.ts']);
     expect(wall.keys.of('a.ts::$DATA')).toEqual(['file:a.ts::$DATA', 'file:a.ts']);
     expect(wall.keys.of('cafe\u0301')).toEqual(['file:cafe\u0301', 'file:caf\u00e9']);
@@ -188,7 +188,7 @@ describe('list_directory', () => {
     });
   });
 
-  it.each(['missing', 'src/a.ts'])('fails on what is not a folder: %s', async (path) => {
+  it.each(['missing', 'src/a.ts'])("fails if the path isn't a folder: %s", async (path) => {
     expect(await new ListDirectory(wall).execute({ path })).toEqual(failed('Expected'));
   });
 });
@@ -203,22 +203,17 @@ describe('read_file', () => {
     ['image/gif', 'image', [...Buffer.from('GIF89a\0')]],
     ['image/webp', 'image', [...Buffer.from('RIFF\0\0\0\0WEBPVP8 ')]],
     ['application/pdf', 'file', [...Buffer.from('%PDF-1.7\n')]],
-  ])(
-    'gives %s as what it is, told by its bytes and not by its name',
-    async (mediaType, type, bytes) => {
-      writeFileSync(join(root, 'page.txt'), Buffer.from(bytes));
-      const { outcome } = await runTool(new ReadFile(wall), { path: 'page.txt', offset: 7 });
-      expect(outcome).toMatchObject({
-        status: 'ok',
-        value: { path: 'page.txt', mediaType, bytes: bytes.length },
-        content: [
-          { type, mediaType, name: 'page.txt', data: Buffer.from(bytes).toString('base64') },
-        ],
-      });
-    },
-  );
+  ])('recognizes %s by its bytes, not its name', async (mediaType, type, bytes) => {
+    writeFileSync(join(root, 'page.txt'), Buffer.from(bytes));
+    const { outcome } = await runTool(new ReadFile(wall), { path: 'page.txt', offset: 7 });
+    expect(outcome).toMatchObject({
+      status: 'ok',
+      value: { path: 'page.txt', mediaType, bytes: bytes.length },
+      content: [{ type, mediaType, name: 'page.txt', data: Buffer.from(bytes).toString('base64') }],
+    });
+  });
 
-  it('gives the lines asked for and says where it stopped', async () => {
+  it('returns the requested lines and says where it stopped', async () => {
     expect(await read('src/a.ts')).toEqual({
       path: 'src/a.ts',
       text: 'one\ntwo\nthree',
@@ -237,7 +232,7 @@ describe('read_file', () => {
     });
   });
 
-  it('cuts at whole lines, and a single line only when it alone is too long', async () => {
+  it('cuts at line ends, and inside a line only if that line is too long', async () => {
     put('wide', `${'x'.repeat(60_000)}\n${'y'.repeat(60_000)}\n`);
     expect(await read('wide')).toMatchObject({
       text: 'x'.repeat(60_000),
@@ -253,7 +248,7 @@ describe('read_file', () => {
     });
   });
 
-  it('fails on what is missing, a folder, not text, or beyond the end', async () => {
+  it('fails on a missing file, a folder, a binary file, or lines beyond the end', async () => {
     put('image', Buffer.from([0, 1, 2]));
     expect(await read('missing')).toEqual(failed('got nothing'));
     expect(await read('src')).toEqual(failed('a folder'));
@@ -266,7 +261,7 @@ describe('write_file', () => {
   const write = (path: string, content: string, overwrite = false) =>
     new WriteFile(wall).execute({ path, content, overwrite }, {});
 
-  it('makes a file and its folders', async () => {
+  it('creates a file and its folders', async () => {
     expect(await write('docs/new/é.md', 'é')).toEqual({
       path: 'docs/new/é.md',
       bytes: 2,
@@ -275,14 +270,14 @@ describe('write_file', () => {
     expect(get('docs/new/é.md')).toBe('é');
   });
 
-  it('replaces a file only when asked to', async () => {
+  it('replaces a file only on request', async () => {
     expect(await write('src/a.ts', 'new')).toEqual(failed('Ask for overwriting'));
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
     expect(await write('src/a.ts', 'new', true)).toMatchObject({ created: false });
     expect(get('src/a.ts')).toBe('new');
   });
 
-  it('fails where a folder is, and below a file', async () => {
+  it('fails if the path is a folder or below a file', async () => {
     expect(await write('src', 'x', true)).toEqual(failed('a folder'));
     expect(await write('src/a.ts/b', 'x', true)).toEqual(failed('a file where a folder is needed'));
   });
@@ -292,7 +287,7 @@ describe('edit_file', () => {
   const edit = (find: string, replace: string, replaceAll = false) =>
     new EditFile(wall).execute({ path: 'src/a.ts', find, replace, replaceAll }, {});
 
-  it('replaces the one occurrence, and takes signs of replacement patterns literally', async () => {
+  it('replaces the only occurrence, and takes replacement patterns literally', async () => {
     expect(await edit('two', "$& $1 $' $$")).toEqual({
       path: 'src/a.ts',
       replacements: 1,
@@ -302,7 +297,7 @@ describe('edit_file', () => {
     expect(get('src/a.ts')).toBe("one\n$& $1 $' $$\nthree\n");
   });
 
-  it('replaces every occurrence when asked to', async () => {
+  it('replaces every occurrence on request', async () => {
     expect(await edit('e', '$&', true)).toMatchObject({ replacements: 3, firstLine: 1 });
     expect(get('src/a.ts')).toBe('on$&\ntwo\nthr$&$&\n');
   });
@@ -317,18 +312,18 @@ describe('edit_file', () => {
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('takes overlapping places for several', async () => {
+  it('counts overlapping matches as several', async () => {
     put('src/a.ts', 'aaa');
     expect(await edit('aa', 'b')).toEqual(failed('more than once'));
   });
 
-  it('refuses a replacement that would fill the memory', async () => {
+  it('refuses a replacement that would be too large', async () => {
     put('src/a.ts', 'a'.repeat(1_000_000));
     expect(await refused(edit('a', 'b'.repeat(100_000), true))).toBe('LIMIT_EXCEEDED');
     expect(get('src/a.ts').length).toBe(1_000_000);
   });
 
-  it('keeps line ends and the byte order mark, and tells when they are why nothing fits', async () => {
+  it('keeps line ends and the byte order mark, and says if they prevent a match', async () => {
     put('src/a.ts', '\uFEFFone\r\ntwo\r\n');
     expect(await edit('one\ntwo', 'x')).toEqual(failed('CRLF'));
     await edit('two', '2');
@@ -337,7 +332,7 @@ describe('edit_file', () => {
 });
 
 describe('file_info', () => {
-  it('tells kind, size and time', async () => {
+  it('returns kind, size and time', async () => {
     expect(await new FileInfo(wall).execute({ path: 'src/a.ts' })).toEqual({
       path: 'src/a.ts',
       kind: 'file',
@@ -347,7 +342,7 @@ describe('file_info', () => {
     expect(await new FileInfo(wall).execute({ path: 'src' })).toMatchObject({ kind: 'directory' });
   });
 
-  it('fails when nothing is there', async () => {
+  it('fails if nothing is there', async () => {
     expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(
       failed('There is nothing at'),
     );
@@ -358,7 +353,7 @@ describe('move_file', () => {
   const move = (from: string, to: string, overwrite = false) =>
     new MoveFile(wall).execute({ from, to, overwrite }, {});
 
-  it('moves files and folders, and makes the folders it needs', async () => {
+  it('moves files and folders, and creates missing folders', async () => {
     expect(await move('src/a.ts', 'lib/deep/b.ts')).toEqual({
       from: 'src/a.ts',
       to: 'lib/deep/b.ts',
@@ -369,7 +364,7 @@ describe('move_file', () => {
     expect(existsSync(join(root, 'lib'))).toBe(false);
   });
 
-  it('replaces a file only when asked to, a folder never', async () => {
+  it('replaces a file only on request, and never a folder', async () => {
     put('b.txt', 'b');
     expect(await move('b.txt', 'src/a.ts')).toEqual(failed('Ask for overwriting'));
     expect(await move('b.txt', 'src', true)).toEqual(failed('a folder'));
@@ -377,14 +372,14 @@ describe('move_file', () => {
     expect(get('src/a.ts')).toBe('b');
   });
 
-  it('fails for what is missing, and makes no folder for it', async () => {
+  it('fails for a missing source without creating folders', async () => {
     expect(await move('missing', 'new/place')).toEqual(failed('got nothing'));
     expect(existsSync(join(root, 'new'))).toBe(false);
   });
 });
 
 describe('delete_file', () => {
-  it('deletes one file, and of a link only the link', async () => {
+  it('deletes one file, or a link without its target', async () => {
     expect(await new DeleteFile(wall).execute({ path: 'src/a.ts' }, {})).toEqual({
       path: 'src/a.ts',
       bytes: 14,
@@ -402,7 +397,7 @@ describe('delete_file', () => {
 });
 
 describe('find_files', () => {
-  it('finds by pattern, in order, and counts what it leaves out', async () => {
+  it('finds files by pattern in order, and counts those it omits', async () => {
     mkdirSync(join(root, 'src/deep'));
     for (const name of ['src/deep/c.ts', 'src/b.ts', 'b.js']) put(name, '');
     const find = (glob: string, path = '.', limit = 200) =>

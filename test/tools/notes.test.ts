@@ -48,7 +48,7 @@ describe('the tools for notes', () => {
     '[]',
     '{"version":2,"nextId":1,"notes":[]}',
     '{"version":1,"nextId":1,"notes":[{"id":1}]}',
-  ])('leave a damaged file as it is: %j', async (text) => {
+  ])('leave a damaged file unchanged: %j', async (text) => {
     mkdirSync(join(root, '.tooldex'));
     writeFileSync(file, text);
     for (const call of [add('x'), list(), search('x'), remove('note-1')])
@@ -56,7 +56,7 @@ describe('the tools for notes', () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  it('refuse a notes folder that leads out of the root', async () => {
+  it('refuse a notes folder outside the root', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'tooldex-'));
     symlinkSync(outside, join(root, '.tooldex'));
     const code = await Promise.resolve(add('x')).catch((error: unknown) =>
@@ -69,7 +69,7 @@ describe('the tools for notes', () => {
 });
 
 describe('note_add', () => {
-  it('keeps a note with number, tags and time', async () => {
+  it('stores a note with number, tags and time', async () => {
     expect(await add('The release is on Friday', ['release', 'release', 'plan'])).toEqual({
       id: 'note-1',
       text: 'The release is on Friday',
@@ -83,7 +83,7 @@ describe('note_add', () => {
     });
   });
 
-  it('loses none of many notes added at once', async () => {
+  it('keeps all of many notes added at once', async () => {
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(`n${index}`)));
     const listed = await list();
     expect('notes' in listed && listed.notes.map(({ id }) => id)).toEqual(
@@ -91,7 +91,7 @@ describe('note_add', () => {
     );
   });
 
-  it('refuses more notes than it keeps, and goes on after one is deleted', async () => {
+  it('refuses notes beyond the maximum until one is deleted', async () => {
     mkdirSync(join(root, '.tooldex'));
     const notes = Array.from({ length: 1_000 }, (_, index) => ({
       id: `note-${index + 1}`,
@@ -107,7 +107,7 @@ describe('note_add', () => {
 });
 
 describe('note_list', () => {
-  it('lists the newest first, by tag and up to a number', async () => {
+  it('lists the newest first, filtered by tag and up to a limit', async () => {
     await add('a', ['x']);
     await add('b');
     await add('c', ['x']);
@@ -125,7 +125,7 @@ describe('note_list', () => {
 });
 
 describe('note_search', () => {
-  it('finds notes with every word, in text or tags, whatever the case', async () => {
+  it('finds notes with every word in text or tags, case-insensitively', async () => {
     await add('The API limit is 100', ['Backend']);
     await add('The limit of patience');
     expect(await search('  LIMIT  backend ')).toMatchObject({
@@ -142,7 +142,7 @@ describe('note_search', () => {
 });
 
 describe('note_delete', () => {
-  it('deletes one note and never gives its id again', async () => {
+  it('deletes one note and never reuses its id', async () => {
     await add('a');
     await add('b');
     expect(await remove('note-2')).toMatchObject({ deleted: { text: 'b' } });

@@ -219,12 +219,12 @@ describe('UrlWall', () => {
     ['https://example.com:8443/a?b#c', 'example.com', ['2606:2800:21f::1', '93.184.215.14']],
     ['http://example.com.:8080/', 'example.com', ['93.184.215.14']],
     ['http://localhost.example.com/', 'localhost.example.com', ['93.184.215.14']],
-  ])('passes %s with the addresses it was checked with', async (text, hostname, addresses) => {
+  ])('allows %s with the checked addresses', async (text, hostname, addresses) => {
     const { resolve } = resolverOf(addresses);
     expect(await new UrlWall({ resolve }).check(text)).toMatchObject({ hostname, addresses });
   });
 
-  it('passes a public address without asking for names', async () => {
+  it('allows a public address without a DNS query', async () => {
     const { asked, resolve } = resolverOf();
     expect(
       (await new UrlWall({ resolve }).check('https://[2606:4700:4700::1111]/')).addresses,
@@ -232,7 +232,7 @@ describe('UrlWall', () => {
     expect(asked).toEqual([]);
   });
 
-  it('refuses a name that turns private at the next question', async () => {
+  it('refuses a name that resolves to a private address the next time', async () => {
     const { resolve } = resolverOf(['93.184.215.14'], ['127.0.0.1']);
     const wall = new UrlWall({ resolve });
     expect((await wall.check('http://rebind.example.com/')).addresses).toEqual(['93.184.215.14']);
@@ -259,7 +259,7 @@ describe('UrlWall', () => {
     'http://[::ffff:127.0.0.1]/',
     'file:///etc/passwd',
     'http://a:b@localhost/',
-  ])('refuses %s even where private addresses are allowed', async (url) => {
+  ])('refuses %s even if private addresses are allowed', async (url) => {
     expect(await codeOf(local.check(url))).toBe('FORBIDDEN_URL');
   });
 
@@ -270,7 +270,7 @@ describe('UrlWall', () => {
     'http://192.168.1.1/',
     'http://nas.local/',
     'http://intranet/',
-  ])('passes %s where private addresses are allowed', async (url) => {
+  ])('allows %s if private addresses are allowed', async (url) => {
     const { resolve } = resolverOf(['192.168.1.7']);
     expect(await codeOf(new UrlWall({ allowPrivate: true, resolve }).check(url))).toBe('passed');
   });
@@ -312,7 +312,7 @@ describe('classifyAddress', () => {
 });
 
 describe('guardedFetch', () => {
-  it('connects to the address that was checked, whatever the name means later', async () => {
+  it('connects to the checked address even if the name changes later', async () => {
     const server = await serve((request, response) => response.end(request.headers.host));
     const { asked, resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
     const wall = new UrlWall({ allowPrivate: true, resolve });
@@ -321,7 +321,7 @@ describe('guardedFetch', () => {
     expect(asked).toEqual(['rebind.example.com']);
   });
 
-  it('finds names with the resolver of the system by default', async () => {
+  it("resolves names with the system's resolver by default", async () => {
     const server = await serve();
     const { signal } = new AbortController();
     expect(
@@ -355,7 +355,7 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('FORBIDDEN_URL');
   });
 
-  it('keeps the headers of the caller within an origin and drops them for another', async () => {
+  it("keeps the caller's headers within an origin and drops them for others", async () => {
     const seen: unknown[] = [];
     const other = await serve((request, response) => {
       seen.push(request.headers.authorization, request.headers['x-key']);
@@ -377,7 +377,7 @@ describe('guardedFetch', () => {
     });
   });
 
-  it('does not pick the headers up again when a redirect comes back', async () => {
+  it("doesn't restore the headers if a redirect comes back", async () => {
     const seen: unknown[] = [];
     let back = '';
     const other = await serve((_request, response) =>
@@ -407,7 +407,7 @@ describe('guardedFetch', () => {
     expect(other.connections).toBe(0);
   });
 
-  it('gives up on a redirect loop', async () => {
+  it('stops at a redirect loop', async () => {
     const server = await serve((_request, response) =>
       response.writeHead(302, { location: '/' }).end(),
     );
@@ -415,7 +415,7 @@ describe('guardedFetch', () => {
     expect(server.connections).toBe(6);
   });
 
-  it('stops when the caller aborts, and leaves no connection and no listener', async () => {
+  it('stops if the caller aborts, and leaves no connection or listener', async () => {
     const controller = new AbortController();
     let closed: Promise<unknown> = Promise.resolve();
     const server = await serve((request) => {
@@ -429,7 +429,7 @@ describe('guardedFetch', () => {
     await closed;
   });
 
-  it('makes no connection for a caller who has already aborted', async () => {
+  it("doesn't connect if the caller has already aborted", async () => {
     const server = await serve();
     expect(
       await codeOf(guardedFetch(server.origin, { wall: local, signal: AbortSignal.abort() })),
@@ -453,7 +453,7 @@ describe('guardedFetch', () => {
     expect(server.connections).toBe(0);
   });
 
-  it('does not follow a server that switches protocols', async () => {
+  it('refuses a server that switches protocols', async () => {
     const server = await serve();
     servers.at(-1)?.removeAllListeners('request');
     servers

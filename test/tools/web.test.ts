@@ -97,7 +97,7 @@ describe('fetch_url', () => {
     expect(await read(url)).toMatchObject({ text: '{oops' });
   });
 
-  it('returns a long text in pieces that join without loss', async () => {
+  it('returns a long text in pieces that join without gaps', async () => {
     const whole = 'ab😀cd😀'.repeat(50);
     const url = await servePage(whole, { 'content-type': 'text/plain; charset=utf-8' });
     let joined = '';
@@ -113,7 +113,7 @@ describe('fetch_url', () => {
     expect(joined).toBe(whole);
   });
 
-  it('reads the encoding that the page names', async () => {
+  it('uses the encoding that the page declares', async () => {
     const url = await servePage(Buffer.from([0x67, 0x72, 0xfc, 0x6e]), {
       'content-type': 'text/plain; charset="ISO-8859-1"',
     });
@@ -135,7 +135,7 @@ describe('fetch_url', () => {
     });
   });
 
-  it('fails when the server cannot be reached', async () => {
+  it("fails if the server can't be reached", async () => {
     const url = await servePage('');
     await new Promise((resolve) => servers.pop()?.close(resolve));
     expect(await read(url)).toMatchObject({
@@ -151,7 +151,7 @@ describe('fetch_url', () => {
     expect(isToolError(error, 'FORBIDDEN_URL')).toBe(true);
   });
 
-  it('stops when the caller aborts', async () => {
+  it('stops if the caller aborts', async () => {
     const controller = new AbortController();
     const url = await serve(() => controller.abort());
     const error: unknown = await new FetchUrl(local)
@@ -203,7 +203,7 @@ describe('check_url', () => {
 });
 
 describe('http_request', () => {
-  it('sends method, headers and body, and returns what came back', async () => {
+  it('sends method, headers and body, and returns the response', async () => {
     const url = await serve((request, response) => {
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
@@ -259,7 +259,7 @@ describe('http_request', () => {
     },
   );
 
-  it('returns nothing for a body that is not text, and an empty text for none', async () => {
+  it("returns no body if it isn't text, and an empty one if there's none", async () => {
     const image = await servePage(Buffer.from([1, 2]), { 'content-type': 'image/png' });
     expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({
       body: null,
@@ -283,7 +283,7 @@ describe('http_request', () => {
     ['PUT', DangerLevel.HIGH],
     ['PATCH', DangerLevel.HIGH],
     ['DELETE', DangerLevel.HIGH],
-  ])('counts %s as of %s danger', (method, danger) => {
+  ])('rates %s as %s danger', (method, danger) => {
     const [definition] = findDefinitions(HttpRequest);
     expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
   });
@@ -307,7 +307,7 @@ describe('http_request', () => {
     'https://example.com/%61',
     'https://user:pass@example.com/a#part',
     'https://example.com/b/%2e%2e/a',
-  ])('takes %s for https://example.com/a', (url) => {
+  ])('treats %s as https://example.com/a', (url) => {
     expect(findDefinitions(FetchUrl)[0]?.conflictKeys?.({ url })).toEqual({
       reads: ['https://example.com/a'],
     });
@@ -410,12 +410,12 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(url, { wall: local }))).toBe('EXECUTION_FAILED');
   });
 
-  it('ends a server that never answers when the time is up', async () => {
+  it('times out if the server never answers', async () => {
     const url = await serve(() => {});
     expect(await codeOf(guardedFetch(url, { wall: local, timeoutMs: 30 }))).toBe('TIMEOUT');
   });
 
-  it('ends a name that is never found when the time is up', async () => {
+  it('times out if the name never resolves', async () => {
     const wall = new UrlWall({ resolve: () => new Promise(() => {}) });
     expect(await codeOf(guardedFetch('http://slow.example.com/', { wall, timeoutMs: 30 }))).toBe(
       'TIMEOUT',

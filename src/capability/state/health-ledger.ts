@@ -50,11 +50,7 @@ export interface ExecutionRecord {
 
 /** A provider's state in this process, which its calls in the log don't show. */
 interface RouterFacts {
-<<<<<<< HEAD
   /** The backoff, while the router leaves the provider alone. */
-=======
-  /** The state of a provider that the router doesn't use. Missing while it does. */
->>>>>>> room-catalogue
   readonly ejected?: { readonly failures: number; readonly until: number } | undefined;
   /** Time of its last success or recovery. Earlier failures no longer count as being in a row. */
   readonly inOrderAt?: number;

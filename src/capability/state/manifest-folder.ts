@@ -7,11 +7,7 @@ import type { ExecuteOf } from '../manifest/read-manifest.js';
 
 interface KnownFile {
   readonly digest: string;
-<<<<<<< HEAD
   /** The content; of a broken file, its last good content with the current problem. */
-=======
-  /** The current content. If the file is broken, its last good content with the current problem. */
->>>>>>> room-catalogue
   readonly content: FileContent;
 }
 
