@@ -31,7 +31,7 @@ const OF_ONE_VALUE = [
   ...(['log10', 'log2', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan'] as const),
 ];
 const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
-  ...OF_ONE_VALUE.map((name) => [name, one(Math[name])] as const),
+  ...OF_ONE_VALUE.map((name) => [name, one((value) => Math[name](value))] as const),
   ['ln', one(Math.log)],
   ['min', many(Math.min)],
   ['max', many(Math.max)],
