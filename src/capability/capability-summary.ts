@@ -14,10 +14,18 @@ import type {
   CapabilityTool,
 } from './state/capability-items.js';
 import type { ProviderHealth, ToolHealth } from './state/health-ledger.js';
-/** An item, with whether it fits the persona that a summary is for. */
-export type WithCompatibility<Item> = Item & {
-  readonly compatibility: ReturnType<typeof compatibilityOf>;
-};
+import type {
+  CallsWire,
+  CapabilitySummary,
+  CompatibilityWire,
+  JobWire,
+  MetricsWire,
+  ProviderHealthWire,
+  SkillWire,
+  TaskWire,
+  ToolHealthWire,
+  ToolWire,
+} from './wire-types.js';
 
 /**
  * Returns a state as plain data.
@@ -28,7 +36,7 @@ export type WithCompatibility<Item> = Item & {
 export function summarizeCapabilities(
   { revision, tools, skills, tasks, jobs }: CapabilityState,
   persona: string | null,
-) {
+): CapabilitySummary {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
   // Not a list of tokens, because a persona's name may contain a comma.
   const filter =
@@ -65,30 +73,20 @@ export function compatibilityOf(
   owner: string | null,
   allowlist: readonly string[] | undefined,
   persona: string | null,
-) {
+): CompatibilityWire {
   const key = ownerKey(owner);
   const matches =
     persona === null ||
     ((key === '' || key === personaKey(persona)) && allowsPersona(allowlist, persona));
   return {
-    /** The owner. `null` for shared items. */
     persona: key === '' ? null : owner,
     persona_specific: key !== '',
-    /**
-     * True if the requesting persona may use it: it owns the item or the item is shared, and the
-     * allow-list admits the persona. True without a persona.
-     */
     matches_request: matches,
-    /**
-     * The only personas that may use it. Empty if everyone may, unless `matches_request` says
-     * otherwise.
-     */
     allowlist: allowlist ?? [],
   };
 }
 
-/** Returns the fields of a tool that are the same in every answer. */
-export function toolFields(tool: CapabilityTool) {
+function toolFields(tool: CapabilityTool): Omit<ToolWire, 'compatibility'> {
   const { owner, name, source, entry, manifest, capabilityTags, authScopes } = tool;
   return {
     name,
@@ -99,18 +97,19 @@ export function toolFields(tool: CapabilityTool) {
     auth_scopes: authScopes,
     auth: tool.authStatus,
     health: toolHealthWire(tool.health),
-    providers: (manifest === null
-      ? entry.providers.map(({ healthCheckIntervalMs: interval, ...provider }) => ({
-          ...provider,
-          ...(interval !== undefined && { health_check_interval: interval / 1_000 }),
-        }))
-      : (manifest.providers ?? [])) as readonly Readonly<Record<string, unknown>>[],
+    providers:
+      manifest === null
+        ? entry.providers.map(({ healthCheckIntervalMs: interval, ...provider }) => ({
+            ...provider,
+            ...(interval !== undefined && { health_check_interval: interval / 1_000 }),
+          }))
+        : (manifest.providers ?? []),
     source,
   };
 }
 
 /** Returns the fields of a skill that are the same in every answer. */
-export function skillFields(skill: CapabilitySkill) {
+export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
   const { version, capabilityTags, requiredCapabilities } = skill;
   return {
     ...workFields(skill),
@@ -120,7 +119,7 @@ export function skillFields(skill: CapabilitySkill) {
   };
 }
 
-export function taskFields(task: CapabilityTask) {
+export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'> {
   return {
     ...workFields(task),
     summary: task.manifest.summary,
@@ -130,7 +129,7 @@ export function taskFields(task: CapabilityTask) {
 }
 
 /** Returns the fields of a job that are the same in every answer. */
-export function jobFields(job: CapabilityJob) {
+export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
   const { manifest, personas, requiredSkills, requiredCapabilities, available } = job;
   const { health, lastRun } = job;
   return {
@@ -158,8 +157,7 @@ function workFields({
   return { name, persona: owner, required_tools: requiredTools, unresolved, source };
 }
 
-/** Returns statistics of the recent calls. Numbers that need calls are `null` without them. */
-export function metricsWire(health: HealthSummary) {
+function metricsWire(health: HealthSummary): MetricsWire {
   return {
     total: health.total,
     success: health.success,
@@ -172,12 +170,12 @@ export function metricsWire(health: HealthSummary) {
 }
 
 /** Returns call statistics in wire format. */
-function callsWire(health: HealthSummary) {
+function callsWire(health: HealthSummary): CallsWire {
   return { ...metricsWire(health), abandoned: health.abandoned ?? 0 };
 }
 
 /** Returns a tool's health in wire format. */
-export function toolHealthWire(health: ToolHealth) {
+export function toolHealthWire(health: ToolHealth): ToolHealthWire {
   const { tool, providers, lastInvocation: last, lastSuccessProvider } = health;
   return {
     tool: callsWire(tool),
@@ -189,7 +187,7 @@ export function toolHealthWire(health: ToolHealth) {
   };
 }
 
-function providerHealthWire(health: ProviderHealth) {
+function providerHealthWire(health: ProviderHealth): ProviderHealthWire {
   const { lifetime, lastCall } = health;
   return {
     metrics: metricsWire(health.metrics),

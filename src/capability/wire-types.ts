@@ -1,48 +1,141 @@
-import type {
-  jobFields,
-  metricsWire,
-  skillFields,
-  summarizeCapabilities,
-  taskFields,
-  toolFields,
-  toolHealthWire,
-  WithCompatibility,
-} from './capability-summary.js';
+// Only the summary and its items are exported by name from the package. Types of their parts are
+// written inline, so that users can export a part without its own name.
+
+interface ItemWire {
+  readonly name: string;
+  readonly persona: string | null;
+  readonly source: string;
+  /** Says if the item fits the requesting persona, and why. */
+  readonly compatibility: {
+    /** The owner. `null` for shared items. */
+    readonly persona: string | null;
+    readonly persona_specific: boolean;
+    /**
+     * True if the requesting persona may use it: it owns the item or the item is shared, and the
+     * allow-list admits the persona. True without a persona.
+     */
+    readonly matches_request: boolean;
+    /**
+     * Restriction: if set, only these personas may use it. Empty if everyone may, unless `matches_request` says
+     * otherwise.
+     */
+    readonly allowlist: readonly string[];
+  };
+}
+
+interface WorkWire extends ItemWire {
+  readonly required_tools: readonly string[];
+  /** The references to things that don't exist. */
+  readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
+}
 
 /** A tool in a summary. Times are in seconds since 1970. */
-export type ToolWire = WithCompatibility<ReturnType<typeof toolFields>>;
+export interface ToolWire extends ItemWire {
+  readonly version: string | null;
+  readonly capabilities: readonly string[];
+  readonly capability_tags: readonly string[];
+  readonly auth_scopes: readonly string[];
+  /** The state of the credentials. Contains names of variables, never their values. */
+  readonly auth: {
+    readonly required: boolean;
+    readonly ready: boolean;
+    readonly missing: readonly string[];
+  };
+  readonly health: {
+    readonly tool: CallsWire & { readonly samples?: Samples };
+    readonly providers: Readonly<
+      Record<
+        string,
+        {
+          readonly metrics: MetricsWire;
+          /** Counts since counting began, and the state of the provider. */
+          readonly router: Numbers<
+            'successes' | 'failures' | 'consecutive_failures',
+            'failure_rate' | 'last_success' | 'last_failure' | 'last_check' | 'backoff_until'
+          >;
+          readonly last_call: Invocation | null;
+          readonly samples?: Samples;
+        }
+      >
+    >;
+    readonly last_invocation: (Invocation & { readonly provider: string | null }) | null;
+    /** The provider that answered the last successful call. */
+    readonly last_success_provider: string | null;
+  };
+  readonly providers: readonly Readonly<Record<string, unknown>>[];
+}
 
 /** A skill in a summary. */
-export type SkillWire = WithCompatibility<ReturnType<typeof skillFields>>;
+export interface SkillWire extends WorkWire {
+  readonly version: string;
+  readonly capability_tags: readonly string[];
+  readonly required_capabilities: readonly string[];
+}
 
 /** A task in a summary. */
-export type TaskWire = WithCompatibility<ReturnType<typeof taskFields>>;
+export interface TaskWire extends WorkWire {
+  readonly summary: string;
+  readonly required_skills: readonly string[];
+  readonly tags: readonly string[];
+}
 
 /** A job in a summary. Times are in seconds since 1970. */
-export type JobWire = WithCompatibility<ReturnType<typeof jobFields>>;
+export interface JobWire extends WorkWire {
+  readonly summary: string;
+  readonly description: string | null;
+  readonly personas: readonly string[];
+  readonly required_skills: readonly string[];
+  readonly required_capabilities: readonly string[];
+  readonly available: boolean;
+  readonly health: {
+    /** Statistics of the recent calls. Numbers that need calls are `null` without them. */
+    readonly job: MetricsWire & {
+      /** Calls whose work was still running when they were answered. */
+      readonly abandoned: number;
+    };
+    /** The last run. */
+    readonly last_invocation: Invocation | null;
+  };
+}
+
+/** Numbers. Those of the second kind are `null` until something has happened. */
+type Numbers<Always extends string, Maybe extends string> = Readonly<
+  Record<Always, number> & Record<Maybe, number | null>
+>;
+
+/** One call. The time is in seconds since 1970. */
+type Invocation = {
+  readonly success: boolean;
+  readonly latency_ms: number;
+  readonly timestamp: number;
+};
+
+/** The calls behind the numbers, oldest first. Only in answers about one tool. */
+type Samples = readonly {
+  readonly at: number;
+  readonly success: boolean;
+  readonly latency_ms: number;
+}[];
+
+export type CallsWire = JobWire['health']['job'];
+export type MetricsWire = Numbers<
+  'total' | 'success' | 'failure',
+  'success_rate' | 'average_latency_ms' | 'p95_latency_ms' | 'last_sample_at'
+>;
+export type ToolHealthWire = ToolWire['health'];
+export type ProviderHealthWire = ToolHealthWire['providers'][string];
+export type SampleWire = Samples[number];
+export type CompatibilityWire = ItemWire['compatibility'];
 
 /**
  * A summary of what a persona, or everyone, can do: plain data in snake_case, for dashboards and
  * discovery APIs.
  */
-export type CapabilitySummary = Readonly<ReturnType<typeof summarizeCapabilities>>;
-
-export type MetricsWire = ReturnType<typeof metricsWire>;
-
-/** One recent call. The time is in seconds since 1970. */
-export interface SampleWire {
-  readonly at: number;
-  readonly success: boolean;
-  readonly latency_ms: number;
+export interface CapabilitySummary {
+  readonly revision: number;
+  readonly persona: string | null;
+  readonly tools: readonly ToolWire[];
+  readonly skills: readonly SkillWire[];
+  readonly tasks: readonly TaskWire[];
+  readonly jobs: readonly JobWire[];
 }
-
-/** The calls behind the numbers, oldest first. Only in answers about one tool. */
-interface WithSamples {
-  readonly samples?: readonly SampleWire[];
-}
-
-export type ToolHealthWire = ReturnType<typeof toolHealthWire> & {
-  readonly tool: WithSamples;
-  readonly providers: Readonly<Record<string, WithSamples>>;
-};
-export type ProviderHealthWire = ToolHealthWire['providers'][string];
