@@ -1,7 +1,7 @@
 import { scriptedModel, type ModelStep } from '../../chat/model-step.js';
 import type { Json } from '../../core/plain-data.js';
 
-/** How to talk to a real model. */
+/** The ways to a real model, for the help. */
 export const MODELS = `
 Models:
   model.mjs: import { openai } from '@ai-sdk/openai'; export default openai('gpt-5-mini');
@@ -9,7 +9,7 @@ Models:
   Anthropic  npm install ai @ai-sdk/anthropic  ANTHROPIC_API_KEY
   Google     npm install ai @ai-sdk/google     GOOGLE_GENERATIVE_AI_API_KEY
   any        npm install ai                    AI_GATEWAY_API_KEY, --model openai/gpt-5-mini`;
-/** What the script understands. */
+/** The note that a script answers, and the requests that it understands. */
 export const DEMO = `Demo: a script answers, and its calls are real. Try list_directory {}.
 For a model, use --model; tooldex chat --help shows how.`;
 
