@@ -31,7 +31,7 @@ describe('tooldex chat in a terminal', () => {
       await terminal.shows('Run it? [y/N/e');
       expect(existsSync(join(folder, 'notes.md'))).toBe(false);
       terminal.types('y', 'Enter');
-      await terminal.shows('The tool answered:');
+      await terminal.shows('}}\n›');
       terminal.types('C-d');
       await terminal.shows('ended with 0');
     });

@@ -231,16 +231,6 @@ describe('tooldex chat with a user', () => {
     expect(err).toContain('▸ pay {"cents":1}');
   });
 
-  it('leaves calls open if nobody answers, and asks again next time', async () => {
-    const { tools } = new Effects();
-    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
-    const nobody = { answers: [() => undefined], flags: SESSION };
-    expect((await scripted([[['sign']], 'ok'], nobody, { tools, cwd })).code).toBe(4);
-    const flags = [...MODEL, ...SESSION];
-    const second = await chatIn(cwd, { answers: ['', 'signed'], tools, flags });
-    expect([second.code, second.out]).toEqual([0, 'ok\n']);
-  });
-
   it('stops a turn on Ctrl-C; Enter goes on with it, and text drops its calls without running them', async () => {
     const made: string[] = [];
     const terminal: FakeTerminal = new FakeTerminal({ answers: ['', 'r', '["thanks"]'] });

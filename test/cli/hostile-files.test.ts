@@ -5,7 +5,7 @@ import { cli } from './command-line.js';
 const TOOL = `export const a = defineTool({ name: 'one', description: 'The one tool', inputSchema: {} });`;
 
 describe('a tool file', () => {
-  it('that ends the process is named, and the command fails', async () => {
+  it('that ends the process is named in the error, and the command fails', async () => {
     const folder = cli.project({
       'a.js': 'process.exit(0);',
       'b.js': 'queueMicrotask(() => process.exit());await 1;',
@@ -45,7 +45,7 @@ describe('a tool file', () => {
     expect(seen).toEqual(['a.mjs', 'b.mjs', undefined]);
   });
 
-  it('that leaves a timer does not keep the command', async () => {
+  it("that leaves a timer running doesn't keep the command from ending", async () => {
     const folder = cli.project({ 'a.ts': `DEFINE setInterval(() => {}, 1000); ${TOOL}` });
     expect(await cli.run(['stats', '--tools', 'a.ts'], folder)).toMatchObject({
       code: 0,
@@ -53,7 +53,7 @@ describe('a tool file', () => {
     });
   });
 
-  it('that prints does so beside the results', async () => {
+  it('that prints writes to standard error, not into the results', async () => {
     const folder = cli.project({
       'a.ts': `DEFINE console.log('noise'); process.stdout.write('more\\n'); setImmediate(() => console.log('late')); ${TOOL}`,
     });
@@ -64,7 +64,7 @@ describe('a tool file', () => {
 });
 
 describe('a reader that leaves early', () => {
-  it('is a normal end, with the code of the command', async () => {
+  it("doesn't change the exit code", async () => {
     expect(await cli.runUnread(['list', '--json'])).toMatchObject({ code: 0, err: '' });
     expect(
       await cli.runUnread(['lint', '--json', '--tools', 'test/fixtures/legacy']),

@@ -130,7 +130,7 @@ it('tooldex lint prints equal findings on one line with their tools, and each as
   expect((await lintIn(open(), '--format', 'github')).out.match(/^::warning/gm)).toHaveLength(2);
 });
 
-it('tooldex lint names the place of each finding from the working directory, with its line where a manifest has one', async () => {
+it('tooldex lint shows the file of each finding relative to the working directory, and the line in a manifest', async () => {
   const text = `[\n  ${JSON.stringify(OPEN[2])},\n  ${JSON.stringify(OPEN[0])},\n  { "name": "broken", "description": "Is broken", "manual": true, "parameters": 7 }\n]\n`;
   const folder = folderOf({ 'sub/manifests/functions.json': text });
   const lintHere = async (...args: readonly string[]) =>
@@ -152,7 +152,7 @@ it('tooldex lint names the place of each finding from the working directory, wit
   expect(table).toContain('1 error, 1 warning; 2 tools checked');
 });
 
-it('tooldex lint names in an annotation no file that is none', async () => {
+it('tooldex lint leaves the file out of an annotation if the place is a pattern', async () => {
   const args = ['lint', '--tools', 'none/*.ts', '--format', 'github'];
   const { code, out } = await tooldex(args, { cwd: folderOf({}) });
   expect([code, out]).toEqual([

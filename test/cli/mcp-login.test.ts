@@ -40,7 +40,7 @@ async function setUp() {
   return { authorization, folder, tooldex };
 }
 
-it('tooldex mcp login prints where to log in, keeps the login for later commands, and logout forgets it', async () => {
+it('tooldex mcp login prints the address, later commands use the login, and logout deletes it', async () => {
   const { authorization, folder, tooldex } = await setUp();
   const refused = await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.tickets.read', '--yes', 'high']);
   expect(refused.err).toContain('Run `tooldex mcp login tickets`');

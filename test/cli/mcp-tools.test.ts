@@ -27,17 +27,6 @@ describe('tooldex mcp list', () => {
     expect(out).toMatch(/^mcp\.demo\.read +high +yes/m);
   });
 
-  it('has the same as JSON', async () => {
-    configure({ demo: new Demo('read').process });
-    const { code, out } = await tooldex(['mcp', 'list', '--json']);
-    expect(code).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({
-      servers: [{ server: 'demo', state: 'ready', tools: 1 }],
-      tools: [{ name: 'mcp.demo.read', requiresConsent: true }],
-      findings: [],
-    });
-  });
-
   it('reads the file of --mcp, too, and starts no other servers', async () => {
     const other = new Demo('other');
     configure({ other: other.process });
@@ -77,7 +66,7 @@ describe('tooldex mcp list', () => {
     });
   });
 
-  it('reads a file with comments and a comma at the end, and says where it is wrong otherwise', async () => {
+  it('accepts comments and trailing commas in the settings, and names the line of a mistake', async () => {
     const { command, args } = new Demo('read').process;
     writeFileSync(
       join(folder, '.mcp.json'),
@@ -130,7 +119,7 @@ describe('tooldex --mcp', () => {
     expect((await tooldex([...run, '--input', '{}'])).code).not.toBe(0);
   });
 
-  it('withholds what the lock file does not know', async () => {
+  it("withholds tools that aren't in the lock file", async () => {
     const demo = new Demo('read');
     configure({ demo: demo.process });
     await tooldex(['mcp', 'pins', 'approve', '--all', '--yes']);

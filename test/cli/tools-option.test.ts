@@ -21,7 +21,7 @@ describe('--tools', () => {
     expect(code).toBe(1);
   });
 
-  it('loads legacy decorators with the settings of the tsconfig beside them', async () => {
+  it('loads legacy decorators with the settings of the nearest tsconfig', async () => {
     const { code, out } = await tooldex(['list', '--json', '--tools', 'test/fixtures/legacy/*.ts']);
     expect(namesIn(out)).toEqual(['first', 'second']);
     expect(code).toBe(0);
@@ -59,7 +59,7 @@ describe('--tools', () => {
     );
   });
 
-  it('is named to those who give files without it, and --input to those who give the arguments of a tool in another way', async () => {
+  it('is suggested if files are given without it, as --input is for the arguments of a tool', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};` });
     expect((await tooldex(['lint', './a.ts'], { cwd: folder })).err).toContain(
       'To name the files, folders and globs of tools, use --tools',
@@ -93,7 +93,7 @@ describe('--tools', () => {
     });
   });
 
-  it('leaves dist out of folders, and in where it is asked for', async () => {
+  it('skips dist in a folder, unless the pattern names it', async () => {
     const folder = cli.project({
       'dist/a.js': '',
       'dist/a.ts': `DEFINE export const a = ${toolText('one')};`,
@@ -124,7 +124,7 @@ describe('what a file exports', () => {
     expect(namesIn(out)).toEqual(['one', 'two', 'three', 'four']);
   });
 
-  it('is not called when its name says nothing of tools, or it takes parameters', async () => {
+  it("isn't called if its name doesn't mention tools, or if it takes parameters", async () => {
     const { err, out } = await list({
       'a.ts': `DEFINE const no = () => { throw new Error('called'); }; export default function main() { no(); } export const deleteTools = no, run = no; export function createTools(path: string) { no(); } export const a = ${toolText('one')};`,
     });
@@ -164,7 +164,7 @@ describe('what a file exports', () => {
 });
 
 describe('tools of one name', () => {
-  it('are reported with both files, whatever else is equal, and once', async () => {
+  it('are reported once, with both files', async () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('same', '1')};`,
       'b.ts': `DEFINE export const b = ${toolText('same', '2')}; export const c = ${toolText('other')};`,
@@ -178,7 +178,7 @@ describe('tools of one name', () => {
     expect(code).toBe(1);
   });
 
-  it('are one tool where a class and its instance are exported, or a file is loaded with two tsconfigs', async () => {
+  it('count once if a class and its instance are exported, or if two tsconfigs load the same file', async () => {
     const decorated = `@tool({ name: 'shared', description: 'Shared', inputSchema: {} }) export class Shared { execute() { return 1; } }`;
     const folder = cli.project({
       'a/tsconfig.json': '{}',
@@ -226,7 +226,7 @@ describe('files without tools', () => {
     });
   });
 
-  it('are findings also beside others that have some, when a pattern names nothing else', async () => {
+  it('are findings if a pattern matches nothing else', async () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('one')};`,
       'help.ts': 'export const help = 1;',

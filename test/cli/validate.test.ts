@@ -26,7 +26,7 @@ function write(path: string, content: unknown): void {
 const run = (...args: string[]) => tooldex(args, { cwd: folder });
 
 describe('tooldex validate', () => {
-  it('says that all is well, and exits with 0', async () => {
+  it('counts the usable tools, and exits with 0', async () => {
     write('functions.json', [good]);
     const { code, out } = await run('validate', 'functions.json');
     expect(out).toContain('1 of 1 tool usable, 0 errors');
@@ -46,14 +46,14 @@ describe('tooldex validate', () => {
     expect(code).toBe(1);
   });
 
-  it('says where the text of a broken file ends to be JSON', async () => {
+  it('shows the place of a syntax error in a file', async () => {
     write('functions.json', '[\n  {"name": "x",\n');
     const { code, out } = await run('validate', 'functions.json');
     expect(out).toMatch(/functions\.json:\d+:\d+ error /);
     expect(code).toBe(1);
   });
 
-  it('looks at everything in a folder: personas, skills, and what they refer to', async () => {
+  it('checks personas, skills and references in a folder', async () => {
     write('manifests/functions.json', [good]);
     write('manifests/personas/Ada/Toolbox/functions.json', [bad]);
     write('manifests/skills.json', [
@@ -85,7 +85,7 @@ describe('tooldex validate', () => {
     );
   });
 
-  it('speaks of the keys of manifests, and lint of them too', async () => {
+  it('uses the keys of manifests in messages, as lint does', async () => {
     write('manifests/functions.json', [
       good,
       {
@@ -130,14 +130,14 @@ describe('tooldex validate', () => {
     expect(code).toBe(1);
   });
 
-  it('reports a file that is not there', async () => {
+  it('reports a missing file', async () => {
     const { code, out } = await run('validate', 'nothing.json');
     expect(out).toContain('nothing.json');
     expect(code).toBe(1);
   });
 
   it.skipIf(!existsSync(real))(
-    'finds exactly the known errors of a real tree [skipped where the recorded data is absent]',
+    'finds exactly the known errors of a real tree (skipped without the recorded data)',
     async () => {
       const { code, out } = await run('validate', real);
       expect(out).toContain('211 of 227 tools usable, 16 errors');
@@ -168,7 +168,7 @@ describe('--manifests', () => {
     expect(code).toBe(1);
   });
 
-  it('is named when there is no such folder, and without the way to it', async () => {
+  it('is named in the error if the folder is missing, without an absolute path', async () => {
     for (const command of ['list', 'serve'])
       expect(await run(command, '--manifests', 'nope')).toMatchObject({
         code: 2,
@@ -184,7 +184,7 @@ describe('--manifests', () => {
     expect(err).toContain('handler');
   });
 
-  it('of calls and exports says which personas have tools that are left out', async () => {
+  it('reports the personas whose tools calls and exports leave out', async () => {
     write('manifests/functions.json', [
       good,
       { ...good, name: 'hers', persona_allowlist: ['Ada', 'Eve'] },
@@ -228,7 +228,7 @@ describe('--manifests', () => {
     expect(linted.out).not.toContain('near-duplicate');
   });
 
-  it('shows of a tool who may use it, and which flags which operation needs', async () => {
+  it('shows who may use a tool, and the flags that each operation needs', async () => {
     write('manifests/functions.json', [
       {
         ...good,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fail, tool, type ToolContext } from '../../src/index.js';
 import { guardedFetch } from '../walls/guarded-fetch.js';
-import { linksOf } from './html-text.js';
+import { linksOf, type PageLink } from './html-text.js';
 import { isHtml, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
@@ -56,7 +56,7 @@ export class ExtractLinks extends WebTool {
         `Expected an HTML page, got ${String(answer.headers['content-type']).slice(0, 100)}. Read it with fetch_url.`,
       );
     const origin = new URL(answer.url).origin;
-    const links = linksOf(page.text, answer.url).filter(
+    const links: readonly PageLink[] = linksOf(page.text, answer.url).filter(
       (link) => !sameOrigin || new URL(link.url).origin === origin,
     );
     return {

@@ -1,7 +1,7 @@
 import { Tokenizer } from 'htmlparser2';
 
 /** A link on a page: its target and text. */
-interface PageLink {
+export interface PageLink {
   readonly url: string;
   readonly text: string;
 }

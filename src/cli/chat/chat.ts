@@ -32,7 +32,7 @@ import {
   type Dialog,
 } from '../terminal/terminal.js';
 import { codeOf, wrongUsage } from '../terminal/wrong-usage.js';
-import { demoModel } from './demo-model.js';
+import { DEMO, demoModel, MODELS } from './demo-model.js';
 
 const OPTIONS = {
   ...RUN_OPTIONS,
@@ -43,15 +43,6 @@ const OPTIONS = {
   maxTools: amount('<n>', 'show the model this many tools, and one that finds more', { least: 1 }),
   manual: flag('run no tool: you give every result'),
 };
-const MODELS = `
-Models:
-  model.mjs: import { openai } from '@ai-sdk/openai'; export default openai('gpt-5-mini');
-  OpenAI     npm install ai @ai-sdk/openai     OPENAI_API_KEY
-  Anthropic  npm install ai @ai-sdk/anthropic  ANTHROPIC_API_KEY
-  Google     npm install ai @ai-sdk/google     GOOGLE_GENERATIVE_AI_API_KEY
-  any        npm install ai                    AI_GATEWAY_API_KEY, --model openai/gpt-5-mini`;
-const DEMO = `Demo: a script answers, and its calls are real. Try list_directory {}.
-For a model, use --model; tooldex chat --help shows how.`;
 /** The maximum size of a session file. */
 const MAX_BYTES = 64 * 2 ** 20;
 
@@ -104,7 +95,7 @@ async function talk(
   const keep = (kept: Session) =>
     path === undefined ? Promise.resolve() : keepSession(path, kept);
   let session = await openSession(path);
-  let said = words.length === 0 ? undefined : words.join(' ');
+  let said = words.join(' ') || undefined;
   if (isAlone && said === undefined && session.messages.length === 0)
     throw wrongUsage('Expected a prompt after the command, got nothing.');
   for (;;) {

@@ -1,6 +1,18 @@
 import { scriptedModel, type ModelStep } from '../../chat/model-step.js';
 import type { Json } from '../../core/plain-data.js';
 
+/** The ways to a real model, for the help. */
+export const MODELS = `
+Models:
+  model.mjs: import { openai } from '@ai-sdk/openai'; export default openai('gpt-5-mini');
+  OpenAI     npm install ai @ai-sdk/openai     OPENAI_API_KEY
+  Anthropic  npm install ai @ai-sdk/anthropic  ANTHROPIC_API_KEY
+  Google     npm install ai @ai-sdk/google     GOOGLE_GENERATIVE_AI_API_KEY
+  any        npm install ai                    AI_GATEWAY_API_KEY, --model openai/gpt-5-mini`;
+/** The note that a script answers, and the requests that it understands. */
+export const DEMO = `Demo: a script answers, and its calls are real. Try list_directory {}.
+For a model, use --model; tooldex chat --help shows how.`;
+
 /** The maximum length of a result that the script repeats. */
 const MAX_SHOWN = 400;
 /** A request that names a tool and its arguments, such as `read_file {"path": "a.txt"}`. */

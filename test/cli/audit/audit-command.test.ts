@@ -56,7 +56,7 @@ async function audit(args: readonly string[], options: CommandCase = {}) {
 const OWN = ['--tools', 'src/tools.ts'];
 
 describe('tooldex audit of own tools', () => {
-  it('shows each tool that does not do what it says, and the way to the call that shows it', async () => {
+  it('shows each tool that differs from its declaration, and the path to the deciding call', async () => {
     expect(await audit(OWN)).toMatchInlineSnapshot(`
       {
         "code": 1,
@@ -160,7 +160,7 @@ describe('tooldex audit of own tools', () => {
     expect((await audit(OWN)).code).toBe(0);
   });
 
-  it('exits with 1 where a file did not load, which the report says', async () => {
+  it("exits with 1 if a file didn't load, and reports the file", async () => {
     writeFileSync(join(folder, 'src/tools.ts'), HONEST);
     writeFileSync(join(folder, 'src/broken.ts'), "export { nothing } from './nowhere.ts';");
     const { code, out } = await audit(['--tools', 'src/broken.ts', ...OWN, '--json']);
@@ -171,7 +171,7 @@ describe('tooldex audit of own tools', () => {
 describe('a baseline of tooldex audit', () => {
   const BASELINE = [...OWN, '--baseline', 'known.json'];
 
-  it('lets what was known pass, and only that', async () => {
+  it('exits with 0 for the known lies only', async () => {
     expect(await audit([...BASELINE, '--update-baseline'])).toMatchObject({
       code: 0,
       err: 'written known.json\n',
@@ -182,7 +182,7 @@ describe('a baseline of tooldex audit', () => {
     expect([code, out]).toEqual([1, expect.stringContaining('look\n') as string]);
   });
 
-  it('tells what is no longer found', async () => {
+  it('lists lies that are no longer found', async () => {
     await audit([...BASELINE, '--update-baseline']);
     writeFileSync(
       join(folder, 'src/tools.ts'),
@@ -213,7 +213,7 @@ server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint
     ],
   };
 
-  it('takes what is declared from a listing, and what is done from the code that a settings file names', async () => {
+  it('compares a listing with the code that a settings file names', async () => {
     writeFileSync(join(folder, 'server.js'), SERVER);
     writeFileSync(join(folder, 'listing.json'), JSON.stringify(LISTING));
     writeFileSync(
