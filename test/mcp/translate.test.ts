@@ -138,6 +138,14 @@ describe('hints of MCP tools', () => {
     );
   });
 
+  it('results of an MCP tool are untrusted and its calls send outside, unless the operator says otherwise', () => {
+    expect(entryFor({ name: 't' })).toMatchObject({ reads: ['untrusted'], sends: 'outside' });
+    expect(entryFor({ name: 't' }, { reads: [], sends: 'nowhere' })).toMatchObject({
+      reads: [],
+      sends: 'nowhere',
+    });
+  });
+
   it('hints of a trusted server count unless the settings say what the tool touches', () => {
     const annotations = { readOnlyHint: true };
     expect(entryFor({ name: 't', annotations }, { trusted: true })).toMatchObject({
