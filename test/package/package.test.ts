@@ -190,7 +190,7 @@ describe('what importing costs', () => {
       "not loaded typed.ts: The package tsx isn't installed, or it doesn't load. TypeScript files need it: run npm install --save-dev tsx.",
     );
     expect(
-      JSON.parse(program('validate', 'functions.json', '--format', 'json').stdout),
+      JSON.parse(program('validate', 'functions.json', '--json').stdout),
     ).toMatchObject({ usable: 1, errors: 0 });
     writeFileSync(
       join(folder, 'api.yaml'),
