@@ -169,6 +169,11 @@ describe('fields without a meaning of their own', () => {
       expect(manifest).toMatchObject(more);
   });
 
+  it('can have names that other kinds of entries use for requirements', async () => {
+    const registry = await load({ 'skills.json': [skillEntry('S', { required_skills: 5 })] });
+    expect(owned(registry.skills())).toEqual(['S@shared']);
+  });
+
   it('have empty defaults if a skill or job omits them', async () => {
     const registry = await load({
       'skills.json': [skillEntry('S', { instruction_prompt: undefined, safety_notes: undefined })],

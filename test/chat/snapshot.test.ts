@@ -140,6 +140,10 @@ describe('a snapshot', () => {
     expect(Object.isFrozen(session.toJSON())).toBe(true);
   });
 
+  it('a snapshot of another version is refused', () => {
+    expect(codeOf({ ...whole, version: 2 })).toBe('INVALID_SNAPSHOT');
+  });
+
   it('a snapshot with any missing, wrong or unknown field is refused', () => {
     let edits = 0;
     for (const { path, value } of placesOf(whole)) {
