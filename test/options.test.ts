@@ -28,10 +28,7 @@ import {
   RollingHealth,
   PublishedHealth,
 } from '../src/providers.js';
-import {
-  MemoryStateStore,
-  RedisStateStore,
-} from '../src/state.js';
+import { MemoryStateStore, RedisStateStore } from '../src/state.js';
 
 const registry = new ToolMetadataRegistry();
 const store = new MemoryStateStore();

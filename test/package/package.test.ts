@@ -189,9 +189,10 @@ describe('what importing costs', () => {
     expect(mixed.stderr.trim()).toBe(
       "not loaded typed.ts: The package tsx isn't installed, or it doesn't load. TypeScript files need it: run npm install --save-dev tsx.",
     );
-    expect(
-      JSON.parse(program('validate', 'functions.json', '--json').stdout),
-    ).toMatchObject({ usable: 1, errors: 0 });
+    expect(JSON.parse(program('validate', 'functions.json', '--json').stdout)).toMatchObject({
+      usable: 1,
+      errors: 0,
+    });
     writeFileSync(
       join(folder, 'api.yaml'),
       "openapi: 3.1.0\nservers: [{ url: 'http://127.0.0.1:1' }]\npaths: { /pets: { get: { operationId: listPets } } }",
