@@ -11,7 +11,6 @@ import type {
   CapabilityTask,
   CapabilityTool,
 } from './state/capability-items.js';
-import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
@@ -19,7 +18,7 @@ type OneOrMore<T extends string = string> = T | readonly T[];
 interface HealthQuery {
   /** Minimum share of recent calls that succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
-  /** Excludes items without calls when `minSuccessRate` is set. @default false */
+  /** Excludes items without calls. @default false */
   readonly requireCalls?: boolean;
 }
 
@@ -101,7 +100,7 @@ const anyOf = <T extends string>(values: readonly T[]) =>
   ).optional();
 
 const common = { personas: oneOrMore(z.string()).optional(), available: z.boolean().optional() };
-const healthShape = {
+const health = {
   // 80 is refused, because it could mean 80 % or be a mistake.
   minSuccessRate: z
     .custom<number>(
@@ -111,123 +110,102 @@ const healthShape = {
     .optional(),
   requireCalls: z.boolean().default(false),
 };
-const toolSchema = z.strictObject({
-  ...common,
-  ...healthShape,
-  ...{ provider: wanted, capability: wanted },
-  version: oneOrMore(z.string()).optional(),
-  sideEffect: anyOf(Object.values(SideEffect)),
-  safetyLevel: anyOf(['low', 'medium', 'high']),
-  filter: anObject<ToolFilter>('conditions of the filter').optional(),
-} satisfies FieldsOf<ToolQuery>);
-const skillSchema = z.strictObject({
-  ...common,
-  ...{ tool: wanted, capability: wanted, requiredCapability: wanted },
-} satisfies FieldsOf<SkillQuery>);
-const taskSchema = z.strictObject({
-  ...common,
-  ...{ tool: wanted, skill: wanted, tag: wanted },
-} satisfies FieldsOf<TaskQuery>);
-const jobSchema = z.strictObject({
-  ...common,
-  ...healthShape,
-  ...{ tool: wanted, skill: wanted, requiredCapability: wanted },
-} satisfies FieldsOf<JobQuery>);
+const work = { ...common, tool: wanted };
 
-type Item = CapabilityTool | CapabilitySkill | CapabilityTask | CapabilityJob;
-type Common = {
-  readonly personas?: readonly string[] | undefined;
-  readonly available?: boolean | undefined;
-  readonly minSuccessRate?: number | undefined;
-  readonly requireCalls?: boolean;
+/** The conditions of each kind of item. Ignoring an unknown condition would widen the answer. */
+const SCHEMAS = {
+  tool: z.strictObject({
+    ...common,
+    ...health,
+    ...{ provider: wanted, capability: wanted },
+    version: oneOrMore(z.string()).optional(),
+    sideEffect: anyOf(Object.values(SideEffect)),
+    safetyLevel: anyOf(['low', 'medium', 'high']),
+    filter: anObject<ToolFilter>('conditions of the filter').optional(),
+  } satisfies FieldsOf<ToolQuery>),
+  skill: z.strictObject({
+    ...work,
+    ...{ capability: wanted, requiredCapability: wanted },
+  } satisfies FieldsOf<SkillQuery>),
+  task: z.strictObject({ ...work, skill: wanted, tag: wanted } satisfies FieldsOf<TaskQuery>),
+  job: z.strictObject({
+    ...work,
+    ...health,
+    ...{ skill: wanted, requiredCapability: wanted },
+  } satisfies FieldsOf<JobQuery>),
 };
 
-/** The lists that conditions examine. Every wanted string must be in them. */
-const VALUES: Readonly<Record<string, (item: never) => readonly string[]>> = {
-  provider: ({ entry }: CapabilityTool) => entry.providers.map(({ name }) => name),
-  capability: ({ capabilityTags }: CapabilityTool | CapabilitySkill) => capabilityTags,
-  requiredCapability: ({ requiredCapabilities }: CapabilitySkill | CapabilityJob) =>
-    requiredCapabilities,
-  tool: ({ requiredTools }: CapabilitySkill | CapabilityTask | CapabilityJob) => requiredTools,
-  skill: ({ requiredSkills }: CapabilityTask | CapabilityJob) => requiredSkills,
-  tag: ({ tags }: CapabilityTask) => tags,
+type Items = {
+  readonly tool: CapabilityTool;
+  readonly skill: CapabilitySkill;
+  readonly task: CapabilityTask;
+  readonly job: CapabilityJob;
 };
+type Item = Items[keyof Items];
+type Test = (item: never) => boolean;
 
-/**
- * Checks a query.
- * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions, because ignoring them would
- * widen the answer.
- */
-function checkQuery<S extends z.ZodType>(schema: S, query: unknown) {
-  return checkOptions(schema, query ?? null, 'conditions of the query');
-}
-
-/**
- * Returns the test for the conditions that several kinds of items share.
- *
- * @param rateOf Returns an item's success rate, or `null` without calls.
- */
-function compileCommon<Kind extends Item>(
-  query: Common & Readonly<Record<string, unknown>>,
-  rateOf: (item: Kind) => number | null = () => null,
-): (item: Kind) => boolean {
-  const { personas, available, minSuccessRate, requireCalls = false } = query;
-  const whose = parsePersonas(personas);
-  const lists = Object.entries(VALUES).flatMap(([name, valuesOf]) =>
-    Array.isArray(query[name]) ? [{ all: query[name] as readonly string[], valuesOf }] : [],
-  );
-  return (item) => {
-    if (personas !== undefined && !ownerMatches(whose, item.owner)) return false;
-    for (const { all, valuesOf } of lists) {
-      const values = valuesOf(item as never).map(comparable);
-      if (!all.every((value) => values.includes(value))) return false;
-    }
-    if (minSuccessRate !== undefined || requireCalls) {
-      const rate = rateOf(item);
-      if (rate === null ? requireCalls : rate < (minSuccessRate ?? 0)) return false;
-    }
-    return available === undefined || item.available === available;
+/** Returns a condition that holds if all wanted strings are in a list of the item. */
+const includesAll =
+  <Kind extends Item>(valuesOf: (item: Kind) => readonly string[]) =>
+  (all: readonly string[]) =>
+  (item: Kind) => {
+    const values = valuesOf(item).map(comparable);
+    return all.every((each) => values.includes(each));
   };
-}
 
-/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
-export function compileToolQuery(
-  query: ToolQuery,
-  ledger: HealthLedger,
-): (tool: CapabilityTool) => boolean {
-  const checked = checkQuery(toolSchema, query);
-  const { version, sideEffect, safetyLevel, filter } = checked;
-  const meetsVersion = version && versionFilter(version);
-  const passes = filter && compileFilter(filter);
-  const fits = compileCommon<CapabilityTool>(checked, ({ owner, name }) =>
-    ledger.toolRate(owner, name),
+type Measured = CapabilityTool | CapabilityJob;
+
+/** Returns the share of recent calls that succeeded, or `null` without calls. */
+const rateOf = ({ health }: Measured) => ('tool' in health ? health.tool : health).successRate;
+
+/** The test that each condition makes of its value. */
+const TESTS: Readonly<Record<string, (value: never) => Test>> = {
+  personas: (value: readonly string[]) => {
+    const filter = parsePersonas(value);
+    const maySchedule = ({ personas }: Pick<CapabilityJob, 'personas'>) =>
+      filter.wanted.size === 0 || personas.some((each) => filter.wanted.has(personaKey(each)));
+    return (item: Item) =>
+      ownerMatches(filter, item.owner) && (!('personas' in item) || maySchedule(item));
+  },
+  available: (value: boolean) => (item: Item) => item.available === value,
+  minSuccessRate: (least: number) => (item: Measured) => (rateOf(item) ?? 1) >= least,
+  requireCalls: (value: boolean) => (item: Measured) => !value || rateOf(item) !== null,
+  provider: includesAll<CapabilityTool>(({ entry }) => entry.providers.map(({ name }) => name)),
+  capability: includesAll<CapabilityTool | CapabilitySkill>((item) => item.capabilityTags),
+  requiredCapability: includesAll<CapabilitySkill | CapabilityJob>(
+    (item) => item.requiredCapabilities,
+  ),
+  tool: includesAll<CapabilitySkill | CapabilityTask | CapabilityJob>((item) => item.requiredTools),
+  skill: includesAll<CapabilityTask | CapabilityJob>((item) => item.requiredSkills),
+  tag: includesAll<CapabilityTask>((item) => item.tags),
+  version: (value: readonly string[]) => {
+    const fits = versionFilter(value);
+    return ({ entry }: CapabilityTool) => fits(entry.version);
+  },
+  sideEffect: (value: readonly SideEffect[]) => {
+    return ({ entry }: CapabilityTool) => value.some((each) => entry.sideEffects.includes(each));
+  },
+  safetyLevel: (value: readonly string[]) => (tool: CapabilityTool) =>
+    value.includes(tool.safetyLevel),
+  filter: (value: ToolFilter) => {
+    const passes = compileFilter(value);
+    return ({ entry }: CapabilityTool) => passes(entry);
+  },
+};
+
+/**
+ * Compiles a query: an item must pass the test of every condition.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions.
+ */
+export function compileQuery<Kind extends keyof Items>(
+  kind: Kind,
+  query: unknown,
+): (item: Items[Kind]) => boolean {
+  const checked = checkOptions(SCHEMAS[kind], query ?? null, 'conditions of the query');
+  const tests = Object.entries(checked).flatMap(([name, value]) =>
+    value === undefined ? [] : (TESTS[name]?.(value as never) ?? []),
   );
-  return (tool) =>
-    meetsVersion?.(tool.entry.version) !== false &&
-    sideEffect?.some((effect) => tool.entry.sideEffects.includes(effect)) !== false &&
-    safetyLevel?.includes(tool.safetyLevel) !== false &&
-    passes?.(tool.entry) !== false &&
-    fits(tool);
-}
-
-/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
-export function compileSkillQuery(query: SkillQuery): (skill: CapabilitySkill) => boolean {
-  return compileCommon(checkQuery(skillSchema, query));
-}
-
-/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
-export function compileTaskQuery(query: TaskQuery): (task: CapabilityTask) => boolean {
-  return compileCommon(checkQuery(taskSchema, query));
-}
-
-/** Compiles a query. @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions. */
-export function compileJobQuery(query: JobQuery): (job: CapabilityJob) => boolean {
-  const checked = checkQuery(jobSchema, query);
-  const { wanted: schedulers } = parsePersonas(checked.personas);
-  const fits = compileCommon<CapabilityJob>(checked, ({ health }) => health.successRate);
-  return (job) =>
-    (schedulers.size === 0 || job.personas.some((each) => schedulers.has(personaKey(each)))) &&
-    fits(job);
+  return (item) => tests.every((test) => test(item as never));
 }
 
 function comparable(value: string): string {

@@ -26,10 +26,7 @@ import { type CapabilityFinding, didYouMean } from './manifest/manifest-issue.js
 import { HealthLedger, type ExecutionRecord } from './state/health-ledger.js';
 import { PersonaViews, personaRule } from './persona-views.js';
 import {
-  compileJobQuery,
-  compileSkillQuery,
-  compileTaskQuery,
-  compileToolQuery,
+  compileQuery,
   type JobQuery,
   type SkillQuery,
   type TaskQuery,
@@ -218,7 +215,7 @@ export class CapabilityRegistry {
    * tool doesn't hide the shared tool of the same name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
-    return Object.freeze(this.#state.tools.all.filter(compileToolQuery(query, this.#ledger)));
+    return Object.freeze(this.#state.tools.all.filter(compileQuery('tool', query)));
   }
 
   /** Returns the tool that a persona calls by a name: its own, or else the shared one. */
@@ -238,17 +235,17 @@ export class CapabilityRegistry {
 
   /** Returns the skills that match a query, ordered as in `tools`. */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
-    return Object.freeze(this.#state.skills.all.filter(compileSkillQuery(query)));
+    return Object.freeze(this.#state.skills.all.filter(compileQuery('skill', query)));
   }
 
   /** Returns the tasks that match a query, ordered as in `tools`. */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
-    return Object.freeze(this.#state.tasks.all.filter(compileTaskQuery(query)));
+    return Object.freeze(this.#state.tasks.all.filter(compileQuery('task', query)));
   }
 
   /** Returns the jobs that match a query, ordered as in `tools`. */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
-    return Object.freeze(this.#state.jobs.all.filter(compileJobQuery(query)));
+    return Object.freeze(this.#state.jobs.all.filter(compileQuery('job', query)));
   }
 
   /**
@@ -267,7 +264,7 @@ export class CapabilityRegistry {
    * @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record.
    */
   recordJob(name: string, record: Omit<ExecutionRecord, 'provider'>, options: Persona = {}): void {
-    requireRecord(record, false);
+    requireRecord(record);
     const job = this.#require(this.#state.jobs, 'job', name, options);
     this.#ledger.recordJob(job.owner, job.name, record);
   }
@@ -277,7 +274,7 @@ export class CapabilityRegistry {
    * @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a wrong record.
    */
   recordTool(name: string, record: ExecutionRecord, options: Persona = {}): void {
-    requireRecord(record, true);
+    requireRecord(record);
     const tool = this.#require(this.#state.tools, 'tool', name, options);
     this.#ledger.recordTool(tool.owner, tool.entry, record);
   }
@@ -330,9 +327,7 @@ export class CapabilityRegistry {
     const [folder, loaded] = await Promise.all([
       this.#folder?.read(force),
       Promise.all(
-        this.#options.sources.map((source, index) =>
-          loadSource(source, force, before[index], this.#clock),
-        ),
+        this.#options.sources.map((source, index) => loadSource(source, force, before[index])),
       ),
     ]);
     // An announcement made while loading is newer than the source's answer.
@@ -372,18 +367,17 @@ export class CapabilityRegistry {
   #require<Item extends { readonly owner: string | null; readonly name: string }>(
     items: OwnedNames<Item>,
     kind: string,
-    name: unknown,
+    name: string,
     options: Persona,
   ): Item {
     const persona = personaIn(options);
-    const item = typeof name === 'string' ? items.seenBy(persona, name) : undefined;
+    const item = items.seenBy(persona, name);
     if (item !== undefined) return item;
     const known = items.allSeenBy(persona).map((each) => each.name);
-    const hint = typeof name === 'string' ? didYouMean(name, known) : '';
     const whose = persona === null ? 'that is shared' : `of ${persona} or a shared one`;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${describeValue(name)} is not the name of a ${kind} ${whose}.${hint}`,
+      `${describeValue(name)} is not the name of a ${kind} ${whose}.${didYouMean(name, known)}`,
     );
   }
 }

@@ -1,11 +1,5 @@
 import type { HealthSummary, Sample } from '../providers/rolling-health.js';
-import {
-  allowsPersona,
-  ownerKey,
-  ownerMatches,
-  parsePersonas,
-  personaKey,
-} from './manifest/persona.js';
+import { allowsPersona, ownerKey, personaKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 import type {
   CapabilityJob,
@@ -38,12 +32,8 @@ export function summarizeCapabilities(
   persona: string | null,
 ): CapabilitySummary {
   const asked = persona === null || personaKey(persona) === '' ? null : persona;
-  // Not a list of tokens, because a persona's name may contain a comma.
-  const filter =
-    asked === null
-      ? parsePersonas(undefined)
-      : { shared: true, wanted: new Set([personaKey(asked)]), excluded: new Set<string>() };
-  const mine = ({ owner }: { readonly owner: string | null }) => ownerMatches(filter, owner);
+  const mine = ({ owner }: { readonly owner: string | null }) =>
+    asked === null || ['', personaKey(asked)].includes(ownerKey(owner));
   const mayBeScheduled = (job: CapabilityJob) =>
     mine(job) && (asked === null || allowsPersona(job.personas, asked));
   const fit = (owner: string | null, allowlist?: readonly string[]) => ({

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Clock } from '../core/clock.js';
 import { invalidArgument } from '../core/issues.js';
-import { describeValue } from '../core/plain-data.js';
 import {
   aFunction,
   anObject,
   checkOptions,
   iterable,
   text,
+  withMethods,
   type FieldsOf,
 } from '../core/options.js';
 import type { HealthLog } from '../providers/rolling-health.js';
@@ -35,7 +35,7 @@ export interface CapabilityOptions {
   /** Makes an instance of a class in `tools`. @default `new Class()`, once */
   readonly resolve?: ResolveInstance;
   /** Other sources of tools, each with a unique name. @default none */
-  readonly sources?: Iterable<CapabilitySource>;
+  readonly sources?: readonly CapabilitySource[];
   /** The functions of manifest tools, by `handler_ref` or else by name. @default none */
   readonly handlers?: Handlers;
   /** The environment that holds credentials. Their values are never shown. @default process.env */
@@ -49,11 +49,12 @@ export interface CapabilityOptions {
   readonly health?: HealthLog;
 }
 
+const aSource = withMethods<CapabilitySource>('a source with a name and a function load', 'load');
 const schema = z.strictObject({
   root: text().optional(),
   tools: iterable<ToolSource>('a list of tools').default([]),
   resolve: aFunction<ResolveInstance>().optional(),
-  sources: iterable<CapabilitySource>('a list of sources').default([]),
+  sources: z.array(aSource).readonly().default([]),
   handlers: z.custom<Handlers>().optional(), // `handlerMap` checks each of them.
   env: anObject<Environment>('variables by name').optional(),
   clock: anObject<Clock>('a clock').optional(),
@@ -67,42 +68,29 @@ const schema = z.strictObject({
  */
 export function checkCapabilityOptions(options: CapabilityOptions) {
   const what = 'options of the capability registry';
-  const { tools, resolve, sources: given, handlers, ...rest } = checkOptions(schema, options, what);
-  const sources = [...given];
-  for (const source of sources) requireSource(source);
-  const names = sources.map(({ name }) => name);
+  const { tools, resolve, handlers, ...rest } = checkOptions(schema, options, what);
+  const names = rest.sources.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined) throw invalidArgument('sources with different names', twice);
   return {
     ...rest,
     code: [...tools].flatMap((source, position) => findDefinitions(source, { resolve, position })),
-    sources,
     executeOf: workOf(handlerMap(handlers)),
   };
 }
 
-function requireSource(source: unknown): void {
-  const { name, load, onChange } = (source ?? {}) as Partial<CapabilitySource>;
-  if (typeof name !== 'string' || name.trim() === '' || typeof load !== 'function')
-    throw invalidArgument('a source with a name and a function load', source);
-  if (onChange !== undefined && typeof onChange !== 'function')
-    throw invalidArgument(`onChange of the source ${describeValue(name)} as a function`, onChange);
-}
-
-const jobRecord = z.strictObject({ success: z.boolean(), latencyMs: z.number().min(0) });
-const toolRecord = jobRecord.extend({ provider: text().optional() });
+const RECORD = z.strictObject({
+  success: z.boolean(),
+  latencyMs: z.number().min(0),
+  provider: text().optional(),
+});
 
 /** Checks a record. @throws ToolError `INVALID_ARGUMENT` if it's wrong. */
-export function requireRecord(record: unknown, provider: boolean): void {
-  checkOptions(provider ? toolRecord : jobRecord, record ?? null, 'fields of the record');
+export function requireRecord(record: unknown): void {
+  checkOptions(RECORD, record ?? null, 'fields of the record');
 }
 
-/**
- * Returns a persona's name. A blank name means no persona in particular.
- * @throws ToolError `INVALID_ARGUMENT` if it isn't a string.
- */
-export function readPersona(persona: unknown): string | null {
-  if (persona === undefined || persona === null) return null;
-  if (typeof persona !== 'string') throw invalidArgument("a persona's name", persona);
-  return persona.trim() === '' ? null : persona;
+/** Returns a persona's name, or `null` for a blank name, which means no persona in particular. */
+export function readPersona(persona: string | null | undefined): string | null {
+  return persona?.trim() ? persona : null;
 }

@@ -99,11 +99,6 @@ describe('health', () => {
       'a record without success',
       (registry) => registry.recordTool('plain', { latencyMs: 1 } as never),
     ],
-    [
-      'a provider of a job',
-      (registry) =>
-        registry.recordJob('J', { success: true, latencyMs: 1, provider: 'x' } as never),
-    ],
   ])('refuses a record for %s', async (_, record) => {
     const registry = await CapabilityRegistry.load({ root: sample.root });
     expect(() => record(registry)).toThrow(

@@ -280,27 +280,6 @@ describe('finding manifests', () => {
     expect((await findManifestFiles(root)).issues).toHaveLength(3);
   });
 
-  it('reads one folder per persona, compared case-insensitively', async () => {
-    const { files, issues } = await findManifestFiles(
-      folderWith({
-        'personas/Echo/functions.json': [],
-        'personas/echo/functions.json': [],
-        'personas/Shared/functions.json': [],
-      }),
-    );
-    expect(files.map(({ owner }) => owner)).toEqual(['Echo']);
-    expect(
-      issues.map(({ file, message, severity }) => [
-        file.replace(/^.*\//, ''),
-        message.includes('already has the folder'),
-        severity,
-      ]),
-    ).toEqual([
-      ['Shared', false, 'error'],
-      ['echo', true, 'error'],
-    ]);
-  });
-
   it('reports a folder that is missing or has no manifests', async () => {
     const empty = folderWith({ 'skills.json': [] });
     expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([

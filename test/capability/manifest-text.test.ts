@@ -69,7 +69,7 @@ describe('the text of a manifest', () => {
     });
   });
 
-  it('is bounded in size, entries and findings', () => {
+  it('has at most 1 MiB and 1,000 entries, and 20 unknown keys of an entry are reported', () => {
     expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('larger than 1 MiB');
     expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 are allowed');
     const { issues } = read({
@@ -77,11 +77,6 @@ describe('the text of a manifest', () => {
       ...Object.fromEntries(Array.from({ length: 5_000 }, (__, index) => [`k${index}`, 1])),
     });
     expect(issues).toHaveLength(20);
-    const many = readManifest(
-      JSON.stringify(Array.from({ length: 1_000 }, () => ({ a: 1, b: 2 }))),
-    );
-    expect(many.issues).toHaveLength(1_001);
-    expect(many.issues.every(({ severity }) => severity === 'error')).toBe(true);
   });
 
   it('with a duplicate key gets a warning, and the last value counts', () => {

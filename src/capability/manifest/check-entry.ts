@@ -14,7 +14,7 @@ export function checkEntry(fields: Readonly<Record<string, unknown>>): readonly 
   );
   const warnings = unknown.slice(0, MOST_UNKNOWN).map(({ path, key }): EntryFinding => {
     const known = KNOWN_KEYS[(path[0] ?? 'entry') as keyof typeof KNOWN_KEYS];
-    const advice = didYouMean(OTHER_NAMES.get(key) ?? key, known);
+    const advice = didYouMean(key, known);
     const message = `Unknown key ${describeValue(key)}.${advice || ' It is kept but has no effect.'}`;
     return { path: [...(path as string[]), key], message, severity: 'warning' };
   });
@@ -31,12 +31,6 @@ export function checkEntry(fields: Readonly<Record<string, unknown>>): readonly 
 
 /** Maximum unknown keys that are named per entry, because each suggestion takes time. */
 const MOST_UNKNOWN = 20;
-
-/** Names that other formats use for our keys, and that look like a different key. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['input_schema', 'parameters'],
-  ['inputSchema', 'parameters'],
-]);
 
 function missingParameters({
   parameters,

@@ -2,7 +2,6 @@ import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { compareText } from '../../core/plain-data.js';
 import { type ManifestIssue, wholeFinding } from './manifest-issue.js';
-import { ownerKey, personaKey } from './persona.js';
 
 /** A manifest file in a folder. */
 export interface ManifestFile {
@@ -46,7 +45,6 @@ const OWN: Places = {
   tasks: ['Tasks/tasks.json', 'tasks.json'],
 };
 const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.json$/i;
-const MOST_PERSONAS = 1_000;
 
 /**
  * Finds the manifests below a folder: `functions.json` (or `tools.json`), `skills.json`,
@@ -54,8 +52,7 @@ const MOST_PERSONAS = 1_000;
  * `personas/<Persona>/`, also in its `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The folders
  * `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
  *
- * Doesn't follow symbolic links that lead out of the folder. Persona names are case-insensitive: a
- * second folder for one persona is reported and not read. Never throws.
+ * Doesn't follow symbolic links that lead out of the folder. Never throws.
  */
 export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const root = resolve(folder);
@@ -89,34 +86,17 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   };
 
   await add(root, SHARED, null);
-  const folderOf = new Map<string, string>();
   for (const personas of PERSONA_FOLDERS.map((place) => join(root, place))) {
     if (!(await isInside(personas))) continue;
     const listed = await readdir(personas).catch(() => undefined);
     if (listed === undefined) say(personas, 'The folder of personas is not readable.');
     const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
-    if (names.length > MOST_PERSONAS)
-      say(personas, `There are ${names.length} personas, and at most ${MOST_PERSONAS} are read.`);
-    for (const persona of names.slice(0, MOST_PERSONAS)) {
+    for (const persona of names) {
       const own = join(personas, persona);
       // Links count as their targets, which are inside.
       if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
         continue;
-      const known = folderOf.get(personaKey(persona));
-      if (ownerKey(persona) === '')
-        say(
-          own,
-          `The folder name ${JSON.stringify(persona)} is reserved for the shared tools. Rename the folder.`,
-        );
-      else if (known !== undefined)
-        say(
-          own,
-          `This persona already has the folder ${JSON.stringify(below(known))} (case doesn't matter), so this folder is not read.`,
-        );
-      else {
-        folderOf.set(personaKey(persona), own);
-        await add(own, OWN, persona);
-      }
+      await add(own, OWN, persona);
     }
   }
   return { files, issues };

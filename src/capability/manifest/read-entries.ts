@@ -27,9 +27,6 @@ export interface ReadEntries<Item> {
   readonly total: number;
 }
 
-/** Maximum issues reported per file, because a broken generator can cause one per character. */
-const MAX_ISSUES = 1_000;
-
 /**
  * Reads the entries of a text one by one. Leaves out entries with an error and reports all their
  * errors. Never throws.
@@ -72,26 +69,7 @@ export function readEntries<Item>(
     return item === undefined ? [] : [item];
   });
   issues.sort((a, b) => a.line - b.line || a.column - b.column);
-  return { entries, issues: bounded(issues, owner, file), total: list.length };
-}
-
-/** Limits the issues, but never drops errors in favour of warnings. */
-function bounded(
-  issues: readonly ManifestIssue[],
-  owner: string | null,
-  file: string,
-): readonly ManifestIssue[] {
-  const more = issues.length - MAX_ISSUES;
-  if (more <= 0) return issues;
-  const ranked = issues.toSorted(
-    (a, b) => Number(a.severity === 'warning') - Number(b.severity === 'warning'),
-  );
-  const place = { owner, file, line: 1, column: 1, path: '' };
-  const message = `There are ${more} more issues in this file.`;
-  return [
-    ...ranked.slice(0, MAX_ISSUES),
-    findingAt(place, 'invalid', ranked[MAX_ISSUES]!.severity, message),
-  ];
+  return { entries, issues, total: list.length };
 }
 
 /** Returns an entry's name, whatever else is wrong with it. */

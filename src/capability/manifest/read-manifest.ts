@@ -52,9 +52,9 @@ export function readManifest(
   } = {},
 ): ReadEntries<ReadTool> {
   return readEntries(text, 'tool', { owner, file }, ({ fields: raw, index, placeOf }, tell) => {
-    const { fields, pathOf, twice } = plainForm(raw);
+    const { fields, pathOf } = plainForm(raw);
     const { line } = placeOf([]);
-    const findings = [...twice, ...checkEntry(fields)];
+    const findings = checkEntry(fields);
     const { made, faults } = define(fields, findings, executeOf);
     for (const finding of [...findings, ...faults])
       tell({ ...finding, path: pathOf(finding.path) });
@@ -72,44 +72,22 @@ export function readManifest(
 }
 
 /**
- * Unwraps other formats: `{type: "function", function: {name, description, parameters}}`, with
- * metadata next to `function` or inside it, and `authentication` for `auth`. `pathOf` returns a
- * field's path in the text. `twice` lists keys that are both next to and inside `function`, with
- * different values.
+ * Unwraps the function-calling form, `{type: "function", function: {name, description,
+ * parameters}}`, with metadata next to `function` or inside it; inside takes precedence. `pathOf`
+ * returns a field's path in the text.
  */
 function plainForm(raw: Fields): {
   readonly fields: Fields;
   readonly pathOf: (path: Path) => Path;
-  readonly twice: readonly EntryFinding[];
 } {
-  const { function: wrapped, ...beside } = raw;
-  const inside: Fields = isPlainObject(wrapped) ? wrapped : {};
-  const fields: Record<string, unknown> = isPlainObject(wrapped)
-    ? { ...beside, ...inside }
-    : { ...raw };
-  const { auth, authentication } = fields;
-  const isRenamed = isPlainObject(authentication) && auth === undefined;
-  if (isRenamed) {
-    fields['auth'] = authentication;
-    delete fields['authentication'];
-  }
-  const differs = (key: string) =>
-    Object.hasOwn(beside, key) && JSON.stringify(beside[key]) !== JSON.stringify(inside[key]);
+  const { function: inside, ...beside } = raw;
+  if (!isPlainObject(inside)) return { fields: raw, pathOf: (path) => path };
   return {
-    fields,
-    pathOf: ([first, ...rest]) => {
-      if (first === undefined) return [];
-      const key = isRenamed && first === 'auth' ? 'authentication' : first;
+    fields: { ...beside, ...inside },
+    pathOf: ([key, ...rest]) => {
+      if (key === undefined) return [];
       return Object.hasOwn(inside, key) ? ['function', key, ...rest] : [key, ...rest];
     },
-    twice: Object.keys(inside)
-      .filter(differs)
-      .map((key) => ({
-        path: [key],
-        message:
-          'The key is both next to "function" and inside it, with different values. Remove one.',
-        severity: 'error',
-      })),
   };
 }
 

@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/clock.js';
 import { publicMessage } from '../../core/public-message.js';
 import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definition.js';
 import { type CapabilityFinding, findingAt, placeless } from '../manifest/manifest-issue.js';
@@ -27,6 +26,7 @@ export interface CapabilitySource {
    * Reads the current tools.
    *
    * @param options With `force`, the source looks again even if it just did.
+   * A refresh waits for every source, so give it a timeout.
    * @throws anything. The last tools stay in use, and the failure is reported.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
@@ -43,28 +43,16 @@ export interface SourceContent {
   readonly join?: SourceTools['join'];
 }
 
-/** A source that takes longer counts as failed, because it would hold up everything else. */
-const LOAD_TIMEOUT_MS = 30_000;
-
 /** Reads a source. Never rejects. */
 export async function loadSource(
   source: CapabilitySource,
   force: boolean,
   before: SourceContent | undefined,
-  clock: Clock,
 ): Promise<SourceContent> {
-  let cancel = () => {};
-  const late = new Promise<never>((_, reject) => {
-    cancel = clock.after(LOAD_TIMEOUT_MS, () =>
-      reject(new Error(`no answer within ${LOAD_TIMEOUT_MS} ms`)),
-    );
-  });
   try {
-    return sourceContent(source.name, await Promise.race([source.load({ force }), late]), before);
+    return sourceContent(source.name, await source.load({ force }), before);
   } catch (failure) {
     return sourceContent(source.name, { failure }, before);
-  } finally {
-    cancel();
   }
 }
 

@@ -211,11 +211,6 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the share of a tool's recent calls that succeeded, or `null` without calls. */
-  toolRate(owner: string | null, name: string): number | null {
-    return this.#log.summary('tool', ledgerName(owner, name)).successRate;
-  }
-
   job(owner: string | null, name: string): HealthSummary {
     return this.#log.summary('job', ledgerName(owner, name));
   }
