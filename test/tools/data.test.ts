@@ -221,7 +221,7 @@ describe('csv_query', () => {
 
   it.each([
     ['an empty text', '', 'header'],
-    ['a quote never closed', 'a,b\n1,"2\n3,4', 'line 2'],
+    ['a quote never closed', 'a,b\n1,"2\n3,4', 'Quote Not Closed'],
     ['text after a closing quote', 'a,b\n"1"x,2', 'line 2'],
     ['a quote in the middle', 'a,b\n1"2,3', 'line 2'],
     ['too many fields', 'a,b\n1,2\n1,2,3', 'line 3'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fail, tool } from '../../src/index.js';
-import { readJson, writeJson } from './formats/json-document.js';
+import { formatJson, notJson } from './formats/json-document.js';
 import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
@@ -48,15 +48,9 @@ const Input = z.object({
 })
 export class JsonFormat {
   execute({ json, style = 'pretty', indent = 2, sortKeys = false }: z.input<typeof Input>) {
-    const read = readJson(json);
-    if ('problem' in read) {
-      const { line, column, message } = read.problem;
-      return fail(
-        `This is not valid JSON: ${message} at line ${line}, column ${column}. Correct it there.`,
-        { line, column },
-      );
-    }
-    const text = writeJson(read.node, { indent: style === 'pretty' ? indent : 0, sortKeys });
+    const problem = notJson(json);
+    if (problem !== undefined) return problem;
+    const text = formatJson(json, { indent: style === 'pretty' ? indent : 0, sortKeys });
     if (text.length > MAX_OUTPUT)
       return fail(
         `The indented text has ${text.length} characters, and at most ${MAX_OUTPUT} are allowed. Use the style "minify".`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fail, tool } from '../../src/index.js';
-import { readJson } from './formats/json-document.js';
+import { notJson } from './formats/json-document.js';
 import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
@@ -48,11 +48,8 @@ const Input = z.object({
 })
 export class JsonQuery {
   execute({ json, path, limit = USUAL_ROWS }: z.input<typeof Input>) {
-    const read = readJson(json);
-    if ('problem' in read)
-      return fail(
-        `This is not valid JSON: ${read.problem.message} at line ${read.problem.line}, column ${read.problem.column}. Correct it there.`,
-      );
+    const problem = notJson(json);
+    if (problem !== undefined) return problem;
     const steps = parsePath(path);
     if (typeof steps === 'string') return fail(steps);
     let values: readonly unknown[] = [JSON.parse(json)];

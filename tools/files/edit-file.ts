@@ -25,22 +25,6 @@ const Input = z.object({
   replaceAll: z.boolean().default(false).describe('Whether every occurrence is replaced'),
 });
 
-/** Returns the edited text, or the same text if it doesn't contain the passage. */
-function edited(
-  text: string,
-  {
-    find,
-    replace,
-    replaceAll,
-  }: { readonly find: string; readonly replace: string; readonly replaceAll: boolean },
-): string {
-  const first = text.indexOf(find);
-  if (first < 0) return text;
-  return replaceAll
-    ? text.split(find).join(replace)
-    : text.slice(0, first) + replace + text.slice(first + find.length);
-}
-
 /**
  * Replaces an exact passage of a text file. Changes nothing if the passage is missing or occurs
  * more than once.
@@ -65,12 +49,12 @@ function edited(
   conflictKeys(this: BehindFileWall, { path }) {
     return this.files.keys.of(path);
   },
-  async preview(this: BehindFileWall, input) {
-    const before = await this.files.readText(input.path);
-    const after = edited(before, input);
+  async preview(this: BehindFileWall, { path, find, replace }) {
+    const before = await this.files.readText(path);
+    const after = before.split(find).join(replace);
     return after === before
-      ? `Changes nothing: ${input.path} doesn't contain the text`
-      : textChange(input.path, before, after);
+      ? `Changes nothing: ${path} doesn't contain the text`
+      : textChange(path, before, after);
   },
 })
 export class EditFile extends FileTool {
@@ -105,7 +89,7 @@ export class EditFile extends FileTool {
         );
 
       signal?.throwIfAborted();
-      const written = await this.files.writeText(path, edited(text, { find, replace, replaceAll }));
+      const written = await this.files.writeText(path, text.split(find).join(replace));
       return {
         path: written.path,
         replacements,

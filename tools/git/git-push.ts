@@ -54,11 +54,7 @@ const Input = z.object({
   async preview(this: OnRepository, { remote, branch, force }, { signal }) {
     const target = plainName(remote);
     const name =
-      branch === undefined
-        ? (
-            await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })
-          ).stdout.trim()
-        : plainName(branch);
+      branch === undefined ? await this.repository.currentBranch(signal) : plainName(branch);
     const known = await this.repository.read(
       [
         'rev-list',
@@ -92,7 +88,6 @@ export class GitPush extends GitTool {
     { signal }: ToolContext,
   ) {
     const target = plainName(remote);
-    const asked = branch === undefined ? undefined : plainName(branch);
     const remotes = (await this.repository.read(['remote'], { signal })).stdout
       .split('\n')
       .filter((each) => each !== '');
@@ -101,10 +96,7 @@ export class GitPush extends GitTool {
         `The repository has no remote ${target}. Its remotes: ${remotes.join(', ') || 'none'}.`,
       );
     const name =
-      asked ??
-      (
-        await this.repository.read(['symbolic-ref', '--quiet', '--short', 'HEAD'], { signal })
-      ).stdout.trim();
+      branch === undefined ? await this.repository.currentBranch(signal) : plainName(branch);
     if (name === '')
       return fail('HEAD is detached, so there is no current branch to push. Name a branch.');
     const flags = [...(force ? ['--force'] : []), ...(setUpstream ? ['--set-upstream'] : [])];

@@ -137,6 +137,12 @@ export class GitRepository {
     return exitCode === 0 ? stdout.trim() : undefined;
   }
 
+  /** Returns the name of the current branch. Empty if HEAD is detached. */
+  async currentBranch(signal?: AbortSignal): Promise<string> {
+    const argv = ['symbolic-ref', '--quiet', '--short', 'HEAD'];
+    return (await this.read(argv, { signal })).stdout.trim();
+  }
+
   /**
    * Returns a digest that changes whenever files change in the work tree or index. Doesn't read
    * their content.

@@ -1,68 +1,36 @@
-import { printParseErrorCode, visit } from 'jsonc-parser';
-
-/**
- * A JSON value as it was written. Numbers and strings keep their spelling, and objects keep all
- * their entries in order.
- */
-type JsonNode =
-  | { readonly kind: 'literal'; readonly raw: string }
-  | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
-  | {
-      readonly kind: 'object';
-      readonly entries: readonly (readonly [rawKey: string, value: JsonNode])[];
-    };
-
-/** The position at which a text stops being JSON, counted from 1, and the reason. */
-interface JsonProblem {
-  readonly line: number;
-  readonly column: number;
-  readonly message: string;
-}
+import { fail, type ToolResult } from '../../../src/index.js';
+import { type Node, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
 
 /** Maximum nesting. Deeper documents would exhaust the stack. */
 const MAX_DEPTH = 200;
 
-/** Reads JSON without losing anything. If the text isn't JSON, returns its first problem. */
-export function readJson(
-  text: string,
-): { readonly node: JsonNode } | { readonly problem: JsonProblem } {
-  /** The open lists and objects, below the root. */
-  const open: { readonly items: JsonNode[]; readonly keys: string[] }[] = [{ items: [], keys: [] }];
-  const add = (node: JsonNode) => open.at(-1)!.items.push(node);
+/** Returns a failure with the first problem of a text that isn't JSON, or nests too deeply. */
+export function notJson(text: string): ToolResult<never> | undefined {
+  let depth = 0;
   const begin = (offset: number) => {
-    if (open.push({ items: [], keys: [] }) > MAX_DEPTH + 1)
-      throw new Fault(offset, `more than ${MAX_DEPTH} levels`);
+    if (++depth > MAX_DEPTH) throw new Fault(offset, `more than ${MAX_DEPTH} levels`);
+  };
+  const end = () => void (depth -= 1);
+  const onError = (code: number, offset: number) => {
+    const name = printParseErrorCode(code);
+    const words = name.replace(/\B[A-Z]/g, ' $&').toLowerCase();
+    throw new Fault(INSIDE.test(name) ? faultInside(text, offset) : offset, words);
   };
   try {
     visit(
       text,
-      {
-        onArrayBegin: begin,
-        onArrayEnd: () => add({ kind: 'array', items: open.pop()!.items }),
-        onObjectBegin: begin,
-        onObjectProperty: (_, offset, length) =>
-          void open.at(-1)!.keys.push(text.slice(offset, offset + length)),
-        onObjectEnd: () => {
-          const { keys, items } = open.pop()!;
-          add({ kind: 'object', entries: keys.map((key, index) => [key, items[index]!] as const) });
-        },
-        onLiteralValue: (_, offset, length) =>
-          add({ kind: 'literal', raw: text.slice(offset, offset + length) }),
-        onError: (code, offset) => {
-          const name = printParseErrorCode(code);
-          const words = name.replace(/\B[A-Z]/g, ' $&').toLowerCase();
-          throw new Fault(INSIDE.test(name) ? faultInside(text, offset) : offset, words);
-        },
-      },
+      { onArrayBegin: begin, onObjectBegin: begin, onArrayEnd: end, onObjectEnd: end, onError },
       { disallowComments: true },
     );
-    return { node: open[0]!.items[0]! };
+    return undefined;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const before = text.slice(0, error.offset).split('\n');
-    return {
-      problem: { line: before.length, column: before.at(-1)!.length + 1, message: error.message },
-    };
+    const [line, column] = [before.length, before.at(-1)!.length + 1];
+    return fail(
+      `This is not valid JSON: ${error.message} at line ${line}, column ${column}. Correct it there.`,
+      { line, column },
+    );
   }
 }
 
@@ -88,33 +56,30 @@ function faultInside(text: string, offset: number): number {
 }
 
 /**
- * Writes a document. An `indent` of 0 puts it on one line. Sorting is by code unit and keeps equal
- * keys in order.
+ * Writes a JSON text anew. Numbers and strings keep their spelling, and objects keep all their
+ * entries. An `indent` of 0 puts it on one line. Sorting is by code unit and keeps equal keys in
+ * order.
  */
-export function writeJson(
-  node: JsonNode,
+export function formatJson(
+  text: string,
   { indent, sortKeys }: { readonly indent: number; readonly sortKeys: boolean },
 ): string {
-  const write = (value: JsonNode, level: number): string => {
-    if (value.kind === 'literal') return value.raw;
-    const [open, close] = value.kind === 'array' ? ['[', ']'] : ['{', '}'];
-    const parts =
-      value.kind === 'array'
-        ? value.items.map((item) => write(item, level + 1))
-        : (sortKeys ? sorted(value.entries) : value.entries).map(
-            ([key, child]) => `${key}:${indent > 0 ? ' ' : ''}${write(child, level + 1)}`,
-          );
+  const colon = indent > 0 ? ': ' : ':';
+  const write = ({ type, offset, length, children = [] }: Node, level: number): string => {
+    if (type === 'property') return children.map((each) => write(each, level)).join(colon);
+    const [open, close] = type === 'array' ? ['[', ']'] : ['{', '}'];
+    if (type !== 'array' && type !== 'object') return text.slice(offset, offset + length);
+    const sorted = sortKeys && type === 'object' ? children.toSorted(byKey) : children;
+    const parts = sorted.map((each) => write(each, level + 1));
     if (parts.length === 0) return open + close;
     if (indent === 0) return open + parts.join(',') + close;
     const inner = `\n${' '.repeat(indent * (level + 1))}`;
     return `${open}${inner}${parts.join(`,${inner}`)}\n${' '.repeat(indent * level)}${close}`;
   };
-  return write(node, 0);
+  return write(parseTree(text)!, 0);
 }
 
-function sorted<T>(entries: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
-  const keyed = entries.map((entry) => ({ entry, key: JSON.parse(entry[0]) as string }));
-  return keyed
-    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
-    .map(({ entry }) => entry);
+function byKey(a: Node, b: Node): number {
+  const [first, second] = [a, b].map(({ children }) => children![0]!.value as string);
+  return first! < second! ? -1 : first! > second! ? 1 : 0;
 }
