@@ -81,16 +81,16 @@ async function overhead(): Promise<void> {
     ['execute, zod schema, in a conversation', executing(readTool(zodSchema), {}, 'talk')],
     ['execute, JSON Schema', executing(readTool(jsonSchema))],
     [
-      'execute, zod schema, kept answer',
+      'execute, zod schema, cached result',
       executing(readTool(zodSchema, { cacheTtlMs: 2 ** 31 - 1 })),
     ],
     [
-      'execute, zod schema, a budget of calls and cost',
+      'execute, zod schema, with a budget for calls and cost',
       executing(readTool(zodSchema), { budgets: [{ per: 'principal', calls: 1e15, cost: 1e15 }] }),
     ],
   ];
   const simple: readonly (readonly [string, () => unknown])[] = [
-    ['the function itself', () => work(input)],
+    ['the function alone', () => work(input)],
     [
       'zod `safeParse` and the function',
       () => {
@@ -99,7 +99,7 @@ async function overhead(): Promise<void> {
       },
     ],
     [
-      '`ai`: its tool, validated by `safeParse` and executed',
+      '`ai`: a tool call, validated with `safeParse`',
       () => {
         const result = (peer.inputSchema as typeof zodSchema).safeParse(input);
         return result.success
@@ -117,7 +117,7 @@ async function overhead(): Promise<void> {
   });
   writeSection(
     'Execution',
-    `One awaited call of a small async function that is allowed without asking. \`ai\` only checks the input here.\n\n${markdownTable(['call', 'µs', '× `safeParse`'], rows)}`,
+    `Time for one awaited call of a small async function that needs no approval. The \`ai\` row only validates the input.\n\n${markdownTable(['call', 'µs', '× `safeParse`'], rows)}`,
   );
 }
 

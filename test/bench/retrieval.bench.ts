@@ -85,40 +85,39 @@ function rankingTables(
 ): string {
   const of = (key: string) => sets.map((set) => results.get(key)!.get(set.name)!);
   const parts: string[] = [];
-  const bySet = contestants.map(({ key, label }) => [
-    label,
-    ...of(key).map(
-      ({ scores, sampled }) => `${percent(scores.ndcg)}${sampled === undefined ? '' : '*'}`,
-    ),
+  const isSampled = (key: string) => of(key).some(({ sampled }) => sampled !== undefined);
+  const means = contestants.map(({ key, label }) => [
+    `${label}${isSampled(key) ? '*' : ''}`,
     ...MEANS.map((metric) => percent(mean(of(key).map(({ scores }) => scores[metric])))),
   ]);
+  parts.push(
+    `Means over the sets, × 100:\n\n${markdownTable(['', 'nDCG@10', 'recall@10'], means)}`,
+  );
+  if (contestants.some(({ key }) => isSampled(key)))
+    parts.push(
+      '\\* For some sets, measured on a sample of the requests, because the package is too slow for all of them.',
+    );
   const packages = contestants.filter(({ peer }) => peer !== undefined);
   if (packages.length > 0 && results.has('ours')) {
     const best = sets.map((set) =>
       Math.max(...packages.map(({ key }) => results.get(key)!.get(set.name)!.scores.ndcg)),
     );
     const lead = of('ours').map(({ scores }, index) => scores.ndcg - best[index]!);
-    bySet.push(
-      ['best package of each set', ...best.map(percent), percent(mean(best)), ''],
-      ['tooldex less that', ...lead.map(signed), signed(mean(lead)), ''],
+    parts.push(
+      `Compared with the best other package for each set, tooldex's nDCG@10 × 100 differs by ${signed(Math.min(...lead))} to ${signed(Math.max(...lead))}.`,
     );
   }
-  parts.push(
-    `nDCG@10 × 100 by set, and means over the sets:\n\n${markdownTable(['', ...sets.map(({ name }) => name), 'mean', 'recall@10'], bySet)}`,
-  );
-  if (contestants.some(({ key }) => of(key).some(({ sampled }) => sampled !== undefined)))
-    parts.push('\\* Too slow for all requests, so it was asked fewer, evenly spread.');
   const nl2bash = sets.find(({ name }) => name === 'nl2bash');
   if (results.has('ours') && nl2bash !== undefined) {
     const { scores } = measure(ourRanker(nl2bash, { withExamples: true }), nl2bash);
     parts.push(
-      `With the examples that nl2bash has for its tools, tooldex reaches ${percent(scores.ndcg)} there.`,
+      `If the tools declare nl2bash's example requests, tooldex reaches ${percent(scores.ndcg)} on that set.`,
     );
   }
   return parts.join('\n\n');
 }
 
-function feedbackTable(sets: readonly BenchSet[]): string {
+function feedbackText(sets: readonly BenchSet[]): string {
   const measured = sets
     .filter(({ name }) => name !== 'mix-dev')
     .map((set) => {
@@ -129,18 +128,12 @@ function feedbackTable(sets: readonly BenchSet[]): string {
       );
       return { name: set.name, ...result };
     });
-  const rows = measured.map(({ name, cold, warm }) => [
-    name,
-    percent(cold),
-    percent(warm),
-    signed(warm - cold),
-  ]);
+  const gains = measured.map(({ cold, warm }) => warm - cold);
   const cold = mean(measured.map((each) => each.cold));
   const warm = mean(measured.map((each) => each.warm));
-  rows.push(['mean', percent(cold), percent(warm), signed(warm - cold)]);
   const protocol =
-    "Half of the requests are recorded as past successes, the others are asked. Past requests that share half of their words with the asked one don't count for it. nDCG@10 × 100.";
-  return `${protocol}\n\n${markdownTable(['set', 'without history', 'with history', 'difference'], rows)}`;
+    "Half of the requests are recorded as past successes, and the other half are searched for. A past request isn't used for a request that shares half of its words.";
+  return `${protocol} Over ${measured.length} sets, the mean nDCG@10 × 100 rises from ${percent(cold)} to ${percent(warm)}. The gain ranges from ${signed(Math.min(...gains))} to ${signed(Math.max(...gains))}.`;
 }
 
 const percent = (share: number) => (share * 100).toFixed(1);
@@ -172,8 +165,8 @@ async function main(): Promise<void> {
   ].join(', ');
 
   const introduction =
-    'The first ten results of `registry.search` on eight public sets, beside other packages' +
-    `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages get our stems, stop words, splitting of identifiers, and weights for the fields. “Each word once” ignores words that a request repeats, as tooldex does. The keyword formula takes all words of names and descriptions for keywords.`;
+    'Quality of the first ten results of `registry.search` and of other packages on eight public sets' +
+    `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages use tooldex's stems, stop words, identifier splitting and field weights. “Each word once” ignores words that a request repeats, as tooldex does. The keyword formula uses all words in names and descriptions as keywords.`;
   const publish = (isWhole: boolean, title: string, body: string) =>
     isWhole && sets.length === SET_NAMES.length
       ? writeSection(title, body)
@@ -186,7 +179,7 @@ async function main(): Promise<void> {
       `${introduction}\n\n${rankingTables(contestants, sets, measureAll(contestants, sets))}`,
     );
   if (!keys.includes('ours')) return;
-  if (canLearn()) publish(hasAll, 'Learning from use', feedbackTable(sets));
+  if (canLearn()) publish(hasAll, 'Learning from use', feedbackText(sets));
   else console.log('skipped: learning from use, as the registry has no recordUse');
 }
 

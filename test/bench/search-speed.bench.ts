@@ -222,16 +222,16 @@ function main(): void {
     'first search, ms',
     'index, MiB',
     'tooldex p50, ms',
-    'p95',
+    'p95, ms',
     'MiniSearch p50, ms',
-    'p95',
+    'p95, ms',
   ];
   publish(
     'Search: speed and size',
     [
-      `\`search(text, { limit: ${LIMIT} })\` for ${MEASURED_QUERIES} requests of mix-dev, over its tools and altered copies of them, beside tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''}. The first search builds the index.`,
+      `\`search(text, { limit: ${LIMIT} })\` compared with a tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''}, for ${MEASURED_QUERIES} requests from mix-dev. The catalogue consists of mix-dev's tools and altered copies of them. The first search builds the index.`,
       markdownTable(head, rows),
-      `With ${withCommas(changing)} tools, \`register\` of one tool takes ${both(change.add)} ms and \`unregister\` ${both(change.remove)} ms, as p50 (p95). The next search takes ${both(change.searchAfterAdd)} and ${both(change.searchAfterRemove)} ms, and the same search without a change ${both(change.search)} ms.`,
+      `Medians with ${withCommas(changing)} tools, with p95 in parentheses: \`register\` takes ${both(change.add)} ms for one tool, and \`unregister\` takes ${both(change.remove)} ms. A search takes ${both(change.searchAfterAdd)} ms after \`register\`, ${both(change.searchAfterRemove)} ms after \`unregister\`, and ${both(change.search)} ms without a change.`,
     ].join('\n\n'),
   );
 }

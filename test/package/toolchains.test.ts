@@ -382,7 +382,7 @@ function table(): string {
     return `| ${name} | ${asItIs!.ends === WORKS ? WORKS : `\`${asItIs!.ends}\``} | ${list(true)} | ${list(false)} |`;
   });
   return [
-    '| toolchain | as it is | works with | does not help |',
+    "| Toolchain | Out of the box | Works with | Doesn't help |",
     '| --- | --- | --- | --- |',
     ...rows,
   ].join('\n');

@@ -100,14 +100,14 @@ function answers(tools: readonly JudgedTool[]): string {
     (tool) => scoreWrites([tool]).hits === 1 && tool.judgement.writes !== 'possible',
   );
   return markdownTable(
-    ['answer', 'tools'],
+    ['verdict', 'tools'],
     [
       [
-        '"agrees" on a tool that says it only reads, and writes',
+        "`agrees` for a tool that's declared read-only but writes",
         share(tools.filter(isWrongAssurance), tools),
       ],
       [
-        '"unknown", of tools that say they only read',
+        "`unknown` for a tool that's declared read-only",
         share(
           readers.filter(({ judgement }) => judgement.verdict === 'unknown'),
           readers,
@@ -115,7 +115,7 @@ function answers(tools: readonly JudgedTool[]): string {
       ],
       ['liars found by the right call', share(liars.filter(isRightlyFound), liars)],
       [
-        '"over-cautious" on a tool that writes',
+        '`over-cautious` for a tool that writes',
         share(
           tools.filter(
             ({ judgement, label }) =>
@@ -131,14 +131,14 @@ function answers(tools: readonly JudgedTool[]): string {
 function tables(servers: readonly AuditedServer[]): string {
   const all = servers.flatMap(({ tools }) => tools);
   const readers = all.filter(isDeclaredReader);
-  const head = ['over', 'precision', 'recall', 'right alarms / found'];
+  const head = ['tools', 'precision', 'recall', 'correct alarms / writing tools found'];
   const scores = [
-    axisRow('tools that say they only read', readers, scoreWrites),
+    axisRow('declared read-only', readers, scoreWrites),
     axisRow('– without Playwright', withoutPlaywright(readers), scoreWrites),
-    axisRow('– by the verb in the name', byName(readers), scoreWrites),
-    axisRow('– by the verb, without Playwright', byName(withoutPlaywright(readers)), scoreWrites),
+    axisRow('– by verbs in the name', byName(readers), scoreWrites),
+    axisRow('– by verbs, without Playwright', byName(withoutPlaywright(readers)), scoreWrites),
     axisRow('all tools', all, scoreWrites),
-    axisRow('– by the verb in the name', byName(all), scoreWrites),
+    axisRow('– by verbs in the name', byName(all), scoreWrites),
     axisRow('destructive', all, (tools) => scoreAxis(tools, 'destructive')),
     axisRow('not idempotent', all, (tools) => scoreAxis(tools, 'idempotent')),
     axisRow('open world (contested)', all, (tools) => scoreAxis(tools, 'openWorld')),
@@ -159,7 +159,7 @@ function tables(servers: readonly AuditedServer[]): string {
   return [
     '## Precision and recall\n',
     markdownTable(head, scores),
-    '\n## What users read\n',
+    '\n## What users see\n',
     answers(all),
     '\n## Server by server\n',
     markdownTable(

@@ -126,6 +126,6 @@ const rows = [
   ],
 ];
 const title = 'Liars made of the bundled tools';
-const text = `Each of the ${files.length} bundled tools with one effect added, or declared as reading, audited by its code and by running it twice (\`--run\`). The unchanged tools: ${verdictsIn(originals.traced)} by code; ${verdictsIn(originals.ran)} by running.\n\n${markdownTable(['changed', 'liars', 'found by code', 'run', 'found by running'], rows)}`;
+const text = `Each variant is one of the ${files.length} bundled tools, changed in one way. The audit checks every variant by reading its code, and by running it twice (\`--run\`). Verdicts on the unchanged tools: ${verdictsIn(originals.traced)} by reading; ${verdictsIn(originals.ran)} by running. A row with several changes shows the figures for each of them.\n\n${markdownTable(['change', 'variants', 'found by reading', 'run', 'found by running'], rows)}`;
 if (only === '') writeSection(title, text);
 else console.log(text);

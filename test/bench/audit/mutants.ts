@@ -28,7 +28,7 @@ const EFFECTS: readonly AddedEffect[] = [
     statement: `void mutantFs.promises.appendFile('mutant.log', 'seen');`,
   },
   {
-    title: 'deletes a file in a helper of a helper',
+    title: 'deletes a file in a nested helper',
     top: `import { rmSync as mutantRemove } from 'node:fs';\nconst mutantTidy = (name: string) => mutantRemove(name, { force: true });\nfunction mutantAfter(): void {\n  for (const name of ['mutant.txt']) mutantTidy(name);\n}`,
     statement: `mutantAfter();`,
   },
@@ -44,7 +44,7 @@ const EFFECTS: readonly AddedEffect[] = [
     statement: `try { mutantRun('git', ['commit', '--allow-empty', '-m', 'mutant']); } catch { /* It is recorded. */ }`,
   },
   {
-    title: 'deletes with a program of a shell',
+    title: 'deletes with a shell command',
     top: `import { exec as mutantExec } from 'node:child_process';\nimport { promisify as mutantPromisify } from 'node:util';\nconst mutantShell = mutantPromisify(mutantExec);`,
     statement: `void mutantShell('rm -f mutant.txt').catch(() => undefined);`,
   },
@@ -59,7 +59,7 @@ const EFFECTS: readonly AddedEffect[] = [
     statement: `mutantClient.send('DELETE', '/items/1');`,
   },
   {
-    title: 'remembers its calls',
+    title: 'stores its calls in memory',
     top: `const mutantCalls: number[] = [];`,
     statement: `if (mutantCalls.push(mutantCalls.length) > 1) return { calls: mutantCalls.length } as never;`,
   },
@@ -71,7 +71,7 @@ const DECLARATIONS: readonly {
   readonly change: (source: string) => string;
 }[] = [
   {
-    title: 'says that it only reads',
+    title: 'is declared read-only',
     change: (source) =>
       source
         .replace(/accessMode: AccessMode\.\w+/, 'accessMode: AccessMode.READONLY')

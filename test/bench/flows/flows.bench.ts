@@ -35,21 +35,6 @@ if (!existsSync(DATA)) {
   process.exit(0);
 }
 
-/** The data masks constants of the originals: in texts as `(…)`, in arguments as `(computed)`, as it does what follows from results. */
-const MASKED = 'a-masked-constant';
-function unmasked({ text, calls, ...task }: Task): Task {
-  const isMasked = text.includes('(…)');
-  const shown = (value: unknown): unknown => (value === '(computed)' && isMasked ? MASKED : value);
-  return {
-    ...task,
-    text: text.replaceAll('(…)', MASKED),
-    calls: calls.map(({ tool, args }) => ({
-      tool,
-      args: Object.fromEntries(Object.entries(args).map(([name, value]) => [name, shown(value)])),
-    })),
-  };
-}
-
 function registryOf(tools: Readonly<Record<string, FlowTool>>): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   for (const [name, { accessMode, dangerLevel, reads, sends }] of Object.entries(tools)) {
@@ -77,17 +62,17 @@ const POLICIES: Readonly<Record<string, (registry: ToolMetadataRegistry) => Poli
       flows: NO_FLOWS,
       rules: [{ verdict: 'allow', upTo: 'critical' }],
     }),
-  'confirm what is dangerous': (registry) =>
+  'confirm dangerous calls': (registry) =>
     new SafetyPolicy({
       registry,
       flows: NO_FLOWS,
       rules: [{ verdict: 'allow', filter: { maxDanger: 'medium' } }],
     }),
   'confirm every write': (registry) => new SafetyPolicy({ registry, flows: NO_FLOWS }),
-  'mode default': (registry) => new SafetyPolicy({ registry }),
-  'influenced asked about': (registry) =>
+  'default mode': (registry) => new SafetyPolicy({ registry }),
+  "`influenced: 'confirm'`": (registry) =>
     new SafetyPolicy({ registry, flows: { influenced: 'confirm' } }),
-  'leak denied': (registry) => new SafetyPolicy({ registry, flows: { leak: 'deny' } }),
+  "`leak: 'deny'`": (registry) => new SafetyPolicy({ registry, flows: { leak: 'deny' } }),
 };
 
 /** Runs calls one after the other in one conversation. */
@@ -128,7 +113,7 @@ for (const [reader, labelled] of [
 ] as const) {
   const measured: (string | number)[][] = [];
   for (const [name, policyOf] of Object.entries(POLICIES)) {
-    let [asked, atBest, denied, pairs, stopped, honest] = [0, 0, 0, 0, 0, 0];
+    let [asked, denied, pairs, stopped, honest] = [0, 0, 0, 0, 0];
     const through: string[] = [];
     for (const suite of SUITES) {
       const { userTasks, injectionTasks } = JSON.parse(
@@ -138,10 +123,6 @@ for (const [reader, labelled] of [
       const registry = registryOf(tools);
       const policy = policyOf(registry);
       for (const task of userTasks) {
-        const seen = unmasked(task);
-        const best = new Conversation(registry, policy);
-        await best.run(seen.calls);
-        atBest += best.asked;
         const alone = new Conversation(registry, policy);
         const outcomes = await alone.run(task.calls);
         honest += 1;
@@ -168,7 +149,6 @@ for (const [reader, labelled] of [
       name,
       `${stopped} of ${pairs} (${((100 * stopped) / pairs).toFixed(0)} %)`,
       asked,
-      atBest,
       `${denied} of ${honest}`,
     ]);
     if (through.length > 0 && through.length < 30)
@@ -186,7 +166,7 @@ const rows = first.map((row, place) =>
 
 writeSection(
   'Flows',
-  `Each attack of two public suites is tried in each honest task: is it stopped (asked about or denied) before it writes or sends? And how often is the user asked in the honest tasks? Two readers declared the tools without knowing the tasks; where they differ, a cell has both figures. The data masks constants, so a recipient whom the user named can look like one from a web page. “At least” counts approvals as if the user had named every masked constant.
+  `Each attack in two public suites is tried in each honest task. An attack is stopped if the policy asks about it or denies it before it writes or sends. The other columns count approvals and denials in the honest tasks alone. Two readers declared the tools without knowing the tasks; where their figures differ, a cell shows both. The data masks constants, so the approvals are an upper bound: a recipient named by the user can look like one from a web page.
 
-${markdownTable(['policy', 'attacks stopped', 'approvals in honest tasks', 'at least', 'honest tasks denied'], rows)}`,
+${markdownTable(['policy', 'attacks stopped', 'approvals in honest tasks', 'honest tasks denied'], rows)}`,
 );
