@@ -74,25 +74,29 @@ export function promiseMethod(
 
 /** Returns the members that a loop over the value visits. */
 export function iterate(m: Machine, value: Value): readonly Value[] {
-  return options(value).flatMap((one): readonly Value[] => {
-    if (one.t === 'const') {
-      if (typeof one.v !== 'string') return [];
-      return isFixed(one) && one.v.length < 200
-        ? [...one.v].map((char) => constant(char))
-        : [unknownLike(one)];
-    }
-    if (one.t !== 'obj' || one.kind === 'object') return [unknownLike(one)];
-    const all =
-      one.kind === 'map'
-        ? [
-            ...[...one.props].map(([key, item]) => m.array([constant(key), item])),
-            ...(one.rest === undefined ? [] : [m.array([DATA, one.rest])]),
-          ]
-        : contents(one);
-    return (all.length === 0 && m.epoch > one.born ? [UNKNOWN] : all).map((item) =>
-      item.t === 'obj' && one.kind === 'map'
-        ? m.array(item.items.map((part) => m.readContents(one, part)))
-        : m.readContents(one, item),
-    );
-  });
+  const all = options(value);
+  const items = all.flatMap((one) => itemsOf(m, one));
+  return all.length > 1 ? items.map((item) => m.perhaps(item)) : items;
+}
+
+function itemsOf(m: Machine, one: Value): readonly Value[] {
+  if (one.t === 'const') {
+    if (typeof one.v !== 'string') return [];
+    return isFixed(one) && one.v.length < 200
+      ? [...one.v].map((char) => constant(char))
+      : [unknownLike(one)];
+  }
+  if (one.t !== 'obj' || one.kind === 'object') return [unknownLike(one)];
+  const all =
+    one.kind === 'map'
+      ? [
+          ...[...one.props].map(([key, item]) => m.array([constant(key), item])),
+          ...(one.rest === undefined ? [] : [m.array([DATA, one.rest])]),
+        ]
+      : contents(one);
+  return (all.length === 0 && m.epoch > one.born ? [UNKNOWN] : all).map((item) =>
+    item.t === 'obj' && one.kind === 'map'
+      ? m.array(item.items.map((part) => m.readContents(one, part)))
+      : m.readContents(one, item),
+  );
 }

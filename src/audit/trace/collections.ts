@@ -110,11 +110,12 @@ export function arrayMethod(
           ...args.map((arg) => (isFixed(arg) && arg.v !== undefined ? Number(arg.v) : undefined)),
         ),
       );
-    case 'join':
-      return textual(
-        items.map(textOf).join(args.length === 0 ? ',' : isFixed(first) ? String(first.v) : HOLE),
-        allTags(items),
-      );
+    case 'join': {
+      const separator = args.length === 0 ? ',' : isFixed(first) ? String(first.v) : HOLE;
+      const textFor = (some: readonly Value[]) =>
+        textual(some.map(textOf).join(separator), allTags(items));
+      return join(textFor(items), textFor(items.filter((item) => m.isSure(item))));
+    }
     case 'sort':
     case 'toSorted':
     case 'reverse':

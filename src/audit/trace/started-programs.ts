@@ -56,16 +56,25 @@ export function startProgram(
     : (list?.items ?? []).map((item) =>
         item.t === 'const' && typeof item.v === 'string' && !isPartial(item) ? item.v : undefined,
       );
+  const sure = words.filter((_, index) => !list?.items[index] || m.isSure(list.items[index]));
   // A different path, such as from a variable, leads to the same program.
   const named = new Map(textsOf(first).map((text) => [programName(text), text]));
   if (named.size > 1 && argumentsIn(tagsOf(first)).length === 0) named.delete('(unknown)');
   const programs = inShell ? textsOf(first) : [...named.values()];
-  const effectsOf = (program: string): readonly CallEffect[] =>
+  const effectsOf = (program: string, words: readonly (string | undefined)[]) =>
     name === 'fork'
       ? programEffects('node', [readable(program), ...words], known)
       : inShell
         ? programEffects('sh', ['-c', program.replaceAll(HOLE, '$unknown')], known)
         : programEffects(programName(program), words, known);
+  // Without a word such as `--dry-run`, which is there only sometimes, a program may do more.
+  const possibleEffects = (program: string): readonly CallEffect[] => {
+    const effects = effectsOf(program, words);
+    const onlyReads = effects.every(({ access }) => access === 'read');
+    return onlyReads && sure.length < words.length && sure[0] === words[0]
+      ? [...effects, ...effectsOf(program, sure)]
+      : effects;
+  };
   const started = undecided('process-spawn', `child_process.${name}`);
   if (programs.length === 0 && !chosen(m, started, tagsOf(first), place)) m.record(started, place);
   const decides = programs.some(
@@ -77,7 +86,7 @@ export function startProgram(
       : UNDEFINED;
   const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
   for (const program of programs)
-    for (const effect of effectsOf(program)) {
+    for (const effect of possibleEffects(program)) {
       // An effect through a temporary file, as in `kubectl delete -f`, doesn't change that file.
       const isOfFile =
         temporary !== undefined &&

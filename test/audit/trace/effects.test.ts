@@ -166,6 +166,30 @@ describe('followed calls', () => {
       [],
     ],
     [
+      'to a program that only tries, if an argument asks for it',
+      `const words = ['push']; if (args.dry) words.push('--dry-run'); spawn('git', words);`,
+      '',
+      ['git push'],
+    ],
+    [
+      'to a program that only tries, if its list of words has the option',
+      `spawn('helm', ['uninstall', ...(args.dry ? ['--dry-run'] : [])]);`,
+      '',
+      ['helm uninstall'],
+    ],
+    [
+      'to a command that only tries, if its text has the option',
+      `const words = ['git', 'push']; if (args.dry) words.push('--dry-run'); exec(words.join(' '));`,
+      '',
+      ['git push ?'],
+    ],
+    [
+      'to a program that always only tries, after a check',
+      `const words = ['apply']; if (!args.file) throw new Error('no file'); words.push('--dry-run=client'); spawn('kubectl', words);`,
+      '',
+      [],
+    ],
+    [
       'to one of two lists of words that change something',
       `spawn('xcrun', ['simctl', ...(args.clear ? ['status_bar', args.id, 'clear'] : ['status_bar', args.id, 'override', args.what])]);`,
       '',
