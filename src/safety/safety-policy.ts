@@ -233,7 +233,7 @@ export class SafetyPolicy implements Policy {
       return {
         verdict: 'deny',
         rule: 'unattended',
-        reason: `nobody can approve it in unattended mode, and ${open.reason}`,
+        reason: `nobody can approve calls in unattended mode, and this call needs approval: ${open.reason}`,
         danger: danger.level,
       };
     }

@@ -97,7 +97,7 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
     others,
     places - guaranteed.length - keptBefore.length,
     dropped,
-    `${places} tools fit better or were already in the previous selection`,
+    `there is only room for ${places} tools, and others fit better or were in the previous selection`,
   );
   const fitted = fit([...keptBefore, ...guaranteed, ...added]);
   for (const wish of fitted.dropped)

@@ -167,7 +167,9 @@ function missesOf(registry: ToolMetadataRegistry, { text: asked, wanted, selecti
       ...(place > 0 && { place }),
       reason:
         left?.explanation ??
-        (place === 0 ? 'it has no word of the request' : `${place - 1} tools fit better`),
+        (place === 0
+          ? 'none of its words is in the request'
+          : `${place - 1} other tools match better`),
       instead: selection.tools
         .filter((each) => !wanted.includes(each.toolName))
         .map(({ toolName: name, explanation }) => ({ toolName: name, explanation })),

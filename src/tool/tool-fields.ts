@@ -300,7 +300,8 @@ export const TOOL_FIELDS = {
   auth: {
     wire: 'auth',
     kind: 'auth',
-    on: SAID,
+    on: [...SAID, 'show'],
+    label: 'credentials',
     about: 'The credentials that the tool needs.',
   },
   authScopes: {
@@ -373,7 +374,8 @@ export const TOOL_FIELDS = {
   capabilities: {
     wire: 'capabilities',
     kind: 'tags',
-    on: SAID,
+    on: [...SAID, 'show'],
+    label: 'capabilities',
     about: 'Tags that say what the tool is good for.',
     missing: [],
   },
@@ -439,7 +441,7 @@ export const TOOL_FIELDS = {
   providers: {
     wire: 'providers',
     kind: 'providers',
-    on: ['manifest', 'list', 'row', 'axis'],
+    on: ['manifest', 'list', 'row', 'axis', 'show'],
     label: 'providers',
     missing: [],
     about: 'Services that can answer the calls, tried in ascending priority.',
@@ -647,11 +649,9 @@ export function fieldsOn(target: FieldTarget): readonly (readonly [FieldName, To
 export function optionsOfKind<Kind extends FieldKind>(
   ...kinds: readonly Kind[]
 ): readonly OptionOfKind<Kind>[] {
-  return Object.freeze(
-    ROWS.filter(
-      ([, { kind, from }]) => from === undefined && (kinds as readonly string[]).includes(kind),
-    ).map(([name]) => name as OptionOfKind<Kind>),
-  );
+  return ROWS.filter(
+    ([, { kind, from }]) => from === undefined && (kinds as readonly string[]).includes(kind),
+  ).map(([name]) => name as OptionOfKind<Kind>);
 }
 
 /** The options that hold functions. All others, except the schemas, are plain data. */
@@ -659,18 +659,14 @@ export const FUNCTION_OPTIONS = optionsOfKind('function');
 export const SCHEMA_OPTIONS = optionsOfKind('input', 'output');
 export type SchemaOption = (typeof SCHEMA_OPTIONS)[number];
 /** The default values of options. */
-export const DEFAULTS = Object.freeze(
-  Object.fromEntries(
-    ROWS.flatMap(([name, { missing }]) =>
-      missing === undefined ? [] : [[name, missing] as const],
-    ),
-  ),
+export const DEFAULTS = Object.fromEntries(
+  ROWS.flatMap(([name, { missing }]) => (missing === undefined ? [] : [[name, missing] as const])),
 );
 
-export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
+export const SAFETY_LEVELS = ['low', 'medium', 'high'] as const;
 
 /** The values of each kind with a fixed set of values, as they're written outside the process, in ascending order. */
-const VALUES_OF_KIND = Object.freeze({
+const VALUES_OF_KIND = {
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),
   dangerLevel: Object.values(DangerLevel),
@@ -680,7 +676,7 @@ const VALUES_OF_KIND = Object.freeze({
   flowLabels: FLOW_LABELS,
   flowTarget: FLOW_TARGETS,
   safetyLevel: SAFETY_LEVELS,
-}) satisfies { readonly [Kind in FieldKind]?: readonly string[] };
+} satisfies { readonly [Kind in FieldKind]?: readonly string[] };
 
 /** Returns the values of a kind that has a fixed set of values. */
 export function valuesOf(kind: FieldKind): readonly string[] | undefined {

@@ -1,5 +1,6 @@
 import { wordsIn } from '../known/known-value.js';
 import { CAUGHT, PERHAPS, type Machine } from './machine.js';
+import { perhaps } from './uncertain-words.js';
 import {
   DATA,
   UNDEFINED,
@@ -76,7 +77,7 @@ export function promiseMethod(
 export function iterate(m: Machine, value: Value): readonly Value[] {
   const all = options(value);
   const items = all.flatMap((one) => itemsOf(m, one));
-  return all.length > 1 ? items.map((item) => m.perhaps(item)) : items;
+  return all.length > 1 ? items.map((item) => perhaps(item)) : items;
 }
 
 function itemsOf(m: Machine, one: Value): readonly Value[] {

@@ -1,5 +1,6 @@
 import { PURE, iterate, runCallbacks } from './callbacks.js';
 import type { Machine } from './machine.js';
+import { isSure } from './uncertain-words.js';
 import {
   DATA,
   HOLE,
@@ -114,7 +115,7 @@ export function arrayMethod(
       const separator = args.length === 0 ? ',' : isFixed(first) ? String(first.v) : HOLE;
       const textFor = (some: readonly Value[]) =>
         textual(some.map(textOf).join(separator), allTags(items));
-      return join(textFor(items), textFor(items.filter((item) => m.isSure(item))));
+      return join(textFor(items), textFor(items.filter((item) => isSure(item, m.conditions))));
     }
     case 'sort':
     case 'toSorted':

@@ -1,5 +1,6 @@
 import type { CallEffect } from '../effect.js';
 import { placeOf, type Node, type Program } from './program.js';
+import { perhaps } from './uncertain-words.js';
 import {
   ELSEWHERE,
   DATA,
@@ -166,9 +167,6 @@ export class Machine {
   }
 
   // ── what the code makes ──
-  /** The conditions of the words that aren't always in their list. */
-  readonly #under = new WeakMap<Value, readonly Condition[]>();
-
   object(
     props: Iterable<readonly [string, Value]> = [],
     kind: Obj['kind'] = 'object',
@@ -447,24 +445,9 @@ export class Machine {
     this.#undoable(() => ([array.items, array.open] = [items, open]));
     const under = this.conditions.slice(array.depth);
     array.open ||= under.length > 0;
-    const added = values.map((value) => this.perhaps(value, under));
-    array.items = (call === 'unshift' ? [...added, ...items] : [...items, ...added]).slice(
-      0,
-      MAX_ITEMS,
-    );
-  }
-
-  /** Returns a word that's in its list only under some conditions. */
-  perhaps(value: Value, under: readonly Condition[] = [{ ...PERHAPS }]): Value {
-    if (under.length === 0 || (value.t !== 'const' && value.t !== 'unknown')) return value;
-    const word = { ...value };
-    this.#under.set(word, under);
-    return word;
-  }
-
-  /** Returns true if a word is in its list whenever the current code runs. */
-  isSure(word: Value): boolean {
-    return (this.#under.get(word) ?? []).every((each) => this.conditions.includes(each));
+    const added = values.map((value) => perhaps(value, under));
+    const all = call === 'unshift' ? [...added, ...items] : [...items, ...added];
+    array.items = all.slice(0, MAX_ITEMS);
   }
 
   /** Marks the content of an array, Map or Set as read. */

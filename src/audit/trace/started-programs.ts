@@ -3,6 +3,7 @@ import { undecided, type AuditKnowledge } from '../known/known-value.js';
 import { programEffects } from '../known/programs.js';
 import { ELSEWHERE_PROGRAMS, readable } from './call-names.js';
 import { PERHAPS, type Machine } from './machine.js';
+import { isSure } from './uncertain-words.js';
 import {
   HOLE,
   UNDEFINED,
@@ -56,7 +57,9 @@ export function startProgram(
     : (list?.items ?? []).map((item) =>
         item.t === 'const' && typeof item.v === 'string' && !isPartial(item) ? item.v : undefined,
       );
-  const sure = words.filter((_, index) => !list?.items[index] || m.isSure(list.items[index]));
+  const sure = words.filter(
+    (_, index) => !list?.items[index] || isSure(list.items[index], m.conditions),
+  );
   // A different path, such as from a variable, leads to the same program.
   const named = new Map(textsOf(first).map((text) => [programName(text), text]));
   if (named.size > 1 && argumentsIn(tagsOf(first)).length === 0) named.delete('(unknown)');

@@ -32,7 +32,7 @@ import {
   type Dialog,
 } from '../terminal/terminal.js';
 import { codeOf, wrongUsage } from '../terminal/wrong-usage.js';
-import { DEMO, demoModel, MODELS } from './demo-model.js';
+import { demoModel, demoNote, MODELS } from './demo-model.js';
 
 const OPTIONS = {
   ...RUN_OPTIONS,
@@ -63,13 +63,14 @@ export const commands = {
           const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
           const path = file === undefined ? undefined : resolve(cwd, file);
           const isDemo = model === undefined;
+          const example = registry.getByAccessMode('readonly')[0]?.name ?? 'read_file';
           const isName = isDemo || /^[\w-][\w.-]*\/(?!\S*\.[cm]?[jt]s$)\S+$/.test(model);
           const named = isName ? model : await importDefault('--model', model, cwd, imports);
           if (!json && (isDemo || terminal.interactive))
-            terminal.err(paint('dim', isDemo ? DEMO : `The model is ${model}.`));
+            terminal.err(paint('dim', isDemo ? demoNote(example) : `The model is ${model}.`));
           const engine = {
             model: isDemo
-              ? demoModel((name) => registry.has(name))
+              ? demoModel((name) => registry.has(name), example)
               : (named as ChatEngine['model']),
             executor,
             ...call,
@@ -214,7 +215,7 @@ function reportSession(terminal: Dialog, session: Session, json: boolean): void 
   if (terminal.interactive && isUnfinished(session))
     terminal.err('Press Enter to go on with this turn, or type something to drop it.');
   else if (pending.length > 0)
-    terminal.err('To decide, run tooldex chat with this --session in a terminal.');
+    terminal.err('To decide, run tooldex chat --session <file> in a terminal.');
 }
 
 function exitCodeOf({ pending, status, haltedReason }: Session): number {

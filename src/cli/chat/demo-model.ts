@@ -9,8 +9,9 @@ Models:
   Anthropic  npm install ai @ai-sdk/anthropic  ANTHROPIC_API_KEY
   Google     npm install ai @ai-sdk/google     GOOGLE_GENERATIVE_AI_API_KEY
   any        npm install ai                    AI_GATEWAY_API_KEY, --model openai/gpt-5-mini`;
-/** The note that a script answers, and the requests that it understands. */
-export const DEMO = `Demo: a script answers, and its calls are real. Try list_directory {}.
+/** Returns the note that a script answers, and a request that it understands. */
+export const demoNote = (tool: string) =>
+  `Demo: a script answers, and its calls are real. Try ${tool} {}.
 For a model, use --model; tooldex chat --help shows how.`;
 
 /** The maximum length of a result that the script repeats. */
@@ -19,7 +20,7 @@ const MAX_SHOWN = 400;
 const CALL = /^\s*([\w.-]+)\s*(\{.*\})?\s*$/s;
 
 /** Returns a scripted model, so that a chat needs no key: it makes the call that a request names, and answers with the result. */
-export function demoModel(isTool: (name: string) => boolean): ModelStep {
+export function demoModel(isTool: (name: string) => boolean, example: string): ModelStep {
   return (request) => {
     const { messages } = request;
     const say = (text: string) => scriptedModel([{ text }])(request);
@@ -36,7 +37,7 @@ export function demoModel(isTool: (name: string) => boolean): ModelStep {
       return scriptedModel([{ text: '', calls: [{ id: `call-${at}`, name, input }] }])(request);
     } catch {
       return say(
-        'I am a script. I only understand the name of a tool and its arguments, such as:\nlist_directory {}\nTo see the tools, run tooldex list. To talk to a real model, use --model.',
+        `I am a script. I only understand the name of a tool and its arguments, such as:\n${example} {}\nTo see the tools, run tooldex list. To talk to a real model, use --model.`,
       );
     }
   };

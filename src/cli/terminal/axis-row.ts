@@ -50,6 +50,7 @@ export function fieldWords(
   if (name === 'digest') return [entry.digest.slice(0, 16)];
   if (typeof value === 'boolean')
     return [(words ?? ['yes', 'no'])[value ? 0 : 1]].filter((word) => word !== '');
+  if (kind === 'providers') return entry.providers.map((each) => each.name);
   if (kind === 'personas' && entry.personaAllowlist?.length === 0) return ['no persona'];
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.map((each) =>
