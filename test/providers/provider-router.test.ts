@@ -441,7 +441,7 @@ describe('ProviderRouter', () => {
     expect(router.snapshot()).toHaveLength(1);
   });
 
-  it('shares a provider among equal configurations, but not among different configurations with the same name', async () => {
+  it('treats providers with the same name as one provider only if their configurations are equal', async () => {
     const seen: unknown[] = [];
     const providers = [{ server: 's1' }, { server: 's2' }, { server: 's1' }].map((config) => ({
       name: 'mcp',
