@@ -164,12 +164,7 @@ describe('cached answers', () => {
       undefined,
       "the context isn't plain data",
     ],
-    [
-      'a context that contains a function',
-      { now: () => 1 },
-      undefined,
-      "the context isn't plain data",
-    ],
+    ['a context with a function', { now: () => 1 }, undefined, "the context isn't plain data"],
     [
       'a context of more than 256 KiB',
       'x'.repeat(262_144),

@@ -38,35 +38,32 @@ it.each([
   ['a readonly tool that runs alone', { accessMode: 'readonly', allowParallel: false }],
   ['a write', { accessMode: 'write' }],
   ['a tool that declares nothing', {}],
-] as const)(
-  'an abandoned call to %s keeps its concurrency slot until its work ends',
-  async (_, extra) => {
-    const gate = new Gate<string>();
-    let starts = 0;
-    const tool = defineTool({
-      name: 'tool',
-      description: 'Hangs once',
-      inputSchema: { type: 'object' },
-      ...extra,
-      execute: () => (starts++ === 0 ? gate.promise : 'done'),
-    });
-    const { executor, clock } = setup([tool], { ...TIMES, policy: allowAll });
-    void executor.execute({ id: 'c1', name: 'tool' });
-    await clock.advanceAsync(100);
-    const second = executor.execute({ id: 'c2', name: 'tool' });
-    await clock.advanceAsync(100);
-    expect(await second).toMatchObject({
-      code: 'TIMEOUT',
-      attempts: 0,
-      message: expect.stringContaining('the abandoned call "c1" is still running') as string,
-    });
-    gate.open('late');
-    await clock.advanceAsync(0);
-    expect(executor.abandoned()).toEqual([]);
-    expect(brief(await executor.execute({ id: 'c3', name: 'tool' }))).toBe('ok "done"');
-    expect(starts).toBe(2);
-  },
-);
+] as const)('an abandoned call to %s keeps its slot until its work ends', async (_, extra) => {
+  const gate = new Gate<string>();
+  let starts = 0;
+  const tool = defineTool({
+    name: 'tool',
+    description: 'Hangs once',
+    inputSchema: { type: 'object' },
+    ...extra,
+    execute: () => (starts++ === 0 ? gate.promise : 'done'),
+  });
+  const { executor, clock } = setup([tool], { ...TIMES, policy: allowAll });
+  void executor.execute({ id: 'c1', name: 'tool' });
+  await clock.advanceAsync(100);
+  const second = executor.execute({ id: 'c2', name: 'tool' });
+  await clock.advanceAsync(100);
+  expect(await second).toMatchObject({
+    code: 'TIMEOUT',
+    attempts: 0,
+    message: expect.stringContaining('the abandoned call "c1" is still running') as string,
+  });
+  gate.open('late');
+  await clock.advanceAsync(0);
+  expect(executor.abandoned()).toEqual([]);
+  expect(brief(await executor.execute({ id: 'c3', name: 'tool' }))).toBe('ok "done"');
+  expect(starts).toBe(2);
+});
 
 it('releasing an abandoned call frees its slot once, even if the call finishes later', async () => {
   const gate = new Gate<string>();

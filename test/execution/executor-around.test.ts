@@ -91,12 +91,7 @@ describe('middleware (executor.use)', () => {
       { status: 'error', message: 'no luck' },
       'error EXECUTION_FAILED',
     ],
-    [
-      'an ask_user result',
-      () => askUser('Which?'),
-      { status: 'ask_user', question: 'Which?' },
-      'ask_user',
-    ],
+    ['a question', () => askUser('Which?'), { status: 'ask_user', question: 'Which?' }, 'ask_user'],
     ['a halt result', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
     ['undefined if the tool returns nothing', () => undefined, undefined, 'ok null'],
   ])('run() resolves to %s', async (_, execute, seen, expected) => {

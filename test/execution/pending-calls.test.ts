@@ -107,15 +107,12 @@ describe('requested calls', () => {
     ['another conversation', call, { ...IN, conversationId: 'other' }],
     ['another id', { ...call, id: 'c2' }, IN],
     ['other arguments', { ...call, input: { text: 'b' } }, IN],
-  ])(
-    "the approval of a requested call doesn't apply to a call with %s",
-    async (_, other, options) => {
-      const { executor, runs } = setUp();
-      await executor.approve((await executor.request(call, IN)) as PendingApproval);
-      expect(brief(await executor.execute(other, options))).toBe('approval_required');
-      expect(runs).toEqual([]);
-    },
-  );
+  ])("an approval doesn't apply to %s", async (_, other, options) => {
+    const { executor, runs } = setUp();
+    await executor.approve((await executor.request(call, IN)) as PendingApproval);
+    expect(brief(await executor.execute(other, options))).toBe('approval_required');
+    expect(runs).toEqual([]);
+  });
 
   it("an answer that was written to the store without the key doesn't count as an approval", async () => {
     const store = new MemoryStateStore();
