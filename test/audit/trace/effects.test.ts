@@ -40,7 +40,7 @@ describe("code that can't be read", () => {
     ['instantiated', 'return new run(args).x;', `import { run } from './deep.js';`],
     ['passed as a callback', 'return [args].map(run);', `import { run } from './deep.js';`],
     [
-      'passed to then',
+      'passed to then()',
       'return Promise.resolve(args).then(run);',
       `import { run } from './deep.js';`,
     ],
