@@ -32,7 +32,7 @@ describe('digests and signatures', () => {
     );
   });
 
-  it('a signature equals only itself', () => {
+  it('signatures match only if they are identical', () => {
     const { isEqualSignature } = withNode;
     fc.assert(
       fc.property(

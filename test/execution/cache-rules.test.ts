@@ -58,7 +58,7 @@ describe('cached answers', () => {
     expect(events.at(-1)).toMatchObject({ cached: true, attempts: 0 });
   });
 
-  it("answers aren't cached if the tool isn't declared readonly, lacks cacheTtlMs, or the cache has no entries", async () => {
+  it("answers aren't cached if the tool isn't declared readonly, has no cacheTtlMs, or cacheEntries is 0", async () => {
     expect(await runsOf({ accessMode: 'readonly' })).toBe(2);
     expect(await runsOf({ sideEffects: 'none' })).toBe(2);
     expect(await runsOf({ sideEffects: 'none', cacheTtlMs: 1_000 }), 'inferred').toBe(2);

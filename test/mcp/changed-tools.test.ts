@@ -223,7 +223,7 @@ describe('servers that announce changes', () => {
 });
 
 it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-  'rejects a call after a second change announced by a server %s',
+  'rejects a call after a second announcement from a server %s',
   async (_, serverOf) => {
     const server = await serverOf();
     // The clock doesn't move, so only calls cause a new listing.

@@ -268,7 +268,7 @@ describe('redirects from the browser', () => {
 });
 
 describe('servers and tokens', () => {
-  it('a server with a token in its headers has no login', async () => {
+  it("a server with a token in its headers doesn't accept a login", async () => {
     const { server } = await servers();
     const discovery = discoveryOf(
       server.url,

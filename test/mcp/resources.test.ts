@@ -172,7 +172,7 @@ describe('resources and prompts from a server', () => {
     ]);
   });
 
-  it("don't change approved tools when a resource is added, but do if a server tool takes their name", async () => {
+  it("adding a resource changes no approved tool, but a server tool that takes a resource tool's name does", async () => {
     const pins = new DefinitionPins();
     await start(OPEN, { pins });
     const approved = DefinitionPins.fromJson(pins.toJson());

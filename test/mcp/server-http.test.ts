@@ -109,7 +109,7 @@ describe('serving MCP over HTTP', () => {
     expect(await refused.text()).not.toContain(token);
   });
 
-  it('the server answers only on its own path, and only requests from allowed hosts', async () => {
+  it('the server answers only on its own path, and rejects requests from web pages with other origins', async () => {
     const { url } = await serverOf().serveHttp({ port: 0 });
     const statusFor = async (server: string, headers: Record<string, string> = {}) => {
       const response = await fetch(server, {

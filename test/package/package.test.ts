@@ -367,7 +367,7 @@ describe('a bundle that imports only `tool`', () => {
       }),
   };
 
-  it.each(Object.keys(bundlers))('keeps what standard decorators need (%s)', async (bundler) => {
+  it.each(Object.keys(bundlers))('keeps the code for standard decorators (%s)', async (bundler) => {
     consumer.writeTypeScript(
       'toolkit.mjs',
       `import { tool } from 'tooldex';

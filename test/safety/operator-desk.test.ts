@@ -139,7 +139,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect(sent).toEqual([{ to: 'bob@corp.example' }]);
   });
 
-  it("an operator's answers to questions and manual calls must match the schema", async () => {
+  it("an operator's answers to questions and manual calls are validated", async () => {
     const { executor: agent } = await executor();
     const { desk: ada } = await desk();
     const ask = () => agent.execute({ id: 'd-1', name: 'pick_colour' });

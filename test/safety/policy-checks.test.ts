@@ -218,7 +218,7 @@ describe('policy modes', () => {
   });
 });
 
-it('the policy asks for approval on consent, writes, high danger, and from the configured danger and cost', () => {
+it('the policy asks for approval of tools that need consent, write, or reach the danger or cost limit', () => {
   expect(decisionOn({ ...READ, requiresConsent: true })).toMatchObject({
     verdict: 'confirm',
     reason: 'sample: it requires consent',

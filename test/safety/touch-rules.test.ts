@@ -178,7 +178,7 @@ const SECRETS = [
 ];
 
 it.each(SECRETS)(
-  'a rule about an argument matches %j in every bundled tool that takes a path',
+  'a rule for secrets/* matches %j in every bundled tool that takes a path',
   async (path) => {
     const denies = (field: string): PolicyRule => ({
       verdict: 'deny',

@@ -35,7 +35,7 @@ describe('audit baselines', () => {
     expect(lies(liar('other', write('fs.writeFile', 'a.ts:9')))).toEqual(['other']);
   });
 
-  it('a baseline is the same text for the same lies in any order', () => {
+  it('a baseline has the same text for the same lies in any order', () => {
     const other = liar('other', write('fs.rm', 'a.ts:1'), write('fs.rm', 'b.ts:1'));
     expect(writeBaseline([save, other])).toBe(writeBaseline([other, save]));
     expect(JSON.parse(writeBaseline([other]))).toEqual({

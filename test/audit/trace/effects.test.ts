@@ -509,7 +509,7 @@ describe('malicious code', () => {
     });
   });
 
-  it('tools named like object properties are told apart', async () => {
+  it('tools whose names are object properties are distinguished', async () => {
     expect(
       await changes(
         `${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`,
