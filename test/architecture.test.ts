@@ -60,11 +60,11 @@ function isEntry(file: string): boolean {
 }
 
 describe('the architecture', () => {
-  it('puts every file on a floor', () => {
+  it('assigns every file to a floor', () => {
     expect(files.filter((file) => !isEntry(file) && folderOf(file) === undefined)).toEqual([]);
   });
 
-  it('imports downwards only, and the bundled tools use the entry files as a user would', () => {
+  it("has only downward imports, and bundled tools import the entry files like a user's program", () => {
     const wrong = files.flatMap((file) =>
       importsOf(file)
         .filter((imported) => {
@@ -78,7 +78,7 @@ describe('the architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('has no cycle', () => {
+  it('has no import cycles between files', () => {
     const done = new Set<string>();
     const cycleFrom = (file: string, path: readonly string[]): readonly string[] | undefined => {
       if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
@@ -95,7 +95,7 @@ describe('the architecture', () => {
     ).toBeUndefined();
   });
 
-  it('has no circle of folders either', () => {
+  it('has no import cycles between folders', () => {
     const imports = new Map<string, Set<string>>();
     for (const file of files)
       for (const imported of importsOf(file))
@@ -112,7 +112,7 @@ describe('the architecture', () => {
     expect([...imports.keys()].filter((folder) => reached(folder).has(folder))).toEqual([]);
   });
 
-  it('keeps every file within 600 lines, or within its own ceiling until it is rewritten', () => {
+  it('limits every file to 600 lines, or to its own ceiling until it is rewritten', () => {
     const ceilings: Readonly<Record<string, number>> = CEILINGS.longFiles;
     const lines = (file: string) => sources.get(file)!.split('\n').length - 1;
     expect(files.filter((file) => lines(file) > (ceilings[file] ?? 600))).toEqual([]);
@@ -121,7 +121,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it('exports nothing that no other file reads, tests included', () => {
+  it('has no exports that no other file or test uses', () => {
     const read = new Set<string>();
     const others = globSync('test/**/*.ts', { cwd: root, ignore: '**/node_modules/**' }).map(
       (file) => [file, readFileSync(join(root, file), 'utf8')] as const,
@@ -152,7 +152,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it('keeps every room within its ceiling of tokens, and says how far below it is', () => {
+  it('keeps every room below its token ceiling, and prints the token counts', () => {
     const ceilings: Readonly<Record<string, number>> = CEILINGS.tokens;
     const rooms = new Map(Object.keys(ceilings).map((room) => [room, 0]));
     for (const path of globSync('{src,tools,test}/**/*.{ts,tsx,js,jsx,mjs,cjs,json}', {
@@ -175,7 +175,7 @@ describe('the architecture', () => {
     expect(values.length + types.length).toBeLessThanOrEqual(CEILINGS.names.root);
   });
 
-  it('numbers each decision once, in its name as in its title', () => {
+  it('has a unique number for each decision, which is the same in its file name and title', () => {
     const names = globSync('docs/decisions/!(README).md', { cwd: root })
       .map((file) => file.replace('docs/decisions/', ''))
       .sort();

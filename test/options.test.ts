@@ -48,7 +48,7 @@ const TAKERS: readonly (readonly [
   ['ToolExecutor', (options) => new ToolExecutor(options), { registry }, 'timeoutMs', '5'],
   ['SafetyPolicy', (options) => new SafetyPolicy(options), { registry }, 'mode', 'lax'],
   [
-    'a rule of a SafetyPolicy',
+    'a SafetyPolicy rule',
     (rule) => new SafetyPolicy({ registry, rules: [rule] }),
     { verdict: 'allow' },
     'principals',
@@ -73,7 +73,7 @@ const TAKERS: readonly (readonly [
   ['registry.filter', (options) => registry.filter(options), {}, 'category', 5],
   ['chat', (options) => chat(options), { model, tools: noTools, messages: noTools }, 'maxTurns', 0],
   [
-    'a chat, what it is run on',
+    'chat (prompt)',
     (options) => chat(options),
     { model, tools: noTools, messages: noTools },
     'prompt',
@@ -165,7 +165,7 @@ describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
   // One letter less, as in a typing error.
   const misspelt = `${option.slice(0, -2)}${option.at(-1)!}`;
 
-  it('with a misspelt name are refused, and the right name is suggested', async () => {
+  it('with a misspelled name are rejected with a suggestion of the right name', async () => {
     const options = { ...good, [misspelt]: 1 };
     const error = await refusalOf(call, options);
     expect(error.message).toContain(
@@ -175,7 +175,7 @@ describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
     expect(options).toEqual({ ...good, [misspelt]: 1 });
   });
 
-  it('of a wrong type are refused by their path, with what was expected and what came, beside every other issue', async () => {
+  it('with a value of the wrong type are rejected by path, together with all other issues', async () => {
     const options = Object.freeze({ ...good, [option]: wrong, '': 1 });
     const error = await refusalOf(call, options);
     expect(issuesOf(error).map(({ path }) => path[0])).toEqual(
@@ -186,7 +186,7 @@ describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
   });
 
   it.each([null, 5, 'text', [[]], new Map()])(
-    'are refused when they are no plain object: %s',
+    "are rejected if they aren't a plain object: %s",
     async (options) => {
       await refusalOf(call, options as object);
     },

@@ -6,7 +6,7 @@ import { ToolMetadataRegistry } from '../../src/index.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
-it('the audit finds the code of every bundled tool and no lie in it', async () => {
+it('the audit finds the code of every bundled tool and no lies', async () => {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(createDefaultTools({ root }));
   const { tools } = await auditTools(registry, { root, entries: ['tools/index.ts'] });

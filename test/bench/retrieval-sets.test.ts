@@ -3,8 +3,8 @@ import { withClones } from './clones.js';
 import { groupByExclusion } from './feedback.js';
 import { definitionsOf, NameGiver, type BenchTool } from './retrieval-sets.js';
 
-describe('the names of a set', () => {
-  it('keep to the name rule and are never given twice', () => {
+describe('names in a retrieval set', () => {
+  it('are valid tool names and never used twice', () => {
     const names = new NameGiver();
     expect(
       ['GET /movie/{id}', 'a', 'a', 'a_2', 'a', '!', 'x'.repeat(187), 'x'.repeat(140)].map((name) =>
@@ -22,7 +22,7 @@ describe('the names of a set', () => {
     ]);
   });
 
-  it('stand for ids, and tools declare what the set has and no more', () => {
+  it('are mapped to ids, and tools declare only what the set contains', () => {
     const tools: BenchTool[] = [
       {
         id: 'one',
@@ -58,10 +58,10 @@ describe('the names of a set', () => {
   });
 });
 
-describe('the history of the feedback protocol', () => {
+describe('the history in the feedback protocol', () => {
   const query = (text: string) => ({ id: text, text, relevant: [] });
 
-  it('leaves out what is too much like the asked request, for that one only', () => {
+  it('omits requests that are too similar to the tested request, for that request only', () => {
     const history = [
       query('Open the red door'),
       query('weather in Rome'),
@@ -83,14 +83,14 @@ describe('the history of the feedback protocol', () => {
   });
 });
 
-describe('clones', () => {
+describe('cloned tools', () => {
   const tools: BenchTool[] = Array.from({ length: 50 }, (_, index) => ({
     id: `t${index}`,
     name: `tool${index}`,
     description: Array.from({ length: 40 }, (__, each) => `w${index}x${each}`).join(' '),
   }));
 
-  it('are the same for the same seed, and begin with the tools themselves', () => {
+  it('are the same for the same seed, and start with the original tools', () => {
     const clones = [...withClones(tools, 120)];
     expect(clones.slice(0, 50)).toEqual(tools);
     expect(clones).toEqual([...withClones(tools, 120)]);
@@ -102,7 +102,7 @@ describe('clones', () => {
     expect(new Set(clones.map(({ id }) => id)).size).toBe(120);
   });
 
-  it('have about a quarter of the words replaced', () => {
+  it('have about a quarter of their words replaced', () => {
     const clones = [...withClones(tools, 100)].slice(50);
     const replaced = clones.flatMap(({ description }, index) =>
       description.split(' ').filter((word) => !word.startsWith(`w${index}x`)),

@@ -13,7 +13,7 @@ async function elsewhere(): Promise<typeof withNode> {
 }
 
 describe('digests and signatures', () => {
-  it("digests and signatures are the same with and without Node's crypto", async () => {
+  it("are the same with and without Node's crypto module", async () => {
     const without = await elsewhere();
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -32,7 +32,7 @@ describe('digests and signatures', () => {
     );
   });
 
-  it('a signature equals only itself', () => {
+  it('signatures match only if they are identical', () => {
     const { isEqualSignature } = withNode;
     fc.assert(
       fc.property(
@@ -50,15 +50,15 @@ describe('digests and signatures', () => {
   });
 });
 
-describe('bytes as base64', () => {
-  it("base64 bytes match Node's for any length", () => {
+describe('base64 encoding', () => {
+  it("matches Node's for any length", () => {
     for (const length of [0, 1, 2, 3, 8_192, 100_001]) {
       const bytes = withNode.randomBytes(Math.min(length, 65_536));
       expect(withNode.base64Of(bytes)).toBe(Buffer.from(bytes).toString('base64'));
     }
   });
 
-  it("base64 is the same with and without Node's Buffer", () => {
+  it("is the same with and without Node's Buffer", () => {
     const { base64Of, base64Size, bytesOf } = withNode;
     const both = <T>(work: () => T): readonly [T, T] => {
       const fast = work();
@@ -92,7 +92,7 @@ describe('bytes as base64', () => {
     'AAAA\n',
     'https://example.com/a.png',
     'AAA\u0100',
-  ])('base64 %j is refused', (text) => {
+  ])('throws for the invalid base64 text %j', (text) => {
     expect(withNode.base64Size(text)).toBeUndefined();
     expect(() => withNode.bytesOf(text)).toThrow(TypeError);
   });

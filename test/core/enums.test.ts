@@ -22,8 +22,8 @@ import {
 } from '../../src/core/enum-order.js';
 import { issuesOf } from '../../src/core/errors.js';
 
-describe('the enums', () => {
-  it("enums can't be changed", () => {
+describe('enums', () => {
+  it('are frozen', () => {
     for (const each of [
       Priority,
       AccessMode,
@@ -36,12 +36,12 @@ describe('the enums', () => {
       expect(Object.isFrozen(each)).toBe(true);
   });
 
-  it('danger and cost rank from harmless to worst', () => {
+  it('danger levels and cost tiers are ranked from lowest to highest', () => {
     expect(Object.values(DangerLevel).map(dangerRank)).toEqual([0, 1, 2, 3, 4]);
     expect(Object.values(CostTier).map(costRank)).toEqual([0, 1, 2, 3]);
   });
 
-  it('danger requires confirmation from HIGH on, not at MEDIUM', () => {
+  it("HIGH and CRITICAL danger require confirmation, but MEDIUM doesn't", () => {
     expect(Object.values(DangerLevel).filter(isDangerous)).toEqual(['high', 'critical']);
   });
 
@@ -54,10 +54,10 @@ describe('the enums', () => {
   });
 });
 
-describe('conflicts of execution categories', () => {
+describe('conflicts between execution categories', () => {
   const all = Object.values(ExecutionCategory);
 
-  it('category conflicts are symmetric', () => {
+  it('are symmetric', () => {
     for (const a of all)
       for (const b of all)
         expect(conflictingCategories(a).includes(b), `${a} and ${b}`).toBe(
@@ -65,7 +65,7 @@ describe('conflicts of execution categories', () => {
         );
   });
 
-  it('writes conflict with writes, executes with both, and mixed with everything', () => {
+  it('exist among write, execute, and mixed, and between mixed and every category', () => {
     const changing = ['write', 'execute', 'mixed'];
     for (const a of all) {
       for (const b of all) {
@@ -76,7 +76,7 @@ describe('conflicts of execution categories', () => {
     }
   });
 
-  it('a tool that can change something never runs next to its own kind', () => {
+  it('a tool that can change something never runs in parallel with tools of its own category', () => {
     for (const accessMode of Object.values(AccessMode).filter(isWriting)) {
       for (const executionCategory of all) {
         expect(
@@ -90,7 +90,7 @@ describe('conflicts of execution categories', () => {
     }
   });
 
-  it('only readonly tools of read_only, compute and network run next to their own kind', () => {
+  it('only readonly tools in the categories read_only, compute, and network run in parallel with their own category', () => {
     expect(
       all.filter((executionCategory) =>
         isParallelizable({ accessMode: 'readonly', executionCategory }),
@@ -100,7 +100,7 @@ describe('conflicts of execution categories', () => {
 });
 
 describe('ToolError', () => {
-  it('a ToolError carries its code, details and cause', () => {
+  it('has a code, details, and a cause', () => {
     const cause = new Error('why');
     const error = new ToolError('INVALID_ARGUMENT', 'Expected a', {
       details: { issues: [{ path: [], message: 'm' }] },
@@ -117,7 +117,7 @@ describe('ToolError', () => {
     expect(issuesOf(new ToolError('TIMEOUT', 'late'))).toEqual([]);
   });
 
-  it('a ToolError of another copy of the package is recognized by its code', () => {
+  it('from another copy of the package is recognized by its code', () => {
     const foreign = Object.defineProperty({ code: 'TIMEOUT' }, Symbol.for('tooldex/error/v1'), {
       value: true,
     });
@@ -126,7 +126,7 @@ describe('ToolError', () => {
     expect(isToolError(foreign, 'ABORTED')).toBe(false);
   });
 
-  it('isToolError is false for anything else', () => {
+  it('isToolError returns false for anything else', () => {
     const trap = new Proxy(
       {},
       {

@@ -36,8 +36,8 @@ function refusalOf(options: unknown): ToolError {
   throw new Error('accepted');
 }
 
-describe('options', () => {
-  it('options come back frozen with defaults, and the given object stays unchanged', () => {
+describe('reading options', () => {
+  it('returns frozen options with defaults and leaves the passed object unchanged', () => {
     const options = { name: 'a', retries: undefined };
     const checked = checkOptions(schema, options, 'options of the sample');
     expect(checked).toEqual({ name: 'a', timeoutMs: 1_000, retries: 3 });
@@ -50,7 +50,7 @@ describe('options', () => {
     });
   });
 
-  it('wrong options are refused together, each with path, expectation, value and advice', () => {
+  it('reports all invalid options in one error, each with its path, expectation, value, and advice', () => {
     const error = refusalOf({
       name: ' ',
       timeoutMs: 0,
@@ -80,7 +80,7 @@ describe('options', () => {
     });
   });
 
-  it('several options that begin with the given name are suggested', () => {
+  it('suggests several options if they start with the given name', () => {
     expect(unknownOption('max', ['maxDanger', 'maxTools', 'text'])).toBe(
       'Expected a known option, got "max". Did you mean "maxTools" or "maxDanger"?',
     );
@@ -92,13 +92,13 @@ describe('options', () => {
     [[], 'a list of 0'],
     [new Map(), 'an instance of Map'],
     [Promise.resolve({}), 'a promise. Await it first'],
-  ])("options that aren't a plain object are refused: %s", (options, got) => {
+  ])("rejects options that aren't a plain object: %s", (options, got) => {
     expect(refusalOf(options).message).toBe(
       `The options of the sample are refused:\n  Expected a plain object, got ${got}.`,
     );
   });
 
-  it('options named __proto__ or constructor are unknown', () => {
+  it('treats options named __proto__ or constructor as unknown', () => {
     expect(refusalOf(JSON.parse('{"__proto__": 1}')).message).toContain(
       'Expected a known option, got "__proto__".',
     );
@@ -107,7 +107,7 @@ describe('options', () => {
     );
   });
 
-  it('secret options never show their value', () => {
+  it('never shows the value of a secret option', () => {
     const error = refusalOf({ token: 'hunter2' });
     expect(error.message).toContain(
       'token: Expected 16 characters, got a string. Make them with openssl rand.',

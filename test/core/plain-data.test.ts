@@ -17,7 +17,7 @@ function nested(levels: number): unknown {
 }
 
 describe('canonicalJson', () => {
-  it('canonicalJson is JSON of the same data', () => {
+  it('returns JSON for the same data', () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -27,7 +27,7 @@ describe('canonicalJson', () => {
     );
   });
 
-  it("canonicalJson doesn't depend on the order of keys at any depth", () => {
+  it("doesn't depend on the order of keys at any depth", () => {
     fc.assert(
       fc.property(
         fc.jsonValue(),
@@ -38,7 +38,7 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('canonicalJson differs if any leaf differs', () => {
+  it('differs if any leaf value differs', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, pick) => {
         const leaves = leavesOf(value);
@@ -50,26 +50,26 @@ describe('canonicalJson', () => {
     );
   });
 
-  it('canonicalJson drops undefined values and keeps the key __proto__', () => {
+  it('drops undefined values and keeps the key __proto__', () => {
     expect(canonicalJson({ b: undefined, a: 1 })).toBe('{"a":1}');
     expect(canonicalJson(JSON.parse('{"__proto__":{"x":1},"a":2}'))).toBe(
       '{"__proto__":{"x":1},"a":2}',
     );
   });
 
-  it('canonicalJson orders keys by code units in any locale', () => {
+  it('orders keys by code units in any locale', () => {
     expect(canonicalJson({ ä: 1, z: 2, Z: 3, a: 4 })).toBe('{"Z":3,"a":4,"z":2,"ä":1}');
     expect(['b', 'a', 'B'].sort(compareText)).toEqual(['B', 'a', 'b']);
   });
 
-  it('texts with different lone surrogates have different digests', () => {
+  it('text with different lone surrogates has different digests', () => {
     expect(digestOf('\ud800')).not.toBe(digestOf('\ud801'));
     expect(digestOf('x')).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 
 describe('cloneFrozen', () => {
-  it('cloneFrozen copies JSON values deeply frozen and without sharing', () => {
+  it('returns a deeply frozen copy of JSON values that shares nothing with the original', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const copy = cloneFrozen(value);
@@ -80,7 +80,7 @@ describe('cloneFrozen', () => {
     );
   });
 
-  it('cloneFrozen keeps the key __proto__', () => {
+  it('keeps the key __proto__', () => {
     const copy = cloneFrozen(JSON.parse('{"__proto__":{"polluted":true}}') as object);
     expect(Object.keys(copy)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
@@ -96,12 +96,12 @@ describe('cloneFrozen', () => {
     ['Infinity', [1, -Infinity], '[1]'],
     ['a bigint', { a: 1n }, 'a'],
     ['undefined in a list', { a: [undefined] }, 'a[0]'],
-  ])('cloneFrozen refuses %s and names the path', (_, value, place) => {
+  ])('rejects %s and includes the path in the error', (_, value, place) => {
     expect(() => cloneFrozen<unknown>(value)).toThrow(TypeError);
     expect(() => cloneFrozen<unknown>(value)).toThrow(` at ${place}`);
   });
 
-  it('cloneFrozen refuses cycles and data beyond 64 levels', () => {
+  it('rejects cycles and data nested more than 64 levels deep', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(() => cloneFrozen(cycle)).toThrow(/levels deep \(or a cycle\)/);
@@ -123,7 +123,7 @@ describe('describeValue', () => {
     [Symbol('secret'), 'a symbol'],
     [[1, 2], 'a list of 2'],
     [{ secret: 1 }, 'an object'],
-  ])('describeValue shows %s as %s', (value, text) => {
+  ])('describes %s as %s', (value, text) => {
     expect(describeValue(value)).toBe(text);
   });
 });

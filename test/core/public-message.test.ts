@@ -4,8 +4,8 @@ import { publicMessage } from '../../src/core/public-message.js';
 
 const shown = (message: unknown) => publicMessage({ message });
 
-describe('a public message', () => {
-  it('a public message has no terminal colors or control characters', () => {
+describe('publicMessage', () => {
+  it('removes terminal colors and control characters', () => {
     expect(shown('\u001b[1m\u001b[31mNo key.\u001b[0m\n\nSet one.')).toBe('No key.');
     expect(shown('\u001b[0m\nafter\u0007 \u001b[38;5;196mred\u001b[0m\u0000')).toBe('after red');
     fc.assert(
@@ -28,7 +28,7 @@ describe('a public message', () => {
     `AIza${'B7'.repeat(18)}`,
     'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl',
     `npm_${'aB3'.repeat(12)}`,
-  ])('a public message hides the token %s anywhere', (token) => {
+  ])('hides the token %s anywhere in the message', (token) => {
     for (const message of [
       token,
       `bad key ${token}!`,
@@ -61,12 +61,12 @@ describe('a public message', () => {
     ['https://host/x?X-Amz-Signature=hunter2', 'hunter2'],
     ['https://host/x?a=1&sig=hunter2#top', 'hunter2'],
     [`token=${'h'.repeat(600)}unter2`, 'unter2'],
-  ])('a public message hides the secret in %s', (message, secret) => {
+  ])('hides the secret in %s', (message, secret) => {
     expect(shown(message)).not.toContain(secret);
     expect(shown(message)).toContain('[secret]');
   });
 
-  it("a public message doesn't show half of a secret at the cut", () => {
+  it('never shows part of a secret where the message is truncated', () => {
     for (let before = 950; before < 1_001; before++) {
       expect(shown(`${'x'.repeat(before)} password=hunter2hunter2`)).not.toContain('hunter2h');
       expect(shown(`${'x'.repeat(before)} https://ada:hunter2hunter2@host`)).not.toContain(
@@ -96,9 +96,7 @@ describe('a public message', () => {
     ['file:/home/ada/a.js', 'file:a.js'],
     ['[/home/ada/a.txt,/home/ada/b.txt]', '[a.txt,b.txt]'],
     ['`/home/ada/a.txt`', '`a.txt`'],
-  ])('a public message shows %s as %s', (message, expected) =>
-    expect(shown(message)).toBe(expected),
-  );
+  ])('shows %s as %s', (message, expected) => expect(shown(message)).toBe(expected));
 
   it.each([
     'see https://example.com/docs/a/b?x=1#y',
@@ -118,16 +116,16 @@ describe('a public message', () => {
     'password: required',
     'mailto:ada@example.com',
     'git@example.com:ada/x.git and ssh://git@example.com/ada/x.git',
-  ])('a public message shows %s unchanged', (message) => expect(shown(message)).toBe(message));
+  ])('shows %s unchanged', (message) => expect(shown(message)).toBe(message));
 
-  it('a public message is one line of at most 1,001 characters, without half characters', () => {
+  it('returns a single line of at most 1,001 characters without splitting surrogate pairs', () => {
     expect(shown('first\nsecond')).toBe('first');
     expect(shown('\n first\r\nsecond')).toBe('first');
     expect(shown('x'.repeat(5_000))).toBe(`${'x'.repeat(1_000)}…`);
     expect(shown(`${'x'.repeat(999)}🔥🔥`)).toBe(`${'x'.repeat(999)}…`);
   });
 
-  it('everything that can be thrown has a public message', () => {
+  it('returns a message for anything that can be thrown', () => {
     const hostile = new Proxy(
       {},
       {

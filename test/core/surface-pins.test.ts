@@ -4,7 +4,7 @@ import * as enums from '../../src/core/enums.js';
 
 // Programs compare, store, and send these, so a change here breaks programs.
 
-it("error codes don't change", () => {
+it("the list of error codes doesn't change", () => {
   expect(TOOL_ERROR_CODES).toEqual([
     'INVALID_METADATA',
     'INVALID_DECORATION',
@@ -43,7 +43,7 @@ it("error codes don't change", () => {
   ]);
 });
 
-it("the names, values and order of the enums don't change", () => {
+it("the names, values, and order of the enums don't change", () => {
   expect(
     Object.entries(enums)
       .sort(([a], [b]) => (a < b ? -1 : 1))

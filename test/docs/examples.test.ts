@@ -50,7 +50,7 @@ const examples = pages.flatMap((page) =>
   examplesOf(page).map((example, index) => ({ page, index, ...example })),
 );
 
-describe('the examples in the documents', () => {
+describe('the code examples in the docs', () => {
   const files = examples.map(({ page, index, code, file: name = `example-${index}` }) => {
     const folder = consumer.path(folderOf(page));
     mkdirSync(folder, { recursive: true });
@@ -69,7 +69,7 @@ describe('the examples in the documents', () => {
   );
   writeFileSync(consumer.path('package.json'), '{ "type": "module" }');
 
-  it('are there', () => expect(examples.length).toBeGreaterThan(1));
+  it('exist', () => expect(examples.length).toBeGreaterThan(1));
 
   it('type-check', () => {
     const { stdout } = spawnSync(
@@ -82,7 +82,7 @@ describe('the examples in the documents', () => {
 
   // In programs that are loaded with nothing but Node, as users load them: one for each page.
   it.concurrent.each(pages.filter((page) => examples.some((example) => example.page === page)))(
-    'run: %s',
+    'run without errors: %s',
     async (page) => {
       const imports = [
         consumer.path('ai-sdk-provider.js'),

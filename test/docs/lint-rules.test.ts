@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { CATALOGUE_RULES, LINT_RULES } from '../../src/registry/lint/lint-rules.js';
 
-it('docs/lint.md has a row for each rule, with its severity, what goes wrong and how to fix it', () => {
+it('docs/lint.md has a row for each lint rule with its severity, the problem, and the fix', () => {
   const rows = [
     ...readFileSync(resolve(import.meta.dirname, '../../docs/lint.md'), 'utf8').matchAll(
       /^\| `(.+?)` \| (.+?) \| (.+?) \| (.+?) \|$/gm,

@@ -149,14 +149,14 @@ const programs = readdirSync(examples, { recursive: true, encoding: 'utf8' }).fi
 );
 
 describe('the example programs', () => {
-  it('are ten, and the page of the examples lists each with its files', () => {
+  it('are ten programs, and examples/README.md lists each of their files', () => {
     const page = readFileSync(join(examples, 'README.md'), 'utf8');
     expect(page.match(/^\| \[/gm)).toHaveLength(10);
     for (const file of programs) expect(page).toContain(`](${file})`);
   });
 
   it.each(programs)(
-    'have fewer than 80 lines that fit a screen, and begin with what they show: %s',
+    'have fewer than 80 lines of at most 140 characters and start with a comment on their purpose: %s',
     (file) => {
       const lines = readFileSync(join(examples, file), 'utf8').split('\n');
       expect(lines.length - 1).toBeLessThan(80);
@@ -165,7 +165,7 @@ describe('the example programs', () => {
     },
   );
 
-  it('say how they are run', () => {
+  it('explain how to run them', () => {
     const page = readFileSync(join(examples, 'README.md'), 'utf8');
     for (const [, file, command] of page.matchAll(/^\| \[([^\]]+)\].*\| `([^`]+)` \|$/gm))
       expect(readFileSync(join(examples, file!), 'utf8')).toContain(
@@ -173,7 +173,7 @@ describe('the example programs', () => {
       );
   });
 
-  it('type-check as in the project of a user', () => {
+  it("type-check in a user's project", () => {
     const compilerOptions = {
       target: 'es2022',
       module: 'nodenext',
@@ -194,10 +194,10 @@ describe('the example programs', () => {
   });
 });
 
-describe('the agent of the AI SDK', () => {
+describe('the AI SDK agent', () => {
   it.each([
-    ['refunds the order that was approved', 'y', 1250],
-    ['refunds nothing that was not approved', 'n', 0],
+    ['refunds an order after approval', 'y', 1250],
+    ['refunds nothing if the user denies the call', 'n', 0],
   ])('%s', async (_, answer, refunded) => {
     const agent = run('ai-sdk-agent.ts');
     await agent.until(/refund_order \{"order":17,"cents":1250\}: approve\? \[y\/N\] /);
@@ -208,11 +208,11 @@ describe('the agent of the AI SDK', () => {
   });
 });
 
-describe('the agent of LangChain', () => {
+describe('the LangChain agent', () => {
   it.each([
-    ['changes the address when it is approved', 'y', 'tool: Ada lives in Turin now'],
+    ['changes the address after approval', 'y', 'tool: Ada lives in Turin now'],
     [
-      'tells the model when it is not approved',
+      'tells the model if the user denied the call',
       'n',
       'tool: change_address was not run: the user denied this call',
     ],
@@ -227,8 +227,8 @@ describe('the agent of LangChain', () => {
   });
 });
 
-describe('the MCP server of a toolkit', () => {
-  it('shows clients what its tools do, and changes nothing that the user declines', async () => {
+describe('the MCP server for a toolkit', () => {
+  it('lists its tools with their hints and changes nothing if the user declines', async () => {
     const { asked, call, tools } = await client('mcp-server.ts', ['decline', 'accept']);
     const [count, change] = ['stock__count', 'stock__change'];
     const listed = await tools();
@@ -250,7 +250,7 @@ describe('the MCP server of a toolkit', () => {
   });
 });
 
-describe('the gateway before two MCP servers', () => {
+describe('the gateway in front of two MCP servers', () => {
   const memory = consumer.path('memory-server.mjs');
 
   beforeAll(() => {
@@ -281,7 +281,7 @@ describe('the gateway before two MCP servers', () => {
     );
   });
 
-  it('reads at once, denies to write files, and asks about the rest', async () => {
+  it('allows reads at once, denies writing files, and asks the user about other calls', async () => {
     const { asked, call } = await client('mcp-gateway.ts', ['decline', 'accept']);
     expect(
       await call('mcp__files__read_text_file', { path: consumer.path('files/note.txt') }),
@@ -303,7 +303,7 @@ describe('the gateway before two MCP servers', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('withholds a tool that is described otherwise than when it was reviewed, and no other', async () => {
+  it('hides only the tool whose description changed after its review', async () => {
     const before = readFileSync(memory, 'utf8');
     onTestFinished(() => writeFileSync(memory, before));
     const reviewed = await (await client('mcp-gateway.ts', [])).tools();
@@ -321,8 +321,8 @@ describe('the gateway before two MCP servers', () => {
   });
 });
 
-describe('the toolkit in NestJS', () => {
-  it('compiles to CommonJS with legacy decorators, and runs with the client that NestJS injects', () => {
+describe('the NestJS toolkit', () => {
+  it('compiles to CommonJS with legacy decorators and runs with the client that NestJS injects', () => {
     const folder = consumer.path('nestjs');
     expect(
       spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8', timeout: DEADLINE_MS })
@@ -348,7 +348,7 @@ describe('the toolkit in NestJS', () => {
   });
 });
 
-describe('the unit tests of tools', () => {
+describe('the unit tests for tools', () => {
   const vitest = () =>
     spawnSync(
       process.execPath,
@@ -361,7 +361,7 @@ describe('the unit tests of tools', () => {
       },
     );
 
-  it('pass, and fail for a tool that no longer needs approval', () => {
+  it('pass, and fail if a tool no longer needs approval', () => {
     expect(vitest().stdout).toContain('6 passed (6)');
     const tool = consumer.path('unit-tests/refunds.ts');
     const source = readFileSync(tool, 'utf8');
@@ -378,8 +378,8 @@ describe('the unit tests of tools', () => {
   });
 });
 
-describe('the tools of manifests', () => {
-  it('are given to each persona as the files say', async () => {
+describe('the manifest tools', () => {
+  it('are available to each persona according to the manifests', async () => {
     expect(await run('manifests/main.ts', { tsx: true }).ended()).toMatch(
       /^Nina: find_order, refund_order, write_letter\n {2}find_order: ok\n {2}refund_order: ok\nOtto: find_order\n {2}find_order: ok\n {2}refund_order: error, .*\nhealth of find_order: 2 calls, 2 good\n$/,
     );
@@ -395,7 +395,7 @@ describe('the tools of manifests', () => {
 });
 
 describe('the unattended job', () => {
-  it('does what its rules allow, and nothing that would need approval', async () => {
+  it('runs only calls that its rules allow without approval', async () => {
     const project = consumer.path('project');
     for (const folder of ['src', 'secrets']) mkdirSync(join(project, folder), { recursive: true });
     writeFileSync(join(project, 'src/a.js'), '// TODO');
@@ -428,7 +428,7 @@ describe('the unattended job', () => {
   });
 });
 
-describe.skipIf(!redisPresent)('the programs on Redis (skipped without redis-server)', () => {
+describe.skipIf(!redisPresent)('the Redis examples (skipped without redis-server)', () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await RedisServer.start();
@@ -458,7 +458,7 @@ describe.skipIf(!redisPresent)('the programs on Redis (skipped without redis-ser
     return { server, post };
   }
 
-  it('the chat server goes on with an approval after a restart, and pays back once', async () => {
+  it('the chat server continues after a restart with an approval and refunds only once', async () => {
     const before = await chatServer();
     const { body } = await before.post('anna', { text: 'Refund order 17' });
     expect(body).toMatchObject({
@@ -482,7 +482,7 @@ describe.skipIf(!redisPresent)('the programs on Redis (skipped without redis-ser
     expect(server.printed().match(/paid back order 17 for anna/g)).toHaveLength(1);
   });
 
-  it('the chat server tells the model of a refusal, and refuses requests that make no sense', async () => {
+  it('the chat server tells the model about a denied call and rejects malformed requests', async () => {
     const { server, post } = await chatServer();
     const { body } = await post('berta', { text: 'Refund order 17' });
     const [{ id: pendingId, callId }] = body.pending as [{ id: string; callId: string }];
@@ -503,7 +503,7 @@ describe.skipIf(!redisPresent)('the programs on Redis (skipped without redis-ser
     expect(server.printed()).not.toContain('paid back');
   });
 
-  it('two workers use an approval once and share a budget', async () => {
+  it('an approval works in only one of two workers, which also share a budget', async () => {
     const printed = await run('workers.ts', { env: { REDIS_URL: redis.url }, tsx: true }).ended();
     expect(printed.match(/\*\*\* .* gets 98000 cents \*\*\*/g)).toHaveLength(1);
     expect(printed.match(/payout \w+/g)?.sort()).toEqual(['payout INVALID_APPROVAL', 'payout ok']);

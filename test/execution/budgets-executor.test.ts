@@ -32,7 +32,7 @@ function limited(
 }
 
 describe('budgets', () => {
-  it('a budget allows the given number of calls, then refuses before the tool runs and reports what was spent', async () => {
+  it('a budget rejects further calls once its limit is reached and reports how much was spent', async () => {
     const { executor, callsMade, runs } = limited([{ per: 'principal', calls: 3 }]);
     expect(await callsMade(5, { principal: 'ada' })).toBe(3);
     expect(runs()).toBe(3);
@@ -58,7 +58,7 @@ describe('budgets', () => {
     ]).toEqual([2, 0, 2]);
   });
 
-  it("similar names of principals don't share a budget", async () => {
+  it("principals with similar names don't share a budget", async () => {
     const { callsMade } = limited([{ per: 'principal', calls: 1 }]);
     for (const principal of [
       'a',
@@ -77,7 +77,7 @@ describe('budgets', () => {
       expect(await callsMade(2, { principal }), principal.slice(0, 20)).toBe(1);
   });
 
-  it('a cost budget counts costPerCall, or the rank of the cost tier', async () => {
+  it('a cost budget charges costPerCall, or a default for the cost tier', async () => {
     expect(await limited([{ per: 'principal', cost: 7 }]).callsMade(9)).toBe(3);
     for (const [costTier, calls] of [
       ['free', 20],
@@ -98,7 +98,7 @@ describe('budgets', () => {
     ).toBe(3);
   });
 
-  it("a budget with room isn't charged when another budget is used up", async () => {
+  it("a budget with calls left isn't charged when another budget is exhausted", async () => {
     const { executor, callsMade } = limited([
       { per: 'principal', calls: 4 },
       { per: 'conversation', calls: 1 },
@@ -111,7 +111,7 @@ describe('budgets', () => {
     );
   });
 
-  it('two limits of the same kind charge a call once', async () => {
+  it('two budgets for the same principal charge each call only once', async () => {
     expect(
       await limited([
         { per: 'principal', calls: 4 },
@@ -120,7 +120,7 @@ describe('budgets', () => {
     ).toBe(4);
   });
 
-  it('a failed call stays charged', async () => {
+  it('a failed call is still charged', async () => {
     const { executor } = setup(
       [
         reader('throws', () => {
@@ -137,7 +137,7 @@ describe('budgets', () => {
     ]).toEqual(['error EXECUTION_FAILED', 'error EXECUTION_FAILED', 'error BUDGET_EXCEEDED']);
   });
 
-  it('a call with several attempts is charged once', async () => {
+  it('a call that is retried is charged only once', async () => {
     let runs = 0;
     const { executor, clock } = setup(
       [
@@ -155,7 +155,7 @@ describe('budgets', () => {
     }
   });
 
-  it('cached answers, denied or pending calls, invalid input, and unknown tools cost nothing', async () => {
+  it("cached answers, denied or pending calls, invalid input, and unknown tools aren't charged", async () => {
     const { executor } = setup(
       [
         reader('read', () => 1, {
@@ -186,7 +186,7 @@ describe('budgets', () => {
   });
 });
 
-it("calls are refused while the store can't be reached, and run again afterwards", async () => {
+it('calls are rejected while the store is unreachable and succeed once it is back', async () => {
   const store = new FailingStore();
   const { executor, callsMade, runs } = limited([{ per: 'principal', calls: 3 }], { store });
   store.fails = () => true;
@@ -196,7 +196,7 @@ it("calls are refused while the store can't be reached, and run again afterwards
   expect(await callsMade(5)).toBe(3);
 });
 
-it('a reset clears the budget of only the given principal', async () => {
+it('resetBudgets clears the budget of the given principal only', async () => {
   const { executor, callsMade } = limited([{ per: 'principal', calls: 2 }]);
   for (const principal of ['ada', 'eve']) await callsMade(2, { principal });
   await executor.resetBudgets('ada');
@@ -206,7 +206,7 @@ it('a reset clears the budget of only the given principal', async () => {
   ]).toEqual([2, 0]);
 });
 
-it("if the store fails between two counters, the call doesn't run and the first counter stays charged", async () => {
+it("if the store fails after the first of two counters, the call doesn't run and the first counter stays charged", async () => {
   const store = new FailingStore();
   const { executor, callsMade, runs } = limited(
     [
@@ -225,7 +225,7 @@ it("if the store fails between two counters, the call doesn't run and the first 
   expect(await callsMade(3, { principal: 'ada', conversationId: 'c' })).toBe(0);
 });
 
-it('a budget with a window starts again when the window of its first call is over', async () => {
+it('a budget with windowMs is refilled when the window that its first call opened has passed', async () => {
   const { callsMade, clock } = limited([{ per: 'principal', calls: 3, windowMs: 1_000 }]);
   expect(await callsMade(1)).toBe(1);
   clock.advance(600);

@@ -39,7 +39,7 @@ async function runsOf(
 }
 
 describe('cached answers', () => {
-  it('the second call of a readonly tool with cacheTtlMs gets the first answer, marked as cached', async () => {
+  it('the second call of a readonly tool with cacheTtlMs returns the first answer, marked as cached', async () => {
     let runs = 0;
     const { executor, events } = setup([
       reader('read', () => ({ runs: ++runs }), { cacheTtlMs: 1_000 }),
@@ -58,7 +58,7 @@ describe('cached answers', () => {
     expect(events.at(-1)).toMatchObject({ cached: true, attempts: 0 });
   });
 
-  it("answers of other tools aren't cached", async () => {
+  it("answers aren't cached if the tool isn't declared readonly, has no cacheTtlMs, or cacheEntries is 0", async () => {
     expect(await runsOf({ accessMode: 'readonly' })).toBe(2);
     expect(await runsOf({ sideEffects: 'none' })).toBe(2);
     expect(await runsOf({ sideEffects: 'none', cacheTtlMs: 1_000 }), 'inferred').toBe(2);
@@ -67,7 +67,7 @@ describe('cached answers', () => {
     ).toBe(2);
   });
 
-  it('a cached answer expires exactly after its lifetime', async () => {
+  it('a cached answer expires exactly after cacheTtlMs', async () => {
     let runs = 0;
     const { executor, clock } = setup([reader('read', () => runs++, { cacheTtlMs: 1_000 })]);
     await executor.execute(read());
@@ -77,7 +77,7 @@ describe('cached answers', () => {
     expect((await executor.execute(read())).cached).toBe(false);
   });
 
-  it('a cached answer is used for equal arguments in any key order, and for no other arguments', async () => {
+  it('a cached answer is reused only for equal arguments, in any key order', async () => {
     const { executor } = setup([reader('read', (input) => input, { cacheTtlMs: 1_000 })]);
     await executor.execute(read({ a: 1, b: { c: [1, 2] } }));
     expect((await executor.execute(read({ b: { c: [1, 2] }, a: 1 }))).cached).toBe(true);
@@ -91,7 +91,7 @@ describe('cached answers', () => {
       expect((await executor.execute(read(input))).cached, JSON.stringify(input)).toBe(false);
   });
 
-  it('a cached answer is used only for an equal context', async () => {
+  it('a cached answer is reused only for an equal context', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.jsonValue(), async (one, other) => {
         const { executor } = setup([
@@ -106,7 +106,7 @@ describe('cached answers', () => {
     );
   });
 
-  it('with a cacheKey, a cached answer is used for an equal key and the same principal', async () => {
+  it('with cacheKey, a cached answer is reused for an equal key and the same principal', async () => {
     const cacheKey = (_: unknown, { context }: ToolContext) =>
       (context as { customer: number }).customer;
     const { executor } = setup([
@@ -128,7 +128,7 @@ describe('cached answers', () => {
     expect(await cached(7, 'bob')).toBe(false);
   });
 
-  it('a cached answer is used only for the same principal', async () => {
+  it('a cached answer is reused only for the same principal', async () => {
     const { executor } = setup([reader('read', () => 1, { cacheTtlMs: 1_000 })]);
     for (const principal of [undefined, '', 'null', 'ada', 'eve'])
       for (const cached of [false, true])
@@ -137,7 +137,7 @@ describe('cached answers', () => {
         ).toMatchObject({ cached });
   });
 
-  it('a cached answer is used within one conversation, unless cacheKey leaves the conversation out', async () => {
+  it('a cached answer is reused only in the same conversation, unless the tool has a cacheKey that ignores the conversation', async () => {
     for (const cacheKey of [undefined, () => 'all']) {
       const { executor } = setup([
         reader('read', (_, { conversationId }) => conversationId ?? 'none', {
@@ -159,7 +159,7 @@ describe('cached answers', () => {
 
   it.each<[string, unknown, undefined | (() => unknown), string]>([
     [
-      'a context with an instance of a class',
+      'a context that contains a class instance',
       { db: new Map() },
       undefined,
       "the context isn't plain data",
@@ -179,15 +179,15 @@ describe('cached answers', () => {
       },
       'its cacheKey failed',
     ],
-    ['a cacheKey that gives nothing', {}, () => undefined, 'its cacheKey returned undefined'],
+    ['a cacheKey that returns undefined', {}, () => undefined, 'its cacheKey returned undefined'],
     [
-      'a cacheKey that gives a promise',
+      'a cacheKey that returns a promise',
       {},
       () => Promise.resolve(1),
       "its cacheKey didn't return plain data",
     ],
   ])(
-    "an answer isn't cached with %s, and an event says why",
+    "an answer isn't cached with %s, and an event reports the reason",
     async (_, context, cacheKey, reason) => {
       let runs = 0;
       const { executor, events } = setup([
@@ -205,7 +205,7 @@ describe('cached answers', () => {
     },
   );
 
-  it("failures, halts, questions, and values that can't be copied aren't cached", async () => {
+  it("failures, halts, and values that can't be serialized to JSON or are too large aren't cached", async () => {
     for (const answer of [
       () => {
         throw new Error('x');
@@ -240,7 +240,7 @@ describe('cached answers', () => {
     expect(cached).toEqual([true, true, true, false]);
   });
 
-  it('the cache holds at most cacheSize characters of answers', async () => {
+  it('the cache stores at most cacheSize characters of answers', async () => {
     const { executor } = setup([reader('read', () => 'x'.repeat(90), { cacheTtlMs: 1_000 })], {
       cacheSize: 1_000,
     });
@@ -251,8 +251,8 @@ describe('cached answers', () => {
   });
 });
 
-describe('equal calls at the same time', () => {
-  it('when the shared run of equal calls fails, each waiting call runs by itself', async () => {
+describe('concurrent equal calls', () => {
+  it('if the shared run of equal calls fails, each waiting call runs on its own', async () => {
     const gates = [new Gate<string>(), new Gate<string>(), new Gate<string>()];
     let runs = 0;
     const { executor } = setup(
@@ -275,12 +275,12 @@ describe('equal calls at the same time', () => {
   it.each([
     ['a date', () => new Date(0)],
     [
-      'an instance of a class',
+      'a class instance',
       () => Object.assign(Object.create({ inherited: true }) as object, { a: 1 }),
     ],
-    ['a list with a hole', () => [1, undefined]],
-    ['more than can be kept', () => 'x'.repeat(2 ** 20 + 1)],
-  ])('equal calls share one run even if its answer is %s', async (_, answer) => {
+    ['a list that contains undefined', () => [1, undefined]],
+    ['too large to cache', () => 'x'.repeat(2 ** 20 + 1)],
+  ])('equal calls share one run even if the answer is %s', async (_, answer) => {
     const gate = new Gate();
     const { executor } = setup([
       reader('read', async () => (await gate.promise, answer()), { cacheTtlMs: 1_000 }),
@@ -293,16 +293,16 @@ describe('equal calls at the same time', () => {
   });
 });
 
-describe('invalidation', () => {
+describe('cache invalidation', () => {
   const kept = { accessMode: 'readonly', category: 'notes', cacheTtlMs: 1_000 };
   const after = (tool: ToolDefinition) => runsOf(kept, [tool]);
 
-  it('a write invalidates cached answers of its own category only', async () => {
+  it('a write invalidates only cached answers in its own category', async () => {
     expect(await after(writer('write', () => 1, { category: 'notes' }))).toBe(2);
     expect(await after(writer('write', () => 1, { category: 'files' }))).toBe(1);
   });
 
-  it('a write with invalidates drops the cached answers of the named tools and categories only', async () => {
+  it('a write that declares invalidates drops cached answers of only those tools and categories', async () => {
     expect(
       await after(writer('write', () => 1, { category: 'files', invalidates: ['read'] })),
     ).toBe(2);
@@ -314,7 +314,7 @@ describe('invalidation', () => {
     ).toBe(1);
   });
 
-  it('every execute or mixed call, and every write without a category, invalidates cached answers', async () => {
+  it('execute and mixed calls, and writes without a category, invalidate all cached answers', async () => {
     expect(
       await after(
         anyTool('run', () => 1, {
@@ -328,7 +328,7 @@ describe('invalidation', () => {
     expect(await after(writer('write', () => 1))).toBe(2);
   });
 
-  it('every write invalidates cached answers of a tool without a category', async () => {
+  it('every write invalidates the cached answers of tools without a category', async () => {
     for (const extra of [{}, { invalidates: ['notes'] }])
       expect(
         await runsOf({ accessMode: 'readonly', cacheTtlMs: 1_000 }, [
@@ -337,7 +337,7 @@ describe('invalidation', () => {
       ).toBe(2);
   });
 
-  it('a write that ends after its deadline invalidates cached answers', async () => {
+  it('a write that finishes after its deadline still invalidates cached answers', async () => {
     const gate = new Gate();
     let runs = 0;
     const { executor, clock } = setup(
@@ -356,7 +356,7 @@ describe('invalidation', () => {
     expect((await executor.execute(read())).cached).toBe(false);
   });
 
-  it("an answer isn't cached if a write came while its tool ran", async () => {
+  it("an answer isn't cached if a write ran in the meantime", async () => {
     const gate = new Gate<string>();
     let runs = 0;
     const { executor } = setup(

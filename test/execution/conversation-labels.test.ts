@@ -87,7 +87,7 @@ const ruleOf = async (executor: ToolExecutor, name: string, options: object = IN
   return `${verdict} ${rule}`;
 };
 
-describe('labels of a conversation', () => {
+describe('data-flow labels of a conversation', () => {
   it("a label is stored before the tool starts, so a crash can't lose it", async () => {
     const store = new MemoryStateStore();
     const write = store.compareAndSet.bind(store);
@@ -114,7 +114,7 @@ describe('labels of a conversation', () => {
     expect(stored).toMatchObject({ untrusted: { toolName: 'read', callId: '1' } });
   });
 
-  it('each label remembers the first call that brought it, and a leak needs approval even under an allow rule', async () => {
+  it('each label records the first call that added it, and a leak needs approval even if a rule allows the call', async () => {
     const executor = executorOn();
     const events: ToolEvent[] = [];
     executor.on((event) => events.push(event));
@@ -139,7 +139,7 @@ describe('labels of a conversation', () => {
     expect((await executor.execute(send('4'), { conversationId: 'another' })).status).toBe('ok');
   });
 
-  it('a cached answer adds labels too, and all processes share the labels', async () => {
+  it('cached answers add labels too, and all processes share the labels', async () => {
     const store = new MemoryStateStore();
     const executor = executorOn(store);
     await executor.execute(fetchCall, {});
@@ -150,7 +150,7 @@ describe('labels of a conversation', () => {
     expect(await ruleOf(executorOn(store), 'send')).toBe('confirm flow-leak');
   });
 
-  it('calls made together are judged by the labels from before the first call', async () => {
+  it('calls passed to executeAll together are checked against the labels from before the first call', async () => {
     const executor = executorOn();
     const outcomes = await executor.executeAll([fetchCall, notes, send('3')], IN);
     expect(outcomes.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);
@@ -159,7 +159,7 @@ describe('labels of a conversation', () => {
     expect(again!.status).toBe('approval_required'); // An id that comes again frees nothing.
   });
 
-  it('only the program can remove labels, and the program can add labels', async () => {
+  it('only the program can add or remove labels', async () => {
     const store = new MemoryStateStore();
     const [one, other] = [executorOn(store), executorOn(store)];
     await one.execute(fetchCall, IN);
@@ -177,7 +177,7 @@ describe('labels of a conversation', () => {
     await expect(one.clearFlow('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('every label is assumed while the store is lost or unreadable, and labels from that time are stored later', async () => {
+  it("all labels are assumed while the store can't be read, and new labels are stored once it is back", async () => {
     const memory = new MemoryStateStore();
     let lost = false;
     const lossy = new Proxy(memory, {
@@ -218,7 +218,7 @@ describe('labels of a conversation', () => {
   });
 });
 
-it('a tool that declares no flows adds no labels, but sends outside if it names the network', async () => {
+it('a tool that declares no flows adds no labels, but counts as sending outside if it uses the network', async () => {
   const executor = executorOn();
   await executor.execute({ id: 's', name: 'silent' }, IN);
   expect(await executor.flow('talk')).toEqual({});
@@ -228,7 +228,7 @@ it('a tool that declares no flows adds no labels, but sends outside if it names 
   expect(await ruleOf(executor, 'silent')).toBe('allow rule 1');
 });
 
-it('under a strict policy, a tool that declares no flows adds every label and sends outside', async () => {
+it('with undeclared: "strict", a tool that declares no flows adds every label and counts as sending outside', async () => {
   const executor = executorOn(undefined, { flows: { undeclared: 'strict' } });
   await executor.execute({ id: 's', name: 'silent' }, IN);
   expect(Object.keys(await executor.flow('talk'))).toEqual(['private', 'untrusted']);
@@ -244,14 +244,14 @@ describe('flow checks', () => {
     [{ influenced: 'deny' }, 'send', 'deny flow-influenced'],
     [{}, 'save', 'allow rule 1'],
     [{ influenced: 'confirm' }, 'notes', 'allow rule 1'],
-  ] as const)('under flows %j, a call of %s gets %s', async (flows, name, expected) => {
+  ] as const)('with flows set to %j, a call to %s gets %s', async (flows, name, expected) => {
     const executor = executorOn(undefined, { flows });
     await executor.execute(fetchCall, IN);
     await executor.execute(notes, IN);
     expect(await ruleOf(executor, name)).toBe(expected);
   });
 
-  it('the influenced check overrides a grant, and modes still deny', async () => {
+  it('the influenced check overrides a grant, and read-only and unattended modes still deny the call', async () => {
     const executor = executorOn(undefined, { rules: [], flows: { influenced: 'confirm' } });
     const asked = await executor.execute({ id: 'a', name: 'save', input: {} }, IN);
     if (asked.status !== 'approval_required') throw new Error(asked.status);
@@ -264,7 +264,7 @@ describe('flow checks', () => {
   });
 });
 
-it('a chat asks before a leak, even if the user typed the address', async () => {
+it('a chat asks for approval before a leak, even if the user typed the address', async () => {
   const result = await chat({
     model: scriptedModel([
       { calls: [fetchCall] },

@@ -6,7 +6,7 @@ const never = () => new Promise<never>(() => undefined);
 const TIMES = { timeoutMs: 100 };
 
 describe('abandoned calls', () => {
-  it('a call whose work goes on after its deadline is marked as abandoned in its outcome, its health, and the list', async () => {
+  it('a call that is still running after its deadline is reported as abandoned in its outcome, in health, and by abandoned()', async () => {
     const { executor, clock, events } = setup([reader('slow', never)], TIMES);
     const running = executor.execute({ id: 'c1', name: 'slow' }, { principal: 'ada' });
     await clock.advanceAsync(100);
@@ -24,7 +24,7 @@ describe('abandoned calls', () => {
   });
 });
 
-it('an abandoned call of a parallel readonly tool gives up its place at once', async () => {
+it('an abandoned call to a parallel readonly tool frees its concurrency slot at once', async () => {
   const { executor, clock } = setup([reader('slow', never), reader('other', () => 1)], {
     ...TIMES,
     maxConcurrent: 1,
@@ -38,7 +38,7 @@ it.each([
   ['a readonly tool that runs alone', { accessMode: 'readonly', allowParallel: false }],
   ['a write', { accessMode: 'write' }],
   ['a tool that declares nothing', {}],
-] as const)('an abandoned call of %s keeps its place until its work ends', async (_, extra) => {
+] as const)('an abandoned call to %s keeps its slot until its work ends', async (_, extra) => {
   const gate = new Gate<string>();
   let starts = 0;
   const tool = defineTool({
@@ -65,7 +65,7 @@ it.each([
   expect(starts).toBe(2);
 });
 
-it('a released call gives up its place, and its late end changes nothing', async () => {
+it('releasing an abandoned call frees its slot once, even if the call finishes later', async () => {
   const gate = new Gate<string>();
   let starts = 0;
   const { executor, clock, events } = setup(
@@ -85,7 +85,7 @@ it('a released call gives up its place, and its late end changes nothing', async
   expect(brief(await executor.execute({ id: 'c3', name: 'save' }))).toBe('ok "done"');
 });
 
-it('abandoned calls with the same id are released one at a time', async () => {
+it('abandoned calls with the same id can be released one at a time', async () => {
   const { executor, clock } = setup([writer('pay', never), writer('mail', never)], {
     ...TIMES,
     policy: allowAll,
@@ -99,7 +99,7 @@ it('abandoned calls with the same id are released one at a time', async () => {
   expect(executor.abandoned()).toEqual([mail]);
 });
 
-it('previews that hang never outnumber the places, and each call becomes pending without a preview', async () => {
+it('hanging previews respect the concurrency limit, and each call becomes pending without a preview', async () => {
   let live = 0;
   const { executor, clock } = setup(
     [

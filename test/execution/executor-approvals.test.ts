@@ -40,7 +40,7 @@ const codeOf = (promise: Promise<unknown>) =>
     (error: unknown) => (isToolError(error) ? error.code : String(error)),
   );
 
-it('an approved read runs each time it is approved, even if its answers are cached', async () => {
+it('an approved read runs each time it is approved, even if its answers can be cached', async () => {
   let runs = 0;
   const ask = reader('ask', () => ++runs, { requiresConsent: true, cacheTtlMs: 60_000 });
   const { executor } = setup([ask]);
@@ -52,7 +52,7 @@ it('an approved read runs each time it is approved, even if its answers are cach
 });
 
 describe('approved writes', () => {
-  it('a pending call carries everything a user must know, and the approved call runs once', async () => {
+  it('a pending call contains everything the user has to know, and the approved call runs once', async () => {
     const { executor, written, events } = writing();
     const pending = pendingOf(
       await executor.execute(call, { principal: 'ada', conversationId: 'c' }),
@@ -87,7 +87,7 @@ describe('approved writes', () => {
     );
   });
 
-  it('an approval still works after the pending call and the approval were sent as JSON', async () => {
+  it('an approval survives serialization of both the pending call and the approval to JSON', async () => {
     const { executor, written } = writing();
     const pending = JSON.parse(
       JSON.stringify(pendingOf(await executor.execute(call))),
@@ -109,7 +109,7 @@ describe('approved writes', () => {
     expect(await codeOf(one.executor.approve(pending))).toBe('INVALID_APPROVAL');
   });
 
-  it("an approval doesn't let a call run if anything differs from what was approved", async () => {
+  it('an approval is rejected if anything differs from the approved call', async () => {
     const { executor, written, registry } = writing();
     registry.register(writer('other', (input) => void written.push(input)));
     const approval = await approved(executor, call, { principal: 'ada' });
@@ -145,7 +145,7 @@ describe('approved writes', () => {
     );
   });
 
-  it("an expired approval doesn't let a call run, and an expired pending call can't be approved", async () => {
+  it("expired approvals don't let a call run, and expired pending calls can't be approved", async () => {
     const { executor, clock, written } = writing({ approvalTtlMs: 1_000 });
     const pending = pendingOf(await executor.execute(call));
     clock.advance(999);
@@ -190,7 +190,7 @@ describe('approved writes', () => {
     expect(written).toEqual([{ text: 'rolls' }]);
   });
 
-  it("an approved call is denied if the policy became stricter, and the approval isn't used up", async () => {
+  it("an approved call is denied if the policy has become stricter, and the approval isn't used up", async () => {
     let verdict: 'confirm' | 'deny' = 'confirm';
     const policy: Policy = { decide: () => ({ verdict, reason: 'r', rule: 'x', danger: 'high' }) };
     const { executor, written } = writing({ policy });
@@ -207,7 +207,7 @@ describe('approved writes', () => {
     expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
   });
 
-  it("an approved call doesn't run if the tool's definition changed", async () => {
+  it("an approved call doesn't run if the tool's definition has changed", async () => {
     const { executor, registry, written } = writing();
     const approval = await approved(executor);
     registry.register(
@@ -218,7 +218,7 @@ describe('approved writes', () => {
     expect(written).toEqual([]);
   });
 
-  it("a used-up budget doesn't use up the approval", async () => {
+  it("a call that exceeds its budget doesn't use up the approval", async () => {
     const { executor } = writing({ budgets: [{ per: 'principal', calls: 1 }] });
     const [first, second] = [
       await approved(executor),
@@ -234,7 +234,7 @@ describe('approved writes', () => {
     );
   });
 
-  it('a call with a used approval costs no budget', async () => {
+  it("a call with an approval that was already used isn't charged to the budget", async () => {
     const { executor, registry } = writing({ budgets: [{ per: 'principal', calls: 3 }] });
     registry.register(reader('read', () => 1));
     const approval = await approved(executor);
@@ -244,7 +244,7 @@ describe('approved writes', () => {
     expect(brief(await executor.execute({ id: '9', name: 'read' }))).toBe('ok 1');
   });
 
-  it('an approval is refused while the store is unreachable and after the store was emptied', async () => {
+  it('an approval is rejected while the store is unreachable and after the store was cleared', async () => {
     const store = new FailingStore(new MemoryStateStore({ clock: new ManualClock() }));
     const { executor, written } = writing({ store });
     const pending = pendingOf(await executor.execute(call));
@@ -260,7 +260,7 @@ describe('approved writes', () => {
     expect(written).toEqual([]);
   });
 
-  it("a call that is aborted while it waits for a place doesn't use up its approval", async () => {
+  it("a call that is aborted while it is queued doesn't use up its approval", async () => {
     const gate = new Gate();
     const { executor } = setup([writer('write', () => gate.promise)]);
     const [first, second] = [
@@ -283,26 +283,26 @@ describe('approved writes', () => {
   });
 });
 
-describe('confirm', () => {
+describe('the confirm callback', () => {
   const answers: [string, unknown, string, unknown[]][] = [
-    ['yes', true, 'ok null', [{ text: 'bread' }]],
-    ['no', false, 'denied', []],
-    ['nothing', undefined, 'denied', []],
-    ['something true', 1, 'denied', []],
-    ['the text yes', 'yes', 'denied', []],
+    ['true', true, 'ok null', [{ text: 'bread' }]],
+    ['false', false, 'denied', []],
+    ['undefined', undefined, 'denied', []],
+    ['a truthy number', 1, 'denied', []],
+    ['the string "yes"', 'yes', 'denied', []],
     ['an object without input', { ok: true }, 'denied', []],
     ['an inherited input', Object.create({ input: { text: 'x' } }), 'denied', []],
     ['other arguments', { input: { text: 'rolls' } }, 'ok null', [{ text: 'rolls' }]],
     ['the same arguments', { input: { text: 'bread' } }, 'ok null', [{ text: 'bread' }]],
     [
-      'other arguments that are no data',
+      "other arguments that aren't plain data",
       { input: { text: new Date() } },
       'error INVALID_ARGUMENT',
       [],
     ],
   ];
   it.each(answers)(
-    'when confirm returns %s, the call acts on that answer',
+    'a call runs only if confirm returns true or new arguments: %s',
     async (_, answer, outcome, ran) => {
       for (const late of [false, true]) {
         const { executor, written, events } = writing({
@@ -333,7 +333,7 @@ describe('confirm', () => {
     }
   });
 
-  it('arguments changed by confirm are checked against the schema and the policy', async () => {
+  it('arguments edited by confirm are checked against the schema and the policy', async () => {
     const policy: Policy = {
       decide: ({ input }) =>
         (input as { text: string }).text === 'poison'
@@ -369,7 +369,7 @@ describe('confirm', () => {
     expect(asked).toBe(0);
   });
 
-  it('a denied call stays denied for as long as an approval lasts', async () => {
+  it('a denied call stays denied until its approval would have expired', async () => {
     const { executor, clock } = writing({ approvalTtlMs: 1_000 });
     await executor.deny(pendingOf(await executor.execute(call, { principal: 'ada' })));
     expect(await executor.execute(call, { principal: 'ada' })).toMatchObject({

@@ -20,8 +20,8 @@ const hangs = () => new Promise<never>(() => undefined);
 const call = (name: string, input: unknown = {}) => ({ id: 'c1', name, input });
 const messageOf = (outcome: ToolOutcome) => (outcome.status === 'error' ? outcome.message : '');
 
-describe('functions around calls', () => {
-  it("a function around calls gets the tool, the id, the input, and the context, and can't change them", async () => {
+describe('middleware (executor.use)', () => {
+  it("middleware gets the tool, call id, input, and context, and can't change them", async () => {
     const told: AroundCall[] = [];
     let given: unknown;
     const tool = defineTool({
@@ -62,7 +62,7 @@ describe('functions around calls', () => {
     expect(told[0]!.context.signal).toBeInstanceOf(AbortSignal);
   });
 
-  it('a function around calls can replace the result, which must match the output schema', async () => {
+  it('middleware can replace the result, which must match the output schema', async () => {
     const tool = defineTool({
       name: 'user',
       description: 'd',
@@ -84,17 +84,17 @@ describe('functions around calls', () => {
   });
 
   it.each<[string, () => unknown, unknown, string]>([
-    ['the value of ok', () => ok('x'), 'x', 'ok "x"'],
+    ['the value passed to ok()', () => ok('x'), 'x', 'ok "x"'],
     [
-      'a failure',
+      'an error result',
       () => fail('no luck'),
       { status: 'error', message: 'no luck' },
       'error EXECUTION_FAILED',
     ],
     ['a question', () => askUser('Which?'), { status: 'ask_user', question: 'Which?' }, 'ask_user'],
-    ['the end of the run', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
-    ['nothing', () => undefined, undefined, 'ok null'],
-  ])('a function around calls sees %s', async (_, execute, seen, expected) => {
+    ['a halt result', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
+    ['undefined if the tool returns nothing', () => undefined, undefined, 'ok null'],
+  ])('run() resolves to %s', async (_, execute, seen, expected) => {
     const { executor } = setup([reader('work', execute)]);
     let given: unknown = 'nothing yet';
     executor.use(async (_call, run) => (given = await run()));
@@ -120,7 +120,7 @@ describe('functions around calls', () => {
       true,
     ],
     [
-      'over what the tool threw',
+      'when the tool throws',
       (_, run) =>
         run().catch((cause: unknown) => {
           throw new Error('hunter2', { cause });
@@ -128,12 +128,12 @@ describe('functions around calls', () => {
       true,
     ],
   ])(
-    'a function around calls that throws %s ends the call with an error that hides the message',
+    'middleware that throws %s ends the call with an error that hides its message',
     async (when, around, ran) => {
       const { executor } = setup(
         [
           reader('work', () => {
-            if (when.startsWith('over')) throw new Error('x');
+            if (when.startsWith('when')) throw new Error('x');
           }),
         ],
         { maxAttempts: 1 },
@@ -152,7 +152,7 @@ describe('functions around calls', () => {
     },
   );
 
-  it('a function around calls that returns nothing ends the call with an error, and null means no value', async () => {
+  it('middleware that returns undefined ends the call with an error, and null is a valid value', async () => {
     const { executor } = setup([reader('work', () => 1)]);
     const remove = executor.use(async (_, run) => void (await run()));
     const outcome = await executor.execute(call('work'));
@@ -168,8 +168,8 @@ describe('functions around calls', () => {
   });
 });
 
-describe('run in a function around calls', () => {
-  it("if run is never called, the function's own result is used and the tool doesn't run", async () => {
+describe('the run function of middleware', () => {
+  it("if middleware never calls run(), the middleware's own result is returned and the tool doesn't run", async () => {
     let runs = 0;
     const { executor } = setup([reader('work', () => ++runs)]);
     executor.use(() => 'from the archive');
@@ -184,16 +184,16 @@ describe('run in a function around calls', () => {
 
   it.each<[string, Around]>([
     ['one after the other', async (_, run) => (await run(), run())],
-    ['at once', async (_, run) => Promise.all([run(), run()])],
+    ['both at once', async (_, run) => Promise.all([run(), run()])],
     [
-      'without waiting',
+      'again while the first is running',
       async (_, run) => {
         const first = run();
         await run();
         return first;
       },
     ],
-  ])('a second run is refused %s', async (_, around) => {
+  ])('calling run() twice is rejected: %s', async (_, around) => {
     let runs = 0;
     const { executor } = setup([reader('work', async () => (await settled(), ++runs))]);
     executor.use(around);
@@ -205,7 +205,7 @@ describe('run in a function around calls', () => {
     expect(runs).toBe(1);
   });
 
-  it('run does nothing after the function around it has returned, even for an inner function', async () => {
+  it('run() rejects once its middleware has returned, even in nested middleware', async () => {
     let runs = 0;
     const kept: (() => Promise<unknown>)[] = [];
     const gate = new Gate();
@@ -223,7 +223,7 @@ describe('run in a function around calls', () => {
     expect(runs).toBe(0);
   });
 
-  it('if nobody waits for run, the tool gets an abort signal and the call counts as abandoned if its work goes on', async () => {
+  it("if middleware doesn't wait for run(), the tool's signal is aborted and a tool that keeps running counts as abandoned", async () => {
     let stopped: unknown;
     const { executor, events, clock } = setup([
       reader('deaf', () => hangs()),
@@ -255,8 +255,8 @@ describe('run in a function around calls', () => {
   });
 });
 
-describe('functions around calls and the rest of a call', () => {
-  it('functions around calls run only after a call is checked, decided, and approved', async () => {
+describe('middleware and the other steps of a call', () => {
+  it('middleware runs only after the call has been validated, allowed, and approved', async () => {
     let asked = 0;
     const tools = [
       writer('save', () => 1),
@@ -277,7 +277,7 @@ describe('functions around calls and the rest of a call', () => {
     expect(asked).toBe(1);
   });
 
-  it('a function around calls runs once per call, even if the tool needs several attempts', async () => {
+  it('middleware runs once per call, even if the tool is retried', async () => {
     let asked = 0;
     let runs = 0;
     const { executor, clock } = setup([
@@ -296,7 +296,7 @@ describe('functions around calls and the rest of a call', () => {
 
 const cached = (work: () => unknown) => reader('read', work, { cacheTtlMs: 60_000 });
 
-it('the cache keeps the result of the outermost function, and a cached answer skips all functions', async () => {
+it('the cache stores the result of the outermost middleware, and a cached answer skips all middleware', async () => {
   let [runs, asked] = [0, 0];
   const { executor } = setup([cached(() => ++runs)]);
   executor.use(async (_, run) => (asked++, `redacted ${String(await run())}`));
@@ -311,7 +311,7 @@ it('the cache keeps the result of the outermost function, and a cached answer sk
   expect([runs, asked]).toEqual([1, 1]);
 });
 
-it("a cached answer isn't used after a function was added or removed", async () => {
+it("a cached answer isn't reused after middleware was added or removed", async () => {
   const { executor } = setup([cached(() => 'secret')]);
   expect(brief(await executor.execute(call('read')))).toBe('ok "secret"');
   const remove = executor.use(async (_, run) => String(await run()).replace('secret', '***'));
@@ -322,7 +322,7 @@ it("a cached answer isn't used after a function was added or removed", async () 
   expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
 });
 
-it('the health of a tool ignores the time and the errors of functions around it', async () => {
+it("a tool's health ignores the time and the errors of middleware", async () => {
   const { executor, clock } = setup(
     [
       reader('works', () => 1),
@@ -348,7 +348,7 @@ it('the health of a tool ignores the time and the errors of functions around it'
   expect(executor.health.summary('tool', 'fails')).toMatchObject({ successRate: 0 });
 });
 
-describe('content of results with functions around calls', () => {
+describe('result content and middleware', () => {
   const value = { secret: 'abc' };
   const parts = [text('{"secret":"abc"}'), image(new Uint8Array(3), 'image/png')];
   const contentAfter = async (...arounds: readonly Around[]) => {
@@ -358,12 +358,12 @@ describe('content of results with functions around calls', () => {
     return outcome.status === 'ok' ? outcome.content : outcome;
   };
 
-  it('content stays with a value that functions return unchanged', async () => {
+  it('content is kept if middleware returns the value unchanged', async () => {
     expect(await contentAfter(passOn)).toEqual(parts);
     expect(await contentAfter(passOn, async (_, run) => await run(), passOn)).toEqual(parts);
   });
 
-  it('content is dropped when a function replaces or changes the value, because it may show what was removed', async () => {
+  it('content is dropped if middleware changes the value, because the content may show what was removed', async () => {
     expect(
       await contentAfter(async (_, run) => ({ ...((await run()) as object), secret: '…' })),
     ).toBeUndefined();
@@ -377,7 +377,7 @@ describe('content of results with functions around calls', () => {
     ).toBeUndefined();
   });
 
-  it('a function around calls can return its own content', async () => {
+  it('middleware can return its own content', async () => {
     const own = [image(new Uint8Array(1), 'image/gif')];
     expect(await contentAfter(passOn, async (_, run) => ok(await run(), { content: own }))).toEqual(
       own,

@@ -46,7 +46,7 @@ async function withYes(call: ToolCall): Promise<ToolOutcome> {
 }
 
 describe('bundled tools in the executor', () => {
-  it('an approved command runs in the root', async () => {
+  it('an approved command runs in the root folder', async () => {
     expect(
       await withYes({ id: 's', name: 'run_shell', input: { command: 'cat a.txt' } }),
     ).toMatchObject({ status: 'ok', value: { exitCode: 0, stdout: 'milk\nbread\n' } });
@@ -64,7 +64,7 @@ describe('bundled tools in the executor', () => {
     '~/x',
     'C:\\x',
   ])(
-    'the path %j outside the root is refused without naming a folder of this machine',
+    'rejects the path %j, which escapes the root, without mentioning any absolute path',
     async (path) => {
       symlinkSync(root, join(root, 'work', 'link'));
       symlinkSync(join(root, 'outside.txt'), join(root, 'work', 'file-link'));
@@ -87,7 +87,7 @@ describe('bundled tools in the executor', () => {
     },
   );
 
-  it("an error about a missing file doesn't say where the root is", async () => {
+  it("an error about a missing file doesn't reveal the root folder", async () => {
     for (const [name, input] of [
       ['read_file', { path: 'missing.txt' }],
       ['list_directory', { path: 'missing' }],
@@ -100,7 +100,7 @@ describe('bundled tools in the executor', () => {
     }
   });
 
-  it("every bundled tool has an outcome for an empty input and doesn't name the root", async () => {
+  it('every bundled tool returns an outcome for empty input without revealing the root folder', async () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(createDefaultTools({ root: join(root, 'work') }));
     for (const { name } of registry) {

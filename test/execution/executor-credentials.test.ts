@@ -3,7 +3,7 @@ import { brief, reader, setup } from './fixtures/executor-setup.js';
 
 const auth = { required: true, env: { WEATHER_KEY: 'required' } } as const;
 
-it('a tool that falls back from its providers to its own function needs its credentials', async () => {
+it("a call without the tool's credentials is denied unless a provider can serve it", async () => {
   const tool = reader('forecast', () => 'sunny', { auth, providers: [{ name: 'metro' }] });
   const without = setup([tool], { env: {} });
   expect(await without.executor.execute({ id: '1', name: 'forecast' })).toMatchObject({

@@ -43,7 +43,7 @@ describe('deadlines', () => {
     }
   });
 
-  it("the handler's signal fires with a TimeoutError at the deadline", async () => {
+  it("the handler's signal is aborted with a TimeoutError at the deadline", async () => {
     let signal: AbortSignal | undefined;
     const { executor, clock } = setup(
       [reader('slow', (_, context) => ((signal = context.signal), never()))],
@@ -56,7 +56,7 @@ describe('deadlines', () => {
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('the timeout covers all attempts and the pauses between them', async () => {
+  it('the timeout covers all attempts and the delays between them', async () => {
     const { executor, clock } = setup([reader('flaky', () => Promise.reject(new Error('again')))], {
       timeoutMs: 60,
       maxAttempts: 10,
@@ -73,7 +73,7 @@ describe('deadlines', () => {
     ['a result', (gate: Gate<string>) => gate.open('late')],
     ['an error', (gate: Gate<string>) => gate.fail(new Error('late'))],
     ['a rejection of nothing', (gate: Gate<string>) => gate.fail(undefined)],
-  ])('after the deadline, %s that comes late is dropped and reported once', async (_, end) => {
+  ])('%s that arrives after the deadline is dropped and reported once', async (_, end) => {
     const gate = new Gate<string>();
     const { executor, clock, events } = setup([reader('slow', () => gate.promise)], {
       timeoutMs: 10,
@@ -102,7 +102,7 @@ describe('deadlines', () => {
 });
 
 describe('aborted calls', () => {
-  it("a call aborted before it began doesn't run", async () => {
+  it("a call that is aborted before it starts doesn't run", async () => {
     let runs = 0;
     const { executor, events } = setup([reader('read', () => runs++)]);
     expect(
@@ -112,7 +112,7 @@ describe('aborted calls', () => {
     expect(events.filter(({ type }) => type === 'call-settled')).toHaveLength(1);
   });
 
-  it('a call aborted while its handler runs ends at once, and the handler gets the reason', async () => {
+  it('a call that is aborted while its handler runs ends at once, and the handler gets the abort reason', async () => {
     let signal: AbortSignal | undefined;
     const { executor, clock } = setup([
       reader('slow', (_, context) => ((signal = context.signal), never())),
@@ -128,8 +128,8 @@ describe('aborted calls', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
   });
 
-  it.each(['in total', 'of its tool'])(
-    'a call aborted while it waits for a place %s leaves the queue to the next call',
+  it.each(['on all calls', 'on its tool'])(
+    'a call that is aborted while it waits for the limit %s gives its turn to the next call',
     async (where) => {
       const gate = new Gate();
       const started: string[] = [];
@@ -140,7 +140,7 @@ describe('aborted calls', () => {
             await gate.promise;
           }),
         ],
-        where === 'in total'
+        where === 'on all calls'
           ? { maxConcurrent: 1, maxConcurrentPerTool: 5 }
           : { maxConcurrentPerTool: 1 },
       );
@@ -166,7 +166,7 @@ describe('aborted calls', () => {
     },
   );
 
-  it('a call aborted while the user is asked ends at once and runs nothing', async () => {
+  it("a call that is aborted while the user is asked ends at once and doesn't run the tool", async () => {
     let runs = 0;
     const { executor } = setup([writer('write', () => runs++)], { confirm: () => never() });
     const controller = new AbortController();
@@ -186,7 +186,7 @@ describe('aborted calls', () => {
     expect(runs).toBe(0);
   });
 
-  it('if one of several calls that share a cached run is aborted, the others still get the answer', async () => {
+  it('if one of several calls that share a run is aborted, the others still get the answer', async () => {
     const gate = new Gate<string>();
     let runs = 0;
     const { executor } = setup([
@@ -229,8 +229,8 @@ describe('aborted calls', () => {
   });
 });
 
-describe('places', () => {
-  it('no more handlers run at once than the limits in total and per tool', async () => {
+describe('concurrency limits', () => {
+  it('no more handlers run at once than the overall limit and the limit per tool allow', async () => {
     let running = 0;
     let most = 0;
     const work = async () => {
@@ -257,7 +257,7 @@ describe('places', () => {
     expect(most).toBe(3);
   });
 
-  it('a tool without allowParallel runs one call at a time, even if its definition was replaced meanwhile', async () => {
+  it('a tool that was replaced by a version without allowParallel runs one call at a time from then on', async () => {
     let running = 0;
     let most = 0;
     const work = async () => {

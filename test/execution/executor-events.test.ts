@@ -34,7 +34,7 @@ function edits(confirm: unknown): boolean {
 }
 
 describe('executor events', () => {
-  it('every call has exactly one decision event and ends with exactly one call-settled event, however it ends', async () => {
+  it('every call emits exactly one decision event and one call-settled event, whatever its outcome', async () => {
     const call = fc.record({
       name: fc.constantFrom(...tools.map(({ name }) => name), 'unknown', '__proto__', ''),
       input: fc.constantFrom<unknown>({}, { n: 1 }, 5, null, { f: () => 1 }),
@@ -117,7 +117,7 @@ describe('executor events', () => {
     );
   });
 
-  it('events report when the store is lost and when it is back', async () => {
+  it('events report when the store becomes unreachable and when it is back', async () => {
     const store = new FailingStore();
     const { executor, events } = setup([], { store });
     store.tellAvailable(false);
@@ -131,7 +131,7 @@ describe('executor events', () => {
     expect(events).toHaveLength(2);
   });
 
-  it('a rejection in an async listener is ignored', async () => {
+  it("an async listener's rejection is ignored", async () => {
     const { executor } = setup([reader('read', () => 1)]);
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the test is about this mistake
     executor.on(async () => Promise.reject(new Error('the listener failed')));

@@ -16,11 +16,11 @@ const throwing = (): never => {
   throw new Error('trap');
 };
 
-describe('calls from a model', () => {
+describe('malformed calls from a model', () => {
   it.each([
     ['null', null],
     ['undefined', undefined],
-    ['text', 'read'],
+    ['a string', 'read'],
     ['an empty object', {}],
     ['an object with a number as its name', { id: '1', name: 5 }],
   ])('a call that is %s gets one outcome and one pair of events', async (_, call) => {
@@ -29,7 +29,7 @@ describe('calls from a model', () => {
     expect(events.map(({ type }) => type)).toEqual(['decision', 'call-settled']);
   });
 
-  it('a call without a text id gets a new id', async () => {
+  it("a call whose id isn't a string gets a new id", async () => {
     const { executor } = setup([reader('read', () => 1)]);
     const given = [
       { name: 'read' },
@@ -47,8 +47,8 @@ describe('calls from a model', () => {
   });
 });
 
-describe('options of a call', () => {
-  it("unreadable options give an outcome and don't throw", async () => {
+describe('call options', () => {
+  it("options that can't be read produce an error outcome instead of throwing", async () => {
     const { executor, events } = setup([reader('read', () => 1)]);
     const options = [
       null,
@@ -75,7 +75,7 @@ describe('options of a call', () => {
     }
   });
 
-  it('an unknown option is refused, because a misspelled principal would count as no principal', async () => {
+  it('an unknown option is rejected, because a misspelled principal would count as no principal', async () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => runs++)]);
     expect(
@@ -88,7 +88,7 @@ describe('options of a call', () => {
     expect(runs).toBe(0);
   });
 
-  it("a call with a principal that isn't text doesn't run", async () => {
+  it("a call whose principal isn't a string doesn't run", async () => {
     for (const policy of [undefined, allowAll]) {
       let runs = 0;
       const { executor } = setup(
@@ -104,7 +104,7 @@ describe('options of a call', () => {
   });
 });
 
-it('a call runs with the input it was made with, even if the caller changes the input later', async () => {
+it('a call runs with the input that it was created with, even if the caller changes the input later', async () => {
   const received: unknown[] = [];
   const slowSchema = defineTool({
     name: 'slow_schema',
@@ -132,7 +132,7 @@ it('a call runs with the input it was made with, even if the caller changes the 
   expect(received).toEqual([{ to: ['ada'] }, { to: ['ada'] }]);
 });
 
-it('executeAll runs calls as they were given, even if the caller changes them while earlier calls run', async () => {
+it('executeAll runs calls as they were passed, even if the caller changes them while earlier calls are running', async () => {
   const received: unknown[] = [];
   const gate = new Gate();
   const { executor } = setup(
@@ -157,7 +157,7 @@ it('executeAll runs calls as they were given, even if the caller changes them wh
 });
 
 describe('executeAll', () => {
-  it('executeAll returns outcomes in the order of the calls, whichever ends first', async () => {
+  it('returns outcomes in the order of the calls, whichever ends first', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const { executor } = setup([
       reader('read', async ({ n }: { n?: number }) => (await gates[n!]!.promise, n)),
@@ -173,7 +173,7 @@ describe('executeAll', () => {
     expect((await running).map(brief)).toEqual(['ok 0', 'ok 1', 'ok 2']);
   });
 
-  it('executeAll runs writes one after another and reads together', async () => {
+  it('runs writes one after another and reads in parallel', async () => {
     const log: string[] = [];
     const tools = [
       reader('read', async (input) => {
@@ -206,7 +206,7 @@ describe('executeAll', () => {
     ]);
   });
 
-  it('executeAll refuses calls with the same id before any call runs', async () => {
+  it('rejects calls with the same id before any call runs', async () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => runs++)]);
     await expect(
@@ -218,7 +218,7 @@ describe('executeAll', () => {
     expect(runs).toBe(0);
   });
 
-  it('executeAll refuses anything but a list of calls', async () => {
+  it('rejects anything but a list of calls', async () => {
     const { executor } = setup([reader('read', () => 1)]);
     for (const calls of [
       null,
@@ -240,7 +240,7 @@ describe('executeAll', () => {
     }
   });
 
-  it("in executeAll, calls that wait for approval don't delay the others, and approved calls run", async () => {
+  it('runs reads and approved calls while other calls wait for approval', async () => {
     const { executor } = setup([
       reader('read', () => 'read'),
       writer('write', ({ n }: { n?: number }) => n),
@@ -263,7 +263,7 @@ describe('executeAll', () => {
   });
 });
 
-it('dryRun reports the decision and the reason for refusal, and runs nothing', async () => {
+it('dryRun returns each decision and the reason for a rejection without running anything', async () => {
   let runs = 0;
   const { executor, events } = setup([
     reader('read', () => runs++, {

@@ -18,7 +18,7 @@ function pendingOf(outcome: ToolOutcome) {
   return outcome.pending;
 }
 
-it('in executeAll, calls that need a user run last, and the user is asked about one call at a time', async () => {
+it('executeAll runs calls that need the user last and asks about one call at a time', async () => {
   let running = 0;
   const log: string[] = [];
   const work = async (input: { key?: string }) => {
@@ -52,7 +52,7 @@ it('in executeAll, calls that need a user run last, and the user is asked about 
   expect(log).toEqual(['begin b beside 0', 'begin b beside 0', 'begin c beside 0']);
 });
 
-it("telemetry that fails can't lose the outcome of a call that ran", async () => {
+it("telemetry that fails doesn't affect the outcome of a call that ran", async () => {
   for (const around of [
     (_: unknown, __: unknown, run: () => Promise<unknown>) =>
       run().then(() => Promise.reject(new Error('x'))),
@@ -72,7 +72,7 @@ it("telemetry that fails can't lose the outcome of a call that ran", async () =>
   }
 });
 
-it("a call with arguments instead of input is refused and doesn't run without its arguments", async () => {
+it("a call with `arguments` instead of `input` is rejected and doesn't run", async () => {
   let runs = 0;
   const { executor } = setup([anyTool('work', () => ++runs)], { policy: allowAll });
   const outcome = await executor.execute({ id: '1', name: 'work', arguments: { a: 1 } } as never);
@@ -81,7 +81,7 @@ it("a call with arguments instead of input is refused and doesn't run without it
   expect(runs).toBe(0);
 });
 
-it("a call whose onStart hangs ends with TIMEOUT, and the tool doesn't start", async () => {
+it("a call whose onStart callback hangs ends with TIMEOUT, and the tool doesn't start", async () => {
   let runs = 0;
   const { executor, clock } = setup([reader('read', () => ++runs)], { timeoutMs: 1_000 });
   const running = executor.execute({ id: '1', name: 'read' }, { onStart: never });
@@ -106,7 +106,7 @@ it.each<[string, () => void | Promise<void>, string]>([
     'EXECUTION_FAILED',
   ],
 ])(
-  'when onStart %s, the approval of the call stays valid for exactly one run',
+  "if onStart %s, the call's approval stays valid for exactly one run",
   async (_, onStart, code) => {
     let runs = 0;
     const { executor, clock, events } = setup([writer('save', () => ++runs)], {

@@ -25,7 +25,7 @@ const times = async (count: number, work: () => Promise<string>) => {
 const LOOP = 'error LOOP_DETECTED';
 
 describe('repeated calls', () => {
-  it('the fifth equal call of a conversation is refused', async () => {
+  it('the fifth equal call in a conversation is rejected', async () => {
     const { say } = conversation();
     expect(await times(6, () => say('plain', { a: 1 }))).toEqual([
       'ok 1',
@@ -38,7 +38,7 @@ describe('repeated calls', () => {
     expect(await say('plain', { a: 2 })).toBe('ok 1');
   });
 
-  it('only a change of the progress parameters counts as progress', async () => {
+  it('only a change in the progress parameters counts as progress', async () => {
     const { say } = conversation();
     let attempt = 0;
     expect(await times(5, () => say('read', { path: 'a', hint: attempt++ }))).toEqual([
@@ -65,7 +65,7 @@ describe('repeated calls', () => {
     expect(new Set(await times(20, () => say('plain', {}, {})))).toEqual(new Set(['ok 1']));
   });
 
-  it("a new write resets the counts, and a repeated write doesn't", async () => {
+  it("a new write resets the counts, but a repeated write doesn't", async () => {
     const { say } = conversation();
     await times(4, () => say('plain'));
     expect(await say('plain')).toBe(LOOP);
@@ -77,7 +77,7 @@ describe('repeated calls', () => {
     expect(await say('plain')).toBe('ok 1');
   });
 
-  it('a call refused as a loop costs no budget', async () => {
+  it("a call that is rejected as a loop isn't charged to the budget", async () => {
     const { executor } = setup([reader('plain', () => 1)], {
       maxRepeats: 1,
       budgets: [{ per: 'principal', calls: 2 }],

@@ -38,14 +38,14 @@ function counting(
 const call = { id: '1', name: 'note', input: { key: 'a' } };
 const ONE = { checks: 1, decisions: 1, runs: 1 };
 
-describe('one check and one decision per call', () => {
-  it('execute checks the input once and asks the policy once', async () => {
+describe('each call is validated and decided only once', () => {
+  it('execute validates the input once and consults the policy once', async () => {
     const { executor, counts } = counting();
     expect(brief(await executor.execute(call))).toBe('ok "a"');
     expect(counts).toEqual(ONE);
   });
 
-  it('executeAll checks each input once and asks the policy once per call, even if it plans by conflict keys', async () => {
+  it('executeAll validates each input once and consults the policy once per call, even with conflictKeys', async () => {
     const { executor, counts } = counting(
       'allow',
       {},
@@ -60,7 +60,7 @@ describe('one check and one decision per call', () => {
     expect(counts).toEqual({ checks: 3, decisions: 3, runs: 3 });
   });
 
-  it('conflictKeys is called once, and both the plan and the rules use its answer', async () => {
+  it('conflictKeys is called once, and both the execution plan and the rules use its result', async () => {
     let asked = 0;
     const inputSchema = z.object({ key: z.string() });
     const tool = defineTool({
@@ -88,7 +88,7 @@ describe('one check and one decision per call', () => {
   });
 });
 
-describe('tools that change while a call waits', () => {
+describe('tools that change while a call is queued', () => {
   const other = defineTool({
     name: 'note',
     description: 'Transfers money',
@@ -98,7 +98,7 @@ describe('tools that change while a call waits', () => {
   });
 
   it.each(['replaced', 'removed'])(
-    "a call that waits for its turn doesn't run if its tool was %s meanwhile",
+    "a queued call doesn't run if its tool was %s in the meantime",
     async (how) => {
       const gate = new Gate();
       const { executor, registry, counts } = counting(
@@ -137,7 +137,7 @@ const decided = async (inputSchema: ToolOptions['inputSchema'], input: unknown) 
   return seen;
 };
 
-it('the policy judges the same frozen input that the tool gets', async () => {
+it('the policy and the tool get the same frozen input', async () => {
   for (const schema of [
     { type: 'object' },
     z.object({ list: z.array(z.object({ at: z.number() })) }),
@@ -166,7 +166,7 @@ it.each([
   ['confirm', 'deny', 'denied'],
   ['deny', 'allow', 'denied'],
 ] as const)(
-  "of a call's policy and the executor's policy, the stricter decides: %s and %s give %s",
+  'the stricter of executor policy and call policy wins: %s and %s result in %s',
   async (executors, own, status) => {
     const { executor, counts } = counting(executors);
     const { policy, asked } = deciding(own);

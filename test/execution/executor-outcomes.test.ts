@@ -23,7 +23,7 @@ async function messageOf(error: unknown): Promise<string> {
 }
 
 describe('values that tools return', () => {
-  it('a plain value is the answer of the tool', async () => {
+  it("a plain return value becomes the outcome's value", async () => {
     for (const value of [
       0,
       '',
@@ -54,7 +54,7 @@ describe('values that tools return', () => {
     });
   });
 
-  it('ok, fail, halt, and askUser decide the outcome', async () => {
+  it('ok, fail, halt, and askUser determine the outcome', async () => {
     expect((await outcomeOf(() => ok([1]))).outcome).toMatchObject({ status: 'ok', value: [1] });
     expect((await outcomeOf(() => fail('no such note', { name: 'x' }))).outcome).toMatchObject({
       status: 'error',
@@ -82,7 +82,7 @@ describe('values that tools return', () => {
     expect((await outcomeOf(() => askUser('Why?'))).outcome).not.toHaveProperty('options');
   });
 
-  it('an invalid result from another copy of the library gives INVALID_RESULT', async () => {
+  it('an invalid result from another copy of the library produces INVALID_RESULT', async () => {
     const malformed = [
       {},
       { status: 'fine' },
@@ -103,7 +103,7 @@ describe('values that tools return', () => {
 });
 
 describe('errors that tools throw', () => {
-  it('anything a tool throws gives an error outcome', async () => {
+  it('whatever a tool throws, the call has an error outcome', async () => {
     for (const thrown of [
       'text',
       5,
@@ -142,7 +142,7 @@ describe('errors that tools throw', () => {
     }
   });
 
-  it('a thrown ToolError keeps its code and its plain details', async () => {
+  it('a thrown ToolError keeps its code and its plain-data details', async () => {
     const { outcome } = await outcomeOf(() => {
       throw new ToolError('FORBIDDEN_PATH', 'Expected a path below the root', {
         details: { depth: 2 },
@@ -156,7 +156,7 @@ describe('errors that tools throw', () => {
     });
   });
 
-  it('an error outcome has no stack', async () => {
+  it('an error outcome contains no stack trace', async () => {
     const error = new Error('bad');
     error.message = error.stack!;
     expect(await messageOf(error)).not.toContain('executor-outcomes');
@@ -166,7 +166,7 @@ describe('errors that tools throw', () => {
 describe("calls that can't run", () => {
   const tools = [reader('read_note', () => 1), reader('read_file', () => 1, { aliases: ['cat'] })];
 
-  it('a call of an unknown tool gets an error that suggests similar names', async () => {
+  it('a call to an unknown tool returns an error that suggests similar names', async () => {
     const { executor } = setup(tools);
     const outcome = await executor.execute({ id: '1', name: 'raed_note' });
     expect(outcome).toMatchObject({
@@ -178,7 +178,7 @@ describe("calls that can't run", () => {
     expect(outcome.status === 'error' && outcome.message).toContain('read_note');
   });
 
-  it("a call by alias runs the tool and reports the tool's own name", async () => {
+  it("a call by alias runs the tool and reports the tool's real name", async () => {
     const { executor } = setup(tools);
     expect(await executor.execute({ id: '1', name: 'cat' })).toMatchObject({
       status: 'ok',
@@ -186,7 +186,7 @@ describe("calls that can't run", () => {
     });
   });
 
-  it('an error about invalid input names the place and the expected type', async () => {
+  it('an error about invalid input includes the path and the expected type', async () => {
     const strict = defineTool({
       name: 'strict',
       description: 'd',
@@ -221,33 +221,33 @@ describe("calls that can't run", () => {
     ['a number', 5, 'INVALID_INPUT'],
     ['a list', [], 'INVALID_INPUT'],
     ['JSON text', '{}', 'INVALID_INPUT'],
-    ['a date inside', { when: new Date() }, 'INVALID_INPUT'],
+    ['an object that contains a date', { when: new Date() }, 'INVALID_INPUT'],
     ['300 KiB of text', { text: 'x'.repeat(300 * 1024) }, 'LIMIT_EXCEEDED'],
     [
-      '100 levels',
+      'an object nested 100 levels deep',
       JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`) as unknown,
       'LIMIT_EXCEEDED',
     ],
-  ])('a call with %s as input is refused', async (_, input, code) => {
+  ])('a call with %s as input is rejected', async (_, input, code) => {
     let runs = 0;
     const { executor } = setup([reader('work', () => runs++)]);
     expect(brief(await executor.execute({ id: '1', name: 'work', input }))).toBe(`error ${code}`);
     expect(runs).toBe(0);
   });
 
-  it('a call without input gets an empty object', async () => {
+  it('a call without input runs with an empty object', async () => {
     let received: unknown;
     const { executor } = setup([reader('work', (input) => void (received = input))]);
     await executor.execute({ id: '1', name: 'work' });
     expect(received).toEqual({});
   });
 
-  it('a call of a tool without a handler gives NOT_EXECUTABLE', async () => {
+  it('a call to a tool without a handler returns NOT_EXECUTABLE', async () => {
     const { executor } = setup([reader('empty', undefined)]);
     expect(brief(await executor.execute({ id: '1', name: 'empty' }))).toBe('error NOT_EXECUTABLE');
   });
 
-  it('a call gives TOOL_UNAVAILABLE if the availability check fails or throws', async () => {
+  it('a call returns TOOL_UNAVAILABLE if the availability check fails or throws', async () => {
     const { executor } = setup([
       reader('off', () => 1, { available: () => false }),
       reader('broken', () => 1, {
@@ -262,7 +262,7 @@ describe("calls that can't run", () => {
     );
   });
 
-  it('a call of a manual tool waits for a person', async () => {
+  it('a call to a manual tool waits for a person', async () => {
     const { executor } = setup([writer('sign', undefined, { manual: true })]);
     expect(
       await executor.execute({ id: '1', name: 'sign', input: { page: 2 } }, { principal: 'ada' }),

@@ -32,23 +32,26 @@ describe('custom policies', () => {
       },
     ],
     [
-      'throws nothing',
+      'throws undefined',
       () => {
         throw undefined as unknown as Error;
       },
     ],
     ['rejects', () => Promise.reject(new Error('x'))],
-    ['answers nothing', () => undefined],
-    ['answers null', () => null],
-    ['answers true', () => true],
-    ['answers a verdict alone', () => 'allow'],
-    ['answers an unknown verdict', () => ({ ...good, verdict: 'maybe' })],
-    ['answers an inherited property as its verdict', () => ({ ...good, verdict: 'constructor' })],
-    ['answers without a reason', () => ({ ...good, reason: undefined })],
-    ['answers without a rule', () => ({ ...good, rule: 5 })],
-    ['answers with an unknown danger', () => ({ ...good, danger: 'huge' })],
+    ['returns undefined', () => undefined],
+    ['returns null', () => null],
+    ['returns true', () => true],
+    ['returns only a verdict', () => 'allow'],
+    ['returns an unknown verdict', () => ({ ...good, verdict: 'maybe' })],
     [
-      'answers a hostile object',
+      'returns the name of an inherited property as its verdict',
+      () => ({ ...good, verdict: 'constructor' }),
+    ],
+    ['returns no reason', () => ({ ...good, reason: undefined })],
+    ['returns a rule that is a number', () => ({ ...good, rule: 5 })],
+    ['returns an unknown danger level', () => ({ ...good, danger: 'huge' })],
+    [
+      'returns an object that throws when it is read',
       () =>
         new Proxy(
           {},
@@ -60,7 +63,7 @@ describe('custom policies', () => {
         ),
     ],
     [
-      'answers a hostile object later',
+      'resolves to an object that throws when it is read',
       async () =>
         new Proxy(
           {},
@@ -72,9 +75,9 @@ describe('custom policies', () => {
           },
         ),
     ],
-    ['answers rubbish later', async () => 'allow'],
-    ['answers a thenable that never does', () => ({ then: () => undefined })],
-  ])('a call is denied when its policy %s', async (_, decide) => {
+    ['resolves to an invalid decision', async () => 'allow'],
+    ['returns a thenable that never settles', () => ({ then: () => undefined })],
+  ])('a call is denied if its policy %s', async (_, decide) => {
     const { outcome, runs, events } = await under(decide);
     expect(outcome).toMatchObject({ status: 'denied', rule: 'policy-error', danger: 'critical' });
     expect(JSON.stringify(outcome)).not.toContain('sk-abc');
@@ -85,7 +88,7 @@ describe('custom policies', () => {
     ]);
   });
 
-  it("a call is denied when its policy doesn't answer within 5 seconds, and a later answer changes nothing", async () => {
+  it("a call is denied if its policy doesn't answer within 5 seconds, and a later answer is ignored", async () => {
     let answer!: (decision: unknown) => void;
     const { outcome, runs, clock } = await under(
       () => new Promise((resolve) => (answer = resolve)),
@@ -98,7 +101,7 @@ describe('custom policies', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("a policy gets the tool's own name, the checked input, and the whole context", async () => {
+  it("a policy gets the tool's real name, the validated input, and the whole context", async () => {
     let asked: unknown;
     const { executor } = setup([reader('read', () => 1, { aliases: ['cat'] })], {
       policy: {
@@ -120,7 +123,7 @@ describe('custom policies', () => {
   });
 });
 
-describe('a SafetyPolicy over another registry', () => {
+describe('a SafetyPolicy created with a different registry', () => {
   const read = {
     name: 'price',
     description: 'Shows a price',
@@ -133,7 +136,7 @@ describe('a SafetyPolicy over another registry', () => {
     return registry;
   };
 
-  it('a SafetyPolicy judges the tool that will run, not a tool of the same name in its own registry', async () => {
+  it('judges the tool that will run, not the tool with the same name in its own registry', async () => {
     let runs = 0;
     const execute = () => (runs += 1);
     const [mine, its] = [
@@ -167,7 +170,7 @@ describe('a SafetyPolicy over another registry', () => {
     expect(runs).toBe(1);
   });
 
-  it("a SafetyPolicy denies tools that its own registry doesn't know", async () => {
+  it("denies tools that its own registry doesn't contain", async () => {
     const executor = new ToolExecutor({
       registry: registryOf(defineTool({ ...read, execute: () => 1 })),
       policy: new SafetyPolicy({ registry: registryOf() }),

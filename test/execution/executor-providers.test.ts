@@ -46,7 +46,7 @@ function withProviders(
 }
 
 describe('tools with providers', () => {
-  it('when the first provider fails, the next provider answers and is named in the outcome', async () => {
+  it('if the first provider fails, the next provider answers and the outcome reports its name', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.fails();
     const { call, told } = withProviders([search()], { a, b });
@@ -64,7 +64,7 @@ describe('tools with providers', () => {
     expect(told('late-result')).toEqual([]);
   });
 
-  it('a provider that hangs is passed over while there is time for another provider', async () => {
+  it('a provider that hangs is given up early enough to try the next provider', async () => {
     const [a, b] = [new FakeProvider(hangs), new FakeProvider(() => 'from b')];
     const { call, clock, executor } = withProviders([search()], { a, b }, { timeoutMs: 800 });
     const outcome = call();
@@ -84,7 +84,7 @@ describe('tools with providers', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('a write goes to the next provider only if nothing was sent', async () => {
+  it('a write moves on to the next provider only if nothing was sent', async () => {
     const [a, b] = [new FakeProvider(hangs), new FakeProvider()];
     const { call, clock, executor } = withProviders(
       [writer('save', undefined, { providers: named('a', 'b'), allowParallel: true })],
@@ -104,7 +104,7 @@ describe('tools with providers', () => {
     expect(await call('save')).toMatchObject({ status: 'ok', provider: 'b', attempts: 2 });
   });
 
-  it('an unapproved call with an idempotency key goes to the next provider with the same key', async () => {
+  it('a call that needed no approval and has an idempotency key is retried with the next provider under the same key', async () => {
     const keys: unknown[] = [];
     const [a, b] = [
       new FakeProvider(),
@@ -132,7 +132,7 @@ describe('tools with providers', () => {
     expect(b.calls).toBe(1);
   });
 
-  it('attempts count every provider that was called, even beyond maxAttempts', async () => {
+  it('attempts includes every provider that was called, even beyond maxAttempts', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const fakes = Object.fromEntries(names.map((name) => [name, new FakeProvider()]));
     for (const fake of Object.values(fakes)) fake.fails();
@@ -145,7 +145,7 @@ describe('tools with providers', () => {
     expect(Object.values(fakes).map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it("the tool's own function answers if none of its providers is configured", async () => {
+  it("a tool's own function answers if none of its providers is configured", async () => {
     const { call, executor } = withProviders(
       [reader('search', () => 'own', { providers: named('a') })],
       {},
@@ -155,7 +155,7 @@ describe('tools with providers', () => {
     expect(executor.providers('search')).toEqual([]);
   });
 
-  it('a call goes to the provider whose credentials are in the environment', async () => {
+  it('a call uses the provider whose credentials are in the environment', async () => {
     const tool = reader('google_search', undefined, {
       providers: [
         { name: 'serpapi', priority: 20 },
@@ -186,7 +186,7 @@ describe('tools with providers', () => {
   });
 });
 
-it('executor.providers shows which providers back off, until when, and which are available again', async () => {
+it('executor.providers reports which providers are backing off and until when', async () => {
   const [a, b] = [new FakeProvider(), new FakeProvider()];
   a.fails();
   const { call, clock, executor } = withProviders([search({ aliases: ['find'] })], { a, b });
@@ -212,7 +212,7 @@ it('executor.providers shows which providers back off, until when, and which are
     expect(executor.providers(name)).toEqual([]);
 });
 
-it('a late answer of a provider is reported and invalidates cached answers', async () => {
+it("a provider's late answer is reported and invalidates cached answers", async () => {
   const gate = new Gate();
   let text = 'old';
   const write = new FakeProvider(async () => {
@@ -238,9 +238,9 @@ it('a late answer of a provider is reported and invalidates cached answers', asy
 
 it.each([
   ['without a reason', undefined],
-  ['by its own deadline, however short', new DOMException('too long', 'TimeoutError')],
+  ['because of its own timeout', new DOMException('too long', 'TimeoutError')],
 ])(
-  "when a caller aborts %s, the provider isn't blamed and no other provider is called",
+  'if the caller aborts %s, no failure is recorded for the provider and no other provider is called',
   async (_, reason) => {
     const gate = new Gate<string>();
     const [a, b] = [new FakeProvider(() => gate.promise), new FakeProvider()];

@@ -27,7 +27,7 @@ async function child<T>(task: ChildTask): Promise<T> {
 let id = 0;
 const call = (name: string, input: object = {}) => ({ id: `${id++}`, name, input });
 
-describe.skipIf(!redisPresent)('executors of several processes on one Redis', () => {
+describe.skipIf(!redisPresent)('executors in several processes that share a Redis', () => {
   let server: RedisServer;
   let store: RedisStateStore;
   let executor: ToolExecutor;
@@ -74,7 +74,7 @@ describe.skipIf(!redisPresent)('executors of several processes on one Redis', ()
       return store.available && outcome.status === 'approval_required';
     }, 'the store is back');
 
-  it("processes on one Redis don't overspend a shared budget", async () => {
+  it("processes that share a Redis don't overspend a budget", async () => {
     const said = await Promise.all(
       [1, 2, 3, 4].map(() =>
         child<{ made: number; refused: number }>({
@@ -89,7 +89,7 @@ describe.skipIf(!redisPresent)('executors of several processes on one Redis', ()
     expect(said.reduce((sum, { refused }) => sum + refused, 0)).toBe(160);
   });
 
-  it('an approval lets exactly one call run, even in four processes', async () => {
+  it('an approval lets exactly one call run across four processes', async () => {
     const of = call('write', { text: 'bread' });
     const approval = await approve(of);
     const said = await Promise.all(
@@ -119,7 +119,7 @@ describe.skipIf(!redisPresent)('executors of several processes on one Redis', ()
     ['killed and started again', () => server.kill(), () => server.restart()],
     ['stopped and continued', async () => server.pause(), async () => server.resume()],
   ])(
-    'while Redis is %s, only calls that need it are refused, and all calls work again afterwards',
+    'while Redis is %s, only calls that need it are rejected, and all calls work again afterwards',
     async (how, fail, mend) => {
       const free = setup(
         [
@@ -159,7 +159,7 @@ describe.skipIf(!redisPresent)('executors of several processes on one Redis', ()
     },
   );
 
-  it('approvals are refused after Redis was emptied', async () => {
+  it('approvals are rejected after Redis was flushed', async () => {
     const of = call('write');
     expect(brief(await executor.execute(call('read')))).toBe('ok 1');
     const approval = await approve(of);

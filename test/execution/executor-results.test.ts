@@ -13,11 +13,11 @@ const run = async (
 const COUNT = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] };
 
 describe('output schemas', () => {
-  it('an answer that matches the output schema is returned', async () => {
+  it('a value that matches the output schema is returned', async () => {
     expect(brief(await run(() => ({ count: 1 }), { outputSchema: COUNT }))).toBe('ok {"count":1}');
   });
 
-  it('a zod output schema fills in defaults and drops unknown fields', async () => {
+  it('a zod output schema applies defaults and removes unknown fields', async () => {
     const outputSchema = z.object({ count: z.number(), unit: z.string().default('pieces') });
     expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe(
       'ok {"count":1,"unit":"pieces"}',
@@ -28,7 +28,7 @@ describe('output schemas', () => {
     ['JSON Schema', COUNT],
     ['zod', z.object({ count: z.number() })],
   ])(
-    "an answer that doesn't match its %s output schema is kept for programs and hidden from models",
+    "a value that doesn't match its %s output schema is available to programs and hidden from models",
     async (_, outputSchema) => {
       let runs = 0;
       const outcome = await run(() => (runs++, { count: 'many' }), { outputSchema });
@@ -54,9 +54,9 @@ const PROMISES: readonly (readonly [string, object])[] = [
   ['zod', z.object({ count: z.number() })],
 ];
 
-describe('values of tools that end the run', () => {
+describe('values of halt()', () => {
   it.each(PROMISES)(
-    "a halt value that doesn't match its %s output schema is refused, and the run still ends",
+    "a halt value that doesn't match its %s output schema is rejected, and the run still ends",
     async (_, outputSchema) => {
       const outcome = await run(() => halt('enough', { count: 'many' }), { outputSchema });
       expect(outcome).toMatchObject({
@@ -70,7 +70,7 @@ describe('values of tools that end the run', () => {
     },
   );
 
-  it('a halt value must fit into JSON', async () => {
+  it('a halt value must be JSON-serializable', async () => {
     expect(await run(() => halt('enough', 1n))).toMatchObject({
       status: 'error',
       code: 'INVALID_RESULT',
@@ -81,7 +81,7 @@ describe('values of tools that end the run', () => {
 });
 
 it.each(PROMISES)(
-  'a manual call carries the output schema as JSON Schema, from %s',
+  'a manual call includes the output schema as JSON Schema, given %s',
   async (_, outputSchema) => {
     expect(
       await run(undefined as never, { manual: true, execute: undefined, outputSchema }),
@@ -98,10 +98,10 @@ it.each(PROMISES)(
 const SECRET = 'SECRETVALUE';
 const numbers = { type: 'object', additionalProperties: { type: 'number' } };
 it.each<[string, unknown, object]>([
-  ['a value, by JSON Schema', { count: SECRET }, { outputSchema: COUNT }],
-  ['a value, by zod', { count: SECRET }, { outputSchema: z.object({ count: z.number() }) }],
+  ['a value (by JSON Schema)', { count: SECRET }, { outputSchema: COUNT }],
+  ['a value (by zod)', { count: SECRET }, { outputSchema: z.object({ count: z.number() }) }],
   [
-    'a value, by a check of its own',
+    'a value (by a refinement with its own message)',
     { count: SECRET },
     {
       outputSchema: z.object({
@@ -109,10 +109,10 @@ it.each<[string, unknown, object]>([
       }),
     },
   ],
-  ['a key, by JSON Schema', { [SECRET]: 'x' }, { outputSchema: numbers }],
-  ['a key, by zod', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
-  ['a key of what JSON cannot hold', { [SECRET]: 1n }, {}],
-])('a model sees nothing of a refused answer: %s', async (_, value, extra) => {
+  ['a key (by JSON Schema)', { [SECRET]: 'x' }, { outputSchema: numbers }],
+  ['a key (by zod)', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
+  ["a key (because its value isn't JSON-serializable)", { [SECRET]: 1n }, {}],
+])('a model never sees %s that was rejected', async (_, value, extra) => {
   for (const exposeErrors of ['none', 'public', 'full']) {
     for (const given of [value, halt('enough', value)]) {
       const outcome = await run(() => given, extra, { exposeErrors });
@@ -122,17 +122,17 @@ it.each<[string, unknown, object]>([
   }
 });
 
-describe("answers that JSON can't hold", () => {
+describe("values that can't be serialized to JSON", () => {
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
   it.each<[string, unknown]>([
-    ['a big integer', 1n],
+    ['a BigInt', 1n],
     ['a function', () => 1],
     ['a symbol', Symbol('x')],
-    ['a cycle', circle],
+    ['a circular object', circle],
     ['a Map', new Map()],
     ['an object with NaN inside', { deep: [Number.NaN] }],
-  ])('an answer of %s is refused', async (_, value) => {
+  ])('%s is rejected as a result', async (_, value) => {
     const outcome = await run(() => value);
     expect(outcome).toMatchObject({
       status: 'error',
@@ -144,7 +144,7 @@ describe("answers that JSON can't hold", () => {
 });
 
 describe('failures', () => {
-  it('a reported failure says so, and models read its details', async () => {
+  it('a failure that the tool returned is reported as such, and models can read its details', async () => {
     const outcome = await run(() => fail('no money', { have: 3 }));
     expect(outcome).toMatchObject({
       status: 'error',
@@ -159,7 +159,7 @@ describe('failures', () => {
     expect(long.endsWith('…')).toBe(true);
   });
 
-  it('a failure keeps its message and the details that JSON can hold', async () => {
+  it('a failure keeps its message and its JSON-serializable details', async () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     const read = async (details: Readonly<Record<string, unknown>>) => {
@@ -190,7 +190,7 @@ describe('failures', () => {
       expect(await read(details)).toBeUndefined();
   });
 
-  it('a thrown error says so, and only programs read its details', async () => {
+  it('a thrown error is reported as such, and only programs can read its details', async () => {
     const outcome = await run(
       () => {
         throw new ToolError('LIMIT_EXCEEDED', 'too much', { details: { secret: 1 } });
@@ -268,7 +268,7 @@ describe('failures', () => {
     expect(await thrown(message)).toBe(shown);
   });
 
-  it('exposeErrors decides how much of an error message is shown', async () => {
+  it('exposeErrors determines how much of an error message is shown', async () => {
     const message = 'connect ECONNREFUSED 10.0.0.5\npassword=hunter2';
     expect(await thrown(message, 'none')).toBe(
       "read failed. Its error isn't shown. Try something else, or ask the user.",

@@ -37,7 +37,7 @@ describe('retries', () => {
     ).toBe(5);
   });
 
-  it("a failing tool that declares neither isn't retried", async () => {
+  it("a failing tool that is neither declared readonly nor has an idempotency key isn't retried", async () => {
     expect(await attemptsOf((execute) => anyTool('work', execute))).toBe(1);
     expect(await attemptsOf((execute) => writer('work', execute))).toBe(1);
     expect(await attemptsOf((execute) => anyTool('work', execute, { accessMode: 'execute' }))).toBe(
@@ -52,7 +52,7 @@ describe('retries', () => {
     ).toBe(1);
   });
 
-  it("a failure that the tool reports isn't retried", async () => {
+  it("a failure that the tool returns isn't retried", async () => {
     let runs = 0;
     const { executor } = setup([reader('work', () => (runs++, fail('no')))]);
     expect((await executor.execute({ id: '1', name: 'work' })).attempts).toBe(1);
@@ -80,7 +80,7 @@ describe('retries', () => {
     expect(runs).toBe(1);
   });
 
-  it('pauses between attempts grow from a random part of 100 ms to at most 2,000 ms', async () => {
+  it('the delay before each retry is random below a limit that doubles from 100 ms to 2,000 ms', async () => {
     const starts: number[] = [];
     const { executor, clock } = setup(
       [
@@ -101,7 +101,7 @@ describe('retries', () => {
 });
 
 describe('idempotency keys', () => {
-  it('all attempts of a call have the same idempotency key', async () => {
+  it('all attempts of a call use the same idempotency key', async () => {
     const keys: (string | undefined)[] = [];
     const { executor, clock } = setup(
       [
@@ -134,7 +134,7 @@ describe('idempotency keys', () => {
     expect(key).toBe('mine');
   });
 
-  it('the same call of a conversation gets the same key in every process, and any difference gives another key', async () => {
+  it('an equal call in the same conversation gets the same key in every process, and any difference changes the key', async () => {
     const keyOf = async (
       call: { id?: string; name?: string; input?: unknown } = {},
       options: object = { conversationId: 'c', principal: 'p' },
@@ -166,7 +166,7 @@ describe('idempotency keys', () => {
     expect(new Set([key, ...others]).size).toBe(9);
   });
 
-  it('if the user changes the arguments, the key is made from the approved arguments', async () => {
+  it('if the user edits the arguments, the key is derived from the approved arguments', async () => {
     const keys: (string | undefined)[] = [];
     const { executor } = setup(
       [writer('work', (_, { idempotencyKey }) => void keys.push(idempotencyKey))],

@@ -55,14 +55,14 @@ function setUp({
 const ADA = { to: 'ada' };
 
 describe('grants', () => {
-  it('a grant lets calls with the named arguments run, and no other calls', async () => {
+  it('a grant lets only calls with the specified arguments run', async () => {
     const { executor, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf({ to: 'ada', text: 'one' }), { input: ADA });
     expect(await statusOf({ to: 'ada', text: 'two' })).toBe('ok');
     expect(await statusOf({ to: 'eve', text: 'two' })).toBe('approval_required');
   });
 
-  it("a grant doesn't cover another principal, even if it is put on that principal's list in the store", async () => {
+  it("a grant doesn't apply to another principal, even if it is copied to that principal's list in the store", async () => {
     const store = new MemoryStateStore();
     const { executor, statusOf, pendingOf } = setUp({ store });
     const eve = { ...IN, principal: 'eve' };
@@ -75,7 +75,7 @@ describe('grants', () => {
     expect(await statusOf(ADA, eve)).toBe('approval_required');
   });
 
-  it("a grant that names all arguments doesn't cover a call with more arguments", async () => {
+  it("a grant for an exact set of arguments doesn't apply to a call with additional arguments", async () => {
     const { executor, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf(ADA), { input: ADA });
     expect(await statusOf(ADA)).toBe('ok');
@@ -84,10 +84,10 @@ describe('grants', () => {
 
   it.each<[string, ExecuteOptions]>([
     ['another principal', { ...IN, principal: 'eve' }],
-    ['nobody', { conversationId: 'talk' }],
+    ['no principal', { conversationId: 'talk' }],
     ['another conversation', { ...IN, conversationId: 'other' }],
     ['no conversation', { principal: 'ada' }],
-  ])('a grant covers no call for %s', async (_, options) => {
+  ])("a grant doesn't apply to a call with %s", async (_, options) => {
     const { executor, statusOf, pendingOf } = setUp();
     await executor.grant(await pendingOf(ADA), { uses: 5 });
     expect([await statusOf(ADA), await statusOf(ADA, options)]).toEqual([
@@ -96,7 +96,7 @@ describe('grants', () => {
     ]);
   });
 
-  it('a grant needs a limit and an unchanged pending call', async () => {
+  it('a grant needs a limit and an unmodified pending call', async () => {
     const { executor, pendingOf } = setUp();
     const pending = await pendingOf(ADA);
     for (const scope of [{}, { input: {} }, { uses: 0 }, { until: 1 }, { touches: 'x' }])
@@ -109,7 +109,7 @@ describe('grants', () => {
     expect((await executor.grant(pending, { uses: 1 })).approval.toolName).toBe('mail');
   });
 
-  it('uses, end, and revocation of a grant hold in all processes together', async () => {
+  it('the use count, expiry, and revocation of a grant apply to all processes', async () => {
     const clock = new ManualClock(1_000);
     const store = new MemoryStateStore({ clock });
     const [one, other] = [setUp({ store }), setUp({ store })];
@@ -132,7 +132,7 @@ describe('grants', () => {
     ]).toEqual(['ok', true, false, 'approval_required']);
   });
 
-  it("a grant doesn't cover consent, critical tools, raised danger, or a question of another rule", async () => {
+  it("a grant doesn't cover consent, critical tools, raised danger, or approval requests from another rule", async () => {
     for (const options of [{ requiresConsent: true }, { dangerLevel: 'critical' }] as const) {
       const { executor, pendingOf } = setUp({ tool: mail(options) });
       const pending = await pendingOf(ADA);
@@ -174,7 +174,7 @@ describe('grants', () => {
     expect(await moved.statusOf(ADA)).not.toBe('ok');
   });
 
-  it('a grant changed in the store by others is ignored', async () => {
+  it('a grant that somebody else changed in the store is ignored', async () => {
     const store = new MemoryStateStore();
     const { executor, statusOf, pendingOf } = setUp({ store });
     const { grant } = await executor.grant(await pendingOf(ADA), { input: ADA });
@@ -191,7 +191,7 @@ describe('grants', () => {
     expect(await statusOf(ADA)).toBe('approval_required');
   });
 
-  it('a user who is asked can answer with a grant, which is reported as an event', async () => {
+  it('a user can answer an approval request with a grant, which emits an event', async () => {
     const { executor, call } = setUp();
     const states: unknown[] = [];
     executor.on((event) => event.type === 'approval' && states.push(event.state));
@@ -205,7 +205,7 @@ describe('grants', () => {
   });
 });
 
-it('a user is offered a grant for equal arguments, and for any arguments only if nothing is sent outside', async () => {
+it('users are offered a grant for equal arguments, and one for any arguments only if nothing is sent outside', async () => {
   const inside = setUp();
   expect(
     inside.executor.grantChoices(await inside.pendingOf(ADA)).map(({ scope }) => scope),

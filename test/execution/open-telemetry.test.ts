@@ -71,7 +71,7 @@ describe('OpenTelemetry', () => {
     context.disable();
   });
 
-  it('a call is recorded as a span with the standard names, without arguments or results', async () => {
+  it('a call is recorded as a span with the standard attribute names, without arguments or results', async () => {
     await (await executorOf()).execute({ id: 'c1', name: 'child', input: { secret: 'hunter2' } });
     const span = spans.getFinishedSpans().find(({ name }) => name === 'execute_tool child')!;
     expect(span.attributes).toEqual({
@@ -87,14 +87,14 @@ describe('OpenTelemetry', () => {
     expect(JSON.stringify(span.attributes)).not.toContain('hunter2');
   });
 
-  it('the span of a call is the parent of spans that the tool starts', async () => {
+  it("a call's span is the parent of the spans that the tool starts", async () => {
     await (await executorOf()).execute({ id: 'c1', name: 'child' });
     const [inner, call] = spans.getFinishedSpans();
     expect(inner!.name).toBe('inner');
     expect(inner!.parentSpanContext?.spanId).toBe(call!.spanContext().spanId);
   });
 
-  it('spans of failed calls have an error code, and unknown tools share one span name', async () => {
+  it('spans of failed calls have an error code, and all unknown tools share one span name', async () => {
     const executor = await executorOf();
     await executor.execute({ id: 'c1', name: 'failing' });
     await executor.execute({ id: 'c2', name: 'made_up_by_a_model' });
@@ -110,7 +110,7 @@ describe('OpenTelemetry', () => {
     expect(held!.attributes).not.toHaveProperty('error.type');
   });
 
-  it('durations are counted in seconds by tool and error', async () => {
+  it('durations are recorded in seconds, by tool and error', async () => {
     measured.reset();
     await (await executorOf()).execute({ id: 'c1', name: 'failing' });
     await meters.forceFlush();

@@ -55,7 +55,7 @@ function setUp(options: Partial<ToolExecutorOptions> = {}) {
 }
 
 describe('requested calls', () => {
-  it('a requested call is stored without running, and after approval it runs once', async () => {
+  it('a requested call is stored without running, and runs once after its approval', async () => {
     const store = new MemoryStateStore();
     const { executor, runs } = setUp({ store, budgets: [{ per: 'principal', calls: 1 }] });
     const pending = (await executor.request(call, IN)) as PendingApproval;
@@ -71,7 +71,7 @@ describe('requested calls', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("a requested call needs a new approval if its tool's definition changed", async () => {
+  it("a requested call needs a new approval if its tool's definition has changed", async () => {
     const store = new MemoryStateStore();
     const before = (await setUp({ store }).executor.request(call, IN)) as PendingApproval;
     const { executor, registry } = setUp({ store });
@@ -90,7 +90,7 @@ describe('requested calls', () => {
     expect(after.definitionDigest).toBe(registry.require('put').digest);
   });
 
-  it("a requested call isn't replaced by another call's record copied over it in the store", async () => {
+  it("a requested call isn't replaced when another call's record is copied over it in the store", async () => {
     const store = new MemoryStateStore();
     const { executor } = setUp({ store });
     await executor.request(call, IN);
@@ -107,14 +107,14 @@ describe('requested calls', () => {
     ['another conversation', call, { ...IN, conversationId: 'other' }],
     ['another id', { ...call, id: 'c2' }, IN],
     ['other arguments', { ...call, input: { text: 'b' } }, IN],
-  ])('an approved request is no approval for %s', async (_, other, options) => {
+  ])("an approval doesn't apply to %s", async (_, other, options) => {
     const { executor, runs } = setUp();
     await executor.approve((await executor.request(call, IN)) as PendingApproval);
     expect(brief(await executor.execute(other, options))).toBe('approval_required');
     expect(runs).toEqual([]);
   });
 
-  it('an answer written into the store without the key is no approval', async () => {
+  it("an answer that was written to the store without the key doesn't count as an approval", async () => {
     const store = new MemoryStateStore();
     const { executor, runs } = setUp({ store });
     const pending = (await executor.request(call, IN)) as PendingApproval;
@@ -128,7 +128,7 @@ describe('requested calls', () => {
     expect(runs).toEqual([]);
   });
 
-  it("request returns the decision if no user is needed or the call can't run", async () => {
+  it("request returns the decision if no approval is needed or the call can't run", async () => {
     const { executor } = setUp();
     expect(await executor.request({ id: '1', name: 'read' }, IN)).toMatchObject({
       verdict: 'allow',
@@ -144,7 +144,7 @@ describe('requested calls', () => {
   });
 });
 
-it('any process with the store and the key lists and answers approvals, questions, and manual calls', async () => {
+it('any process with the store and the key can list and answer approvals, questions, and manual calls', async () => {
   const store = new MemoryStateStore();
   const { executor } = setUp({ store });
   const operators = setUp({ store }).executor.pendingCalls;
@@ -177,7 +177,7 @@ it('any process with the store and the key lists and answers approvals, question
   expect((await executor.execute(call, IN)).status).toBe('denied');
 });
 
-it('decide says what would happen and uses nothing up', async () => {
+it('decide returns the decision for a call without using up grants, budgets, or repeats', async () => {
   const { executor, runs } = setUp({ budgets: [{ per: 'principal', calls: 1 }], maxRepeats: 1 });
   const events: unknown[] = [];
   executor.on((event) => events.push(event));
@@ -206,7 +206,7 @@ it('decide says what would happen and uses nothing up', async () => {
   ]);
 });
 
-it('run returns an outcome typed by the registered definition', async () => {
+it('run returns an outcome whose type comes from the registered definition', async () => {
   const double = defineTool({
     name: 'double',
     description: 'Doubles',

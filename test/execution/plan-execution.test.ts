@@ -28,13 +28,13 @@ const reasonsOf = (...calls: PlannableCall[]) =>
   planExecution(registry, calls).calls.map(({ after }) => after?.reason);
 
 describe('execution plans', () => {
-  it('calls that read, compute, or use the network run together', () => {
+  it('calls that read, compute, or use the network run in parallel', () => {
     expect(batchesOf(call('read', 'a'), call('fetch'), call('add'), call('read', 'a'))).toEqual([
       [0, 1, 2, 3],
     ]);
   });
 
-  it('a read and a write of the same key keep their order', () => {
+  it('a read and a write of the same key run in the order of the calls', () => {
     expect(
       batchesOf(call('write', 'a'), call('read', 'a'), call('write', 'a'), call('read', 'b')),
     ).toEqual([[0, 3], [1], [2]]);
@@ -44,7 +44,7 @@ describe('execution plans', () => {
     ).toEqual([[0, 2], [1], [3]]);
   });
 
-  it('a key that ends in a slash or names only a kind covers everything below it', () => {
+  it('a key that ends in a slash or consists of a kind alone covers everything below it', () => {
     expect(
       batchesOf(
         call('write', 'dir/'),
@@ -78,7 +78,7 @@ describe('execution plans', () => {
     ).toEqual([[0, 2, 3], [1]]);
   });
 
-  it("a call's reads and writes are told apart", () => {
+  it("a call's reads and writes are distinguished", () => {
     const said = (name: string, reads: string[], writes: string[]) => ({
       name,
       input: { keys: { reads, writes } },
@@ -103,7 +103,7 @@ describe('execution plans', () => {
     ]);
   });
 
-  it('a call without keys waits for every write, and every write waits for it', () => {
+  it('a call without keys waits for every write, and every write waits for that call', () => {
     expect(
       batchesOf(
         call('write', 'a'),
@@ -115,7 +115,7 @@ describe('execution plans', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it('a tool that declares nothing and an unknown tool run alone, even if they give keys', () => {
+  it('a tool that declares nothing and an unknown tool run alone, even if they return keys', () => {
     expect(
       batchesOf(
         call('read', 'a'),
@@ -127,7 +127,7 @@ describe('execution plans', () => {
     ).toEqual([[0], [1], [2], [3], [4]]);
   });
 
-  it('calls of a tool without allowParallel never run together, even under different aliases', () => {
+  it('calls to a tool without allowParallel never run in parallel, even under different aliases', () => {
     expect(batchesOf(call('push', 'a'), call('ship', 'b'), call('publish', 'c'))).toEqual([
       [0],
       [1],
@@ -136,7 +136,7 @@ describe('execution plans', () => {
     expect(batchesOf(call('look'), call('peek'), call('read', 'a'))).toEqual([[0, 2], [1]]);
   });
 
-  it('conflictKeys gets the input unchanged', () => {
+  it('conflictKeys gets the unmodified input', () => {
     const seen: unknown[] = [];
     const watched = registryOf({
       name: 'write',
@@ -150,8 +150,8 @@ describe('execution plans', () => {
   });
 });
 
-describe('reasons for waiting', () => {
-  it('the reason names the key that both calls touch', () => {
+describe('the reason why a call waits', () => {
+  it('includes the key that both calls touch', () => {
     expect(reasonsOf(call('write', 'file:a.txt'), call('read', 'file:a.txt'))).toEqual([
       undefined,
       'after call 0, write: both touch file:a.txt',
@@ -161,7 +161,7 @@ describe('reasons for waiting', () => {
     );
   });
 
-  it("the reason names the call that doesn't say what it touches", () => {
+  it("includes the call that doesn't declare its keys", () => {
     expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
       "after call 0, write: write writes, and fetch doesn't say what it touches",
     );
@@ -176,7 +176,7 @@ describe('reasons for waiting', () => {
     );
   });
 
-  it('the reason says that calls of a tool run one at a time', () => {
+  it("explains that the tool's calls run one at a time", () => {
     expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe(
       'after call 0, push: calls of push run one at a time',
     );
@@ -185,7 +185,7 @@ describe('reasons for waiting', () => {
     );
   });
 
-  it('the reason names the tool that runs alone', () => {
+  it('includes the tool that runs alone', () => {
     expect(reasonsOf(call('read', 'a'), call('anything'), call('nobody'))).toEqual([
       undefined,
       'after call 0, read: anything runs alone, because it may read, write or run anything',
@@ -197,7 +197,7 @@ describe('reasons for waiting', () => {
   });
 });
 
-describe('unknown keys', () => {
+describe('invalid results of conflictKeys', () => {
   const answering = (answer: () => unknown) =>
     registryOf(
       { name: 'write', accessMode: 'write', allowParallel: true, conflictKeys: answer },
@@ -208,27 +208,27 @@ describe('unknown keys', () => {
 
   it.each<[string, () => unknown]>([
     [
-      'an error',
+      'throws',
       () => {
         throw new Error('no');
       },
     ],
-    ['nothing', () => undefined],
-    ['a text', () => 'a'],
-    ['an object like a list', () => ({ 0: 'a', length: 1 })],
-    ['a set', () => new Set(['a'])],
-    ['an empty list', () => []],
-    ['nothing under two names', () => ({})],
-    ['a misspelt name', () => ({ reads: ['a'], write: [] })],
-    ['a text as what it writes', () => ({ writes: 'a' })],
-    ['a list with a number', () => ['a', 1]],
-    ['a list with holes', () => new Array<string>(2)],
-    ['a list of text objects', () => [new String('a')]],
-    ['1,001 keys', () => Array.from({ length: 1_001 }, (_, index) => `${index}`)],
-    ['1,001 times one key', () => Array<string>(1_001).fill('a')],
-    ['a key of 1,025 characters', () => ['x'.repeat(1_025)]],
+    ['returns undefined', () => undefined],
+    ['returns a string', () => 'a'],
+    ['returns an array-like object', () => ({ 0: 'a', length: 1 })],
+    ['returns a Set', () => new Set(['a'])],
+    ['returns an empty list', () => []],
+    ['returns an empty object', () => ({})],
+    ['returns a misspelled property', () => ({ reads: ['a'], write: [] })],
+    ['returns a string for writes', () => ({ writes: 'a' })],
+    ['returns a list that contains a number', () => ['a', 1]],
+    ['returns a sparse list', () => new Array<string>(2)],
+    ['returns a list of String objects', () => [new String('a')]],
+    ['returns 1,001 keys', () => Array.from({ length: 1_001 }, (_, index) => `${index}`)],
+    ['returns one key 1,001 times', () => Array<string>(1_001).fill('a')],
+    ['returns a key of 1,025 characters', () => ['x'.repeat(1_025)]],
     [
-      'a proxy that was revoked',
+      'returns a revoked proxy',
       () => {
         const { proxy, revoke } = Proxy.revocable<string[]>([], {});
         revoke();
@@ -236,7 +236,7 @@ describe('unknown keys', () => {
       },
     ],
     [
-      'a proxy that fails',
+      'returns a proxy that throws',
       () =>
         new Proxy(['a'], {
           get: () => {
@@ -244,18 +244,18 @@ describe('unknown keys', () => {
           },
         }),
     ],
-  ])('a call waits for every write if its conflictKeys gives %s', (_, answer) =>
+  ])('a call waits for every write if its conflictKeys %s', (_, answer) =>
     expect(wait(answer)).toBe(true),
   );
 
   it.each<[string, () => unknown]>([
     ['1,000 keys', () => Array.from({ length: 1_000 }, (_, index) => `${index}`)],
     ['a key of 1,024 characters', () => ['x'.repeat(1_024)]],
-    ['an empty text', () => ['']],
-    ['names of the language', () => ['__proto__', 'constructor']],
+    ['an empty string', () => ['']],
+    ['names of built-in properties', () => ['__proto__', 'constructor']],
   ])('conflictKeys may return %s', (_, answer) => expect(wait(answer)).toBe(false));
 
-  it('a promise from conflictKeys counts as no keys, and its rejection is ignored', async () => {
+  it('a promise returned by conflictKeys counts as no keys, and its rejection is ignored', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): unknown => unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -267,16 +267,16 @@ describe('unknown keys', () => {
   });
 });
 
-describe('invalid lists of calls', () => {
+describe('invalid arguments of planExecution', () => {
   const plan = (calls: unknown, of: unknown = registry) =>
     refusal(() => planExecution(of as typeof registry, calls as PlannableCall[]));
 
   it.each<[string, unknown]>([
-    ['nothing', undefined],
-    ['a text', 'read'],
+    ['undefined', undefined],
+    ['a string', 'read'],
     ['one call', { name: 'read' }],
     ['an iterator', [][Symbol.iterator]()],
-  ])('planExecution refuses %s instead of a list of calls', (_, calls) => {
+  ])('throws for %s instead of a list of calls', (_, calls) => {
     expect(plan(calls)).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('a list of calls'),
@@ -285,21 +285,21 @@ describe('invalid lists of calls', () => {
 
   it.each<[string, unknown]>([
     ['null', null],
-    ['a text', 'read'],
+    ['a string', 'read'],
     ['a function', function read() {}],
-    ['no name', {}],
-    ['a number as name', { name: 1 }],
-    ['a text object as name', { name: new String('read') }],
-    ['a number as id', { name: 'read', id: 1 }],
-    ['null as id', { name: 'read', id: null }],
-  ])('planExecution refuses a list with %s in it and names the position', (_, wrong) => {
+    ['a call without a name', {}],
+    ['a call whose name is a number', { name: 1 }],
+    ['a call whose name is a String object', { name: new String('read') }],
+    ['a call whose id is a number', { name: 'read', id: 1 }],
+    ['a call whose id is null', { name: 'read', id: null }],
+  ])('throws for a list that contains %s and reports the position', (_, wrong) => {
     expect(plan([{ name: 'read' }, { name: 'read' }, wrong])).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('position 2'),
     });
   });
 
-  it('planExecution refuses anything but a registry', () => {
+  it('throws for anything but a registry', () => {
     for (const wrong of [undefined, null, {}, 'x'])
       expect(plan([], wrong === undefined ? null : wrong)).toMatchObject({
         code: 'INVALID_ARGUMENT',
@@ -308,7 +308,7 @@ describe('invalid lists of calls', () => {
   });
 });
 
-describe('plans of bundled tools', () => {
+describe('execution plans for bundled tools', () => {
   const bundled = new ToolMetadataRegistry();
   bundled.registerAll(createDefaultTools());
   const planned = (...calls: readonly (readonly [name: string, input?: object])[]) =>
@@ -319,7 +319,7 @@ describe('plans of bundled tools', () => {
   const write = (path: string) => ['write_file', { path, content: '' }] as const;
   const read = (path: string) => ['read_file', { path }] as const;
 
-  it('writes of different files run together, and a read of a written file waits', () => {
+  it('writes to different files run in parallel, and a read of a written file waits', () => {
     expect(planned(write('a.txt'), write('b.txt'), read('a.txt'), read('c.txt'))).toEqual([
       [0, 1, 3],
       [2],
@@ -327,14 +327,14 @@ describe('plans of bundled tools', () => {
   });
 
   it.each(['./a.txt', 'src/../a.txt', join(process.cwd(), 'a.txt'), 'a.txt/', 'a.txt.'])(
-    'the path %s counts as the file a.txt',
+    'the path %s is treated as the file a.txt',
     (path) => {
       expect(planned(write('a.txt'), read(path))).toEqual([[0], [1]]);
       expect(planned(['edit_file', { path }], write('a.txt'))).toEqual([[0], [1]]);
     },
   );
 
-  it('programs run alone among reads and writes, and a commit runs before writes of the committed files', () => {
+  it('programs run alone, and a commit runs before writes to the committed files', () => {
     const commit = ['git_commit', { message: 'x', paths: [] }] as const;
     expect(
       planned(
@@ -355,7 +355,7 @@ describe('plans of bundled tools', () => {
     ).toEqual([[0, 1], [2]]);
   });
 
-  it('moving or deleting a path waits for calls on files below it', () => {
+  it('moving or deleting a path waits for calls that use files below it', () => {
     expect(
       planned(['move_file', { from: 'src', to: 'lib' }], write('lib/a.txt'), read('src/b.txt')),
     ).toEqual([[0], [1, 2]]);

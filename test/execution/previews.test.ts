@@ -40,7 +40,7 @@ function setUp(preview: unknown, options: Partial<ToolExecutorOptions> = {}) {
 }
 
 describe('previews', () => {
-  it('the preview is made from the checked input, shown with the pending call, and signed', async () => {
+  it('the preview is computed from the validated input, shown with the pending call, and covered by its signature', async () => {
     const { ask, executor, run } = setUp(({ text }: { text: string }) => ({
       summary: `Puts ${text}`,
       diff: '-x\n+a\n',
@@ -64,7 +64,7 @@ describe('previews', () => {
     expect(await run(await executor.approve(pending))).toMatchObject({ status: 'ok' });
   });
 
-  it("if the preview changed before the approved call runs, the call asks again and doesn't run", async () => {
+  it('if the preview changes before the approved call runs, the call needs a new approval', async () => {
     let text = 'old';
     const { ask, executor, run, runs } = setUp(() => `Replaces ${text}`);
     const events: ToolEvent[] = [];
@@ -86,7 +86,7 @@ describe('previews', () => {
     expect(runs()).toBe(1);
   });
 
-  it('if the preview changes while the user looks at it, the call stays pending with the new preview', async () => {
+  it('if the preview changes while the user is looking at it, the call stays pending with the new preview', async () => {
     const texts = ['one', 'two', 'two', 'two'];
     const shown: unknown[] = [];
     const { executor, runs } = setUp(() => texts.shift(), {
@@ -99,7 +99,7 @@ describe('previews', () => {
     expect([shown, runs()]).toEqual([['one'], 0]);
   });
 
-  it("the preview isn't compared if the user changed the arguments", async () => {
+  it("the preview isn't compared if the user edited the arguments", async () => {
     const { executor, runs } = setUp(({ text }: { text: string }) => `Puts ${text}`, {
       confirm: () => ({ input: { text: 'b' } }),
     });
@@ -138,7 +138,7 @@ describe('previews', () => {
       'neither text nor an object with summary',
     ],
   ])(
-    'if a preview %s, the pending call says so and can still be approved',
+    'if a preview %s, the pending call reports it and can still be approved',
     async (_, preview, reason) => {
       const { ask, executor, run } = setUp(preview);
       const pending = await ask();
@@ -150,7 +150,7 @@ describe('previews', () => {
     },
   );
 
-  it('a preview that hangs is given up after ten seconds, and the pending call says so', async () => {
+  it('a preview that hangs is abandoned after ten seconds, and the pending call reports it', async () => {
     const clock = new ManualClock();
     let stopped = false;
     const { ask } = setUp(
@@ -179,7 +179,7 @@ describe('previews', () => {
   });
 });
 
-it('a stored session keeps the preview, and asks again if the preview changed before the session continues', async () => {
+it('a stored session keeps the preview and asks for approval again if the preview has changed', async () => {
   let text = 'old';
   const store = new MemoryStateStore();
   const engine = () => ({

@@ -413,22 +413,22 @@ const REFUSED: readonly (readonly [
     'Parse the JSON text first.',
   ],
   [
-    'execute with arguments in place of input',
+    'execute with arguments instead of input',
     [{ id: '1', name: 'read', arguments: { a: 1 } }],
     'got arguments. Write { id, name, input }',
   ],
   [
-    'execute with toolName in place of name',
+    'execute with toolName instead of name',
     [{ id: '1', toolName: 'read', input: {} }],
     "Expected the tool's name under name, got toolName. Give { id, name, input }.",
   ],
   [
-    "execute with OpenAI's form of a call",
+    "execute with a call in OpenAI's format",
     [{ id: '1', type: 'function', function: { name: 'read', arguments: '{}' } }],
     'got function. Give { id, name, input }.',
   ],
   [
-    'execute with a misspelt option',
+    'execute with a misspelled option',
     [call, { aprove: true }],
     'got "aprove". Did you mean "approval"?',
   ],
@@ -445,7 +445,7 @@ const REFUSED: readonly (readonly [
   ['execute with an unknown name', [{ ...call, name: 'raed' }], 'There is no tool named "raed"'],
 ];
 
-describe('a mistake of a first hour says what was meant', () => {
+describe("the error for a beginner's mistake explains the fix", () => {
   it.each(THROWN)('%s', async (_, make, ...says) => {
     const error: unknown = await Promise.resolve()
       .then(() => (make as () => unknown)())
@@ -463,7 +463,7 @@ describe('a mistake of a first hour says what was meant', () => {
     for (const part of says) expect(outcome.message).toContain(part);
   });
 
-  it('changes nothing: what is refused is not registered', () => {
+  it('a rejected registration changes nothing', () => {
     const registry = js.empty();
     expect(() => registry.register(read, read)).toThrow();
     expect(registry.size).toBe(0);

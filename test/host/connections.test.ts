@@ -42,7 +42,7 @@ const HALF_SENT = [
 describe.each(SERVERS)('$name', (server) => {
   const halfSent = HALF_SENT.filter(([name]) => name === server.name);
   it.each(halfSent)(
-    `a server answers while ${CROWD} connections to %s %s`,
+    `keeps answering while ${CROWD} connections to %s %s`,
     async (_, _how, bytes) => {
       const url = await server.start();
       const crowd = await crowdOf(url, bytes);
@@ -52,7 +52,7 @@ describe.each(SERVERS)('$name', (server) => {
     },
   );
 
-  it('a connection that waits for an answer survives any number of new ones', async () => {
+  it('keeps a connection that waits for an answer, however many new connections are opened', async () => {
     const url = await server.start();
     const listening = request(new URL(server.streamPath, url), {
       headers: await server.streamHeaders(url),
@@ -75,11 +75,11 @@ describe.each(SERVERS)('$name', (server) => {
 
   it.each([
     [
-      'a length and chunks (CL.TE)',
+      'a length and chunked encoding (CL.TE)',
       `${POST}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG`,
     ],
     [
-      'chunks and a length (TE.CL)',
+      'chunked encoding and a length (TE.CL)',
       `${POST}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${SMUGGLED}`,
     ],
     ['two lengths', `${POST}Content-Length: 0\r\nContent-Length: 44\r\n\r\n${SMUGGLED}`],
@@ -93,15 +93,15 @@ describe.each(SERVERS)('$name', (server) => {
     ['a header line that ends with a bare LF', `${GET}Host: localhost\nX: y\r\n\r\n`],
     ['a bare CR in a header', `${GET}Host: localhost\r\nX: a\rb\r\n\r\n`],
     ['a NUL in a header', `${GET}Host: localhost\r\nX: a\0b\r\n\r\n`],
-    ['two hosts', `${GET}Host: localhost\r\nHost: evil.com\r\n\r\n`],
+    ['two Host headers', `${GET}Host: localhost\r\nHost: evil.com\r\n\r\n`],
   ])(
-    "a request with %s is refused and its connection closed, so the rest isn't read as a request",
+    "rejects a request with %s and closes the connection, so the remaining bytes aren't read as another request",
     async (_, text) => {
       expect(statuses(await talk(await server.start(), `${text}${SMUGGLED}`))).toEqual([400]);
     },
   );
 
-  it('a server accepts 16 KiB of headers and no more', async () => {
+  it('accepts at most 16 KiB of headers', async () => {
     const url = await server.start();
     expect(
       statuses(await talk(url, requestOf(server, { more: `X: ${'a'.repeat(15_000)}\r\n` }))),
@@ -111,7 +111,7 @@ describe.each(SERVERS)('$name', (server) => {
     ).toEqual([431]);
   });
 
-  it('a connection is closed after 100 requests, and the last answer says so', async () => {
+  it('closes a connection after 100 requests and announces it in the last response', async () => {
     const url = await server.start();
     // Node closes it some seconds after announcing it.
     const answer = await talk(url, requestOf(server, { closes: false }).repeat(100), (said) =>
@@ -121,7 +121,7 @@ describe.each(SERVERS)('$name', (server) => {
     expect(answer.match(/^connection: close/gim)).toHaveLength(1);
   });
 
-  it("a server doesn't replace the process's Request and Response", async () => {
+  it("doesn't replace the process's global Request and Response", async () => {
     const before = [globalThis.Request, globalThis.Response];
     await server.start();
     expect([globalThis.Request, globalThis.Response]).toEqual(before);

@@ -23,7 +23,7 @@ const answersOf = (text: (server: ListeningServer) => string, options = {}) =>
 
 describe.each(SERVERS)('$name', (server) => {
   it.each(['0.0.0.0', '::', '192.168.0.1', 'example.com'])(
-    "a server without a token doesn't listen on %s",
+    "doesn't listen on %s without a token",
     async (host) => {
       expect(await refusalOf(server.start({ host }))).toMatch(
         /Listening on .* needs a token, .* Pass the option token/,
@@ -31,7 +31,7 @@ describe.each(SERVERS)('$name', (server) => {
     },
   );
 
-  it('a server with a token listens everywhere and requires it', async () => {
+  it('listens on any address with a token, and requires it', async () => {
     const url = await server.start({ host: '0.0.0.0', token: TOKEN });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+/);
     expect(statuses(await talk(url, requestOf(server)))).toEqual([401]);
@@ -40,11 +40,11 @@ describe.each(SERVERS)('$name', (server) => {
     ).toEqual([200]);
   });
 
-  it('a token of 15 characters is refused without being repeated', async () => {
+  it('rejects a token of 15 characters without repeating it in the error', async () => {
     expect(await refusalOf(server.start({ token: 'x'.repeat(15) }))).not.toContain('xxx');
   });
 
-  it('a taken port and a foreign address are refused with advice', async () => {
+  it('explains what to do if the port is taken or the address belongs to another machine', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
@@ -58,14 +58,14 @@ describe.each(SERVERS)('$name', (server) => {
   });
 
   it.each([{ port: -1 }, { port: 1.5 }, { port: '80' }, { port: 65_536 }, { host: '' }])(
-    'a server refuses to listen on %o',
+    'refuses to listen on %o',
     async (wrong) => {
       await refusalOf(server.start(wrong as never));
     },
   );
 
   it.each(['LOCALHOST:1', 'localhost.:1', '127.0.0.1', '[::1]:4780'])(
-    'a server answers under its own name %s',
+    'answers requests for its own host %s',
     async (host) => {
       expect(statuses(await talk(await server.start(), requestOf(server, { host })))).toEqual([
         200,
@@ -81,13 +81,13 @@ describe.each(SERVERS)('$name', (server) => {
     'localhost@evil.com',
     'a b',
     '',
-  ])("a server doesn't answer under the name %j", async (host) => {
+  ])('rejects requests for the host %j', async (host) => {
     expect(
       statuses(await talk(await server.start(), requestOf(server, { host })))[0],
     ).toBeGreaterThanOrEqual(400);
   });
 
-  it('a server refuses a request without a host, or with another host in its request line', async () => {
+  it('rejects a request without a host, or with a different host in its request line', async () => {
     const url = await server.start();
     const bare = requestOf(server).replace('Host: localhost\r\n', '');
     for (const text of [bare, bare.replace('HTTP/1.1', 'HTTP/1.0')])
@@ -105,7 +105,7 @@ describe.each(SERVERS)('$name', (server) => {
     'tauri://localhost',
     'chrome-extension://localhost',
     '',
-  ])("a server doesn't answer pages of the origin %j", async (origin) => {
+  ])('rejects requests from pages with the origin %j', async (origin) => {
     expect(
       statuses(
         await talk(await server.start(), requestOf(server, { more: `Origin: ${origin}\r\n` })),
@@ -113,7 +113,7 @@ describe.each(SERVERS)('$name', (server) => {
     ).toEqual([403]);
   });
 
-  it('a server answers pages of its own origin', async () => {
+  it('answers requests from pages with its own origin', async () => {
     expect(
       statuses(
         await talk(
@@ -132,7 +132,7 @@ describe.each(SERVERS)('$name', (server) => {
     `Basic ${TOKEN}`,
     TOKEN,
     `Bearer ${TOKEN} ${TOKEN}`,
-  ])('a server refuses %j as its token', async (authorization) => {
+  ])('rejects %j as the Authorization header', async (authorization) => {
     const answer = await talk(
       await server.start({ token: TOKEN }),
       requestOf(server, { more: `Authorization: ${authorization}\r\n` }),
@@ -142,7 +142,7 @@ describe.each(SERVERS)('$name', (server) => {
     expect(answer).not.toContain(TOKEN.slice(1));
   });
 
-  it('a refused request with an unread body closes the connection', async () => {
+  it("closes the connection after rejecting a request whose body wasn't read", async () => {
     const answer = await talk(
       await server.start(),
       `POST /mcp HTTP/1.1\r\nHost: evil.com\r\nContent-Length: 100\r\n\r\n{`,
@@ -151,22 +151,22 @@ describe.each(SERVERS)('$name', (server) => {
   });
 });
 
-describe('the listening servers', () => {
+describe('both servers', () => {
   it.each([
-    ['of another host', (server: ListeningServer) => requestOf(server, { host: 'evil.com' }), {}],
+    ['for another host', (server: ListeningServer) => requestOf(server, { host: 'evil.com' }), {}],
     [
-      'of another origin',
+      'from another origin',
       (server: ListeningServer) => requestOf(server, { more: 'Origin: https://evil.com\r\n' }),
       {},
     ],
     ['without the token', (server: ListeningServer) => requestOf(server), { token: TOKEN }],
     [
-      'with another token',
+      'with a wrong token',
       (server: ListeningServer) => requestOf(server, { more: 'Authorization: Bearer other\r\n' }),
       { token: TOKEN },
     ],
-    ['that cannot be read', (server: ListeningServer) => requestOf(server, { host: 'a b' }), {}],
-  ])('both servers refuse a request %s with the same message', async (_, text, options) => {
+    ["that can't be parsed", (server: ListeningServer) => requestOf(server, { host: 'a b' }), {}],
+  ])('reject a request %s with the same message', async (_, text, options) => {
     const [first, second] = (await answersOf(text, options)).map(messageOf);
     expect(first).toMatch(/^(?:The|Requests|Expected) .*\.$/);
     expect(second).toBe(first);

@@ -57,7 +57,7 @@ describe.skipIf(groups.length === 0)(
     const taken = groups.filter(({ place }) => !REFUSED.some(([left]) => left.test(place)));
 
     it.each(taken.map((group) => [group.place, group] as const))(
-      'official suite: %s',
+      'accepts and rejects the inputs of the official suite as required: %s',
       (_, { schema, tests }) => {
         const compiled = compileJsonSchema(schema);
         const wrong = tests.filter(
@@ -76,13 +76,13 @@ describe.skipIf(groups.length === 0)(
       groups
         .filter((group) => !taken.includes(group))
         .map((group) => [group.place, group] as const),
-    )('official suite, refused at definition: %s', (place, { schema }) => {
+    )("rejects a schema of the official suite that we don't support: %s", (place, { schema }) => {
       expect(() => compileJsonSchema(schema)).toThrow(
         REFUSED.find(([left]) => left.test(place))![1],
       );
     });
 
-    it('the official suite covers two drafts and leaves little out', () => {
+    it('the official suite covers two drafts, and few of its groups are skipped', () => {
       expect(groups.length).toBeGreaterThan(600);
       expect(groups.length - taken.length).toBeLessThan(65);
       for (const [left] of REFUSED) expect(groups.some(({ place }) => left.test(place))).toBe(true);

@@ -25,7 +25,7 @@ describe('this file', () => {
     expect(new Probed().method()).toHaveLength(2);
   });
 
-  it('hands decorators a prototype, a key and a descriptor', () => {
+  it('calls decorators with a prototype, a key, and a descriptor', () => {
     expect(seen).toEqual([[Probed.prototype, 'method', 'object'], [Probed]]);
   });
 });

@@ -8,7 +8,7 @@ const toolText = (name: string) =>
   `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => '${name}' })`;
 
 describe('loadTools', () => {
-  it('returns the definitions of all files that a list of globs matches, ready to be registered, each with its file', async () => {
+  it('returns the definitions from all files that match the globs, each with its file', async () => {
     const cwd = cli.project({
       'src/a.mjs': `DEFINE export const one = ${toolText('one')}; export const createTools = async () => [${toolText('two')}];`,
       'src/deep/b.mjs': `DEFINE export default { three: ${toolText('three')} };`,
@@ -26,7 +26,7 @@ describe('loadTools', () => {
     ]);
   });
 
-  it('names the file of the tool that is there, also when another of its name was refused for an alias', async () => {
+  it('maps a name to the file of the registered tool, even if an earlier tool with that name was rejected for its alias', async () => {
     const cwd = cli.project({
       'a.mjs': `DEFINE export const x = ${toolText('x')};`,
       'b.mjs': `DEFINE export const y = defineTool({ name: 'y', aliases: ['x'], description: 'The first y', inputSchema: {}, execute: () => 'b' });`,
@@ -36,7 +36,7 @@ describe('loadTools', () => {
     expect([fileOf.get('y'), problems.map(({ file }) => file)]).toEqual(['c.mjs', ['b.mjs']]);
   });
 
-  it('says nothing of decorators where the code of a decorated file throws a SyntaxError', async () => {
+  it("doesn't blame decorators if code in a decorated file throws a SyntaxError", async () => {
     const cwd = cli.project({
       'a.ts': `DEFINE\n@tool({ name: 'greet', description: 'Greets', inputSchema: {} }) export class Greet { execute(): string { return 'hello'; } } JSON.parse('bad');`,
     });
@@ -54,7 +54,7 @@ describe('loadTools', () => {
     expect([tools.map(({ name }) => name), problems]).toEqual([['greet'], []]);
   });
 
-  it('keeps the resolver of an exported registry, also for a class of another file that needs its container', async () => {
+  it("keeps the resolver of an exported registry, even for a class in another file that needs the resolver's container", async () => {
     const cwd = cli.project({
       'place.ts': `DEFINE @tool({ name: 'place', description: 'Says where', inputSchema: {} }) export class Place { constructor(readonly name: string) {} execute(): string { return this.name; } }`,
       'registry.ts': `import { ToolMetadataRegistry } from ${JSON.stringify(program('src/index.ts'))}; import { Place } from './place.ts'; export const registry = new ToolMetadataRegistry({ resolve: async () => new Place('Bern') }); registry.register(Place);`,
@@ -64,7 +64,7 @@ describe('loadTools', () => {
     expect(await tools[0]!.execute!({}, {})).toBe('Bern');
   });
 
-  it('reports a file that fails, a name that is taken and a glob that matches nothing, and loads the rest', async () => {
+  it('reports a file that fails, a name that is taken, and a glob that matches nothing, and loads the other tools', async () => {
     const cwd = cli.project({
       'a.mjs': `DEFINE export const one = ${toolText('one')};`,
       'b.mjs': `throw new Error('no database');`,
@@ -89,7 +89,7 @@ describe('loadTools', () => {
     [[], 'Expected a file, folder or glob, or a list of them, got a list of 0. Call loadTools'],
     [undefined, 'Expected a file, folder or glob, or a list of them, got undefined'],
     [[' '], 'Expected a file, folder or glob, or a list of them, got a list of 1.'],
-  ])('refuses %j in place of a glob', async (globs, message) => {
+  ])('throws for %j instead of a glob', async (globs, message) => {
     await expect(loadTools(globs as string[])).rejects.toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
@@ -98,12 +98,12 @@ describe('loadTools', () => {
     );
   });
 
-  it('refuses options that it does not know', async () => {
+  it('throws for unknown options', async () => {
     await expect(loadTools('a.ts', { cdw: '.' } as object)).rejects.toThrow('cdw');
   });
 });
 
-describe('a file that Node cannot parse', () => {
+describe("files that Node can't parse", () => {
   // In a process of its own: here Vite would parse the files.
   const reasonFor = async (files: Readonly<Record<string, string>>) =>
     (
@@ -116,13 +116,13 @@ describe('a file that Node cannot parse', () => {
     ['an ES module', { 'a.mjs': '@tool() export class Greet {}' }],
     ['a CommonJS file', { 'a.cjs': '@tool() class Greet {}' }],
     ['a file that it imports', { 'a.mjs': "import './b.mjs';", 'b.mjs': '@tool() class Greet {}' }],
-  ])('because of a decorator in %s is reported with what to do', async (_, files) => {
+  ])('the error for a decorator in %s explains how to fix it', async (_, files) => {
     expect(await reasonFor(files)).toMatch(
       /^SyntaxError: Invalid or unexpected token\. .* has a decorator \(@\).*install tsx.*without decorator syntax/,
     );
   });
 
-  it('for another reason is reported as Node does', async () => {
+  it("any other syntax error is reported with Node's own message", async () => {
     expect(await reasonFor({ 'a.mjs': '/**\n * @param a\n */\nconst = 1;' })).toBe(
       "SyntaxError: Unexpected token '='",
     );

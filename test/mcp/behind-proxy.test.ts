@@ -112,7 +112,7 @@ const JSON_HEADERS = {
 };
 const OF_ADA = { ...JSON_HEADERS, authorization: 'Bearer token-of-ada' };
 
-it('clients use a server behind the documented TLS proxy under its public name, with sessions and streams', async () => {
+it('a server behind the documented TLS proxy can be used under its public name, with sessions and streams', async () => {
   const { ask } = await served();
   const opened = await ask('/mcp', { method: 'POST', headers: OF_ADA, body: INITIALIZE });
   expect([opened.status, opened.headers['content-type']]).toEqual([200, 'text/event-stream']);
@@ -131,7 +131,7 @@ it('clients use a server behind the documented TLS proxy under its public name, 
   expect((await ask('/healthz')).status).toBe(200);
 });
 
-it('a server behind a proxy names its public address to clients without a token, even if the client states another address', async () => {
+it('a server behind a proxy refers clients without a token to its public URL, even if forged headers claim another URL', async () => {
   const { ask } = await served();
   const forwarded = {
     'x-forwarded-host': 'evil.example',

@@ -29,10 +29,10 @@ const TRANSFERS_QUIETLY = { ...TRANSFERS, annotations: SHOWS['annotations'] };
 
 const SERVERS: readonly (readonly [string, () => SwappingServer | Promise<SwappingServer>])[] = [
   ['over stdio', () => overStdio('modern', SHOWS)],
-  ['of 2025 over stdio', () => overStdio('legacy', SHOWS)],
+  ['with the 2025 protocol over stdio', () => overStdio('legacy', SHOWS)],
   ['over HTTP', () => overHttp('modern', SHOWS)],
   ['with sessions over HTTP', () => overHttp('sessions', SHOWS)],
-  ['of 2025 without sessions over HTTP', () => overHttp('stateless', SHOWS)],
+  ['with the 2025 protocol without sessions over HTTP', () => overHttp('stateless', SHOWS)],
 ];
 
 const OVERRIDES = { access_mode: 'readonly', side_effects: 'none', requires_consent: false };
@@ -62,25 +62,25 @@ const executorOver = (
 
 const WAYS: readonly Way[] = [
   {
-    name: 'of a server that nobody said anything about',
+    name: 'from an unconfigured server',
     first: 'approval_required',
     second: 'approval_required',
   },
   {
-    name: 'of a trusted server',
+    name: 'from a trusted server',
     settings: { trusted: true },
     first: 'ok',
     second: 'approval_required',
   },
   {
-    name: 'that the operator calls harmless',
+    name: 'that the operator declared harmless',
     settings: OVERRIDES,
     now: TRANSFERS_QUIETLY,
     first: 'ok',
     second: 'ok',
   },
   {
-    name: 'called through the provider mcp',
+    name: 'called through the mcp provider',
     settings: { trusted: true },
     first: 'ok',
     second: 'approval_required',
@@ -88,7 +88,7 @@ const WAYS: readonly Way[] = [
       executorOver(discovery, { providers: { mcp: discovery.provider } }),
   },
   {
-    name: 'that the program wrapped in a tool of its own',
+    name: "wrapped in a program's own tool",
     tool: 'share_price',
     first: 'ok',
     second: 'approval_required',
@@ -138,9 +138,9 @@ const serversFor = ({ settings = {} }: Way) =>
     settings !== OVERRIDES && !('trusted' in settings) ? true : !name.includes('without sessions'),
   );
 
-describe.each(WAYS)('changed tools ($name)', (way) => {
+describe.each(WAYS)('changed tools $name', (way) => {
   it.each(serversFor(way))(
-    "a tool isn't called by its old definition when its server %s was restarted with another definition",
+    'rejects a call if the server %s was restarted with a different definition',
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool } = await setUp(server, way);
@@ -182,7 +182,7 @@ describe.each(WAYS)('changed tools ($name)', (way) => {
 
 describe('servers that announce changes', () => {
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    "%s isn't called by its old definition, even before the new listing is read",
+    'rejects a call after a server %s announced a change, even before the new listing is read',
     async (_, serverOf) => {
       const server = await serverOf();
       const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
@@ -198,7 +198,7 @@ describe('servers that announce changes', () => {
   );
 
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-    "%s that changes while a call waits for approval isn't called by its old definition",
+    'rejects a call if a server %s announced a change while the user was asked for approval',
     async (_, serverOf) => {
       const server = await serverOf();
       const { discovery, tool, hearChange } = await setUp(server, WAYS[0]!);
@@ -223,7 +223,7 @@ describe('servers that announce changes', () => {
 });
 
 it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-  "%s isn't called by a definition that the server listed between two announcements",
+  'rejects a call after a second announcement from a server %s',
   async (_, serverOf) => {
     const server = await serverOf();
     // The clock doesn't move, so only calls cause a new listing.
@@ -245,8 +245,8 @@ it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
   },
 );
 
-describe('servers that announce no changes', () => {
-  it('a server that announces no changes is listed again before each call that may change something', async () => {
+describe("servers that don't announce changes", () => {
+  it('are listed again before each call that may change something', async () => {
     const server = await overHttp('silent', SHOWS);
     const { executor, tool } = await setUp(server, WAYS[0]!);
     const asked = await executor.execute(callOf(tool));
@@ -259,7 +259,7 @@ describe('servers that announce no changes', () => {
     expect(server.calls()).toEqual([]);
   });
 
-  it('a server that announces no changes is listed again before a readonly call if its listing is too old', async () => {
+  it('are listed again before a readonly call if the listing is too old', async () => {
     const clock = new ManualClock();
     const server = await overHttp('silent', SHOWS);
     const way = { ...WAYS[1]!, settings: { trusted: true, health_check_interval: 60 } };
@@ -273,8 +273,8 @@ describe('servers that announce no changes', () => {
   });
 });
 
-it.each([['through the provider mcp'], ['without a provider']])(
-  'a tool redefined by the program keeps its own words and runs while the server lists the same tool (%s)',
+it.each([['through the mcp provider'], ['without a provider']])(
+  'a tool redefined by the program keeps its own metadata and runs until the server changes the tool (%s)',
   async (way) => {
     const server = await overHttp('sessions', SHOWS);
     const { discovery } = await setUp(server, WAYS[1]!);
@@ -296,7 +296,7 @@ it.each([['through the provider mcp'], ['without a provider']])(
   },
 );
 
-it('a call is refused if the settings of its tool changed', async () => {
+it("a call is rejected if its tool's settings have changed", async () => {
   const server = overStdio('modern', SHOWS);
   const { discovery } = await setUp(server, WAYS[1]!);
   const executor = executorOver(discovery, { providers: { mcp: discovery.provider } });
@@ -310,7 +310,7 @@ it('a call is refused if the settings of its tool changed', async () => {
   expect(server.calls()).toEqual([]);
 });
 
-it('a function around calls can replace a result, but the next call still notices a changed tool', async () => {
+it('middleware can replace the error of a changed tool, but the next call still needs a new approval', async () => {
   const server = overStdio('modern', SHOWS);
   const { executor, tool } = await setUp(server, WAYS[1]!);
   const seen: unknown[] = [];

@@ -23,8 +23,8 @@ const missing = (name: string) => () =>
     new ToolError('MISSING_PACKAGE', `expected the package ${name}; run: npm install ${name}`),
   );
 
-describe('servers over stdio', () => {
-  it('a stdio server is discovered, called, and ended', async () => {
+describe('stdio servers', () => {
+  it('a stdio server is discovered, called, and stopped', async () => {
     const discovery = discover({ mcpServers: { everything: official('everything') } });
     await discovery.refresh();
     expect(namesOf(discovery)).toContain('mcp.everything.echo');
@@ -55,7 +55,7 @@ describe('servers over stdio', () => {
     expect(discovery.status()).toMatchObject([{ state: 'closed', tools: 0 }]);
   });
 
-  it('a stdio server gets only the variables in its settings and a few harmless variables', async () => {
+  it('a stdio server gets only the variables from its settings and a few harmless variables', async () => {
     const demo = new Demo('environment');
     const env = { ...process.env, TOKEN: 'abc', SECRET_OF_THE_PROGRAM: 'xyz' };
     process.env['SECRET_OF_THE_PROCESS'] = 'xyz';
@@ -126,7 +126,7 @@ describe.each(['streamableHttp', 'sse'] as const)('servers over %s', (kind) => {
   });
 });
 
-it('a restarted server that has lost the session is called in a new session', async () => {
+it('a server that lost its session in a restart is called in a new session', async () => {
   const server = await NetworkServer.start('streamableHttp');
   const discovery = discover({ mcpServers: { remote: { url: server.url } } });
   await discovery.refresh();
@@ -137,7 +137,7 @@ it('a restarted server that has lost the session is called in a new session', as
   });
 });
 
-describe('servers of the 2026 protocol over HTTP', () => {
+describe('2026-protocol servers over HTTP', () => {
   async function serveHttp() {
     const seen: { authorization: string | undefined }[] = [];
     const names = ['one'];
@@ -170,7 +170,7 @@ describe('servers of the 2026 protocol over HTTP', () => {
     };
   }
 
-  it('a 2026 server over HTTP is called with its headers, and its changes arrive', async () => {
+  it('are called with the configured headers, and their change notifications are received', async () => {
     const { url, seen, names, handler } = await serveHttp();
     const discovery = discover(
       { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
@@ -194,7 +194,7 @@ describe('servers of the 2026 protocol over HTTP', () => {
     expect(await discovery.check('modern', new AbortController().signal)).toBe(true);
   });
 
-  it('a missing variable is named without the settings around it', async () => {
+  it("the error about a missing variable doesn't include the surrounding setting", async () => {
     const { url } = await serveHttp();
     const discovery = discover(
       { mcpServers: { modern: { url, headers: { Authorization: 'Bearer ${TOKEN}' } } } },
@@ -208,10 +208,10 @@ describe('servers of the 2026 protocol over HTTP', () => {
 });
 
 it.each([
-  ['at once', 'application/json', (text: string) => text],
+  ['in one response', 'application/json', (text: string) => text],
   ['in an event', 'text/event-stream', (text: string) => `data: ${text}\n\n`],
 ])(
-  'a server whose answer exceeds 16 MiB %s is dropped before the answer is read to its end',
+  'a server whose response exceeds 16 MiB %s is dropped before the whole response is read',
   async (_, type, wrap) => {
     let written = 0;
     const server = createServer((request, response) => {
@@ -264,7 +264,7 @@ it.each([
   },
 );
 
-describe('servers over WebSocket', () => {
+describe('WebSocket servers', () => {
   /** The server's side, as small as can be. */
   class SocketTransport implements Transport {
     onmessage?: (message: JSONRPCMessage) => void;
@@ -323,7 +323,7 @@ describe('servers over WebSocket', () => {
     return { url: `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}`, headers, connected };
   }
 
-  it('a WebSocket server gets its headers, is called, and is reconnected after it hung up', async () => {
+  it('a WebSocket server gets the configured headers, is called, and is reconnected after it closed the connection', async () => {
     const { url, headers, connected } = await serveSockets();
     const discovery = discover(
       { mcpServers: { socket: { url, headers: { 'X-Key': '${KEY}' } } } },
@@ -350,7 +350,7 @@ describe('servers over WebSocket', () => {
       if (socket.readyState !== socket.CLOSED) await once(socket, 'close');
   });
 
-  it('a WebSocket address without a server is reported', async () => {
+  it('a WebSocket URL where no server is listening is reported', async () => {
     const discovery = discover({ mcpServers: { socket: { url: 'ws://127.0.0.1:1' } } });
     await discovery.refresh();
     expect(discovery.status()).toMatchObject([
@@ -359,7 +359,7 @@ describe('servers over WebSocket', () => {
   });
 });
 
-it('a missing package fails the refresh before any server starts, and the error says what to install', async () => {
+it('if a package is missing, the refresh fails before any server starts, and the error lists what to install', async () => {
   const demo = new Demo('pid');
   const discovery = discover(
     { enabled: true, servers: { demo: demo.process, socket: { url: 'ws://127.0.0.1:1' } } },
@@ -382,18 +382,18 @@ function closing(server: HttpServer): { close: () => unknown } {
 }
 
 it.each([
-  ['at whose port nobody listens', undefined, 'nothing is listening at its address (ECONNREFUSED)'],
+  ['whose port is closed', undefined, 'nothing is listening at its address (ECONNREFUSED)'],
   [
-    'that hangs up',
+    'that closes the connection',
     (socket: Socket) => socket.destroy(),
     'it could not be reached (UND_ERR_SOCKET)',
   ],
   [
-    'that answers something else',
+    'that answers with another status',
     (socket: Socket) => socket.end('HTTP/1.1 418 No\r\ncontent-length: 0\r\n\r\n'),
     'HTTP status 418',
   ],
-])('the status of a server %s has the reason', async (_, answer, reason) => {
+])('the status of a server %s includes the reason', async (_, answer, reason) => {
   const listener = createTcpServer(answer).listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;

@@ -17,7 +17,7 @@ async function ask(mode: string) {
   return { discovery, status: status!, names: namesOf(discovery), findings: discovery.findings() };
 }
 
-describe('hostile servers', () => {
+describe('malicious servers', () => {
   it.each([
     ['endless', 'more than 512 pages'],
     ['many', 'more than 1000 tools'],
@@ -27,7 +27,7 @@ describe('hostile servers', () => {
     ['closes', 'Connection'],
     ['dies', 'it exited before it answered'],
   ])(
-    'a server that sends a hostile listing (%s) is skipped and the reason is reported',
+    'a server with a malicious listing (%s) is skipped, and the reason is reported',
     async (mode, reason) => {
       const { status, names } = await ask(mode);
       expect(names).toEqual([]);
@@ -39,16 +39,16 @@ describe('hostile servers', () => {
     },
   );
 
-  it('a listing ends at the first cursor that comes again', async () => {
+  it('a listing ends when a cursor is repeated', async () => {
     expect((await ask('same cursor')).names).toEqual(['mcp.bad.first', 'mcp.bad.second']);
   });
 
-  it('a server that floods stderr or prints junk is still used', async () => {
+  it('a server that floods stderr or prints garbage can still be used', async () => {
     expect((await ask('flood')).names).toEqual(['mcp.bad.fine']);
     expect((await ask('junk')).names).toEqual(['mcp.bad.fine']);
   });
 
-  it('a 2026 server with invalid tools loses only those tools', async () => {
+  it('a 2026-protocol server with invalid tools loses only those tools', async () => {
     const demo = new Demo();
     demo.list(
       { name: 'bad', inputSchema: 'none' },
@@ -61,7 +61,7 @@ describe('hostile servers', () => {
     expect(namesOf(discovery)).toEqual(['mcp.demo.fine']);
   });
 
-  it('a description of 10 MB is cut or its tool refused, and no other tool is lost', async () => {
+  it('a tool with a 10 MB description is truncated or rejected without affecting other tools', async () => {
     const { discovery, names, findings } = await ask('long description');
     expect(names).toContain('mcp.bad.fine');
     expect(discovery.definitions().every(({ description }) => description.length <= 4_096)).toBe(
@@ -70,14 +70,14 @@ describe('hostile servers', () => {
     expect(findings).toMatchObject([{ tool: '"long"' }]);
   });
 
-  it('tools with schemas made to hang a validator are refused', async () => {
+  it('tools with schemas designed to hang a validator are rejected', async () => {
     const { names, findings } = await ask('bombs');
     // Patterns are matched in linear time, whatever they are.
     expect(names).toEqual(['mcp.bad.fine', 'mcp.bad.pattern']);
     expect(findings.map(({ tool }) => tool)).toEqual(['"deep"', '"circle"']);
   });
 
-  it("a server can't take a tool name of another server or a name with a special meaning", async () => {
+  it("a server can't take the name of another server's tool or a name with a special meaning", async () => {
     const demo = new Demo('echo');
     const discovery = discover({ mcpServers: { bad: hostile('names'), other: demo.start } });
     await discovery.refresh();
@@ -97,7 +97,7 @@ describe('hostile servers', () => {
     });
   });
 
-  it('a server that announces changes all the time is listed at most four times a second', async () => {
+  it('a server that constantly announces changes is listed at most four times a second', async () => {
     const clock = new ManualClock();
     let lists = 0;
     const discovery = discover(
@@ -117,7 +117,7 @@ describe('hostile servers', () => {
   });
 
   it.each(['silent', 'mute listing', 'wrong id'])(
-    'a server that never answers (%s) is given up at its timeout',
+    'a server that never answers (%s) is given up after its timeout',
     async (mode) => {
       const discovery = discover({
         mcpServers: { bad: hostile(mode) },
@@ -132,8 +132,8 @@ describe('hostile servers', () => {
   );
 });
 
-describe('hostile answers', () => {
-  it('any answer to a call becomes plain data or a failure', () => {
+describe('malicious call results', () => {
+  it('any result becomes plain data or a failure', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -166,7 +166,7 @@ describe('hostile answers', () => {
     );
   });
 
-  it('a part that is too large or unreadable becomes a text that says so, and the other parts are kept', () => {
+  it("a part that is too large or can't be read is replaced by an explanation, and the other parts are kept", () => {
     const answer = callResult({
       content: [
         { type: 'text', text: 'pictures' },
@@ -187,7 +187,7 @@ describe('hostile answers', () => {
     });
   });
 
-  it('texts for the user alone are left out of the value and of error messages', () => {
+  it('text intended only for the user is omitted from the value and from error messages', () => {
     const mine = { type: 'text', text: 'for the user', annotations: { audience: ['user'] } };
     const open = { type: 'text', text: 'for both' };
     expect(callResult({ content: [open, mine] })).toMatchObject({
@@ -204,7 +204,7 @@ describe('hostile answers', () => {
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
   });
 
-  it('a text that repeats the structured content is dropped, and every other text is kept', () => {
+  it('text that repeats the structured content is dropped, and all other text is kept', () => {
     const structuredContent = { a: 1, b: [2] };
     expect(
       callResult({ structuredContent, content: [{ type: 'text', text: '{ "b": [2], "a": 1 }' }] }),
@@ -220,7 +220,7 @@ describe('hostile answers', () => {
     ).toMatchObject({ value: structuredContent, content: [{ text: '{"a":1}' }] });
   });
 
-  it("a failed call's message hides secrets and keeps paths", () => {
+  it("a failed call's message hides secrets but keeps paths", () => {
     const answer = callResult({
       isError: true,
       content: [

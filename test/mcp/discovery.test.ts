@@ -20,7 +20,7 @@ const nextChange = (discovery: McpDiscovery) =>
 const lists = (demo: Demo) => demo.log('list').length;
 
 describe('discovery', () => {
-  it('tools of several servers get the documented names and defaults', async () => {
+  it('tools from several servers get the documented names and defaults', async () => {
     const folder = temporaryFolder();
     const { definitions, findings, close } = await discoverMcpTools({
       enabled: true,
@@ -49,7 +49,7 @@ describe('discovery', () => {
     await close();
   });
 
-  it('tools of the same name on two servers stay apart, are called on the right server, and are reported as alike', async () => {
+  it('tools with the same name on two servers are called on the right server and reported as look-alikes', async () => {
     const [a, b] = [new Demo('pid'), new Demo('pid')];
     const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
     await discovery.refresh();
@@ -61,7 +61,7 @@ describe('discovery', () => {
     expect([a.log('call'), b.log('call')]).toEqual([[], ['call pid']]);
   });
 
-  it('a server is listed again only after the interval or when forced, and unchanged definitions are kept', async () => {
+  it('a server is listed again only after the interval or when forced, and unchanged definitions are reused', async () => {
     const demo = new Demo('echo', 'pid');
     const clock = new ManualClock(1_000);
     const discovery = discover(
@@ -121,7 +121,7 @@ describe('discovery', () => {
     });
   });
 
-  it('tools of quick servers are available while others hang, and servers that hang are given up in time', async () => {
+  it('tools from fast servers are available while other servers hang, and hanging servers are given up after their timeout', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
     const discovery = discover(
@@ -146,7 +146,7 @@ describe('discovery', () => {
     ]);
   });
 
-  it('a failing server is retried after growing pauses, and its last tools are kept', async () => {
+  it('a failing server is retried after increasing delays, and its last tools are kept', async () => {
     const demo = new Demo('echo', 'crash');
     const clock = new ManualClock();
     const discovery = discover(
@@ -207,8 +207,8 @@ describe('discovery', () => {
   });
 });
 
-describe('discovery as a source of a CapabilityRegistry', () => {
-  it('a CapabilityRegistry gets the tools and findings, and each persona only its own tools', async () => {
+describe('discovery as a source for a CapabilityRegistry', () => {
+  it('provides tools and findings, and gives each persona only its own tools', async () => {
     const [shared, own] = [new Demo('echo', 'announce'), new Demo('pid')];
     const discovery = discover({
       mcpServers: {
@@ -241,7 +241,7 @@ describe('discovery as a source of a CapabilityRegistry', () => {
     expect(seenBy()).toEqual(['mcp.shared.announce']);
   });
 
-  it('a source returns the last tools at once while the server is listed again', async () => {
+  it('returns the last known tools immediately while a server is listed again', async () => {
     const demo = new Demo('echo');
     const clock = new ManualClock();
     const discovery = discover({ mcpServers: { demo: demo.start } }, { clock });

@@ -49,9 +49,9 @@ const SERVERS = [
   },
 ] as const;
 
-describe.each(SERVERS)('questions of a $era server during a call', ({ era, tool, start }) => {
+describe.each(SERVERS)('questions from a $era-protocol server', ({ era, tool, start }) => {
   it.each([false, true])(
-    "the time a user takes to answer doesn't count against the call (through a provider: %s)",
+    "the user's response time doesn't count toward the timeout (through a provider: %s)",
     async (isRouted) => {
       const setUp: Awaited<ReturnType<typeof asking>> = await asking(
         start(),
@@ -67,7 +67,7 @@ describe.each(SERVERS)('questions of a $era server during a call', ({ era, tool,
     },
   );
 
-  it('a question names its call and its principal, and the answer includes defaults of the form', async () => {
+  it("the handler gets the call and the principal, and the answer includes the form's defaults", async () => {
     const heard: unknown[] = [];
     const { executor } = await asking(
       start(),
@@ -89,7 +89,7 @@ describe.each(SERVERS)('questions of a $era server during a call', ({ era, tool,
     expect(shown).not.toContain('"note');
   });
 
-  it("when the caller aborts a call, the question's signal fires", async () => {
+  it("the question's signal is aborted if the caller aborts the call", async () => {
     const asked = signalled();
     let heard: AbortSignal | undefined;
     const { executor } = await asking(start(), (_server, _request, { signal }) => {
@@ -106,7 +106,7 @@ describe.each(SERVERS)('questions of a $era server during a call', ({ era, tool,
   });
 });
 
-it('a call fails after ten answered questions', async () => {
+it('a call fails if the server asks more than ten questions', async () => {
   let questions = 0;
   const onElicit: OnElicit = async () => {
     questions += 1;
@@ -126,15 +126,15 @@ it('a call fails after ten answered questions', async () => {
 
 const secret = 'connect postgres://admin:hunter2@db.internal:5432 failed at /home/me/app.js';
 it.each([
-  ['throws', () => Promise.reject(new Error(secret))],
+  ['rejects', () => Promise.reject(new Error(secret))],
   [
-    'throws at once',
+    'throws',
     () => {
       throw new Error(secret);
     },
   ],
 ] as const satisfies readonly (readonly [string, OnElicit])[])(
-  'when the program %s, neither the server nor the model learns why',
+  'if the onElicit callback %s, neither the server nor the model learns the reason',
   async (_, onElicit) => {
     const { executor } = await asking(official('everything'), onElicit);
     const outcome = await executor.execute({ id: 'a', name: SERVERS[1].tool, input: {} });
@@ -143,7 +143,7 @@ it.each([
   },
 );
 
-it("a 2025 server with calls of two principals can't ask anyone, because it doesn't say which call it means", async () => {
+it("a 2025-protocol server with calls from two principals can't ask a user, because it doesn't identify the call", async () => {
   let questions = 0;
   const { executor } = await asking(official('everything'), async () => {
     questions += 1;

@@ -25,12 +25,12 @@ async function gatewayTo(start: object): Promise<McpToolServer> {
   return server;
 }
 
-describe.each(WAYS)('questions through a gateway, $way', ({ open }) => {
+describe.each(WAYS)('questions through a gateway to $way', ({ open }) => {
   it.each([
-    ['in the answer to a call', () => new Demo('ask_once').start, 'mcp__asks__ask_once'],
-    ['beside its calls', () => official('everything'), 'mcp__asks__trigger-elicitation-request'],
+    ['in a call response', () => new Demo('ask_once').start, 'mcp__asks__ask_once'],
+    ['in a request', () => official('everything'), 'mcp__asks__trigger-elicitation-request'],
   ] as const)(
-    "the client's user sees the question that a server asks %s, and the server gets the answer",
+    "the client's user sees a question that a server asks %s, and the server gets the answer",
     async (_, start, tool) => {
       const asked: Elicited[] = [];
       const client = await open(await gatewayTo(start()), {
@@ -47,7 +47,7 @@ describe.each(WAYS)('questions through a gateway, $way', ({ open }) => {
     },
   );
 
-  it("the server learns when the user declines or the client can't ask", async () => {
+  it("the server is told if the user declines or the client can't ask", async () => {
     const server = await gatewayTo(new Demo('ask_once').start);
     const declines = await open(server, { answer: () => ({ action: 'decline' }) });
     expect(JSON.stringify(await declines.call('mcp__asks__ask_once'))).toContain('decline');
@@ -57,7 +57,7 @@ describe.each(WAYS)('questions through a gateway, $way', ({ open }) => {
 });
 
 it.each(['auto', 'legacy'] as const)(
-  'a question with an address reaches a client (%s) that can open addresses, and the server learns that the user agreed',
+  'a URL question is forwarded to a client (%s) that can open URLs, and the server is told that the user agreed',
   async (mode) => {
     const server = await gatewayTo(new Demo('ask_url').start);
     const asked: unknown[] = [];
@@ -81,7 +81,7 @@ it.each(['auto', 'legacy'] as const)(
   },
 );
 
-describe('conversations of a client', () => {
+describe('conversations over a gateway', () => {
   const conversations = async (
     open: (typeof WAYS)[number]['open'],
     options: McpServerOptions = {},
@@ -106,8 +106,8 @@ describe('conversations of a client', () => {
     return [await said(), await said()].flat();
   };
 
-  it.each(WAYS.filter(({ way }) => way !== 'the client of 2026 over HTTP'))(
-    'the calls of one session share a conversation: $way',
+  it.each(WAYS.filter(({ way }) => way !== 'SDK 2 clients (2026 protocol) over HTTP'))(
+    'all calls in one session share a conversation: $way',
     async ({ open }) => {
       const [first, again, other] = await conversations(open);
       expect(first).not.toContain('none');
@@ -116,8 +116,8 @@ describe('conversations of a client', () => {
     },
   );
 
-  it('without a session, calls have the conversation that the program names, or none and one warning', async () => {
-    const { open } = WAYS.find(({ way }) => way === 'the client of 2026 over HTTP')!;
+  it('without a session, calls use the conversation from the context option, or none with one warning', async () => {
+    const { open } = WAYS.find(({ way }) => way === 'SDK 2 clients (2026 protocol) over HTTP')!;
     const told: unknown[] = [];
     const onError = (error: unknown) => told.push(error);
     expect(new Set(await conversations(open, { onError }))).toEqual(

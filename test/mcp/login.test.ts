@@ -53,8 +53,8 @@ const approve = async (address: string) => void (await fetch(address));
 const call = async (discovery: McpDiscovery, tool = 'read') =>
   ((await discovery.callTool('tickets', tool, {}, {})) as { value: unknown }).value;
 
-describe('servers that need a login', () => {
-  it('a server that needs a login says so without asking anyone, and its tools run after the login', async () => {
+describe('servers that require a login', () => {
+  it('report that a login is needed without asking anyone, and their tools run after the login', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.refresh();
@@ -72,7 +72,7 @@ describe('servers that need a login', () => {
     expect(await call(discovery)).toBe('ada');
   });
 
-  it('the next program uses the stored login, which only its owner can read', async () => {
+  it('the stored login can be used by the next program, and only its owner can read the file', async () => {
     const { authorization, server } = await servers();
     const logins = join(newFolder(), 'new');
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -88,7 +88,7 @@ describe('servers that need a login', () => {
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
-  it('an expired token is renewed once for all calls that wait', async () => {
+  it('an expired token is refreshed once for all waiting calls', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
@@ -107,8 +107,8 @@ describe('servers that need a login', () => {
   });
 });
 
-it.each([['through the provider mcp'], ['without a provider']])(
-  'when a login ends during use, the outcome and the status name the login command until the user logs in again (%s)',
+it.each([['through the mcp provider'], ['without a provider']])(
+  'if a login is revoked, the error and the status suggest the login command until the user logs in again (%s)',
   async (way) => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url, {}, { access: 'readonly', consent: false });
@@ -131,7 +131,7 @@ it.each([['through the provider mcp'], ['without a provider']])(
   },
 );
 
-it("a login works at this package's own server, and its tools get the principal", async () => {
+it("a login works for this package's own server, and its tools get the principal", async () => {
   const authorization = await AuthorizationServer.start();
   const registry = new ToolMetadataRegistry();
   registry.register(
@@ -164,8 +164,8 @@ it("a login works at this package's own server, and its tools get the principal"
   expect(await call(discovery, 'whoami')).toBe('ada');
 });
 
-describe('scopes', () => {
-  it('if a call needs more scopes, the next login asks for them and keeps the old scopes', async () => {
+describe('OAuth scopes', () => {
+  it('if a call needs more scopes, the next login requests them in addition to the old scopes', async () => {
     const { authorization, server } = await servers();
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
@@ -179,7 +179,7 @@ describe('scopes', () => {
     expect(authorization.asked('/authorize').map(({ method }) => method)).toHaveLength(2);
   });
 
-  it('a program with its own secret gets all scopes, and sends the secret only to the configured issuer', async () => {
+  it('a program with a client secret gets all scopes and sends the secret only to the configured issuer', async () => {
     const { authorization, server } = await servers();
     authorization.secrets.set('robot', 's3cret');
     const oauth = {
@@ -208,7 +208,7 @@ describe('scopes', () => {
   });
 });
 
-describe('answers from the browser', () => {
+describe('redirects from the browser', () => {
   /** Logs in with `answer` in place of the browser. */
   async function answered(
     answer: (back: URL) => Promise<unknown>,
@@ -233,7 +233,7 @@ describe('answers from the browser', () => {
     return changed;
   };
 
-  it('the answer of a login counts once, and only with its state, path, and host', async () => {
+  it('are accepted once, and only with the right state, path, and host', async () => {
     const statuses: number[] = [];
     const { login, authorization } = await answered(async (back) => {
       const stateless = new URL(back);
@@ -257,7 +257,7 @@ describe('answers from the browser', () => {
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
-  it('an answer from another authorization server is refused', async () => {
+  it('are rejected if they come from another authorization server', async () => {
     const { login, authorization } = await answered(
       (back) => fetch(back),
       ({ lies }) => void (lies.iss = 'https://evil.example'),
@@ -268,7 +268,7 @@ describe('answers from the browser', () => {
 });
 
 describe('servers and tokens', () => {
-  it('a server with a token in its headers has no login', async () => {
+  it("a server with a token in its headers doesn't accept a login", async () => {
     const { server } = await servers();
     const discovery = discoveryOf(
       server.url,
@@ -287,7 +287,7 @@ describe('servers and tokens', () => {
     );
   });
 
-  it('when a token from the headers lacks scopes, the call is refused and reported as not done', async () => {
+  it('if the configured token lacks scopes, the call is rejected and reported as not executed', async () => {
     const { authorization, server } = await servers();
     authorization.access.set('narrow', { client: 'x', user: 'ada', scope: 'files:read' });
     const discovery = discoveryOf(server.url, {}, { headers: { authorization: 'Bearer narrow' } });
@@ -306,7 +306,7 @@ describe('servers and tokens', () => {
     (port: string) => `https://[::]:${port}`,
     (port: string) => `https://localhost.:${port}`,
     (port: string) => `https://my.localhost:${port}`,
-  ])("a remote server can't send the login to this machine: %s", async (addressAt) => {
+  ])("a remote server can't redirect the login to this machine: %s", async (addressAt) => {
     const { authorization } = await servers();
     const local = addressAt(new URL(authorization.origin).port);
     const asked: string[] = [];
@@ -350,7 +350,7 @@ describe('login settings', () => {
       /oauth.clientSecretEnv: Expected client_secret_env/,
     ],
     [
-      'a secret in place of a variable',
+      'a secret instead of a variable name',
       { client_id: 'a', client_secret_env: 'sk-live-12', issuer: 'https://login.example' },
       /Expected the name of a variable, got a string/,
     ],
@@ -359,7 +359,7 @@ describe('login settings', () => {
       { grant: 'password' },
       /oauth.grant: Expected one of "authorization_code", "client_credentials"/,
     ],
-  ])('login settings with %s are refused', (_, oauth, message) => {
+  ])('are rejected if they contain %s', (_, oauth, message) => {
     const { servers, warnings } = readMcpSettings({
       mcpServers: { a: { url: 'https://x.example/mcp', oauth } },
     });
@@ -369,7 +369,7 @@ describe('login settings', () => {
     ).toContainEqual(expect.stringMatching(message));
   });
 
-  it("a server with a secret in its settings file isn't loaded, and the secret isn't shown", () => {
+  it("a server whose settings file contains a secret isn't loaded, and the secret isn't shown", () => {
     const oauth = { clientId: 'a', clientSecret: 'sk-live-12345678', scopes: ['r', 'w'] };
     const { servers, warnings } = readMcpSettings({
       mcpServers: { gemini: { httpUrl: 'https://x.example/mcp', oauth } },
@@ -380,8 +380,8 @@ describe('login settings', () => {
   });
 });
 
-describe('tokens', () => {
-  it("a token isn't sent to a redirect, nor a refresh token to another authorization server", async () => {
+describe('OAuth tokens', () => {
+  it("aren't sent to a redirect, and refresh tokens aren't sent to another authorization server", async () => {
     const { authorization, server } = await servers();
     const other = await AuthorizationServer.start();
     onTestFinished(() => other.close());
@@ -399,7 +399,7 @@ describe('tokens', () => {
     ).toEqual([]);
   });
 
-  it('a token is sent only to the address it was issued for, even if another server has the same name', async () => {
+  it('are sent only to the URL they were issued for, even if another server has the same name', async () => {
     const [one, two] = [await servers(), await servers()];
     const logins = newFolder();
     await discoveryOf(one.server.url, { logins }).login('tickets', { open: approve });
@@ -409,7 +409,7 @@ describe('tokens', () => {
     );
   });
 
-  it("a login file that others can read or that is a link isn't used", async () => {
+  it("aren't read from a login file that others can read or that is a symlink", async () => {
     const { server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -426,7 +426,7 @@ describe('tokens', () => {
     );
   });
 
-  it('a logout deletes the login, and an unreadable login file counts as no login', async () => {
+  it('are deleted by a logout, and an unreadable login file counts as no login', async () => {
     const { server } = await servers();
     const logins = newFolder();
     const discovery = discoveryOf(server.url, { logins });
@@ -438,7 +438,7 @@ describe('tokens', () => {
     expect(readdirSync(logins)).toEqual([]);
   });
 
-  it('only one of four processes renews a token that all of them need', async () => {
+  it('are refreshed by only one of four processes that need them', async () => {
     const { authorization, server } = await servers();
     const logins = newFolder();
     await discoveryOf(server.url, { logins }).login('tickets', { open: approve });
@@ -459,7 +459,7 @@ describe('tokens', () => {
     ).toEqual(['authorization_code', 'refresh_token']);
   });
 
-  it('a token endpoint must use https, unless both servers are on this machine', async () => {
+  it('are requested only over https, unless both servers are on this machine', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { token_endpoint: 'http://login.example/token' };
     await expect(discoveryOf(server.url).login('tickets', { open: approve })).rejects.toThrow(
@@ -473,7 +473,7 @@ describe('tokens', () => {
     expect(opened).toEqual([]);
   });
 
-  it('a login requires PKCE with S256', async () => {
+  it('are requested only if the authorization server supports PKCE with S256', async () => {
     const { authorization, server } = await servers();
     authorization.lies.metadata = { code_challenge_methods_supported: ['plain'] };
     await expect(discoveryOf(server.url).login('tickets', { open: approve })).rejects.toMatchObject(

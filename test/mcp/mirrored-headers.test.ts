@@ -35,7 +35,7 @@ const WRONG = [
   }),
 ];
 
-it('on a 2026 HTTP connection, a tool with an invalid x-mcp-header is reported and left out', async () => {
+it('on a 2026-protocol HTTP connection, a tool with an invalid x-mcp-header is reported and skipped', async () => {
   const server = await overHttp('modern', GOOD, NESTED, ...WRONG);
   const discovery = discover({ mcpServers: { cloud: server.start } });
   await discovery.refresh();
@@ -45,7 +45,7 @@ it('on a 2026 HTTP connection, a tool with an invalid x-mcp-header is reported a
   );
 });
 
-describe('served tools with x-mcp-header', () => {
+describe('a served tool with x-mcp-header', () => {
   async function serving() {
     const registry = new ToolMetadataRegistry();
     registry.register(
@@ -94,9 +94,9 @@ describe('served tools with x-mcp-header', () => {
     });
 
   it.each([
-    ['is called if the header says what the argument does', { 'mcp-param-region': 'west' }, 200],
-    ['is not called without the header', {}, 400],
-    ['is not called if the header says something else', { 'mcp-param-region': 'east' }, 400],
+    ['is called if the header equals the argument', { 'mcp-param-region': 'west' }, 200],
+    ["isn't called without the header", {}, 400],
+    ["isn't called if the header differs", { 'mcp-param-region': 'east' }, 400],
   ])('%s', async (_, headers, status) => {
     const response = await callWith(await serving(), headers);
     const text = await response.text();
@@ -107,7 +107,7 @@ describe('served tools with x-mcp-header', () => {
     ]);
   });
 
-  it("this package's client calls a tool with x-mcp-header and sends the header", async () => {
+  it("is called by this package's client with the header", async () => {
     const discovery = discover({ mcpServers: { own: { url: await serving() } } });
     await discovery.refresh();
     expect(await discovery.callTool('own', 'open', { region: 'wést' }, {})).toMatchObject({

@@ -17,10 +17,10 @@ import { createMcpServer, type McpServerOptions, type McpToolServer } from '../.
 import { discover, here, temporaryFolder } from './servers/start.js';
 
 const WAYS = [
-  ['of 2026, connected', 'auto', 'memory'],
-  ['of 2025, connected', 'legacy', 'memory'],
-  ['of 2026 over HTTP', 'auto', 'http'],
-  ['of 2025 over HTTP', 'legacy', 'http'],
+  ['using the 2026 protocol in memory', 'auto', 'memory'],
+  ['using the 2025 protocol in memory', 'legacy', 'memory'],
+  ['using the 2026 protocol over HTTP', 'auto', 'http'],
+  ['using the 2025 protocol over HTTP', 'legacy', 'http'],
 ] as const;
 
 /** The official client, whose user answers all questions with the same action. */
@@ -94,7 +94,7 @@ async function gateway(
   return server;
 }
 
-describe.each(WAYS)('gateways and resources, with a client %s', (...way) => {
+describe.each(WAYS)('resources through a gateway, with a client %s', (...way) => {
   it('a gateway lists and reads resources and prompts unchanged', async () => {
     const client = await open(await gateway({ docs: OPEN }), way);
     const { resources } = await client.listResources();
@@ -140,7 +140,7 @@ describe.each(WAYS)('gateways and resources, with a client %s', (...way) => {
     });
   });
 
-  it('a gateway asks the user before a read that needs approval, and refuses the read if the user does', async () => {
+  it('a gateway asks the user about a read that needs approval, and rejects the read if the user declines', async () => {
     const server = await gateway({ docs: { ...OPEN, consent: true } });
     const uri = 'docs://guide';
     const accepts = await open(server, way, 'accept');
@@ -158,7 +158,7 @@ describe.each(WAYS)('gateways and resources, with a client %s', (...way) => {
   });
 });
 
-it('a gateway shows and reads only what the policy, the filter, and personas allow the caller', async () => {
+it('a gateway lists and reads only what the policy, the filter, and the persona allow', async () => {
   const rules = [{ verdict: 'deny' as const, tools: 'mcp.docs.*_resource*', reason: 'not here' }];
   const denying = await open(await gateway({ docs: OPEN }, { rules }));
   expect((await denying.listResources()).resources).toEqual([]);
@@ -177,7 +177,7 @@ it('a gateway shows and reads only what the policy, the filter, and personas all
   expect((await writer.listResources()).resources).toHaveLength(4);
 });
 
-describe.each(WAYS)('resources and prompts of the program, with a client %s', (...way) => {
+describe.each(WAYS)("a program's own resources and prompts, with a client %s", (...way) => {
   const own: McpServerOptions = {
     context: { principal: 'ada' },
     resources: [
@@ -222,7 +222,7 @@ describe.each(WAYS)('resources and prompts of the program, with a client %s', (.
     return open(server, way);
   };
 
-  it('resources and prompts of the program are listed', async () => {
+  it('are listed', async () => {
     const to = await client();
     expect((await to.listResources()).resources).toEqual([
       { uri: 'docs://guide', name: 'guide', description: 'Read first' },
@@ -242,7 +242,7 @@ describe.each(WAYS)('resources and prompts of the program, with a client %s', (.
     ]);
   });
 
-  it('resources and prompts are read with the variables of templates and the principal of the caller', async () => {
+  it("are read with the template's variables and the caller's principal", async () => {
     const to = await client();
     const read = async (uri: string) => (await to.readResource({ uri })).contents;
     expect(await read('docs://guide')).toEqual([
@@ -264,7 +264,7 @@ describe.each(WAYS)('resources and prompts of the program, with a client %s', (.
     ]);
   });
 
-  it("a read without its arguments is refused, and errors don't show paths", async () => {
+  it("can't be read without required arguments, and errors hide paths", async () => {
     const to = await client();
     await expect(to.readResource({ uri: 'docs://none' })).rejects.toThrow('docs://none');
     await expect(to.getPrompt({ name: 'review' })).rejects.toThrow(
@@ -275,7 +275,7 @@ describe.each(WAYS)('resources and prompts of the program, with a client %s', (.
     );
   });
 
-  it('resources and prompts suggest values for variables and arguments', async () => {
+  it('suggest values for variables and arguments', async () => {
     const to = await client();
     const suggested = async (ref: object, name: string, value: string, values = {}) =>
       (
@@ -298,7 +298,7 @@ describe.each(WAYS)('resources and prompts of the program, with a client %s', (.
   });
 });
 
-it("a server without resources and prompts doesn't declare them", async () => {
+it("a server without resources and prompts doesn't declare those capabilities", async () => {
   const server = createMcpServer(new ToolMetadataRegistry());
   onTestFinished(() => server.close());
   expect(Object.keys((await open(server)).getServerCapabilities() ?? {})).toEqual(['tools']);

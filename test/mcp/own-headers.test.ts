@@ -18,7 +18,7 @@ async function servers(headers: NonNullable<McpDiscoveryOptions['headers']>) {
   return { authorization, server, discovery, read };
 }
 
-it('headers from a function are made for each request', async () => {
+it('the headers function is called for each request', async () => {
   let user = 'ada';
   const { server, read } = await servers((name) => ({
     authorization: `Bearer token-of-${user}`,
@@ -33,13 +33,13 @@ it('headers from a function are made for each request', async () => {
 
 it.each([
   [
-    'an error',
+    'throws',
     () => {
       throw new Error('no token sk-live-1234567890abcdef');
     },
   ],
-  ['a text', () => 'Bearer' as never],
-])('a call ends with an error if the headers function gives %s', async (_, broken) => {
+  ['returns a string', () => 'Bearer' as never],
+])('a call fails if the headers function %s', async (_, broken) => {
   let isBroken = false;
   const { server, discovery, read } = await servers(() =>
     isBroken ? broken() : { authorization: 'Bearer token-of-ada' },

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { DefinitionPins } from '../../src/mcp/pins/definition-pins.js';
 import { Demo, discover, namesOf, rawTool } from './servers/start.js';
 
-describe('pins in a discovery', () => {
-  it("a tool that changed after it was pinned is withheld at the next refresh and isn't called until approved", async () => {
+describe('discovery with definition pins', () => {
+  it('withholds a tool that changed after it was pinned, until the change is approved', async () => {
     const demo = new Demo('pid', 'other');
     const pins = new DefinitionPins();
     const discovery = discover({ enabled: true, servers: { demo: demo.start } }, { pins });
@@ -31,7 +31,7 @@ describe('pins in a discovery', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it('a new tool is withheld if there is a lock file', async () => {
+  it('withholds a new tool if new tools are quarantined', async () => {
     const demo = new Demo('pid');
     const pins = new DefinitionPins({ onNew: 'quarantine' });
     pins.approve('demo', rawTool('pid'));

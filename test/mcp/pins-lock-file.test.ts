@@ -24,8 +24,8 @@ async function saved(...tools: readonly object[]): Promise<string> {
   return readFileSync(file, 'utf8');
 }
 
-describe('lock files', () => {
-  it("a saved lock file is read again and withholds tools that it doesn't list", async () => {
+describe('lockfiles for definition pins', () => {
+  it("a saved lockfile can be loaded and withholds tools that it doesn't list", async () => {
     await saved(ECHO);
     const pins = await DefinitionPins.load(file);
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
@@ -36,7 +36,7 @@ describe('lock files', () => {
     expect(readdirSync(folder)).toEqual(['tooldex-pins.json']);
   });
 
-  it('a lock file has the same bytes in any order of approval', async () => {
+  it('a lockfile has the same bytes for any order of approval', async () => {
     const text = await saved(ECHO, other, { ...ECHO, name: '7' });
     rmSync(file);
     expect(
@@ -55,13 +55,13 @@ describe('lock files', () => {
     expect(DefinitionPins.fromJson(text).toJson()).toBe(text);
   });
 
-  it('a missing lock file is refused, and the error says how to make it', async () => {
+  it('loading a missing lockfile throws an error that explains how to create it', async () => {
     await expect(DefinitionPins.load(file)).rejects.toThrow(
       /lock file .*tooldex-pins\.json doesn't exist\. Run tooldex mcp pins approve --all/,
     );
   });
 
-  it('a lock file with an edited definition or digest is refused', async () => {
+  it('a lockfile with an edited definition or digest is rejected', async () => {
     const text = await saved(ECHO);
     const edits = [...text.matchAll(/[a-z]/g)].map(
       ({ index }) =>
@@ -79,7 +79,7 @@ describe('lock files', () => {
     expect(unnoticed).toEqual([]);
   });
 
-  it("a file that isn't a lock file or was merged badly is refused", async () => {
+  it("a file that isn't a lockfile or contains merge conflicts is rejected", async () => {
     const text = await saved(ECHO);
     for (const content of [
       '',
@@ -112,7 +112,7 @@ describe('lock files', () => {
     );
   });
 
-  it('saving fails if another process has approved tools meanwhile', async () => {
+  it('saving fails if another process has approved tools in the meantime', async () => {
     await saved(ECHO);
     const [pins, others] = [await DefinitionPins.load(file), await DefinitionPins.load(file)];
     others.approve('files', other);

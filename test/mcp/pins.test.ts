@@ -10,7 +10,7 @@ const evil = {
 };
 
 describe('definition pins', () => {
-  it('empty pins trust the first definition and withhold a different definition later', () => {
+  it('without pins, the first definition is trusted and a different one is withheld later', () => {
     const pins = new DefinitionPins();
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
     expect(pins.check('files', evil)).toEqual({
@@ -21,7 +21,7 @@ describe('definition pins', () => {
     expect(pins.check('files', ECHO)).toEqual({ ok: true });
   });
 
-  it('any changed, added, or removed part of a definition breaks its pin and appears in the diff', () => {
+  it('any changed, added, or removed part of a definition invalidates its pin and appears in the diff', () => {
     const pins = new DefinitionPins();
     pins.approve('files', ECHO);
     const breaks = (definition: unknown, place: string) => {
@@ -45,7 +45,7 @@ describe('definition pins', () => {
     );
   });
 
-  it('a withheld tool is listed until it is approved or changes back', () => {
+  it('a withheld tool is quarantined until it is approved or changes back', () => {
     const pins = new DefinitionPins();
     pins.check('files', ECHO);
     pins.check('files', evil);
@@ -103,7 +103,7 @@ describe('definition pins', () => {
 const pins = new DefinitionPins();
 pins.approve('files', ECHO);
 
-it('a diff names each changed place by its path, with both values', () => {
+it('diff returns the path of each change with the old and the new value', () => {
   const after = {
     ...ECHO,
     description: 'Says it twice',
@@ -126,14 +126,14 @@ it('a diff names each changed place by its path, with both values', () => {
   expect(isDeepFrozen(pins.diff('files', after))).toBe(true);
 });
 
-describe('verify', () => {
+describe('verifying pins', () => {
   const pins = new DefinitionPins();
   pins.approve('files', ECHO);
   pins.approve('files', { ...ECHO, name: 'gone' });
   pins.approve('down', ECHO);
   pins.approve('forgotten', ECHO);
 
-  it('verify reports new, changed, removed, invalid, and unreachable tools in a fixed order', () => {
+  it('reports new, changed, removed, invalid, and unreachable tools in a fixed order', () => {
     const found = pins.verify([
       {
         server: 'files',
@@ -163,7 +163,7 @@ describe('verify', () => {
     expect(JSON.stringify(found[0])).not.toContain('abcdef');
   });
 
-  it('a removed pin is forgotten', () => {
+  it('a tool counts as new again after its pin was removed', () => {
     const fresh = new DefinitionPins({ onNew: 'quarantine' });
     fresh.approve('files', ECHO);
     expect([fresh.remove('files', 'echo'), fresh.remove('files', 'echo'), fresh.size]).toEqual([

@@ -56,12 +56,12 @@ async function wrapped(
   });
 }
 
-describe('discovered tools in an executor', () => {
+describe('discovered MCP tools', () => {
   it.each([
-    ['that knows nothing of MCP', {}],
-    ['that routes its calls', { routed: true }],
+    ['without providers', {}],
+    ['with the mcp provider', { routed: true }],
   ])(
-    'a discovered tool in an executor %s needs consent and gets its arguments under any names',
+    'in an executor %s need consent and accept arguments with any names',
     async (_, { routed = false }: { routed?: boolean }) => {
       const [a, b] = [new Demo('echo'), new Demo('echo', 'crash')];
       const discovery = discover({ mcpServers: { a: a.start, b: b.start } });
@@ -91,7 +91,7 @@ describe('discovered tools in an executor', () => {
     },
   );
 
-  it('a call fails when its server dies, and the next call runs', async () => {
+  it('a call fails if its server dies, and the next call runs', async () => {
     const demo = new Demo('crash', 'echo');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();
@@ -105,7 +105,7 @@ describe('discovered tools in an executor', () => {
     expect(demo.log('call')).toEqual(['call crash', 'call echo']);
   });
 
-  it('a call reports progress, and ends on the server when it is aborted or times out', async () => {
+  it('a call reports progress and is cancelled on the server if it is aborted or times out', async () => {
     const demo = new Demo('hang', 'echo');
     const discovery = discover({ mcpServers: { demo: { ...demo.start, timeout: 4 } } });
     await discovery.refresh();
@@ -145,7 +145,7 @@ describe('discovered tools in an executor', () => {
       expect(executor.providers(name)).toMatchObject([{ state: 'available', failures: 0 }]);
   });
 
-  it("a failed call's message hides the secrets of the server's settings from the model", async () => {
+  it("a failed call's message hides secrets from the server's settings", async () => {
     const demo = new Demo('fails_with_key');
     const env = { API_KEY: '${KEY}' };
     const discovery = discover(
@@ -159,8 +159,8 @@ describe('discovered tools in an executor', () => {
   });
 });
 
-describe('manifest entries with provider mcp', () => {
-  it('a manifest entry runs on the server and tool that it names', async () => {
+describe('manifest entries with the mcp provider', () => {
+  it('a manifest entry runs the configured tool on the configured server', async () => {
     const demo = new Demo('deep.find');
     const discovery = discover({ mcpServers: { browser: demo.start } });
     const { run, executor } = await wrapped(discovery, [
@@ -174,7 +174,7 @@ describe('manifest entries with provider mcp', () => {
     expect(executor.providers('browser_lookup')).toMatchObject([{ state: 'available' }]);
   });
 
-  it('a manifest entry without a server uses the default or only server', async () => {
+  it('a manifest entry without a server uses the default server or the only one', async () => {
     const [a, b] = [new Demo('pid'), new Demo('echo')];
     const both = discover({ mcpServers: { a: a.start, b: b.start }, default_server: 'b' });
     expect(await (await wrapped(both, [wrapper('t', { tool: 'echo' })])).run('t')).toMatchObject({
@@ -191,7 +191,7 @@ describe('manifest entries with provider mcp', () => {
     });
   });
 
-  it("a manifest entry can't call tools that are denied, not listed, or withheld", async () => {
+  it("a manifest entry can't call tools that are denied, unlisted, or withheld", async () => {
     const demo = new Demo('denied', 'changed', 'echo');
     const pins = {
       check: (_: string, tool: unknown) =>
@@ -222,7 +222,7 @@ describe('manifest entries with provider mcp', () => {
     expect(demo.log('call')).toEqual([]);
   });
 
-  it("while its server can't be reached, a manifest entry uses its next provider", async () => {
+  it('a manifest entry uses its next provider while its server is unreachable', async () => {
     const other = new FakeProvider(() => 'from elsewhere');
     const discovery = discover({ mcpServers: { dead: hostile('dies') } });
     const { run, executor } = await wrapped(
@@ -247,7 +247,7 @@ describe('manifest entries with provider mcp', () => {
     });
   });
 
-  it('an MCP provider is checked by a ping', async () => {
+  it('the health check of an MCP provider is a ping', async () => {
     const demo = new Demo('echo');
     const discovery = discover({
       mcpServers: { demo: demo.start, dead: hostile('dies'), old: hostile('fine') },
@@ -261,8 +261,8 @@ describe('manifest entries with provider mcp', () => {
   });
 });
 
-describe('answers of a server', () => {
-  it("an answer that breaks the tool's output schema is a failure", async () => {
+describe('results from a server', () => {
+  it("a result that doesn't match the tool's output schema is a failure", async () => {
     const demo = new Demo();
     const promise = (called: object) => ({
       outputSchema: { type: 'object', properties: { called }, required: ['called'] },
@@ -290,7 +290,7 @@ describe('answers of a server', () => {
     expect(await run('announce')).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 
-  it('all progress arrives before the answer', async () => {
+  it('all progress notifications arrive before the result', async () => {
     const demo = new Demo('steps');
     const discovery = discover({ mcpServers: { demo: demo.start } });
     await discovery.refresh();

@@ -33,8 +33,8 @@ const OURS = ['get_prompt', 'list_prompts', 'list_resources', 'read_resource'].m
   (name) => `mcp.docs.${name}`,
 );
 
-describe('resources and prompts of a server', () => {
-  it('resources and prompts are offered as tools only if the settings enable them', async () => {
+describe('resources and prompts from a server', () => {
+  it('are offered as tools only if the settings enable them', async () => {
     expect(namesOf((await start({})).discovery)).toEqual([]);
     expect(namesOf((await start({ resources: true })).discovery)).toEqual([
       'mcp.docs.list_resources',
@@ -46,7 +46,7 @@ describe('resources and prompts of a server', () => {
     expect(discovery.status()).toMatchObject([{ state: 'ready', tools: 4 }]);
   });
 
-  it('the tools that read resources need approval unless the settings or trust in the server say otherwise', async () => {
+  it('need approval to be read, unless the settings relax that or the server is trusted', async () => {
     const { registry, call, log } = await start(BOTH);
     for (const name of OURS)
       expect(registry.require(name)).toMatchObject({
@@ -70,7 +70,7 @@ describe('resources and prompts of a server', () => {
     ).toMatchObject({ accessMode: 'write' });
   });
 
-  it('resources and prompts are listed with templates and arguments, filtered by text if asked', async () => {
+  it('are listed with templates and arguments, and can be filtered by text', async () => {
     const { call } = await start(OPEN);
     const all = await call('list_resources', {});
     expect(all).toMatchObject({
@@ -109,7 +109,7 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('resources arrive as texts, images, files, or several parts with their URIs', async () => {
+  it('are returned as text, images, files, or several parts with their URIs', async () => {
     const { call } = await start(OPEN);
     expect(await call('read_resource', { uri: 'docs://guide' })).toMatchObject({
       status: 'ok',
@@ -141,7 +141,7 @@ describe('resources and prompts of a server', () => {
     });
   });
 
-  it('lists and settings of single tools apply to resource tools, and a finding says if they leave no tool', async () => {
+  it('respect allow lists and per-tool settings, and a finding is reported if those leave no tool', async () => {
     const { registry, discovery } = await start({
       ...BOTH,
       tools: {
@@ -172,7 +172,7 @@ describe('resources and prompts of a server', () => {
     ]);
   });
 
-  it("a new resource changes no approved tool, and a server tool that takes a resource tool's name does", async () => {
+  it("adding a resource changes no approved tool, but a server tool that takes a resource tool's name does", async () => {
     const pins = new DefinitionPins();
     await start(OPEN, { pins });
     const approved = DefinitionPins.fromJson(pins.toJson());
@@ -205,6 +205,6 @@ it.each([
   ['a*c', 'abc', false],
   ['', 'a', false],
   ['{a}{b}', 'x', true],
-])('the URI template %s with %s gives %s', (template, uri, expected) => {
+])('matching the URI template %s with %s returns %s', (template, uri, expected) => {
   expect(isMadeBy(template, uri)).toBe(expected);
 });

@@ -161,22 +161,22 @@ export const WAYS: readonly {
   readonly open: (server: McpToolServer, options?: ClientOptions) => Promise<TestClient>;
 }[] = [
   {
-    way: 'the client of 2026, connected',
+    way: 'SDK 2 clients (2026 protocol) in memory',
     open: async (server, options = {}) =>
       finished(await currentClient(await throughMemory(server), 'auto', options)),
   },
   {
-    way: 'the client of 2026 as one of 2025, connected',
+    way: 'SDK 2 clients (2025 protocol) in memory',
     open: async (server, options = {}) =>
       finished(await currentClient(await throughMemory(server), 'legacy', options)),
   },
   {
-    way: 'the first client, connected',
+    way: 'SDK 1 clients in memory',
     open: async (server, options = {}) =>
       finished(await firstClient(await throughMemory(server), options)),
   },
   {
-    way: 'the client of 2026 over HTTP',
+    way: 'SDK 2 clients (2026 protocol) over HTTP',
     open: async (server, options = {}) =>
       finished(
         await currentClient(
@@ -187,7 +187,7 @@ export const WAYS: readonly {
       ),
   },
   {
-    way: 'the client of 2026 as one of 2025, over HTTP',
+    way: 'SDK 2 clients (2025 protocol) over HTTP',
     open: async (server, options = {}) =>
       finished(
         await currentClient(
@@ -198,7 +198,7 @@ export const WAYS: readonly {
       ),
   },
   {
-    way: 'the first client over HTTP',
+    way: 'SDK 1 clients over HTTP',
     open: async (server, options = {}) =>
       finished(
         await firstClient(new FirstHttpTransport(URL_OF_SERVER, throughFetch(server)), options),

@@ -68,7 +68,7 @@ const ping = async (server: McpToolServer, session: string) => {
   return response.status;
 };
 
-describe('serving over HTTP', () => {
+describe('serving MCP over HTTP', () => {
   it.each(KINDS)(
     'a %s client gets progress, approvals, and list changes over the network',
     async (kind) => {
@@ -85,7 +85,7 @@ describe('serving over HTTP', () => {
     },
   );
 
-  it('a request without the right token is refused in both protocol eras', async () => {
+  it('a request without the right token is rejected in both protocol eras', async () => {
     const token = 'correct-horse-battery';
     const running = await serverOf({ token }).serveHttp({ port: 0 });
     for (const kind of KINDS) {
@@ -109,7 +109,7 @@ describe('serving over HTTP', () => {
     expect(await refused.text()).not.toContain(token);
   });
 
-  it('the server answers only on its own path and to pages of allowed hosts', async () => {
+  it('the server answers only on its own path, and rejects requests from web pages with other origins', async () => {
     const { url } = await serverOf().serveHttp({ port: 0 });
     const statusFor = async (server: string, headers: Record<string, string> = {}) => {
       const response = await fetch(server, {
@@ -150,7 +150,7 @@ describe('serving over HTTP', () => {
   });
 });
 
-it('requests with huge bodies, invalid JSON, or other content types are refused in both protocol eras', async () => {
+it('requests with huge bodies, invalid JSON, or other content types are rejected in both protocol eras', async () => {
   const server = serverOf();
   const session = await openSession(server);
   const huge = {
@@ -173,7 +173,7 @@ it('requests with huge bodies, invalid JSON, or other content types are refused 
   expect(await ping(server, session)).toBe(200);
 });
 
-describe('approvals that travel through a client', () => {
+describe('approvals that the client sends back', () => {
   const meta = (capabilities: object) => ({
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
@@ -201,7 +201,7 @@ describe('approvals that travel through a client', () => {
   }
   const yes = { tooldex: { action: 'accept', content: {} } };
 
-  it('an approval from the client runs the shown call once and no other call', async () => {
+  it('an approval from the client runs the approved call once and no other call', async () => {
     const server = serverOf();
     const first = await call(server, 'files.write', { path: 'a' });
     expect(first).toMatchObject({
@@ -226,7 +226,7 @@ describe('approvals that travel through a client', () => {
     expect(await again({ path: 'a' })).toMatchObject({ result: { isError: true } });
   });
 
-  it('a request without the answer, or from another server or caller, is no approval', async () => {
+  it("an approval without the user's answer, or from a different server or caller, is rejected", async () => {
     const approvalKey = new Uint8Array(32).fill(7);
     let principal = 'ada';
     const server = serverOf({ approvalKey, context: () => ({ principal }) });
@@ -255,7 +255,7 @@ describe('approvals that travel through a client', () => {
     ).toMatchObject({ error: { code: -32602 } });
   });
 
-  it("a repeated question doesn't run its tool again, and late answers are refused", async () => {
+  it("repeating a question doesn't run the tool again, and late answers are rejected", async () => {
     const clock = new ManualClock();
     const registry = new ToolMetadataRegistry();
     let runs = 0;
@@ -292,14 +292,14 @@ describe('approvals that travel through a client', () => {
   });
 });
 
-describe('sessions of 2025 clients', () => {
-  it('the number of sessions is bounded even if many are opened at once', async () => {
+describe('sessions of 2025-protocol clients', () => {
+  it('maxSessions is never exceeded, even if many sessions are opened at once', async () => {
     const server = serverOf({ maxSessions: 2 });
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(server, INITIALIZE)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 
-  it('sessions with an open stream are kept, and new clients are told to come back later', async () => {
+  it('sessions with an open stream are kept, and new clients get status 503', async () => {
     const server = serverOf({ maxSessions: 1 });
     const session = await openSession(server);
     const stream = await server.fetch(

@@ -37,8 +37,8 @@ function serverOf(registry: ToolMetadataRegistry, options: McpServerOptions = {}
 
 const LONG = `mcp.files.${'x'.repeat(100)}`;
 
-describe.each(WAYS)('tool names on the wire, $way', ({ open }) => {
-  it("names on the wire fit model APIs, carry the tool's own name, and can be called", async () => {
+describe.each(WAYS)('exposed tool names, for $way', ({ open }) => {
+  it('are valid for model APIs, include the original name, and can be called', async () => {
     const client = await open(
       serverOf(
         registryOf(
@@ -62,7 +62,7 @@ describe.each(WAYS)('tool names on the wire, $way', ({ open }) => {
       expect(textOf(await client.call(name))).toBe('mcp.files.edit_file');
   });
 
-  it('tools keep their own names if the names option says so', async () => {
+  it('are the original names if names is "original"', async () => {
     const client = await open(serverOf(registryOf(named('a.b')), { names: 'original' }));
     expect(
       (await client.tools()).map(({ name, _meta }) => [name, _meta?.['tooldex/name']]),
@@ -71,7 +71,7 @@ describe.each(WAYS)('tool names on the wire, $way', ({ open }) => {
     await expect(client.call('a__b')).rejects.toThrow(/no tool named/);
   });
 
-  it('find_tools and call_tool use the names on the wire', async () => {
+  it('are used by find_tools and call_tool', async () => {
     const client = await open(
       serverOf(registryOf(named('mcp.a.read', { keywords: ['violin'] }), named('mcp.b.write')), {
         search: true,
@@ -91,7 +91,7 @@ describe.each(WAYS)('tool names on the wire, $way', ({ open }) => {
   });
 });
 
-describe.each(WAYS)('tools of personas, $way', ({ open }) => {
+describe.each(WAYS)("personas' tools, for $way", ({ open }) => {
   const registry = () =>
     registryOf(
       named('shared'),
@@ -101,7 +101,7 @@ describe.each(WAYS)('tools of personas, $way', ({ open }) => {
   const namesOf = async (client: Awaited<ReturnType<typeof open>>) =>
     (await client.tools()).map(({ name }) => name);
 
-  it('a tool of a persona is listed to and called by that persona only', async () => {
+  it('are listed for and callable by their persona only', async () => {
     const ada = await open(serverOf(registry(), { persona: 'ada' }));
     expect(await namesOf(ada)).toEqual(['of__ada', 'shared']);
     expect(textOf(await ada.call('hers'))).toBe('of.ada');
@@ -113,7 +113,7 @@ describe.each(WAYS)('tools of personas, $way', ({ open }) => {
       await expect(nobody.call(name)).rejects.toThrow(/no tool named/);
   });
 
-  it('the persona comes from the context of each request', async () => {
+  it('the persona is taken from the context of each request', async () => {
     const client = await open(
       serverOf(registry(), {
         persona: 'Ada',
@@ -128,7 +128,7 @@ describe.each(WAYS)('tools of personas, $way', ({ open }) => {
     ).toEqual(['of__bob', 'shared']);
   });
 
-  it("a tool of a persona can't be found or explained by others", async () => {
+  it("can't be found or explained by others", async () => {
     const client = await open(serverOf(registry(), { persona: 'Ada', search: true }));
     const answer = (
       await client.call('find_tools', { query: 'tells its name', names: ['of__bob', 'of__ada'] })

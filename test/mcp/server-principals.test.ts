@@ -100,7 +100,7 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
 }
 
 describe('sessions and principals', () => {
-  it('a session is unknown to every principal but its own, for calls, answers, streams, and its end', async () => {
+  it("a session doesn't exist for any other principal: not for calls, answers, streams, or its deletion", async () => {
     const server = serverOf({ verify });
     const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
     const eve = { token: 'token-of-eve', session: ada.session };
@@ -141,7 +141,7 @@ describe('sessions and principals', () => {
     expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
   });
 
-  it('a session belongs to the principal of the context, or without one to its token', async () => {
+  it('a session belongs to the principal from the context, or to its token if there is none', async () => {
     const infoOf = (token: string, user: string): McpAuthInfo => ({
       token,
       clientId: 'the same app',
@@ -167,8 +167,8 @@ describe('sessions and principals', () => {
   });
 });
 
-describe('verify', () => {
-  it("verify decides the principal and scopes of each call, and tools without their scopes aren't served", async () => {
+describe('the verify option', () => {
+  it("determines the principal and scopes of each call, and tools without their scopes aren't served", async () => {
     const registry = sampleRegistry();
     const seen: (string | undefined)[] = [];
     registry.registerAll([
@@ -208,7 +208,7 @@ describe('verify', () => {
     expect(seen).toEqual(['ada', 'eve', 'ada', 'eve', 'ada', 'eve']);
   });
 
-  it('clients without a token are told where to get a token, and the health check needs none', async () => {
+  it('clients without a token are told where to get one, and the health check needs no token', async () => {
     const resource = {
       url: 'https://tools.example/mcp',
       authorizationServers: ['https://login.example'],
@@ -261,16 +261,16 @@ describe('verify', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('no key at /etc/secret'))],
-    ['gives no principal', () => ({ scopes: ['all'] }) as never],
-    ['gives an empty principal', () => ({ principal: '' })],
-    ['gives scopes as one text', () => ({ principal: 'ada', scopes: 'all' }) as never],
-  ])('nobody is admitted when verify %s', async (_, broken) => {
+    ['returns no principal', () => ({ scopes: ['all'] }) as never],
+    ['returns an empty principal', () => ({ principal: '' })],
+    ['returns scopes as a string', () => ({ principal: 'ada', scopes: 'all' }) as never],
+  ])('every request is rejected if verify %s', async (_, broken) => {
     const response = await send(serverOf({ verify: broken }), { token: 'any', body: INITIALIZE });
     expect(response.status).toBe(503);
     expect(await response.text()).not.toContain('secret');
   });
 
-  it('the principal from verify overrides a shared context', async () => {
+  it('the principal from verify overrides the principal from a shared context', async () => {
     const registry = sampleRegistry();
     registry.register(
       defineTool({
@@ -290,7 +290,7 @@ describe('verify', () => {
   });
 });
 
-describe('pages of other sites', () => {
+describe('web pages from other origins', () => {
   const ask = async (server: McpToolServer, origin: string) => {
     const preflight = await send(server, {
       method: 'OPTIONS',
@@ -314,7 +314,7 @@ describe('pages of other sites', () => {
     };
   };
 
-  it('a page of an allowed origin can read answers, including a refusal for a missing token', async () => {
+  it('can read responses if their origin is allowed, including a 401 for a missing token', async () => {
     const origin = 'https://app.example';
     const asked = await ask(serverOf({ verify, allowedOrigins: [origin] }), origin);
     expect(asked).toMatchObject({ preflight: [204, origin], answer: [401, origin] });
@@ -333,7 +333,7 @@ describe('pages of other sites', () => {
     });
   });
 
-  it("a page on this machine can't read answers unless its origin is allowed", async () => {
+  it("can't read responses if they are on this machine but their origin isn't allowed", async () => {
     const { preflight, answer } = await ask(serverOf(), 'http://localhost:3000');
     expect([preflight[1], answer[1]]).toEqual([null, null]);
   });

@@ -8,7 +8,7 @@ import { program, ROOT } from '../programs.js';
 const ARGUMENTS = [program('test/mcp/server-program.ts')];
 
 it.each(['auto', 'legacy', 'first'] as const)(
-  'a %s client of a stdio server lists, calls, gets progress, answers questions, and notices changes',
+  'a %s client of a stdio server lists and calls tools, gets progress, answers questions, and is told about changes',
   async (kind) => {
     const changed = signalled();
     const client = await overStdio(process.execPath, ARGUMENTS, ROOT, kind, {
@@ -35,7 +35,7 @@ it.each(['auto', 'legacy', 'first'] as const)(
 );
 
 describe('stdio servers', () => {
-  it("a stdio server survives lines that aren't messages and ends with its input", async () => {
+  it("survive lines that aren't messages, and exit when their input ends", async () => {
     const child = spawn(process.execPath, ARGUMENTS, {
       cwd: ROOT,
       stdio: ['pipe', 'pipe', 'ignore'],
@@ -59,7 +59,7 @@ describe('stdio servers', () => {
     expect(code).toBe(0);
   });
 
-  it('output of tools goes to standard error, so clients read only messages', async () => {
+  it("redirect tools' output to stderr, so clients read only messages", async () => {
     const child = spawn(process.execPath, ARGUMENTS, { cwd: ROOT, stdio: 'pipe' });
     onTestFinished(() => void child.kill('SIGKILL'));
     const [out, err] = [signalled<string>(), signalled<string>()];

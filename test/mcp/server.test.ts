@@ -38,8 +38,8 @@ const accept =
   (content: Record<string, string> = {}) =>
   (): Elicitation => ({ action: 'accept', content });
 
-describe.each(WAYS)('a served registry, $way', ({ open }) => {
-  it('the list has every available tool by name, with title, schemas, and all four annotations', async () => {
+describe.each(WAYS)('a served registry, for $way', ({ open }) => {
+  it('lists every available tool by name, with its title, schemas, and all four annotations', async () => {
     const client = await open(serverOf());
     const tools = await client.tools();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -82,7 +82,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
     });
   });
 
-  it('clients are told when tools come and go', async () => {
+  it('tells clients when tools are added or removed', async () => {
     const registry = sampleRegistry();
     const changed = signalled();
     const client = await open(serverOf(registry), { onListChanged: () => changed.fire() });
@@ -92,8 +92,8 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
     expect((await client.tools()).map(({ name }) => name)).not.toContain('say');
   });
 
-  describe('calls', () => {
-    it('a call answers with text, and with structured content if the value is an object', async () => {
+  describe('tool calls', () => {
+    it('return text, and structured content if the value is an object', async () => {
       const client = await open(serverOf());
       await client.tools();
       expect(await client.call('add', { a: 1, b: 2 })).toMatchObject({
@@ -110,7 +110,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       expect(textOf(await client.call('nothing'))).toBe('null');
     });
 
-    it("structured content that breaks the output schema isn't sent", async () => {
+    it("omit structured content that doesn't match the output schema", async () => {
       const client = await open(serverOf());
       await client.tools();
       const result = await client.call('lies');
@@ -122,7 +122,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
 
-    it('errors say what went wrong without paths and secrets', async () => {
+    it('return errors that explain the problem without paths and secrets', async () => {
       const client = await open(serverOf());
       expect(await client.call('fails')).toMatchObject({
         isError: true,
@@ -139,7 +139,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       );
     });
 
-    it('a call of an unknown tool is refused, even under the name of an object property', async () => {
+    it('are rejected for unknown tools, even if the name is an object property', async () => {
       const client = await open(serverOf());
       for (const name of [
         'nowhere',
@@ -153,7 +153,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
         await expect(client.call(name)).rejects.toThrow(/no tool named/);
     });
 
-    it('increasing progress is sent to clients that asked for progress', async () => {
+    it('send increasing progress to clients that requested it', async () => {
       const registry = sampleRegistry();
       registry.register(
         defineTool({
@@ -192,7 +192,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       expect(textOf(await client.call('counts'))).toBe('counted');
     });
 
-    it('a call is aborted when the client cancels it', async () => {
+    it('are aborted if the client cancels them', async () => {
       const registry = sampleRegistry();
       const [started, gone] = [signalled(), signalled()];
       registry.register(
@@ -222,8 +222,8 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
     });
   });
 
-  describe('approvals', () => {
-    it('an accepted call runs exactly as it was shown', async () => {
+  describe('approvals of calls', () => {
+    it('an approved call runs exactly as shown', async () => {
       const events: ToolEvent[] = [];
       const registry = sampleRegistry();
       const executor = new ToolExecutor({ registry });
@@ -251,7 +251,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
     });
 
     it.each(['decline', 'cancel'] as const)(
-      "a call isn't run when the user answers with %s",
+      "a call doesn't run if the user's answer is %s",
       async (action) => {
         const events: ToolEvent[] = [];
         const registry = sampleRegistry();
@@ -265,7 +265,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       },
     );
 
-    it("a call that needs approval is refused with the reason if the client can't ask", async () => {
+    it("a call that needs approval is rejected with the reason if the client can't ask", async () => {
       const client = await open(serverOf());
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
@@ -274,7 +274,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       );
     });
 
-    it('an executor with its own confirm asks its own user', async () => {
+    it('an executor with its own confirm callback uses that to ask', async () => {
       const registry = sampleRegistry();
       const client = await open(
         serverOf(registry, {
@@ -287,7 +287,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);
     });
 
-    it('long arguments are shown by both ends, length, and digest', async () => {
+    it('long arguments are shown by their beginning, end, length, and digest', async () => {
       let asked = '';
       const client = await open(serverOf(), {
         answer: ({ message }) => {
@@ -301,7 +301,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
     });
   });
 
-  describe('questions of tools', () => {
+  describe('questions from tools', () => {
     it("the user sees a tool's question with its options, and the answer becomes the result", async () => {
       const forms: unknown[] = [];
       const client = await open(serverOf(), {
@@ -322,7 +322,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       ]);
     });
 
-    it('a question becomes a form with labeled choices, several choices, or another answer', async () => {
+    it('a question becomes a form with labeled choices, multiple choices, or free text', async () => {
       const forms: unknown[] = [];
       const choices = ['red', { value: 'b', label: 'Blue' }];
       const registry = sampleRegistry();
@@ -389,7 +389,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       ]);
     });
 
-    it('a question with several fields returns an object with defaults, checked by the form and the output schema', async () => {
+    it('a question with several fields returns an object with defaults, validated by the form and the output schema', async () => {
       const registry = sampleRegistry();
       const form = {
         type: 'object',
@@ -431,7 +431,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       expect(await client.call('other')).toMatchObject({ isError: true });
     });
 
-    it("an answer that isn't an object gives an error that shows it if the tool promises an object", async () => {
+    it("an answer that isn't an object causes an error if the tool's output schema requires an object", async () => {
       const registry = sampleRegistry();
       registry.register(
         defineTool({
@@ -455,7 +455,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       });
     });
 
-    it("a question gives an error if no user answers or the client can't ask", async () => {
+    it("a question causes an error if the user cancels or the client can't ask", async () => {
       const server = serverOf();
       const silent = await open(server, { answer: () => ({ action: 'cancel' }) });
       expect(await silent.call('asks')).toMatchObject({ isError: true });
@@ -467,7 +467,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
   });
 
   describe('context and policy', () => {
-    it('the policy gets the principal of the caller', async () => {
+    it("the policy gets the caller's principal", async () => {
       const registry = sampleRegistry();
       const heard: (string | undefined)[] = [];
       const executor = new ToolExecutor({ registry });
@@ -524,7 +524,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       expect(['string', 'number']).toContain(typeof seen[0]!.context.request.requestId);
     });
 
-    it("a filtered tool can't be seen or called", async () => {
+    it("a filtered tool can't be listed or called", async () => {
       const client = await open(
         serverOf(sampleRegistry(), { filter: { maxDanger: DangerLevel.SAFE } }),
         { answer: accept() },
@@ -535,7 +535,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
     });
   });
 
-  it('tools of a large catalogue can be searched and called, and unknown tools stay unknown', async () => {
+  it('finds and calls tools in a large catalogue, and rejects unknown tools', async () => {
     const registry = manyTools(20);
     registry.register(
       defineTool({
@@ -575,7 +575,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
   });
 });
 
-it('clients of 2026 and 2025 each use their own protocol version', async () => {
+it('clients use the 2026 or 2025 protocol version, whichever they support', async () => {
   const server = serverOf();
   const versions = await Promise.all(WAYS.map(async ({ open }) => (await open(server)).version));
   expect(versions).toEqual([
@@ -588,7 +588,7 @@ it('clients of 2026 and 2025 each use their own protocol version', async () => {
   ]);
 });
 
-it('all invalid options are reported at once, without the token', () => {
+it('all invalid options are reported in one error, without the token', () => {
   const registry = sampleRegistry();
   const wrong = {
     maxTools: 0,

@@ -23,7 +23,7 @@ function issuesIn(input: unknown): readonly string[] {
 }
 
 describe('MCP settings', () => {
-  it('empty settings are off and have no servers', () => {
+  it('empty settings are disabled and have no servers', () => {
     expect(readMcpSettings({})).toEqual({
       enabled: false,
       servers: [],
@@ -50,7 +50,7 @@ describe('MCP settings', () => {
     });
   });
 
-  it('settings in snake_case and camelCase mean the same', () => {
+  it('settings in snake_case and camelCase have the same meaning', () => {
     const wire = readMcpSettings({
       enabled: true,
       timeout_seconds: 5,
@@ -101,7 +101,7 @@ describe('MCP settings', () => {
     });
   });
 
-  it('servers under mcpServers are on unless the file says otherwise', () => {
+  it('servers under mcpServers are enabled unless the file disables them', () => {
     const file = {
       mcpServers: {
         files: { command: 'npx', args: ['-y', 'server'], env: { PORT: 3000 } },
@@ -126,7 +126,7 @@ describe('MCP settings', () => {
     expect(readMcpSettings({ ...file, enabled: false }).enabled).toBe(false);
   });
 
-  it("a server's own settings come before the settings for all servers", () => {
+  it("a server's own settings override the settings for all servers", () => {
     expect(
       serverOf(
         { timeout: '7', requires_consent: false },
@@ -154,11 +154,11 @@ describe('MCP settings', () => {
     [{ transport: 'sse', url: 'https://x' }, 'sse'],
     [{ type: 'WebSocket', url: 'ws://x' }, 'websocket'],
     [{ type: 'ws', url: '${ADDRESS}' }, 'websocket'],
-  ])('settings %o use the transport %s', (server, kind) => {
+  ])('settings %o select the transport %s', (server, kind) => {
     expect(transportOf(server).kind).toBe(kind);
   });
 
-  it('arguments in one text are split at blanks outside quotes', () => {
+  it('a string of arguments is split at spaces outside quotes', () => {
     expect(transportOf({ command: 'x', args: `--a 'b c' "" d"e f"` })).toMatchObject({
       args: ['--a', 'b c', '', 'de f'],
     });
@@ -166,7 +166,7 @@ describe('MCP settings', () => {
 });
 
 describe('invalid settings', () => {
-  it('an invalid global setting refuses the whole file, because a misspelled filter would allow too much', () => {
+  it('an invalid global setting invalidates the whole file, because a misspelled filter would allow too much', () => {
     for (const wrong of [
       { enabled: 'perhaps' },
       { deny_tools: 5 },
@@ -188,7 +188,7 @@ describe('invalid settings', () => {
     ).toEqual([]);
   });
 
-  it("a server with an invalid setting isn't loaded, its place is reported, and other servers load", () => {
+  it("a server with an invalid setting isn't loaded, the setting's path is reported, and other servers load", () => {
     const settings = readMcpSettings({
       servers: {
         'a.b': { command: 'x' },
@@ -212,39 +212,39 @@ describe('invalid settings', () => {
   });
 
   it.each<[string, object]>([
-    ['two spellings of one thing', { allow_tools: ['a'], allowTools: ['a'] }],
-    ['a time below 0', { timeout_seconds: -1 }],
-    ['a time that is none', { timeout: Number.NaN }],
-    ['a time beyond what timers can wait', { timeout_seconds: 1e9 }],
-    ['a list with something else in it', { deny_tools: ['a', 1] }],
-    ['a side effect nobody knows', { side_effects: 'logging' }],
-    ['none beside others', { side_effects: ['none', 'write'] }],
-    ['reading that writes', { access_mode: 'readonly', side_effects: 'write' }],
-    ['a command and an address', { url: 'http://x' }],
-    ['an open quote', { args: "'a" }],
-    ['a credential where a variable is named', { auth: { env: 'sk-live-1234567890' } }],
-    ['no number of tools', { max_tools: 0 }],
-    ['access that no tool has', { tools: { a: { access: 'readnoly' } } }],
+    ['two spellings of one setting', { allow_tools: ['a'], allowTools: ['a'] }],
+    ['a negative timeout', { timeout_seconds: -1 }],
+    ['a timeout of NaN', { timeout: Number.NaN }],
+    ['a timeout too long for timers', { timeout_seconds: 1e9 }],
+    ['a list that contains a number', { deny_tools: ['a', 1] }],
+    ['an unknown side effect', { side_effects: 'logging' }],
+    ['both none and another side effect', { side_effects: ['none', 'write'] }],
+    ['readonly access and writes', { access_mode: 'readonly', side_effects: 'write' }],
+    ['a command and a URL', { url: 'http://x' }],
+    ['an unclosed quote', { args: "'a" }],
+    ['a credential instead of a variable name', { auth: { env: 'sk-live-1234567890' } }],
+    ['a tool limit of zero', { max_tools: 0 }],
+    ['an unknown access mode', { tools: { a: { access: 'readnoly' } } }],
     [
       'a tool that reads and writes',
       { tools: { a: { access: 'readonly', side_effects: 'write' } } },
     ],
-    ['a variable on two lines', { env: { A: 'b\nC=d' } }],
-  ])('a server with %s is refused', (_, server) => {
+    ['a variable with a line break', { env: { A: 'b\nC=d' } }],
+  ])('a server with %s is rejected', (_, server) => {
     const settings = readMcpSettings({ servers: { s: { command: 'run', ...server } } });
     expect([settings.servers, settings.warnings.length > 0]).toEqual([[], true]);
   });
 
   it.each<[string, object]>([
-    ['a web address for a socket', { transport: 'ws', url: 'http://x' }],
-    ['a socket address for http', { transport: 'http', url: 'ws://x' }],
-    ['a file', { url: 'file:///etc/passwd' }],
-    ['no address', { url: 'x' }],
-    ['a password in the address', { url: 'https://me:geheim@x' }],
-    ['a header on two lines', { url: 'http://x', headers: { A: 'b\r\nC: d' } }],
-    ['a header with a blank name', { url: 'http://x', headers: { 'A B': 'c' } }],
-    ['stdio with an address', { transport: 'stdio', url: 'http://x' }],
-  ])('a server with %s as its transport is refused', (_, server) => {
+    ['an http URL for a WebSocket', { transport: 'ws', url: 'http://x' }],
+    ['a WebSocket URL for http', { transport: 'http', url: 'ws://x' }],
+    ['a file URL', { url: 'file:///etc/passwd' }],
+    ['an invalid URL', { url: 'x' }],
+    ['a password in the URL', { url: 'https://me:geheim@x' }],
+    ['a header with a line break', { url: 'http://x', headers: { A: 'b\r\nC: d' } }],
+    ['a space in a header name', { url: 'http://x', headers: { 'A B': 'c' } }],
+    ['stdio with a URL', { transport: 'stdio', url: 'http://x' }],
+  ])('a server with %s in its transport is rejected', (_, server) => {
     expect(issuesIn({ servers: { s: server } })).toHaveLength(1);
   });
 
@@ -253,7 +253,7 @@ describe('invalid settings', () => {
     expect(readMcpSettings({ default_server: '' }).defaultServer).toBeUndefined();
   });
 
-  it('both spellings of servers at once, and two server names that differ in blanks, are reported', () => {
+  it('using both names for the server list is reported, and so are server names that differ only in spaces', () => {
     expect(issuesIn({ servers: {}, mcpServers: {} })).toHaveLength(1);
     expect(issuesIn({ servers: { a: { command: 'x' }, ' a ': { command: 'y' } } })).toHaveLength(1);
   });
@@ -279,10 +279,10 @@ describe('invalid settings', () => {
   });
 });
 
-describe('variables', () => {
+describe('variables in settings', () => {
   const env = { TOKEN: 't', EMPTY: '', NESTED: '${TOKEN}' };
 
-  it('variables are replaced once, without nesting', () => {
+  it('are replaced once, without nesting', () => {
     expect(
       expandVariables(
         'Bearer ${TOKEN} ${env:TOKEN} ${EMPTY:-a:-b} ${NONE:-} ${NESTED} $TOKEN',
@@ -299,13 +299,13 @@ describe('variables', () => {
     '${input:key}',
     '${a b}',
     '${}',
-  ])("the variable %s is refused if it isn't set or is misspelled", (text) => {
+  ])("cause an error if they aren't set or are misspelled: %s", (text) => {
     expect(() => expandVariables(text, env)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
-  it('variables are replaced everywhere in a transport, and its address is checked afterwards', () => {
+  it('are replaced everywhere in a transport, whose URL is validated afterwards', () => {
     const { transport } = readMcpSettings({
       servers: { s: { url: '${URL}/mcp', headers: { A: '${H}' } } },
     }).servers[0]!;
@@ -341,7 +341,7 @@ describe('allow and deny lists', () => {
     return isAllowed(tool, settings.servers[0]!, settings);
   };
 
-  it('a tool on any deny list is denied, even if an allow list has it', () => {
+  it('a tool on any deny list is denied, even if it is on an allow list', () => {
     expect(allowed('a', { deny_tools: ['a'], allow_tools: ['a'] })).toBe(false);
     expect(allowed('a', { allow_tools: ['a'], deny_tools: ['b'] }, { deny_tools: ['a'] })).toBe(
       false,
@@ -354,19 +354,19 @@ describe('allow and deny lists', () => {
     expect(allowed('b', { allow_tools: ['a', 'b'] }, { allow_tools: ['a'] })).toBe(false);
   });
 
-  it('an empty allow list allows nothing', () => {
+  it('an empty allow list allows no tools', () => {
     for (const empty of [[], '', ' , ']) {
       expect(allowed('a', { allow_tools: empty })).toBe(false);
       expect(allowed('a', {}, { allow_tools: empty })).toBe(false);
     }
   });
 
-  it('lists may use the full name of a tool', () => {
+  it("the lists accept a tool's full name", () => {
     expect(allowed('a', { deny_tools: ['mcp.s.a'] })).toBe(false);
     expect(allowed('a', { deny_tools: ['mcp.t.a'] })).toBe(true);
   });
 
-  it("the full name of another server's tool doesn't allow a tool", () => {
+  it("the full name of another server's tool doesn't allow a tool with the same short name", () => {
     const settings = readMcpSettings({
       enabled: true,
       servers: { '': { command: 'x' }, other: { command: 'x' }, s: { command: 'x' } },

@@ -64,8 +64,8 @@ const executorOver = (
     ...options,
   });
 
-describe('static wrappers', () => {
-  it("a static wrapper without parameters uses the server's schema and refuses other input", async () => {
+describe('manifest wrappers around MCP tools', () => {
+  it("a wrapper without parameters uses the server's schema and rejects other input", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [WRAPPER]);
     expect(capabilities.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -89,7 +89,7 @@ describe('static wrappers', () => {
     });
   });
 
-  it('a static wrapper without a server uses the schema of the default server', async () => {
+  it('a wrapper without a server uses the schema from the default server', async () => {
     const { discovery } = bank();
     const [entry] = [{ ...WRAPPER, providers: [{ name: 'mcp', config: { tool: 'price' } }] }];
     expect((await load(discovery, [entry])).tool('share_price')!.entry.inputJsonSchema).toEqual(
@@ -97,7 +97,7 @@ describe('static wrappers', () => {
     );
   });
 
-  it("a static wrapper needs new approval after the server's schema changed", async () => {
+  it("a wrapper needs new approval after the server's schema has changed", async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [WRAPPER] });
     const capabilities = await CapabilityRegistry.load({
@@ -126,7 +126,7 @@ describe('static wrappers', () => {
   });
 });
 
-describe('static entries named like a discovered tool', () => {
+describe('manifest entries with the name of a discovered tool', () => {
   const ENTRY = {
     name: 'mcp.bank.price',
     description: 'The price of a share',
@@ -137,7 +137,7 @@ describe('static entries named like a discovered tool', () => {
     requires_flags: ['trading'],
   };
 
-  it("a static entry joins the discovered tool: its own description with the server's handler and schema", async () => {
+  it("are merged with the tool: their own description with the server's handler and schema", async () => {
     const { demo, discovery } = bank();
     const capabilities = await load(discovery, [ENTRY]);
     expect(capabilities.findings).toEqual([]);
@@ -170,7 +170,7 @@ describe('static entries named like a discovered tool', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it("a joined entry only tightens the settings and the server's definition", async () => {
+  it("can only tighten the settings and the server's definition", async () => {
     const loosest = {
       access_mode: 'readonly',
       danger_level: 'safe',
@@ -240,7 +240,7 @@ describe('static entries named like a discovered tool', () => {
     });
   });
 
-  it("a joined entry needs approval after the server's tool changed", async () => {
+  it("need approval after the server's tool has changed", async () => {
     const { demo, discovery } = bank();
     const { requires_flags: _, ...entry } = ENTRY;
     const capabilities = await load(discovery, [entry]);
@@ -272,7 +272,7 @@ describe('static entries named like a discovered tool', () => {
     expect(demo.log('call')).toHaveLength(2);
   });
 
-  it("a persona's entry tightens the tool for that persona only, and a shared entry gives nobody a persona's tool", async () => {
+  it("for one persona tighten the tool only for that persona, and shared entries don't expose a persona's tool", async () => {
     const { discovery } = bank();
     const tree = new ManifestTree({
       'personas/Ada/functions.json': [{ ...ENTRY, requires_consent: true }],
@@ -298,7 +298,7 @@ describe('static entries named like a discovered tool', () => {
     expect(owned.demo.log('call')).toEqual([]);
   });
 
-  it('a static entry with its own handler or another provider is reported as a duplicate', async () => {
+  it('are reported as duplicates if they have their own handler or another provider', async () => {
     const { discovery } = bank();
     const own = await load(discovery, [ENTRY], { handlers: { 'mcp.bank.price': () => 1 } });
     expect(own.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
@@ -307,7 +307,7 @@ describe('static entries named like a discovered tool', () => {
     expect(elsewhere.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
   });
 
-  it('without its static entry, the discovered tool is used, and a returning server is joined again', async () => {
+  it('can be removed, which leaves the discovered tool, and are merged again if the server comes back', async () => {
     const { demo, discovery } = bank();
     const tree = new ManifestTree({ 'functions.json': [ENTRY] });
     const capabilities = await CapabilityRegistry.load({
@@ -329,7 +329,7 @@ describe('static entries named like a discovered tool', () => {
     });
   });
 
-  it('a discovery completes static definitions for registries without sources', async () => {
+  it('are completed by a discovery in registries without sources', async () => {
     const { discovery } = bank();
     await discovery.refresh();
     const own = definitionOf({
@@ -355,7 +355,7 @@ describe('static entries named like a discovered tool', () => {
   });
 });
 
-it('a capability registry shows a changed tool as soon as the discovery notices it, until it is closed', async () => {
+it('a capability registry shows a changed tool as soon as it is discovered, until the registry is closed', async () => {
   const { demo, discovery } = bank();
   const capabilities = await load(discovery, []);
   const changes: unknown[] = [];

@@ -27,10 +27,10 @@ async function listed(
 const statusOf = async (registry: ToolMetadataRegistry, name: string) =>
   (await new ToolExecutor({ registry }).execute({ id: '1', name, input: {} })).status;
 
-describe('settings of single tools', () => {
+describe('per-tool settings', () => {
   const files = [rawTool('read_file'), rawTool('read_folder'), rawTool('write_file')];
 
-  it('settings of a pattern apply only to tools whose names match', async () => {
+  it('apply only to tools whose names match the pattern', async () => {
     const { registry, findings } = await listed(
       {
         tools: {
@@ -70,7 +70,7 @@ describe('settings of single tools', () => {
     expect(findings).toEqual([]);
   });
 
-  it('settings of a tool come before settings of its server, and a later pattern before an earlier pattern', async () => {
+  it("override the server's settings, and later patterns override earlier patterns", async () => {
     const { registry, discovery } = await listed(
       {
         side_effects: 'write',
@@ -93,7 +93,7 @@ describe('settings of single tools', () => {
     });
   });
 
-  it('a disabled tool is neither listed nor called', async () => {
+  it('can disable a tool, which is then neither listed nor callable', async () => {
     const { discovery } = await listed(
       { tools: { '*': { disabled: true }, read_file: { disabled: false } } },
       files,
@@ -104,7 +104,7 @@ describe('settings of single tools', () => {
     });
   });
 
-  it('patterns can deny tools, and a listed name that matches no tool is reported as misspelled', async () => {
+  it('deny lists accept patterns, and a listed name that matches no tool is reported as misspelled', async () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
     expect(findings).toEqual([
@@ -113,7 +113,7 @@ describe('settings of single tools', () => {
   });
 });
 
-describe('approvals in settings of other programs', () => {
+describe('auto-approval in settings of other programs', () => {
   const tools = [
     rawTool('read'),
     rawTool('wipe', { annotations: { destructiveHint: true } }),
@@ -121,7 +121,7 @@ describe('approvals in settings of other programs', () => {
   ];
 
   it.each([{ autoApprove: ['read', 'wipe'] }, { alwaysAllow: ['read', 'wipe'] }, { trust: true }])(
-    'auto-approval in a file changes nothing unless the program trusts the file: %o',
+    'is ignored unless the program trusts the file: %o',
     async (settings) => {
       const { registry, findings } = await listed(settings, tools);
       expect(
@@ -133,7 +133,7 @@ describe('approvals in settings of other programs', () => {
     },
   );
 
-  it('with trustAutoApprove, listed tools run without approval unless they warn of damage or the settings say otherwise', async () => {
+  it('with trustAutoApprove, listed tools run without approval unless they declare damage or the settings are stricter', async () => {
     const { registry } = await listed({ autoApprove: ['read', 'wipe'] }, tools, {
       trustAutoApprove: true,
     });
@@ -154,7 +154,7 @@ describe('approvals in settings of other programs', () => {
   });
 });
 
-it('max_tools counts only allowed tools and can be raised for a server of 5,000 tools', async () => {
+it('max_tools counts only allowed tools and can be raised for a server with 5,000 tools', async () => {
   const discovery = discover({
     mcpServers: {
       few: { ...hostile('large'), allow_tools: ['read_4998'] },
@@ -175,7 +175,7 @@ it('max_tools counts only allowed tools and can be raised for a server of 5,000 
   });
 });
 
-it('stderr of a server is shown only in its status, without secrets and paths', async () => {
+it("a server's stderr is shown only in its status, without secrets and paths", async () => {
   const discovery = discover({
     mcpServers: { bad: { ...hostile('last words'), env: { API_KEY: 'geheim-4711' } } },
   });
@@ -194,7 +194,7 @@ it('stderr of a server is shown only in its status, without secrets and paths', 
   );
 });
 
-it('discoverMcpTools returns the tools of ready servers, names the servers it still waits for, and adds their tools later', async () => {
+it('discoverMcpTools returns the tools of ready servers, lists the pending servers, and adds their tools later', async () => {
   const [quick, slow] = [new Demo('quick'), new Demo('slow')];
   let release: () => void = () => undefined;
   slow.holdBack(new Promise<void>((resolve) => (release = resolve)));
@@ -225,7 +225,7 @@ it('discoverMcpTools returns the tools of ready servers, names the servers it st
   await close();
 });
 
-it('a server gets the variables of its env_file under its own env, and a missing env_file is reported without its folder', async () => {
+it('a server gets the variables from its env_file unless env overrides them, and a missing file is reported without its folder', async () => {
   const demo = new Demo('environment');
   const { writeFileSync } = await import('node:fs');
   const folder = demo.process.args[1]!.replace(/[^/]+$/, '');
@@ -368,7 +368,7 @@ const FILES: readonly (readonly [
 
 describe('settings files of other programs', () => {
   it.each(FILES)(
-    'the settings file of %s works, and everything not understood is reported',
+    'the settings file of %s can be read, and everything not understood is reported',
     (_, file, servers, warnings) => {
       const settings = readMcpSettings(file);
       expect(settings.enabled).toBe(true);

@@ -36,16 +36,16 @@ const decoded = (name: string) =>
   );
 
 describe('names of MCP tools', () => {
-  it('a tool is named mcp.<server>.<tool>, or mcp.<tool> if its server has no name', () => {
+  it('are mcp.<server>.<tool>, or mcp.<tool> if the server has no name', () => {
     expect(nameOf('browser.find', 'browser-server')).toBe('mcp.browser-server.browser.find');
     expect(nameOf('search', '')).toBe('mcp.search');
   });
 
-  it('characters outside the allowed set are encoded in names', () => {
+  it('encode characters outside the allowed set', () => {
     expect(nameOf('a b/ü')).toBe('mcp.s.a_x20_b_x2f__xfc_');
   });
 
-  it('two tools never get the same name', () => {
+  it('are never the same for two tools', () => {
     const characters = fc.constantFrom(' ', '_', 'x', '2', '0', 'a', '/', '\u00e9', '.', '5', 'f');
     const names = fc
       .array(characters, { minLength: 1, maxLength: 12 })
@@ -60,7 +60,7 @@ describe('names of MCP tools', () => {
     );
   });
 
-  it('a blank name, a long name, or a name with hidden characters is refused', () => {
+  it('are rejected if they are blank, too long, or contain hidden characters', () => {
     for (const name of [
       '',
       '  ',
@@ -82,8 +82,8 @@ describe('names of MCP tools', () => {
   });
 });
 
-describe('hints of MCP tools', () => {
-  it('hints of an untrusted server never make a tool safer', () => {
+describe('hints from MCP tools', () => {
+  it('from an untrusted server never relax a restriction', () => {
     const hint = fc.oneof(fc.boolean(), fc.constantFrom(undefined, null, 'true', 1, {}));
     const settings = fc.record(
       {
@@ -138,7 +138,7 @@ describe('hints of MCP tools', () => {
     );
   });
 
-  it('results of an MCP tool are untrusted and its calls send outside, unless the operator says otherwise', () => {
+  it('results count as untrusted and calls as sending outside, unless the operator declares otherwise', () => {
     expect(entryFor({ name: 't' })).toMatchObject({ reads: ['untrusted'], sends: 'outside' });
     expect(entryFor({ name: 't' }, { reads: [], sends: 'nowhere' })).toMatchObject({
       reads: [],
@@ -146,7 +146,7 @@ describe('hints of MCP tools', () => {
     });
   });
 
-  it('hints of a trusted server count unless the settings say what the tool touches', () => {
+  it('from a trusted server are used unless the settings override them', () => {
     const annotations = { readOnlyHint: true };
     expect(entryFor({ name: 't', annotations }, { trusted: true })).toMatchObject({
       accessMode: 'readonly',
@@ -161,7 +161,7 @@ describe('hints of MCP tools', () => {
     ).toMatchObject({ accessMode: 'write', requiresConsent: true });
   });
 
-  it('a tool that warns of itself is believed', () => {
+  it('are always believed if they make a tool stricter', () => {
     expect(
       entryFor(
         { name: 't', annotations: { destructiveHint: true } },
@@ -188,7 +188,7 @@ describe('hints of MCP tools', () => {
     [{ persona_allowlist: ['atlas', 'Echo'] }, ['Atlas', 'Nova'], ['atlas']],
     [{ persona_allowlist: ['Atlas'] }, undefined, ['Atlas']],
   ])(
-    'a tool with server settings %j and its own allowlist %j is only for %j',
+    "server settings %j and the tool's allowlist %j allow only the personas %j",
     (settings, own, allowed) => {
       expect(
         optionsOf({ name: 't', ...(own && { persona_allowlist: own }) }, settings).personaAllowlist,
@@ -200,7 +200,7 @@ describe('hints of MCP tools', () => {
 describe('schemas of MCP tools', () => {
   const schemaOf = (inputSchema: unknown) => translated({ name: 't', inputSchema });
 
-  it('common mistakes in schemas are repaired', () => {
+  it('are repaired if they contain common mistakes', () => {
     expect(
       schemaOf({ properties: { a: {} }, required: ['a', 1, '', ' b '] }).options.inputSchema,
     ).toEqual({ type: 'object', properties: { a: {} }, required: ['a', 'b'] });
@@ -212,27 +212,27 @@ describe('schemas of MCP tools', () => {
   });
 
   it.each<[string, unknown]>([
-    ['a text', 'object'],
+    ['a string', 'object'],
     ['a list', []],
     ['true', true],
     ['hidden characters in a value', { properties: { a: { enum: ['x\u{e0041}'] } } }],
     ['hidden characters in a name', { properties: { 'a\u200b': {} } }],
-    ['a reference to elsewhere', { properties: { a: { $ref: 'https://evil.example/schema' } } }],
-    ['a reference that leads nowhere', { properties: { a: { $ref: '#/$defs/none' } } }],
-    ['keywords of a wrong type', { properties: { a: { type: 7 } } }],
+    ['an external reference', { properties: { a: { $ref: 'https://evil.example/schema' } } }],
+    ['a dangling reference', { properties: { a: { $ref: '#/$defs/none' } } }],
+    ['a keyword of the wrong type', { properties: { a: { type: 7 } } }],
     [
-      '1,000 levels',
+      '1,000 levels of nesting',
       {
         properties: {
           a: Array.from({ length: 1_000 }).reduce<object>((inner) => ({ not: inner }), {}),
         },
       },
     ],
-  ])('a tool whose input schema is or has %s is refused', (_, inputSchema) => {
+  ])('a tool is rejected if its input schema is or contains %s', (_, inputSchema) => {
     expect(refusal({ name: 't', inputSchema })).toMatch(/schema|levels/);
   });
 
-  it("patterns of a server's schema aren't run by this program", () => {
+  it("patterns in a server's schema aren't run", () => {
     const inputSchema = {
       type: 'object',
       properties: { a: { type: 'string', pattern: '^(a+)+$' } },
@@ -251,7 +251,7 @@ describe('schemas of MCP tools', () => {
     expect(checkInput(again, { a: 1 })).toMatchObject({ ok: false });
   });
 
-  it("patterns of a server's schema are checked if the user gives an engine", () => {
+  it("patterns in a server's schema are checked if the user passes a regular-expression engine", () => {
     const tool = {
       name: 't',
       inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } },
@@ -268,7 +268,7 @@ describe('schemas of MCP tools', () => {
     ]);
   });
 
-  it('an invalid output schema is dropped', () => {
+  it('are dropped if they are invalid output schemas', () => {
     const outputSchema = { type: 'object', properties: { n: { type: 'number' } } };
     expect(optionsOf({ name: 't', outputSchema }).outputSchema).toEqual(outputSchema);
     for (const bad of ['x', { $ref: 'https://evil.example' }, { type: 'objekt' }]) {
@@ -282,7 +282,7 @@ describe('schemas of MCP tools', () => {
 describe('credentials of MCP tools', () => {
   const authOf = (tool: object, server: object) => optionsOf({ name: 't', ...tool }, server).auth;
 
-  it('a tool never needs fewer credentials than the settings say', () => {
+  it('are never fewer than the settings require', () => {
     for (const auth of [undefined, false, {}, { required: 'no', scopes: [] }, { scopes: ['b'] }]) {
       const { scopes } = authOf({ auth }, { auth: { required: true, scopes: ['a'] } })!;
       expect(scopes).toContain('a');
@@ -304,7 +304,7 @@ describe('credentials of MCP tools', () => {
     ['false', false],
     [0, false],
   ])(
-    'requires_authentication %j instead of true or false counts as %j and is reported',
+    "requires_authentication: %j isn't a boolean, counts as %j, and is reported",
     (value, required) => {
       expect(translated({ name: 't', requires_authentication: value })).toMatchObject({
         options: { auth: { required } },
@@ -319,7 +319,7 @@ const listingOf = (tools: readonly unknown[], server: object = {}, global: objec
   return translateListing(tools, settings.servers[0]!, settings);
 };
 
-it('invalid tools of a listing are reported, and the other tools are kept', () => {
+it('invalid tools in a listing are reported, and the other tools are kept', () => {
   const { tools, findings } = listingOf([
     null,
     { name: 'a' },
@@ -340,7 +340,7 @@ const found = (...tools: readonly (readonly [string, string])[]) =>
     ({ kind, server, tool }) => [kind, server, tool],
   );
 
-it('names that look alike are reported within a server and between servers', () => {
+it('look-alike names are reported within a server and across servers', () => {
   expect(found(['a', 'read_file'], ['b', 'read_file'])).toEqual([
     ['look-alike', 'b', '"read_file"'],
   ]);

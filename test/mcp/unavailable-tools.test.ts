@@ -16,7 +16,7 @@ async function setup() {
   return { discovery, registry };
 }
 
-it('a tool that runs only as a task is reported and offered to no model', async () => {
+it('a tool that runs only as a task is reported and not offered to any model', async () => {
   const { discovery, registry } = await setup();
   expect(discovery.findings()).toMatchObject([
     { kind: 'unavailable', server: 'demo', tool: '"render"', message: REASON },
@@ -32,7 +32,7 @@ it('a tool that runs only as a task is reported and offered to no model', async 
   capabilities.close();
 });
 
-it('a call of a tool that runs only as a task is refused with the reason', async () => {
+it('a call to a tool that runs only as a task is rejected with the reason', async () => {
   const { discovery, registry } = await setup();
   const outcome = await new ToolExecutor({ registry }).execute({
     id: '1',
@@ -46,7 +46,7 @@ it('a call of a tool that runs only as a task is refused with the reason', async
   });
 });
 
-it('structured content explains a failed call if there is no text', async () => {
+it('structured content becomes the message of a failed call that has no text', async () => {
   const demo = new Demo('fails_structured', 'shows');
   const discovery = discover({ mcpServers: { demo: demo.start } });
   await discovery.refresh();

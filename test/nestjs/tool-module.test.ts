@@ -93,7 +93,7 @@ function application(options?: Parameters<typeof ToolModule.forRoot>[0]): Type<u
 }
 
 describe('ToolModule', () => {
-  it('registers the tools of all providers and of nothing else', async () => {
+  it('registers only the tools of providers', async () => {
     const { registry } = await start(application());
     expect([...registry].map(({ name }) => name).sort()).toEqual([
       'greet',
@@ -104,12 +104,12 @@ describe('ToolModule', () => {
     expect(registry.require('greet').category).toBe('greetings');
   });
 
-  it('runs a singleton on the one instance, with the service that Nest injects', async () => {
+  it("runs a singleton's tool on its one instance, with the service that Nest injects", async () => {
     const { run } = await start(application());
     expect([await run('greet'), await run('greet')]).toEqual(['Hello 1', 'Hello 2']);
   });
 
-  it('runs each call on a new instance in request and transient scope, also where only a dependency has it', async () => {
+  it('creates a new instance for each call in request and transient scope, even if only a dependency has that scope', async () => {
     const { run } = await start(application());
     const [first, second, third] = [await run('visit'), await run('visit'), await run('revisit')];
     expect([first, second, third]).toEqual([
@@ -125,7 +125,7 @@ describe('ToolModule', () => {
     expect([...registry].map(({ name }) => name)).toEqual(['greet']);
   });
 
-  it('hands its options to the executor and the registry, and makes a policy for the registry', async () => {
+  it('passes its options to the executor and the registry, and creates a policy for the registry', async () => {
     const { registry, run } = await start(
       application({
         relatedWords: { synonyms: [['greets', 'ahoy']] },
@@ -138,7 +138,7 @@ describe('ToolModule', () => {
     await expect(start(application({ timeoutMs: -1 }))).rejects.toThrow('timeoutMs');
   });
 
-  it('takes options from a factory, with what it injects', async () => {
+  it('gets its options from a factory with injected dependencies', async () => {
     const asked: unknown[] = [];
     @Module({
       imports: [
@@ -161,7 +161,7 @@ describe('ToolModule', () => {
     expect(await run('greet')).toMatchObject({ status: 'denied' });
   });
 
-  it('gives the filled registry and the executor to other modules', async () => {
+  it('provides the registry and the executor to other modules', async () => {
     const seen: number[] = [];
     @Module({
       imports: [ToolModule.forRoot(), GreetingModule],
@@ -178,7 +178,7 @@ describe('ToolModule', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('finds a class that a factory, a value or another token provides, and an alias once', async () => {
+  it('finds classes provided by a factory or under another token, and registers an alias only once', async () => {
     @Module({
       imports: [ToolModule.forRoot()],
       providers: [
@@ -193,7 +193,7 @@ describe('ToolModule', () => {
     expect([await run('greet'), await run('pass'), await run('pass')]).toEqual(['Moin 1', 1, 1]);
   });
 
-  it('closes the executor with the application', async () => {
+  it('closes the executor together with the application', async () => {
     const { app, executor } = await start(application());
     let closed = 0;
     const close = executor.close.bind(executor);

@@ -115,7 +115,7 @@ async function served(
 }
 
 describe('toolsFromOpenApi', () => {
-  it('a tool gets its name, description, category and axes from its operation', async () => {
+  it("takes a tool's name, description, category, and axes from its operation", async () => {
     const { registry } = await load(PETS);
     expect([...registry].map(({ name }) => name)).toEqual([
       'listPets',
@@ -145,7 +145,7 @@ describe('toolsFromOpenApi', () => {
     expect(registry.require('addPet').idempotencyKey).not.toBe(true);
   });
 
-  it("a tool's schema stands alone, without readonly fields and credentials", async () => {
+  it('creates a self-contained schema without read-only fields and credentials', async () => {
     const { registry } = await load(PETS);
     expect(registry.require('addPet').inputJsonSchema).toEqual({
       type: 'object',
@@ -167,7 +167,7 @@ describe('toolsFromOpenApi', () => {
     expect(JSON.stringify(registry.require('listPets').inputJsonSchema)).not.toContain('api_key');
   });
 
-  it('each argument is sent where the document says', async () => {
+  it('sends each argument where the document specifies', async () => {
     const { call, server } = await served(PETS, { auth: { key: 'k-1' } });
     await call('listPets', { status: ['new', 'sold'], filter: { age: 3 }, 'X-Trace': 't' });
     await call('getPet', { id: 'a/b c' });
@@ -192,7 +192,7 @@ describe('toolsFromOpenApi', () => {
     expect(photo.body).toMatch(/name="photo"; filename="a\.txt"[\s\S]*hi[\s\S]*name="caption"/);
   });
 
-  it('a credential function is called for each call', async () => {
+  it('calls a credential function for each call', async () => {
     const { executor, server } = await served(PETS, {
       auth: { key: ({ principal }) => `key of ${principal}` },
     });
@@ -200,7 +200,7 @@ describe('toolsFromOpenApi', () => {
     expect(server.seen[0]?.headers['x-key']).toBe('key of ada');
   });
 
-  it('missing credentials are reported, and mentioned when a call is refused', async () => {
+  it('reports missing credentials, and mentions them if a call is rejected', async () => {
     const { findings, call } = await served(
       PETS,
       {},
@@ -219,7 +219,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('a write needs approval and previews the request', async () => {
+  it('asks for approval for a write and shows the request as its preview', async () => {
     const { registry } = await load(PETS);
     const executor = new ToolExecutor({ registry });
     const outcome = await executor.execute({ id: '1', name: 'deletePet', input: { id: '7' } });
@@ -232,13 +232,13 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it.each(['..', '.', ''])('%j as a path segment is refused', async (id) => {
+  it.each(['..', '.', ''])('rejects %j as a path segment', async (id) => {
     const { call, server } = await served(PETS, { auth: { key: 'k' } });
     expect(await call('getPet', { id })).toMatchObject({ status: 'error', code: 'INVALID_INPUT' });
     expect(server.seen).toEqual([]);
   });
 
-  it('redirects of reads are followed only below the base URL', async () => {
+  it('follows redirects of reads only below the base URL', async () => {
     const elsewhere = await serveDocument(PETS);
     closers.push(elsewhere.close);
     const { call, server } = await served(
@@ -261,7 +261,7 @@ describe('toolsFromOpenApi', () => {
     expect([server.seen.length, elsewhere.seen.length]).toEqual([3, 0]);
   });
 
-  it('a JSON answer is the value, and says how to get the next page', async () => {
+  it('returns JSON responses as the value and describes how to request the next page', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -281,7 +281,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('a failed request returns its status and body', async () => {
+  it('returns the status and body of a failed request', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -294,7 +294,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('a read that may succeed later is repeated, a write never', async () => {
+  it('retries a read that may succeed later, but never a write', async () => {
     let reads = 0;
     const { registry, server } = await served(
       PETS,
@@ -317,7 +317,7 @@ describe('toolsFromOpenApi', () => {
     expect(server.seen.filter(({ operation }) => operation === 'addPet')).toHaveLength(1);
   });
 
-  it('a picture is returned as content', async () => {
+  it('returns an image as content', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -329,7 +329,7 @@ describe('toolsFromOpenApi', () => {
     });
   });
 
-  it('an answer is read up to 4 MiB, and says so', async () => {
+  it('truncates a response to 4 MiB and says so', async () => {
     const { call } = await served(
       PETS,
       {},
@@ -348,7 +348,7 @@ describe('toolsFromOpenApi', () => {
     expect(outcome.status === 'ok' && (outcome.value as string).length).toBe(4 * 2 ** 20);
   });
 
-  it('only included operations are loaded, with their own options', async () => {
+  it('loads only included operations, with their own options', async () => {
     const { registry } = await load(PETS, {
       include: ['#pets', 'GET /pets/*'],
       exclude: ['add*'],
@@ -361,7 +361,7 @@ describe('toolsFromOpenApi', () => {
     );
   });
 
-  it('x-tooldex only tightens unless the document is trusted', async () => {
+  it('lets x-tooldex only make a tool stricter unless the document is trusted', async () => {
     const document = withOperation({
       operationId: 'purge',
       'x-tooldex': { accessMode: 'mixed', dangerLevel: 'critical', keywords: ['clean'] },
@@ -395,8 +395,8 @@ function withOperation(operation: object, method = 'get', more: object = {}) {
   };
 }
 
-describe('documents that toolsFromOpenApi reads', () => {
-  it('Swagger 2, JSON and YAML are read from files and URLs', async () => {
+describe('documents for toolsFromOpenApi', () => {
+  it('can be Swagger 2 or OpenAPI, as JSON or YAML, from files or URLs', async () => {
     const swagger = {
       swagger: '2.0',
       info: { title: 'a', version: '1' },
@@ -435,22 +435,22 @@ describe('documents that toolsFromOpenApi reads', () => {
   });
 
   it.each([
-    ['no document', 'nothing.json', {}, /could not read the file \(ENOENT\)/],
-    ['another version', { openapi: '4.0.0', paths: {} }, {}, /the version is "4\.0\.0"/],
+    ['a path that does not exist', 'nothing.json', {}, /could not read the file \(ENOENT\)/],
+    ['an unknown version', { openapi: '4.0.0', paths: {} }, {}, /the version is "4\.0\.0"/],
     ['no paths', { openapi: '3.1.0' }, {}, /it has no paths/],
     ['no server', withOperation({}, 'get', { servers: [] }), {}, /Expected a base URL/],
     [
-      'a server that is no web address',
+      "a server that isn't a web address",
       withOperation({}, 'get', { servers: [{ url: 'file:///' }] }),
       {},
       /http or https/,
     ],
-    ['an option that is misspelt', PETS, { baseURL: 'https://a' }, /baseUrl/],
-  ])('toolsFromOpenApi refuses %s', async (_what, source, options, message) => {
+    ['a misspelled option', PETS, { baseURL: 'https://a' }, /baseUrl/],
+  ])('are rejected if they have %s', async (_what, source, options, message) => {
     await expect(toolsFromOpenApi(source, options as OpenApiOptions)).rejects.toThrow(message);
   });
 
-  it("a document from another host can't name a server on this machine", async () => {
+  it("from another host can't use a server on this machine", async () => {
     const fetch = () =>
       Promise.resolve(
         Response.json(withOperation({}, 'get', { servers: [{ url: 'http://127.0.0.1:8500' }] })),
@@ -460,7 +460,7 @@ describe('documents that toolsFromOpenApi reads', () => {
     );
   });
 
-  it("what a tool can't express becomes a finding", async () => {
+  it("produce a finding for whatever a tool can't express", async () => {
     const { registry, findings } = await load({
       ...withOperation({}),
       paths: {
@@ -494,7 +494,7 @@ describe('documents that toolsFromOpenApi reads', () => {
     ]);
   });
 
-  it("a hostile document can't break loading", async () => {
+  it("can't break loading, even if they are malicious", async () => {
     const doubling = Object.fromEntries(
       Array.from({ length: 22 }, (_, index) => [
         `D${index}`,
@@ -538,7 +538,7 @@ describe('documents that toolsFromOpenApi reads', () => {
     expect(Object.prototype).not.toHaveProperty('type');
   });
 
-  it("a path can't redirect a request to another host", async () => {
+  it("can't use a path to send a request to another host", async () => {
     const urls: string[] = [];
     const { call } = await load(
       { ...withOperation({}), paths: { '//evil.example/x': { get: { operationId: 'away' } } } },
@@ -563,7 +563,7 @@ describe.skipIf(!existsSync(DOCUMENTS))('large public documents', () => {
     ['stripe', 452],
     ['digitalocean', 290],
     ['slack', 174],
-  ])('%s: each operation is a tool or a finding that says why not', async (name, operations) => {
+  ])('%s: each operation becomes a tool or a finding with the reason', async (name, operations) => {
     const { tools, findings } = await toolsFromOpenApi(join(DOCUMENTS, `${name}.json`), {
       baseUrl: 'https://api.example',
     });

@@ -48,7 +48,7 @@ const PROGRAM = `
   }`;
 
 describe.skipIf(!browserPresent)('the package in a browser (skipped without chromium)', () => {
-  it('registers, searches, selects, decides, runs, approves and chats, with the digests of Node', async () => {
+  it('registers, searches, selects, decides, runs, approves, and chats, and computes the same digests as Node', async () => {
     const { outputFiles } = await build({
       stdin: {
         contents: `${PROGRAM}\nglobalThis.outcome = run().catch((error) => String(error.stack));`,

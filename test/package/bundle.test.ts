@@ -65,7 +65,7 @@ function folderWith(...names: readonly string[]): string {
 }
 const bare = folderWith();
 
-it('a bundle with tsx in it says how TypeScript loads, and one without does load it', async () => {
+it('TypeScript tools load from a bundle that excludes tsx, and a bundle that includes tsx explains what to change', async () => {
   const folder = folderWith('tsx');
   writeFileSync(
     join(folder, 'tools.ts'),
@@ -161,10 +161,10 @@ async function bundleAndRun(
 }
 
 describe.each(bundlers)(
-  'a bundle of %s for Node (skipped without npm ci --prefix test/node22)',
+  'bundling with %s for Node (skipped without npm ci --prefix test/node22)',
   (_, isInstalled, bundle) => {
     it.skipIf(!isInstalled).each(Object.keys(SURFACE).filter((entry) => entry !== NEEDS_NEST))(
-      'of %s is made without the optional packages, runs, and names those that a call needs',
+      'a bundle of %s builds without the optional packages, runs, and lists the packages that a call is missing',
       async (entry) => {
         const { names, messages } = await bundleAndRun(bundle, entry, bare);
         expect(names).toEqual(SURFACE[entry]!.values);
@@ -177,7 +177,7 @@ describe.each(bundlers)(
     );
 
     it.skipIf(!isInstalled).each(Object.keys(NEEDS))(
-      'of %s has the optional packages in it where they are installed',
+      'a bundle of %s includes the optional packages if they are installed',
       async (entry) => {
         const packages = NEEDS[entry]!.flatMap(([, ...names]) => names);
         const { messages } = await bundleAndRun(bundle, entry, folderWith(...packages));

@@ -50,7 +50,7 @@ describe('tooldex init', () => {
       ['vitest', 'tsx', 'typescript'],
       'node_modules/vitest/vitest.mjs run tools/word-count.test.ts',
     ],
-  ])('writes a tool and a test that pass in a project of %s', (_, manifest, packages, run) => {
+  ])('writes a tool and a passing test in a %s project', (_, manifest, packages, run) => {
     const consumer = project(manifest, ...packages);
     const { status, stdout, stderr } = init(consumer);
     expect([status, stderr]).toEqual([0, '']);
@@ -74,7 +74,7 @@ describe('tooldex init', () => {
       'node --experimental-vm-modules node_modules/jest/bin/jest.js',
     ],
   ])(
-    'writes a tool and a test that Jest runs in a project of %s (skipped without npm ci --prefix test/node22)',
+    'writes a tool and a test that Jest can run in a %s project (skipped without npm ci --prefix test/node22)',
     (_, manifest, run) => {
       const consumer = project(manifest);
       for (const name of ['jest', '@jest'])
@@ -92,7 +92,7 @@ describe('tooldex init', () => {
     },
   );
 
-  it('writes the line with which vite 8 translates decorators, or says where it belongs; vite 7 and legacy decorators need none', () => {
+  it('adds the config line that vite 8 needs for decorators or explains where to add it, and adds nothing for vite 7 or legacy decorators', () => {
     const manifest = { devDependencies: { vitest: '*', typescript: '*' } };
     const line = 'oxc: { decorator: { legacy: true } }';
     const fresh = project(manifest);
@@ -115,7 +115,7 @@ describe('tooldex init', () => {
     }
   });
 
-  it('begins in a folder without package.json with the step that makes one', () => {
+  it('starts with the command that creates package.json if there is none', () => {
     const consumer = new Consumer();
     consumers.push(consumer);
     expect(init(consumer).stdout).toContain(
@@ -123,7 +123,7 @@ describe('tooldex init', () => {
     );
   });
 
-  it('keeps what exists when nobody agrees to replace it, and replaces it with --yes', () => {
+  it('keeps existing files unless the user agrees to replace them or passes --yes', () => {
     const consumer = project({ type: 'module' });
     mkdirSync(consumer.path('tools'));
     writeFileSync(consumer.path('tools/word-count.js'), 'mine');
@@ -135,14 +135,14 @@ describe('tooldex init', () => {
     expect(readFileSync(consumer.path('tools/word-count.js'), 'utf8')).toContain('defineTool');
   });
 
-  it('shows the files and writes none with --dry-run', () => {
+  it('shows the files without writing them with --dry-run', () => {
     const consumer = project({});
     const { status, stdout } = init(consumer, '--dry-run');
     expect([status, existsSync(join(consumer.folder, 'tools'))]).toEqual([0, false]);
     expect(stdout).toContain("require('tooldex')");
   });
 
-  it('says as JSON what it wrote, what it kept and what comes next', () => {
+  it('prints the files it wrote and kept, and the next steps, as JSON', () => {
     const { stdout } = init(
       project({ devDependencies: { vitest: '*', typescript: '*' } }),
       '--json',

@@ -37,8 +37,8 @@ const anchorsOf = (page: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
-describe('the package page', () => {
-  it('cannot be published before its repository, homepage and issue tracker are filled in', () => {
+describe("the package's pages", () => {
+  it("the package can't be published without a repository, homepage, and issue tracker", () => {
     const check = spawnSync(process.execPath, ['.ci/check-publishable.mjs'], {
       cwd: ROOT,
       encoding: 'utf8',
@@ -50,7 +50,7 @@ describe('the package page', () => {
   });
 
   it.each([...files].filter((file) => file.endsWith('.md')))(
-    '%s links to addresses, and to files and headings that are in the package',
+    '%s links only to web addresses, and to files and headings in the package',
     (page) => {
       for (const link of linksOf(page)) {
         if (/^https:\/\//.test(link)) continue;
@@ -65,7 +65,7 @@ describe('the package page', () => {
     },
   );
 
-  it('Compared links to the documents of each project', () => {
+  it("docs/compared.md links to each project's documentation", () => {
     const page = read('docs/compared.md');
     const [, table] = page.split('| --- | --- | --- |\n');
     const projects = [...table!.split('\n\n')[0]!.matchAll(/^\| ([^|]+) \|/gm)].slice(1);
@@ -73,5 +73,6 @@ describe('the package page', () => {
     for (const [, name] of projects) expect(page).toContain(`[${name}](https://`);
   });
 
-  it('has links to check', () => expect(linksOf('README.md').length).toBeGreaterThan(10));
+  it('README.md has more than ten links', () =>
+    expect(linksOf('README.md').length).toBeGreaterThan(10));
 });

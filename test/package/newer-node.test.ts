@@ -91,7 +91,7 @@ describe.each(Object.entries(NODES))('the built package on Node %s', (version, n
   const cli = join(folder, 'node_modules/tooldex/dist/cli.js');
 
   it.skipIf(skips)(
-    'loads every entry point, and selects, runs, approves, chats and serves as on Node 20 (skipped without npm ci --prefix test/node22)',
+    'loads every entry point and selects, runs, approves, chats, and serves as on Node 20 (skipped without npm ci --prefix test/node22)',
     async () => {
       expect(await run(node, '-p', "process.versions.node.split('.')[0]")).toBe(`${version}\n`);
       const found = await run(node, join(folder, 'program.mjs'));
@@ -109,7 +109,7 @@ describe.each(Object.entries(NODES))('the built package on Node %s', (version, n
   );
 
   it.skipIf(skips)(
-    'shows the overview of npm start as on Node 20 (skipped without npm ci --prefix test/node22)',
+    'prints the same overview with npm start as on Node 20 (skipped without npm ci --prefix test/node22)',
     async () => {
       const shown = withoutTimes(await run(node, cli, '--json'));
       expect(shown).toContain('"calls"');
@@ -124,7 +124,7 @@ describe.each(Object.entries(NODES))('the built package on Node %s', (version, n
     ['lint', '--json'],
     ['run', 'calculate', '--input', '{"expression":"6*7"}'],
   ])(
-    'runs tooldex %s as on Node 20 (skipped without npm ci --prefix test/node22)',
+    'prints the same output for tooldex %s as on Node 20 (skipped without npm ci --prefix test/node22)',
     async (...args) => {
       const shown = await run(node, cli, ...args);
       expect(shown.length).toBeGreaterThan(1);

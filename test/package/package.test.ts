@@ -71,13 +71,13 @@ const { metafile: bundled } = await esbuild({
 const consumer = new Consumer();
 afterAll(() => consumer.remove());
 
-describe('surface', () => {
-  it('is written down for every entry', () => {
+describe('the public API', () => {
+  it('is recorded for every entry point', () => {
     expect(Object.keys(SURFACE)).toEqual(entries.map(({ name }) => name));
   });
 
   describe.each(entries)('of $name', ({ name, import: esm, require: cjs }) => {
-    it('has exactly the written names in ESM and in CommonJS, none of them default', () => {
+    it('has exactly the recorded exports in ESM and CommonJS, and no default export', () => {
       const names = consumer.run(`
         import { createRequire } from 'node:module';
         import * as esm from ${JSON.stringify(name)};
@@ -87,7 +87,7 @@ describe('surface', () => {
       expect(SURFACE[name]?.values).not.toContain('default');
     });
 
-    it('declares exactly the written names in both declaration files', () => {
+    it('has exactly the recorded exports in both declaration files', () => {
       for (const file of [esm.types, cjs.types])
         expect(declaredNames(file), file).toEqual(SURFACE[name]);
     });
@@ -106,11 +106,11 @@ function declaredNames(file: string): { readonly values: string[]; readonly type
   return { values: names.values.sort(), types: names.types.sort() };
 }
 
-describe('what importing costs', () => {
+describe('importing and installing the package', () => {
   const root = entries[0]!;
 
   it.each([root.import.default, root.require.default])(
-    '%s loads zod, two packages and no module of Node; OpenTelemetry only when it is asked for',
+    '%s imports only zod, two dependencies, and OpenTelemetry, which loads on request',
     (file) => {
       expect(importsOf(file)).toEqual([
         '@opentelemetry/api',
@@ -121,12 +121,12 @@ describe('what importing costs', () => {
     },
   );
 
-  it('reads the root entry point from two chunks, one of which the command line shares: each file more is paid for by every program', () => {
+  it('the root entry point consists of two chunks, because each further file slows down every program', () => {
     const chunks = readFileSync(fromRoot(root.import.default), 'utf8').match(/"\.\/chunk-[^"]+"/g);
     expect(new Set(chunks).size).toBe(2);
   });
 
-  it('installs two packages beside itself, and lists what is bundled with the versions of the lock file', () => {
+  it('the package has two dependencies, and lists bundled packages with their versions from the lockfile', () => {
     expect(Object.keys(manifest.dependencies)).toEqual(['fuse.js', 'reflect-metadata']);
     const { packages } = JSON.parse(readFileSync(fromRoot('package-lock.json'), 'utf8')) as {
       packages: Record<string, { version: string; license: string }>;
@@ -143,6 +143,7 @@ describe('what importing costs', () => {
       '@noble/hashes',
       '@scalar/openapi-upgrader',
       'commander',
+      'csv-parse',
       'diff',
       'entities',
       'fdir',
@@ -160,7 +161,7 @@ describe('what importing costs', () => {
     expect(listed.filter((line) => !licences.includes(line))).toEqual([]);
   });
 
-  it('runs the program in a folder that has this package and zod, and nothing else', () => {
+  it('the CLI runs in a folder that contains only this package and zod', () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tooldex-installed-')));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     install(folder);
@@ -210,7 +211,7 @@ describe('what importing costs', () => {
     });
   });
 
-  it('declares its types with those of Node and its peers alone', () => {
+  it('the type declarations use only types from Node, dependencies, and peer dependencies', () => {
     const sources = declarations
       .getSourceFiles()
       .filter(({ fileName }) => fileName.startsWith(fromRoot('dist/types/')));
@@ -228,7 +229,7 @@ describe('what importing costs', () => {
     expect(packages.filter((name) => !isDeclared(name))).toEqual([]);
   });
 
-  it('opens nothing and adds no global of its own but the default registry', () => {
+  it('importing the package opens no resources and adds only the default registry to globalThis', () => {
     const source = `
       await import('zod'); // Has globals of its own.
       const before = Reflect.ownKeys(globalThis);
@@ -282,8 +283,8 @@ const TOOLS = `
     return { sources: [Forecast, Toolkit, definition], error: new ToolError('INVALID_INPUT', 'expected a city') };
   }`;
 
-describe('the ESM and the CommonJS copy in one process', () => {
-  it('share the default registry, and each takes the registry of the other', () => {
+describe('the ESM and CommonJS copies in one process', () => {
+  it("share the default registry, and each copy accepts the other's registry", () => {
     const read = consumer.run(`
       import { createRequire } from 'node:module';
       import * as esm from 'tooldex';
@@ -311,7 +312,7 @@ describe('the ESM and the CommonJS copy in one process', () => {
     it.each([
       ['esm', 'cjs'],
       ['cjs', 'esm'],
-    ])('what %s declared, %s reads', (writer, reader) => {
+    ])('tools declared with the %s copy can be registered in the %s copy', (writer, reader) => {
       consumer.writeTypeScript(`${mode}-tools.mjs`, TOOLS, mode);
       const read = consumer.run(`
         import { createRequire } from 'node:module';
@@ -367,7 +368,7 @@ describe('a bundle that imports only `tool`', () => {
       }),
   };
 
-  it.each(Object.keys(bundlers))('keeps what standard decorators need (%s)', async (bundler) => {
+  it.each(Object.keys(bundlers))('keeps the code for standard decorators (%s)', async (bundler) => {
     consumer.writeTypeScript(
       'toolkit.mjs',
       `import { tool } from 'tooldex';

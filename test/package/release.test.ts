@@ -58,12 +58,12 @@ const refused = (state: State, message: string) => {
   expect(stderr).toContain(message);
 };
 
-describe('a release', () => {
-  it('whose tag, package.json, lock file and top section of the changelog agree gets that section as its text', () => {
+describe('the release check', () => {
+  it('prints the changelog section if the tag, package.json, lockfile, and changelog have the same version', () => {
     expect(check()).toEqual({ status: 0, stdout: '### Patch Changes\n\n- A thing.\n', stderr: '' });
   });
 
-  it('may be a pre-release, and the only one so far', () => {
+  it('accepts a pre-release, even as the first release', () => {
     expect(
       check({
         tag: 'v2.0.0-beta.1',
@@ -73,33 +73,33 @@ describe('a release', () => {
     ).toMatchObject({ status: 0, stdout: '- A thing.\n' });
   });
 
-  it.each(['1.2.3', 'v1.2', 'v1.2.3; ls', 'latest', ''])('is refused for the tag "%s"', (tag) =>
+  it.each(['1.2.3', 'v1.2', 'v1.2.3; ls', 'latest', ''])('rejects the tag "%s"', (tag) =>
     refused({ tag }, 'Expected a tag like v1.2.3 or v1.2.3-beta.1'),
   );
 
-  it('is refused when package.json has another version', () =>
+  it('rejects a different version in package.json', () =>
     refused(
       { version: '1.2.4', locked: '1.2.3' },
       'Expected version 1.2.3 in package.json, got 1.2.4.',
     ));
-  it('is refused when the lock file has another version', () =>
+  it('rejects a different version in the lockfile', () =>
     refused({ locked: '1.2.2' }, 'Expected version 1.2.3 in package-lock.json, got 1.2.2.'));
-  it('is refused while a change waits to be collected', () =>
+  it('rejects a release while there are pending changesets', () =>
     refused({ waiting: ['new.md'] }, 'Expected no change to wait in .changeset, got new.md.'));
-  it('is refused when the changelog begins with another version', () =>
+  it('rejects a changelog whose top section is for a different version', () =>
     refused(
       { changelog: CHANGELOG.replace('1.2.3', '1.2.4') },
       'as the top section of CHANGELOG.md, got 1.2.4.',
     ));
-  it('is refused when the changelog has no section', () =>
+  it('rejects a changelog without sections', () =>
     refused({ changelog: '# Changelog\n' }, 'as the top section of CHANGELOG.md, got none.'));
-  it('is refused when nothing is written about it', () =>
+  it('rejects a changelog whose section for the release is empty', () =>
     refused(
       { changelog: CHANGELOG.replace('### Patch Changes\n\n- A thing.', '') },
       'Expected text under 1.2.3 in CHANGELOG.md, got none.',
     ));
 
-  it('reports everything that is wrong at once', () => {
+  it('reports all problems at once', () => {
     expect(
       check({ version: '1.2.4', changelog: '# Changelog\n' }).stderr.trimEnd().split('\n'),
     ).toHaveLength(4);
@@ -126,9 +126,9 @@ const WORKFLOWS = join(ROOT, '.github/workflows');
 const workflow = (file: string) => parseYAML<Workflow>(readFileSync(join(WORKFLOWS, file), 'utf8'));
 const runsOf = ({ steps }: Job) => steps.flatMap(({ run }) => run ?? []);
 
-describe('the workflows', () => {
+describe('the GitHub workflows', () => {
   it.each(readdirSync(WORKFLOWS))(
-    '%s pins actions by commit, bounds each job in time, and puts no text of an event into a command',
+    '%s pins actions to commits, sets a timeout for each job, and never inserts event data into a command',
     (file) => {
       const { permissions, jobs } = workflow(file);
       expect(Object.values(permissions)).not.toContain('write');
@@ -146,7 +146,7 @@ describe('the workflows', () => {
     },
   );
 
-  it('run everything for each change', () => {
+  it('run all checks for each change', () => {
     const { on, jobs } = workflow('ci.yml');
     expect(on).toEqual({ push: { branches: ['main'] }, pull_request: null });
     expect(runsOf(jobs['all']!)).toEqual(['.ci/run']);
@@ -154,7 +154,7 @@ describe('the workflows', () => {
     expect(runsOf(jobs['package']!).slice(0, 2)).toEqual(['npm ci', 'npm run build']);
   });
 
-  it('release what a tag names after its check and all tests, with provenance, from a job that installs nothing', () => {
+  it('publish a tag with provenance after all checks, from a job that installs nothing', () => {
     const { on, permissions, jobs } = workflow('release.yml');
     expect(on).toEqual({ push: { tags: ['v*'] } });
     expect(permissions).toEqual({});

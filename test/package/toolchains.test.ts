@@ -337,7 +337,7 @@ describe('tools declared with @tool', () => {
       `on ${toolchain.name}${toolchain.needs === undefined ? '' : ' (skipped without npm ci --prefix test/node22)'}`,
       () => {
         for (const [number, attempt] of toolchain.attempts.entries()) {
-          it(`${attempt.ends === WORKS ? 'run' : 'fail'} ${attempt.lines === '' ? 'as it is' : `with ${attempt.lines}`}`, async () => {
+          it(`${attempt.ends === WORKS ? 'run' : 'fail'} ${attempt.lines === '' ? 'without changes' : `with ${attempt.lines}`}`, async () => {
             expect(await tryOut(toolchain, attempt, `${at}-${number}`)).toBe(attempt.ends);
           });
         }
@@ -348,7 +348,7 @@ describe('tools declared with @tool', () => {
   describe.skipIf(!isInstalled)(
     'on vitest 5 after a run that failed (skipped without npm ci --prefix test/node22)',
     () => {
-      it('still fail when tsconfig.json has changed, until the cache is cleared', async () => {
+      it('fail even after tsconfig.json was fixed, until the cache is cleared', async () => {
         const [vitest] = TOOLCHAINS as readonly [Toolchain];
         const [asItIs, , , legacy] = vitest.attempts as readonly [
           Attempt,
@@ -366,7 +366,7 @@ describe('tools declared with @tool', () => {
     },
   );
 
-  it('are in the table of docs/set-up.md, with what each toolchain says and the lines that it takes', () => {
+  it('are listed in docs/set-up.md for each toolchain, with the error and the lines to add', () => {
     expect(readFileSync(join(ROOT, 'docs/set-up.md'), 'utf8')).toContain(table());
   });
 });

@@ -24,7 +24,7 @@ function routerOf(
   return { router, clock, call: () => router.call({}, {}, { repeatable: true }) };
 }
 
-describe('the time of a call', () => {
+describe("how a call's time is divided among providers", () => {
   const hangs = () => new Promise(() => {});
   /** Returns a call that is aborted after `timeoutMs`, as an executor does it. */
   function callFor(
@@ -55,7 +55,7 @@ describe('the time of a call', () => {
     return { started, code, told };
   }
 
-  it('each provider gets half of the remaining time, and the last provider all of it', async () => {
+  it('each provider gets half of the remaining time, and the last provider gets all of it', async () => {
     const { router, clock } = routerOf({
       a: new FakeProvider(hangs),
       b: new FakeProvider(hangs),
@@ -73,7 +73,7 @@ describe('the time of a call', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('a provider gets all the time if no other would be tried after it', async () => {
+  it('a provider gets all the remaining time if no other provider would be tried after it', async () => {
     const [a, keyless, down, ill] = [
       new FakeProvider(),
       new FakeProvider(undefined, ['KEY']),
@@ -102,7 +102,7 @@ describe('the time of a call', () => {
     expect(await code).toBe('TIMEOUT');
   });
 
-  it('attemptTimeoutMs replaces the share of the time', async () => {
+  it('attemptTimeoutMs replaces the default share of the time', async () => {
     const { router, clock } = routerOf(
       { a: new FakeProvider(hangs), b: new FakeProvider() },
       { attemptTimeoutMs: 700 },
@@ -113,7 +113,7 @@ describe('the time of a call', () => {
     expect(started[1]).toEqual({ provider: 'b', at: 700 });
   });
 
-  it("a call that can't be repeated isn't given a share, because no other provider would try it", async () => {
+  it("a call that can't be repeated gets the whole time, because no other provider would be tried", async () => {
     const b = new FakeProvider();
     const { router, clock } = routerOf({ a: new FakeProvider(hangs), b });
     const { code, told } = callFor(router, clock, 800, false);

@@ -52,8 +52,8 @@ function flaky(share: number, seed: number): FakeProvider {
   });
 }
 
-describe('a single provider', () => {
-  it('a single provider with 1 % random failures receives every one of 600 calls', async () => {
+describe('ejecting a single provider', () => {
+  it('a single provider with 1 % random failures still receives all 600 calls', async () => {
     for (const seed of [1, 2, 3]) {
       const a = flaky(0.01, seed);
       const { call, clock, ejections } = routerOf({ a });
@@ -65,7 +65,7 @@ describe('a single provider', () => {
     }
   });
 
-  it('a single provider backs off after five consecutive failures, and then one call tries it out', async () => {
+  it('a single provider backs off after five consecutive failures, and is then probed by a single call', async () => {
     const a = new FakeProvider();
     a.fails();
     const { call, clock, router, ejections } = routerOf({ a });
@@ -97,7 +97,7 @@ describe('a single provider', () => {
     expect(router.snapshot()[0]).toMatchObject({ state: 'available', failures: 0 });
   });
 
-  it('a success in between resets the consecutive failures', async () => {
+  it('a success resets the number of consecutive failures', async () => {
     const a = new FakeProvider();
     const { call, ejections } = routerOf({ a });
     for (let round = 0; round < 5; round += 1) {
@@ -123,7 +123,7 @@ describe('a single provider', () => {
       );
   });
 
-  it('the error says when to try again, even while nothing blocks calls', async () => {
+  it('the error includes the time to retry at, even before the provider backs off', async () => {
     const a = new FakeProvider();
     a.fails();
     const { router, clock } = routerOf({ a });
@@ -133,25 +133,25 @@ describe('a single provider', () => {
   });
 });
 
-describe('a service that says when to come back', () => {
+describe('a provider that requests a retry delay', () => {
   it.each([
     ['details.retryAfterMs', busy(30_000)],
     [
-      'headers of a fetch answer',
+      'the headers of a fetch response',
       Object.assign(new Error('429'), { headers: new Headers({ 'Retry-After': '30' }) }),
     ],
     [
-      'headers of its response',
+      'the headers in error.response',
       Object.assign(new Error('429'), { response: { headers: { 'retry-after': '30' } } }),
     ],
     [
-      'a date',
+      'a date in the header',
       Object.assign(new Error('503'), {
         headers: { 'retry-after': new Date(1_030_000).toUTCString() },
       }),
     ],
   ])(
-    'a provider backs off as long as it asks after one failure, even as the only one: %s',
+    'backs off for the requested time after one failure, even if it is the only provider: %s',
     async (_, error) => {
       const a = new FakeProvider();
       a.fails(error);
@@ -167,7 +167,7 @@ describe('a service that says when to come back', () => {
     },
   );
 
-  it('a failed probe after a requested pause backs off, even as the only provider', async () => {
+  it('backs off again if the probe after the requested delay fails, even if it is the only provider', async () => {
     const a = new FakeProvider();
     a.fails(busy(30_000));
     const { call, clock } = routerOf({ a });
@@ -181,7 +181,7 @@ describe('a service that says when to come back', () => {
     expect((await call()).sent).toBe(1);
   });
 
-  it('a provider that asks for a very long pause is tried out after ten minutes', async () => {
+  it('is probed after ten minutes at the latest, even if it requests a longer delay', async () => {
     const a = new FakeProvider();
     a.fails(busy(86_400_000));
     const { call, clock } = routerOf({ a });
@@ -193,8 +193,8 @@ describe('a service that says when to come back', () => {
   });
 });
 
-describe('one of several providers', () => {
-  it('a provider backs off after one failure if another is usable, and the last usable one after five', async () => {
+describe('ejecting one of several providers', () => {
+  it('a provider backs off after one failure if another is usable, and the last usable provider after five', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.fails();
     const { call, router, ejections } = routerOf({ a, b });
@@ -210,7 +210,7 @@ describe('one of several providers', () => {
     expect(ejections()).toEqual(['a', 'b']);
   });
 
-  it('a provider counts as the last if the others have no credentials or factory, are unhealthy or paused', async () => {
+  it('a provider counts as the last usable one if the others lack credentials or a factory, are unhealthy, or are backing off', async () => {
     const others: Readonly<Record<string, (b: FakeProvider) => Partial<ProviderRouterOptions>>> = {
       'no credentials': () => ({}),
       unhealthy: (b) => {

@@ -10,7 +10,7 @@ describe('exponentialBackoff', () => {
     ).toEqual([0, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
   });
 
-  it('the backoff is within its bound for any number of failures and any base', () => {
+  it('the backoff stays below its limit for any number of failures and any base', () => {
     fc.assert(
       fc.property(
         fc.nat(2_000),
@@ -27,7 +27,7 @@ describe('exponentialBackoff', () => {
     );
   });
 
-  it('full jitter spreads backoffs evenly: 10,000 draws average half the bound within 2 %', () => {
+  it('full jitter is evenly distributed: 10,000 samples average half the limit, within 2 %', () => {
     for (let failures = 1; failures <= 8; failures += 1) {
       const random = seededRandom(failures);
       const bound = exponentialBackoff(failures, { jitter: 'none' });
@@ -38,14 +38,14 @@ describe('exponentialBackoff', () => {
     }
   });
 
-  it.each([[-1], [NaN], [undefined]])('%s is refused as a number of failures', (failures) => {
+  it.each([[-1], [NaN], [undefined]])('throws for %s as the number of failures', (failures) => {
     expect(() => exponentialBackoff(failures as number)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
   it.each([[{ base: 1 }], [{ capMs: -1 }], [{ random: 0.5 }], [null]])(
-    'the backoff options %o are refused',
+    'throws for the options %o',
     (options) => {
       expect(() => exponentialBackoff(1, options as never)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT' }),

@@ -59,8 +59,8 @@ interface Golden {
 
 const golden = present ? (JSON.parse(readFileSync(file, 'utf8')) as Golden) : undefined;
 
-describe.skipIf(!present)('the recorded backoffs', () => {
-  it('recorded backoffs equal ours without jitter', () => {
+describe.skipIf(!present)('recorded backoffs', () => {
+  it('equal ours without jitter', () => {
     const cases = golden!.backoff_formula.cases;
     expect(cases.length).toBeGreaterThan(5);
     for (const { consecutive_failures, delay_s } of cases)
@@ -68,8 +68,8 @@ describe.skipIf(!present)('the recorded backoffs', () => {
   });
 });
 
-describe.skipIf(!present)('the recorded percentiles', () => {
-  it('recorded percentiles equal ours', () => {
+describe.skipIf(!present)('recorded percentiles', () => {
+  it('equal ours', () => {
     for (const { values, p, output } of golden!.percentile.cases) {
       if (output === null) expect(percentile(values, p)).toBeNull();
       else expect(percentile(values, p)).toBeCloseTo(output, 9);
@@ -77,8 +77,8 @@ describe.skipIf(!present)('the recorded percentiles', () => {
   });
 });
 
-describe.skipIf(!present)('the recorded windows', () => {
-  it('recorded windows equal ours, except the success rate without calls and invalid latencies', () => {
+describe.skipIf(!present)('recorded windows', () => {
+  it('equal ours, except for the success rate without calls and for invalid latencies', () => {
     for (const { name, samples, summary } of golden!.rolling_window.cases) {
       const clock = new ManualClock(0);
       const health = new RollingHealth({ clock });

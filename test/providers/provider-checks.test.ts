@@ -39,8 +39,8 @@ function routerOf(
   };
 }
 
-describe('health checks', () => {
-  it('health checks run at most once per interval, before the provider is used', async () => {
+describe('provider health checks', () => {
+  it('run at most once per interval, before the provider is used', async () => {
     const a = new FakeProvider();
     const { call, clock } = routerOf({ a });
     for (let index = 0; index < 5; index += 1) await call();
@@ -53,7 +53,7 @@ describe('health checks', () => {
     expect(a.checks).toBe(2);
   });
 
-  it('callers at the same time share one health check', async () => {
+  it('are shared by concurrent callers', async () => {
     const a = new FakeProvider();
     let answer = (_: boolean): void => {};
     a.health = () => new Promise((resolve) => (answer = resolve));
@@ -67,7 +67,7 @@ describe('health checks', () => {
   });
 
   it.each([
-    ['says no', () => false, 'its health check failed'],
+    ['returns false', () => false, 'its health check failed'],
     [
       'throws',
       () => {
@@ -76,11 +76,11 @@ describe('health checks', () => {
       'its health check failed: Error',
     ],
     [
-      'is silent',
+      "doesn't answer",
       () => new Promise<boolean>(() => {}),
       "its health check didn't answer within 5000 ms",
     ],
-  ])('a provider whose check %s is skipped until the check passes', async (_, health, reason) => {
+  ])('skip a provider whose check %s, until it passes', async (_, health, reason) => {
     const [a, b] = [new FakeProvider(), new FakeProvider(() => 'from b')];
     a.health = health;
     const { call, clock, router, events } = routerOf({ a, b });
@@ -113,7 +113,7 @@ describe('health checks', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('a health check neither ends a backoff nor counts as success', async () => {
+  it('neither end a backoff nor count as a success', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { call, clock, router } = routerOf(
@@ -131,7 +131,7 @@ describe('health checks', () => {
     });
   });
 
-  it('a health check delays a caller once, even if it takes longer than its interval', async () => {
+  it('delay a caller only once, even if they take longer than their interval', async () => {
     const a = new FakeProvider();
     const { call, clock } = routerOf(
       { a },
@@ -148,7 +148,7 @@ describe('health checks', () => {
     expect(a.checks).toBe(2);
   });
 
-  it("a health check takes at most half of a call's time if another provider is next", async () => {
+  it("take at most half of a call's time if another provider can be tried", async () => {
     for (const repeatable of [true, false]) {
       const [a, b] = [new FakeProvider(), new FakeProvider()];
       a.health = () => new Promise(() => {});
@@ -168,7 +168,7 @@ describe('health checks', () => {
     }
   });
 
-  it('a hanging health check ends the call with TIMEOUT without counting as a failed call', async () => {
+  it('end the call with TIMEOUT if they hang, without counting a failed call', async () => {
     const a = new FakeProvider();
     const health = new RollingHealth();
     a.health = () => new Promise(() => {});
@@ -182,7 +182,7 @@ describe('health checks', () => {
   });
 });
 
-describe('credentials', () => {
+describe('provider credentials', () => {
   const cse: ProviderFactory = (config, env) => ({
     requires: ['GOOGLE_API_KEY', 'GOOGLE_CSE_ID'],
     call: () => `cse ${(config['GOOGLE_CSE_ID'] as string | undefined) ?? env['GOOGLE_CSE_ID']}`,
@@ -204,28 +204,28 @@ describe('credentials', () => {
     });
 
   it.each([
-    ['all are there', { GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' }, {}, 'google_cse'],
+    ['all are set', { GOOGLE_API_KEY: 'k', GOOGLE_CSE_ID: 'id' }, {}, 'google_cse'],
     [
-      'one is in the configuration',
+      'one is in the config',
       { GOOGLE_API_KEY: 'k' },
       { google_cse: { GOOGLE_CSE_ID: 'id' } },
       'google_cse',
     ],
     ['one is missing', { GOOGLE_API_KEY: 'k' }, {}, 'serpapi'],
     [
-      'one is that of another provider',
+      "one is in another provider's config",
       { GOOGLE_API_KEY: 'k' },
       { serpapi: { GOOGLE_CSE_ID: 'id' } },
       'serpapi',
     ],
-    ['only the other has its own', { SERPAPI_KEY: 's' }, {}, 'serpapi'],
-  ])('credentials decide between google_cse and serpapi: %s', async (_, env, config, expected) => {
+    ['only serpapi has its key', { SERPAPI_KEY: 's' }, {}, 'serpapi'],
+  ])('choose between google_cse and serpapi: %s', async (_, env, config, expected) => {
     expect(await search({ env, config }).call({ q: 'x' }, {}, REPEATABLE)).toMatchObject({
       provider: expected,
     });
   });
 
-  it('missing credentials are named without any values', async () => {
+  it('are listed by name, never by value, if they are missing', async () => {
     const error = (await search({ env: { GOOGLE_CSE_ID: 'very-secret' } })
       .call({}, {}, REPEATABLE)
       .catch((caught: unknown) => caught)) as ToolError;
@@ -235,7 +235,7 @@ describe('credentials', () => {
     expect(JSON.stringify([error.message, error.details])).not.toContain('very-secret');
   });
 
-  it('credentials that appear later are used with a new provider', async () => {
+  it('that appear later are used with a new provider', async () => {
     const env: Record<string, string> = { GOOGLE_API_KEY: 'k' };
     const router = search({ env });
     expect(await router.call({}, {}, REPEATABLE)).toMatchObject({ provider: 'serpapi' });
@@ -244,8 +244,8 @@ describe('credentials', () => {
   });
 });
 
-describe('a factory', () => {
-  it('a factory is called once, when its provider is needed', async () => {
+describe('a provider factory', () => {
+  it('is called once, when its provider is first needed', async () => {
     let made = 0;
     const factory: ProviderFactory = () => ((made += 1), new FakeProvider());
     const router = new ProviderRouter({
@@ -259,7 +259,7 @@ describe('a factory', () => {
     expect(made).toBe(1);
   });
 
-  it('a factory that throws makes its provider unhealthy, and is retried after the interval', async () => {
+  it('makes its provider unhealthy if it throws, and is retried after the interval', async () => {
     let isBroken = true;
     const a: ProviderFactory = () => {
       if (isBroken) throw new RangeError('/home/me/config');
@@ -284,7 +284,7 @@ describe('a factory', () => {
   });
 
   it.each([[null], [{}], [Promise.resolve({})]])(
-    'a factory that returns %o makes its provider unhealthy',
+    'makes its provider unhealthy if it returns %o',
     async (made) => {
       const { call } = routerOf(
         { a: new FakeProvider() },

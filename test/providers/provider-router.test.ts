@@ -41,7 +41,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const statuses = (error: unknown) => (error as ToolError).details['attempts'];
 
 describe('ProviderRouter', () => {
-  it('a router asks providers by priority, then in declared order, and the next one after a failure', async () => {
+  it('tries providers by priority, then in declared order, and moves on after a failure', async () => {
     const [a, b, c] = [new FakeProvider(), new FakeProvider(), new FakeProvider()];
     const order: string[] = [];
     for (const [name, fake] of Object.entries({ a, b, c })) {
@@ -67,7 +67,7 @@ describe('ProviderRouter', () => {
     expect(order).toEqual(['b', 'a', 'c']);
   });
 
-  it('a failed provider is tried out after its backoff, which doubles with each failure', async () => {
+  it('probes a failed provider after a backoff that doubles with each failure', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { call, clock, router } = routerOf({ a, b });
@@ -97,7 +97,7 @@ describe('ProviderRouter', () => {
     });
   });
 
-  it('many calls in progress when a service breaks count as one failure', async () => {
+  it('counts concurrent calls that fail together as one failure', async () => {
     const a = new FakeProvider();
     let breakDown = (): void => {};
     const broken = new Promise<never>((_, reject) => (breakDown = () => reject(new Error('gone'))));
@@ -112,7 +112,7 @@ describe('ProviderRouter', () => {
     expect(events.filter(({ type }) => type === 'provider-ejected')).toHaveLength(1);
   });
 
-  it("a router leaves no listener on the caller's signal", async () => {
+  it("leaves no listener on the caller's signal", async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { router } = routerOf(
@@ -124,7 +124,7 @@ describe('ProviderRouter', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('exactly one of 1,000 concurrent callers tries a provider out', async () => {
+  it('lets exactly one of 1,000 concurrent callers probe a provider', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.boolean(), async (scheduler, isBack) => {
         const [a, b] = [new FakeProvider(), new FakeProvider()];
@@ -155,7 +155,7 @@ describe('ProviderRouter', () => {
     );
   });
 
-  it('the probe is free again when its caller gives up, and after a minute if it hangs', async () => {
+  it('allows another probe if the probing caller aborts, or after a minute if the probe hangs', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     const { call, clock, router } = routerOf({ a, b });
@@ -180,7 +180,7 @@ describe('ProviderRouter', () => {
     expect(await call()).toMatchObject({ value: 'back' });
   });
 
-  it('a date that jumps an hour either way locks out no provider', async () => {
+  it('keeps its backoffs when the system clock jumps by an hour', async () => {
     for (const jump of [3_600_000, -3_600_000]) {
       const [a, b] = [new FakeProvider(), new FakeProvider()];
       a.fails();
@@ -195,7 +195,7 @@ describe('ProviderRouter', () => {
     }
   });
 
-  it('if every provider is out, the error immediately lists each reason and when to try again', async () => {
+  it('if no provider is usable, throws an error that includes each reason and the time to retry at', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     a.fails();
     b.fails(new ToolError('PROVIDER_UNAVAILABLE', 'no connection'));
@@ -234,7 +234,7 @@ describe('ProviderRouter', () => {
     expect([a.calls, b.calls, clock.pending]).toEqual([1, 5, 0]);
   });
 
-  it('errors show no text from a service, which may quote keys', async () => {
+  it('omits text from services in its errors, because the text might contain keys', async () => {
     const a = new FakeProvider();
     a.fails(
       Object.assign(new TypeError('https://api.example/?key=hunter2'), {
@@ -250,7 +250,7 @@ describe('ProviderRouter', () => {
   });
 
   it.each([
-    ['a result of fail', () => fail('no such page'), 'returned'],
+    ['a fail() result', () => fail('no such page'), 'returned'],
     [
       'INVALID_INPUT',
       () => {
@@ -265,7 +265,7 @@ describe('ProviderRouter', () => {
       },
       'thrown',
     ],
-  ])("%s counts as the tool's own answer: no other provider is asked", async (_, answer, how) => {
+  ])("treats %s as the tool's answer and tries no other provider", async (_, answer, how) => {
     const [a, b] = [new FakeProvider(answer), new FakeProvider()];
     const health = new RollingHealth();
     const { call, router } = routerOf({ a, b }, { health });
@@ -280,7 +280,7 @@ describe('ProviderRouter', () => {
   });
 
   it.each([['TIMEOUT'], ['PROVIDER_UNAVAILABLE']] as const)(
-    '%s counts as a failure of the service',
+    'treats %s as a failure of the service',
     async (code) => {
       const [a, b] = [new FakeProvider(), new FakeProvider()];
       a.fails(new ToolError(code, 'broken'));
@@ -290,7 +290,7 @@ describe('ProviderRouter', () => {
     },
   );
 
-  it("a call that may have had its effect isn't repeated unless nothing was sent", async () => {
+  it("doesn't repeat a call that may have had its effect, unless nothing was sent", async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     const { router, clock } = routerOf({ a, b });
     const lost = new Error('connection reset');
@@ -302,7 +302,7 @@ describe('ProviderRouter', () => {
     expect(await router.call({}, {}, { repeatable: false })).toMatchObject({ provider: 'b' });
   });
 
-  it('an attempt ends after its time even if the provider ignores its signal', async () => {
+  it('ends an attempt when its time is up, even if the provider ignores its signal', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     let signal: AbortSignal | undefined;
     let answerLate = (): void => {};
@@ -324,7 +324,7 @@ describe('ProviderRouter', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('nothing is counted if the caller gives up', async () => {
+  it('records nothing if the caller aborts', async () => {
     const a = new FakeProvider(() => new Promise(() => {}));
     const health = new RollingHealth();
     const { router } = routerOf({ a }, { health });
@@ -340,7 +340,7 @@ describe('ProviderRouter', () => {
     expect(a.calls).toBe(1);
   });
 
-  it("a deadline during a provider's silence counts as its failure and is thrown", async () => {
+  it("throws the caller's timeout and counts it as a failure of a provider that didn't respond", async () => {
     const [a, b] = [new FakeProvider(() => new Promise(() => {})), new FakeProvider()];
     const health = new RollingHealth();
     const { router } = routerOf({ a, b }, { health });
@@ -354,7 +354,7 @@ describe('ProviderRouter', () => {
     expect(router.snapshot()[0]).toMatchObject({ state: 'backing-off', failures: 1 });
   });
 
-  it("probes don't count in the success rate, but decide the state", async () => {
+  it('excludes probes from the success rate, although they determine the state', async () => {
     const [a, b] = [new FakeProvider(), new FakeProvider()];
     const { call, clock, router } = routerOf({ a, b });
     await call();
@@ -373,7 +373,7 @@ describe('ProviderRouter', () => {
     });
   });
 
-  it('onStart and onEnd report calls and the real end of their work, not skipped providers', async () => {
+  it("calls onStart and onEnd when a provider's work really starts and ends, but not for skipped providers", async () => {
     const [a, b, c] = [
       new FakeProvider(),
       new FakeProvider(undefined, ['KEY']),
@@ -406,7 +406,7 @@ describe('ProviderRouter', () => {
     ).toMatchObject({ provider: 'c' });
   });
 
-  it('events report attempts, ejection and recovery, and a throwing listener changes nothing', async () => {
+  it('emits events for attempts, ejection, and recovery, and ignores a listener that throws', async () => {
     const a = new FakeProvider();
     a.fails();
     const { call, clock, events, router } = routerOf({ a }, { failuresToEject: 1 });
@@ -441,7 +441,7 @@ describe('ProviderRouter', () => {
     expect(router.snapshot()).toHaveLength(1);
   });
 
-  it('providers with equal names and different configurations are two, equal ones are one', async () => {
+  it('treats providers with the same name as one provider only if their configurations are equal', async () => {
     const seen: unknown[] = [];
     const providers = [{ server: 's1' }, { server: 's2' }, { server: 's1' }].map((config) => ({
       name: 'mcp',
@@ -467,7 +467,7 @@ describe('ProviderRouter', () => {
     ]);
   });
 
-  it('wrong options and a tool without providers are refused', async () => {
+  it('throws for invalid options and for a tool without providers', async () => {
     const good = { toolName: 'search', providers: [], factories: {} };
     const wrong = [
       { toolName: '' },

@@ -19,7 +19,7 @@ const call = (success: boolean, latencyMs = 1) =>
   ({ kind: 'tool', name: 'search', success, latencyMs, provider: success ? 'a' : 'b' }) as const;
 
 describe('PublishedHealth', () => {
-  it("PublishedHealth shows its own calls immediately, and others' after loading", async () => {
+  it('shows its own calls immediately, and calls of other processes after loading', async () => {
     const { clock, start } = processes();
     const [one, other] = [start().health, start().health];
     one.record(call(true, 10));
@@ -39,7 +39,7 @@ describe('PublishedHealth', () => {
     expect(one.lifetime('tool', 'search')).toEqual({ total: 2, success: 1, failure: 1 });
   });
 
-  it('PublishedHealth summarizes the last 100 calls of all processes and counts all of them', async () => {
+  it('summarizes the last 100 calls of all processes and counts every call', async () => {
     const { clock, start } = processes();
     const all = [start().health, start().health, start().health];
     for (let index = 0; index < 60; index++) {
@@ -52,7 +52,7 @@ describe('PublishedHealth', () => {
     expect(all[0]!.lifetime('tool', 'search').total).toBe(180);
   });
 
-  it('PublishedHealth writes at most once a second, and nothing without calls', async () => {
+  it('writes at most once a second, and not at all without calls', async () => {
     const { clock, start } = processes();
     const { store, health } = start();
     await clock.advanceAsync(5_000);
@@ -66,7 +66,7 @@ describe('PublishedHealth', () => {
     await health.close();
   });
 
-  it('PublishedHealth shows the longest backoff of any process until it ends', async () => {
+  it('shows the longest backoff of any process until it ends', async () => {
     const { clock, start } = processes();
     const [one, other, reader] = [start().health, start().health, start().health];
     one.backedOff('search/a#1', { failures: 1, until: clock.now() + 2_000 });
@@ -81,7 +81,7 @@ describe('PublishedHealth', () => {
     for (const health of [one, other, reader]) await health.close();
   });
 
-  it('PublishedHealth continues without its store, and writes everything once the store is back', async () => {
+  it('continues without its store, and writes everything once the store is back', async () => {
     const { clock, memory, start } = processes();
     const { store, health } = start();
     health.record(call(true));
@@ -100,7 +100,7 @@ describe('PublishedHealth', () => {
     await Promise.all([health.close(), reader.close()]);
   });
 
-  it("PublishedHealth shows a process's calls for a day after it ended", async () => {
+  it("shows a process's calls for one day after the process ended", async () => {
     const { clock, start } = processes();
     const { health } = start();
     health.record(call(true));
@@ -114,7 +114,7 @@ describe('PublishedHealth', () => {
     await reader.close();
   });
 
-  it('PublishedHealth leaves no timer after close', async () => {
+  it('leaves no timer running after close', async () => {
     const { clock, start } = processes();
     const { health } = start();
     health.record(call(true));

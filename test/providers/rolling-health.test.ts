@@ -10,7 +10,7 @@ const call = (latencyMs: number, success = true) => ({
 });
 
 describe('RollingHealth', () => {
-  it('a name without calls has no success rate', () => {
+  it('returns no success rate for a name without calls', () => {
     const health = new RollingHealth();
     expect(health.summary('tool', 'search')).toEqual({
       total: 0,
@@ -25,7 +25,7 @@ describe('RollingHealth', () => {
     expect(health.lastProvider('search')).toBeNull();
   });
 
-  it('RollingHealth keeps the last 100 calls and counts all of them', () => {
+  it('keeps the last 100 calls and counts every call', () => {
     const clock = new ManualClock(5_000);
     const health = new RollingHealth({ clock });
     for (let index = 0; index < 105; index += 1) {
@@ -45,7 +45,7 @@ describe('RollingHealth', () => {
     expect(health.lastCall('tool', 'search')).toEqual({ success: true, latencyMs: 104, at: 5_104 });
   });
 
-  it('tools, providers and jobs with the same name are kept apart', () => {
+  it('distinguishes tools, providers, and jobs with the same name', () => {
     const health = new RollingHealth();
     for (const name of ['__proto__', 'constructor', 'toString', 'tool:a'])
       health.record({ kind: 'tool', name, success: true, latencyMs: 1 });
@@ -54,28 +54,28 @@ describe('RollingHealth', () => {
     expect(health.summary('job', 'constructor').total).toBe(0);
   });
 
-  it('lastProvider is the provider of the last success, not of the last call', () => {
+  it('sets lastProvider to the provider of the last success, not of the last call', () => {
     const health = new RollingHealth();
     health.record({ ...call(1), provider: 'first' });
     health.record({ ...call(1, false), provider: 'second' });
     expect(health.lastProvider('search')).toBe('first');
   });
 
-  it('RollingHealth drops the least recently recorded names beyond its limit', () => {
+  it('drops the least recently recorded names when it exceeds its limit', () => {
     const health = new RollingHealth({ maxKeys: 2 });
     for (const name of ['a', 'b', 'a', 'c'])
       health.record({ kind: 'job', name, success: true, latencyMs: 1 });
     expect(['a', 'b', 'c'].map((name) => health.summary('job', name).total)).toEqual([2, 0, 1]);
   });
 
-  it.each([NaN, '12.5', -1, undefined])('RollingHealth refuses a latency of %o', (latencyMs) => {
+  it.each([NaN, '12.5', -1, undefined])('throws for a latency of %o', (latencyMs) => {
     expect(() => new RollingHealth().record({ ...call(1), latencyMs } as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
   it.each([[{ size: 0 }], [{ maxKeys: NaN }], [{ window: 5 }]])(
-    'RollingHealth refuses the options %o',
+    'throws for the options %o',
     (options) => {
       expect(() => new RollingHealth(options as never)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT' }),

@@ -40,7 +40,7 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
   const available = () => eventually(() => store.available, 'the store is back');
   const granted = async () => approvals.grant(await approvals.request(CALL, DECISION));
 
-  it('after Redis restores an older snapshot, no approval from before runs a call, unless the operator named the store', async () => {
+  it('rejects earlier approvals after Redis restores an older snapshot, unless the store has an identity', async () => {
     const [first, second, untouched] = [await granted(), await granted(), await granted()];
     const trusting = await RedisStateStore.connect({
       url: server.url,
@@ -63,7 +63,7 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     await trusting.close();
   });
 
-  it('an approval is refused when Redis stops answering, and is used at most once after Redis goes on', async () => {
+  it("an approval is rejected while Redis doesn't respond, and can be used at most once after Redis is back", async () => {
     const hasty = await RedisStateStore.connect({ url: server.url });
     const approval = await granted();
     server.pause();

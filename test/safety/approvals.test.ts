@@ -53,7 +53,7 @@ async function code(action: () => unknown): Promise<string> {
 }
 
 describe('approvals', () => {
-  it("a pending call with any changed field can't be approved or denied, and stays open", async () => {
+  it("a pending call with any modified field can't be approved or denied, and stays open", async () => {
     const pending = await approvals.request(CALL, DECISION);
     expect(isDeepFrozen(pending) && isDeepFrozen(await granted())).toBe(true);
     const leaves = leavesOf(pending);
@@ -82,7 +82,7 @@ describe('approvals', () => {
     await approvals.grant(pending);
   });
 
-  it('an approval with any changed field is refused, and the real approval still works', async () => {
+  it('an approval with any modified field is rejected, and the unmodified approval still works', async () => {
     const approval = await granted();
     const leaves = leavesOf(approval);
     expect(leaves.length).toBe(11);
@@ -140,7 +140,7 @@ describe('approvals', () => {
     );
   });
 
-  it('the message about an approval for another call names the difference', async () => {
+  it('the error about an approval for a different call explains the difference', async () => {
     const approval = await granted();
     for (const [change, word] of [
       [{ callId: 'x' }, 'id'],
@@ -157,7 +157,7 @@ describe('approvals', () => {
     }
   });
 
-  it("an approval can't be forged by moving text from one field to the next", async () => {
+  it("an approval can't be forged by moving text from one field to another", async () => {
     const approval = await granted({ ...CALL, callId: 'a","b', toolName: 'c' });
     for (const [callId, toolName] of [
       ['a', 'b","c'],
@@ -173,7 +173,7 @@ describe('approvals', () => {
     }
   });
 
-  it("the signature of a pending call isn't an approval", async () => {
+  it("the signature of a pending call can't be used as an approval", async () => {
     const pending = await approvals.request(CALL, DECISION);
     const approval = await approvals.grant(pending);
     expect(
@@ -190,7 +190,7 @@ describe('approvals', () => {
     );
   });
 
-  it("an approval is valid only for its principal, and a missing principal isn't the empty name", async () => {
+  it('an approval is valid only for its principal, and no principal differs from an empty one', async () => {
     const forNobody = await granted({ ...CALL, principal: undefined });
     approvals.verify(forNobody, { ...CALL, principal: undefined });
     approvals.verify(forNobody, { ...CALL, principal: null as never });
@@ -218,8 +218,8 @@ function canonical(value: unknown): string {
   );
 }
 
-describe('answers to pending calls', () => {
-  it('a pending call takes one answer: the first', async () => {
+describe('answering a pending call', () => {
+  it('a pending call accepts only the first answer', async () => {
     const [first, second, third] = [
       await approvals.request(CALL, DECISION),
       await approvals.request(CALL, DECISION),
@@ -241,7 +241,7 @@ describe('answers to pending calls', () => {
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
   });
 
-  it("edited arguments that aren't plain data are refused, and the call stays pending", async () => {
+  it("edited arguments that aren't plain data are rejected, and the call stays pending", async () => {
     const pending = await approvals.request(CALL, DECISION);
     const circle: unknown[] = [];
     circle.push(circle);
@@ -263,7 +263,7 @@ describe('answers to pending calls', () => {
   });
 });
 
-it("an approval isn't redeemed when the store gives an invalid answer", async () => {
+it("an approval isn't redeemed if the store returns an invalid answer", async () => {
   const approval = await granted();
   for (const answer of [undefined, null, 'OK', 1, {}, false]) {
     const odd = new Approvals({
@@ -278,7 +278,7 @@ it("an approval isn't redeemed when the store gives an invalid answer", async ()
   }
 });
 
-describe('stores that restarted', () => {
+describe('after the store restarts', () => {
   let restarting: RestartingStore;
   const others = (of: typeof Approvals = Approvals) =>
     new of({ store: restarting, key: KEY, ttlMs: 1_000 });
@@ -287,7 +287,7 @@ describe('stores that restarted', () => {
     approvals = others();
   });
 
-  it('questions and approvals from before a restart of the store are void, even if the store kept them', async () => {
+  it('pending calls and approvals from before the restart are rejected, even if the store kept them', async () => {
     for (const kept of ['saved', 'all', 'nothing'] as const) {
       const [pending, denied, used, unused] = [
         await approvals.request(CALL, DECISION),
@@ -314,7 +314,7 @@ describe('stores that restarted', () => {
     }
   });
 
-  it('approvals outlive a restart if the operator named the store', async () => {
+  it('approvals from before the restart are accepted if the store has a trusted identity', async () => {
     restarting.trusted = true;
     approvals = others();
     const [used, unused] = [await granted(), await granted()];
@@ -325,7 +325,7 @@ describe('stores that restarted', () => {
     await approvals.redeem(unused);
   });
 
-  it('no approval is used twice in any order of restarts, uses, and waits', async () => {
+  it('no approval can be used twice, whatever the order of restarts, uses, and delays', async () => {
     const step = fc.oneof(
       fc.record({ by: fc.nat(2), redeem: fc.nat(4) }),
       fc.record({ by: fc.nat(2), ask: fc.boolean() }),
@@ -367,7 +367,7 @@ describe('stores that restarted', () => {
   });
 });
 
-it("when the store doesn't answer a redemption, the approval counts as used only if the store recorded it", async () => {
+it("if the store doesn't confirm a redemption, the approval counts as used only if the store recorded it", async () => {
   for (const isLostBefore of [true, false]) {
     const approval = await granted();
     const lossy = Object.create(store) as MemoryStateStore;
@@ -385,7 +385,7 @@ it("when the store doesn't answer a redemption, the approval counts as used only
   }
 });
 
-it('an approval signed with another key is refused', async () => {
+it('an approval that was signed with another key is rejected', async () => {
   const pending = await approvals.request(CALL, DECISION);
   const approval = await granted();
   for (const key of [randomBytes(32), Uint8Array.from([0, ...KEY])]) {

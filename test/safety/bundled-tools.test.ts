@@ -59,7 +59,7 @@ const readOnly = new SafetyPolicy({
 });
 
 it.each(TABLE)(
-  'a call of %s with %j has danger %s and gets %s by default, %s under an allow rule, and %s in read-only mode',
+  'a call to %s with %j has danger %s and gets %s by default, %s under an allow rule, and %s in read-only mode',
   (name, input, danger, byDefault, byRule, whenReadOnly) => {
     const call = { id: '1', name, input };
     const allowing = new SafetyPolicy({ registry, rules: [{ verdict: 'allow', tools: name }] });
@@ -69,7 +69,7 @@ it.each(TABLE)(
   },
 );
 
-it('the policy asks before exactly the bundled tools that the registry says require approval', () => {
+it('the policy asks for approval for exactly those bundled tools that require it according to the registry', () => {
   const asking = registry.getToolsRequiringApproval();
   for (const { name, dangerFor } of registry) {
     const { verdict } = usual.decide({ id: '1', name, input: {} });

@@ -31,7 +31,7 @@ const policy = policyOver(
 );
 const decide = (call: unknown, context?: unknown) => policy.decide(call as never, context as never);
 
-describe('hostile calls', () => {
+describe('malformed calls', () => {
   it("a value that isn't a call is denied", () => {
     for (const call of [
       undefined,
@@ -54,7 +54,7 @@ describe('hostile calls', () => {
     }
   });
 
-  it('a call named after an object property is a call of an unknown tool', () => {
+  it('a tool name such as "constructor" or "*" is treated as an unknown tool', () => {
     for (const name of [
       '__proto__',
       'constructor',
@@ -71,7 +71,7 @@ describe('hostile calls', () => {
       });
   });
 
-  it('no call or context makes the policy throw', () => {
+  it('the policy never throws, whatever the call and context', () => {
     const anything = fc.oneof(
       fc.anything({ withProxy: true } as never),
       fc.record({
@@ -89,8 +89,8 @@ describe('hostile calls', () => {
   });
 });
 
-describe('hostile contexts', () => {
-  it('an unreadable context is denied', () => {
+describe('malformed contexts', () => {
+  it('a call is denied if reading its context throws', () => {
     for (const context of [
       null,
       THROWING,
@@ -106,7 +106,7 @@ describe('hostile contexts', () => {
       expect(decide({ id: '1', name: 'read', input: {} }, context).verdict).toBe('deny');
   });
 
-  it('a context with values of the wrong type is denied', () => {
+  it('a call is denied if its context has values of the wrong type', () => {
     for (const context of [
       { principal: null },
       { principal: 5 },

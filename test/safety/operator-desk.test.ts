@@ -97,7 +97,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
   };
   const mail = (id: string, to = 'ada@corp.example') => ({ id, name: 'send_mail', input: { to } });
 
-  it('an operator approves a call of another executor, and the call runs once', async () => {
+  it("an operator approves another executor's call, and the call runs once", async () => {
     const { executor: agent, sent } = await executor();
     const { desk: ada, actions } = await desk();
     expect(await agent.execute(mail('a-1'), { principal: 'eve' })).toMatchObject({
@@ -116,7 +116,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect((await ada.actions())[0]).toEqual(actions[0]);
   });
 
-  it('the first of two operators decides, and the second learns who did', async () => {
+  it('the first of two operators decides, and the second is told who did', async () => {
     const { executor: agent } = await executor();
     const [{ desk: ada }, { desk: bob }] = [await desk(), await desk()];
     await agent.execute(mail('b-1'));
@@ -130,7 +130,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     );
   });
 
-  it('a call runs with the arguments that an operator changed', async () => {
+  it('a call runs with the arguments that an operator edited', async () => {
     const { executor: agent, sent } = await executor();
     const { desk: ada } = await desk();
     await agent.execute(mail('c-1'));
@@ -139,7 +139,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect(sent).toEqual([{ to: 'bob@corp.example' }]);
   });
 
-  it('an operator answers questions and manual calls with valid answers only', async () => {
+  it("an operator's answers to questions and manual calls are validated", async () => {
     const { executor: agent } = await executor();
     const { desk: ada } = await desk();
     const ask = () => agent.execute({ id: 'd-1', name: 'pick_colour' });
@@ -160,7 +160,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect(await sign()).toMatchObject({ status: 'ok', value: { signature: 'A' } });
   });
 
-  it('an operator gives, lists, and revokes a grant', async () => {
+  it('an operator can create, list, and revoke a grant', async () => {
     const { executor: agent, sent } = await executor();
     const { desk: ada } = await desk();
     await agent.execute(mail('e-1'));
@@ -173,7 +173,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect(await ada.revoke(grant.id, 'ada')).toBe(false);
   });
 
-  it('an executor that waits for an answer goes on when an operator answers', async () => {
+  it('an executor that is waiting for an answer continues when an operator answers', async () => {
     const store = await connect();
     const { executor: agent } = await executor({
       store,
@@ -197,7 +197,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect(await agent.execute(mail('g-1'))).toMatchObject({ status: 'approval_required' });
   });
 
-  it('the executor reports an answered call, so that the program can repeat it', async () => {
+  it('the executor emits an event for an answered call, so that the program can repeat it', async () => {
     const { executor: agent } = await executor();
     const { desk: ada } = await desk();
     const outcomes: ToolOutcome[] = [];
@@ -211,7 +211,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect(outcomes).toMatchObject([{ status: 'ok', value: 'sent' }]);
   });
 
-  it('the store keeps the last calls of all executors, with arguments only if recordArguments is on', async () => {
+  it('the store keeps recent calls of all executors, including arguments only if recordArguments is on', async () => {
     const [{ executor: plain, store }, { executor: full }] = [
       await executor(),
       await executor({ recordArguments: true }),
@@ -239,7 +239,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
     expect(third).toMatchObject({ status: 'error', code: 'TOOL_NOT_FOUND' });
   });
 
-  it("an operator can't see calls signed with another key or answer unknown calls", async () => {
+  it("an operator can't see calls that were signed with another key, or answer unknown calls", async () => {
     const { executor: stranger } = await executor({ approvalKey: randomBytes(32) });
     const { desk: ada } = await desk();
     await stranger.execute(mail('j-1'));

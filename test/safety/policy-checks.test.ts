@@ -6,16 +6,16 @@ import { decisionOn, policyOver } from './policies.js';
 const ALLOW_ALL: readonly PolicyRule[] = [{ verdict: 'allow', upTo: 'critical' }];
 const READ = { accessMode: 'readonly' } as const;
 
-describe('personas', () => {
+describe('persona checks', () => {
   const decide = (personaAllowlist: readonly string[], context: object) =>
     decisionOn({ ...READ, personaAllowlist }, {}, { rules: ALLOW_ALL }, context);
 
-  it('a persona on the allowlist may call the tool in upper or lower case', () => {
+  it('a persona on the allowlist can call the tool, regardless of case', () => {
     for (const persona of ['Planner', 'planner', 'PLANNER'])
       expect(decide(['Planner', 'other'], { persona }).verdict).toBe('allow');
   });
 
-  it('a persona outside the allowlist and a call without a persona are denied, even if a rule allows the call', () => {
+  it("a persona that isn't on the allowlist and a call without a persona are denied, even if a rule allows the call", () => {
     for (const context of [
       {},
       { persona: '' },
@@ -32,14 +32,14 @@ describe('personas', () => {
     expect(decide(['Planner'], {}).reason).toContain('names no persona');
   });
 
-  it('an empty allowlist lets no persona call the tool', () =>
+  it('an empty allowlist blocks every persona', () =>
     expect(decide([], { persona: 'planner' })).toMatchObject({
       verdict: 'deny',
       rule: 'persona-allowlist',
     }));
 });
 
-describe('credentials', () => {
+describe('credential checks', () => {
   const auth = {
     required: true,
     env: { MY_KEY: 'required', MY_HINT: 'optional' },
@@ -48,7 +48,7 @@ describe('credentials', () => {
   const decide = (env: Readonly<Record<string, string | undefined>>, changed = {}) =>
     decisionOn({ ...READ, auth: { ...auth, ...changed } }, {}, { env, rules: ALLOW_ALL });
 
-  it('a tool is denied when a required credential is missing, even if a rule allows the call', () => {
+  it('a call is denied if a required credential is missing, even if a rule allows the call', () => {
     expect(decide({ MY_KEY: 'x' }).verdict).toBe('allow');
     for (const env of [
       {},
@@ -62,7 +62,7 @@ describe('credentials', () => {
     );
   });
 
-  it("a tool that doesn't require its credentials runs without them", () =>
+  it('a tool with optional credentials runs without them', () =>
     expect(decide({}, { required: false }).verdict).toBe('allow'));
 });
 
@@ -74,13 +74,13 @@ const decide = (context: object) =>
     context,
   );
 
-it("a call is denied when it lacks one of the tool's scopes, even if a rule allows the call", () => {
+it("a call is denied if it lacks one of the tool's scopes, even if a rule allows the call", () => {
   expect(decide({ scopes: ['admin', 'repo', 'more'] }).verdict).toBe('allow');
   for (const scopes of [undefined, [], ['repo'], ['Repo', 'Admin'], ['repo,admin']])
     expect(decide({ scopes })).toMatchObject({ verdict: 'deny', rule: 'missing-scopes' });
 });
 
-describe('requires_flags of a manifest', () => {
+describe('requires_flags in a manifest', () => {
   const OPERATIONS = {
     type: 'object',
     properties: {
@@ -101,7 +101,7 @@ describe('requires_flags of a manifest', () => {
       context,
     );
 
-  it('a call is denied unless all required flags are on, even if a rule allows the call', () => {
+  it('a call is denied unless all required flags are set, even if a rule allows the call', () => {
     for (const required of [['a', 'b'], { read: ['a', 'b'] }, { read: ['a'], write: ['b'] }]) {
       expect(decide(required, { flags: ['b', 'c', 'a'] }).verdict).toBe('allow');
       for (const flags of [undefined, [], ['a'], ['A', 'B'], ['a,b']])
@@ -115,7 +115,7 @@ describe('requires_flags of a manifest', () => {
     expect(decide('a', {}).verdict).toBe('deny');
   });
 
-  it('flags of an operation apply to the operation that the input names', () => {
+  it('flags for an operation apply only when the input selects that operation', () => {
     const required = { create: ['write'], delete: ['write', 'delete'] };
     const verdict = (input: object, ...flags: string[]) =>
       decide(required, { flags }, input).verdict;
@@ -133,7 +133,7 @@ describe('requires_flags of a manifest', () => {
     ]).toEqual(Array(5).fill('deny'));
   });
 
-  it('flags of every operation apply when two fields may name the operation', () => {
+  it('flags for every operation apply if two fields could select the operation', () => {
     const twice = {
       type: 'object',
       properties: { ...OPERATIONS.properties, other: OPERATIONS.properties.operation },
@@ -143,7 +143,7 @@ describe('requires_flags of a manifest', () => {
     ).toMatchObject({ verdict: 'deny', rule: 'missing-flags' });
   });
 
-  it('unreadable requires_flags deny every call', () => {
+  it('malformed requires_flags deny every call', () => {
     for (const malformed of [1, true, [1], [''], { read: 'a' }, { read: [1] }])
       expect(decide(malformed, { flags: ['a', '1'] })).toMatchObject({
         verdict: 'deny',
@@ -152,8 +152,8 @@ describe('requires_flags of a manifest', () => {
   });
 });
 
-describe('modes', () => {
-  it("a call needs to pass both its own mode and the policy's mode", () => {
+describe('policy modes', () => {
+  it("a call must be allowed by both its own mode and the policy's mode", () => {
     const policy = policyOver(
       [
         { name: 'read', ...READ },
@@ -174,7 +174,7 @@ describe('modes', () => {
     ]);
   });
 
-  it("the mode of a call can't turn an approval request into permission", () => {
+  it("a call's mode can't turn an approval request into permission", () => {
     const policy = policyOver([{ accessMode: 'write' }], { allow: ['*'] });
     for (const mode of [undefined, 'default', 'allow-list'] as const)
       expect(policy.decide({ id: '1', name: 'sample', input: {} }, mode && { mode }).verdict).toBe(
@@ -190,7 +190,7 @@ describe('modes', () => {
       });
   });
 
-  it("an allow-list doesn't cover a call whose arguments raise the danger", () => {
+  it("the allow-list doesn't cover a call whose arguments raise the danger", () => {
     const tool = {
       accessMode: 'write',
       dangerFor: ({ force }: { force?: boolean }) => (force ? 'critical' : 'medium'),
@@ -204,7 +204,7 @@ describe('modes', () => {
     ).toMatchObject({ verdict: 'confirm', danger: 'critical' });
   });
 
-  it('in unattended mode, rules may allow a write, and everything that needs a question is denied', () => {
+  it('in unattended mode, a rule can allow a write, and calls that need approval are denied', () => {
     expect(decisionOn({ accessMode: 'write' }, {}, { mode: 'unattended' })).toMatchObject({
       verdict: 'deny',
       rule: 'unattended',
@@ -218,7 +218,7 @@ describe('modes', () => {
   });
 });
 
-it('the policy asks before tools with consent, writes, or danger, and from the configured danger and cost', () => {
+it('the policy asks for approval of tools that need consent, write, or reach the danger or cost limit', () => {
   expect(decisionOn({ ...READ, requiresConsent: true })).toMatchObject({
     verdict: 'confirm',
     reason: 'sample: it requires consent',
@@ -243,15 +243,15 @@ describe('dangerFor', () => {
   const danger = (dangerFor: unknown, input: unknown = {}, dangerLevel = 'low') =>
     decisionOn({ ...READ, dangerLevel, dangerFor }, input);
 
-  it('dangerFor can raise the danger of a call, and the reason says so', () => {
+  it("dangerFor can raise a call's danger, and the reason mentions it", () => {
     expect(danger(() => 'high')).toMatchObject({ verdict: 'confirm', danger: 'high' });
     expect(danger(() => 'high').reason).toContain('raise its danger from low to high');
   });
 
-  it("dangerFor can't lower the danger of a call", () =>
+  it("dangerFor can't lower a call's danger", () =>
     expect(danger(() => 'safe', {}, 'high')).toMatchObject({ verdict: 'confirm', danger: 'high' }));
 
-  it('danger is critical if dangerFor throws, returns no danger level, or returns a promise', async () => {
+  it('the danger is critical if dangerFor throws or returns a promise or an unknown level', async () => {
     const failing: readonly unknown[] = [
       () => {
         throw new Error('secret');
@@ -276,7 +276,7 @@ describe('dangerFor', () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('dangerFor gets an empty object when the call has no input, and class instances unchanged', () => {
+  it('dangerFor gets an empty object if the call has no input, and class instances unchanged', () => {
     const seen: unknown[] = [];
     const date = new Date(0);
     const note = (input: unknown) => (seen.push(input), 'low');

@@ -28,8 +28,8 @@ const anyPolicy = fc.record({
   confirmFrom: anyConfirmFrom,
 });
 
-describe('policies over any tools and rules', () => {
-  it('a tool that requires approval runs without a question only if a rule or the allow-list allows it', () => {
+describe('for any tools, rules, and contexts', () => {
+  it('a tool that requires approval runs without it only if a rule or the allow-list allows the call', () => {
     run(
       fc.property(anyTool, anyPolicy, anyContext, anyInput, (tool, options, context, input) => {
         const registry = registryOf(tool);
@@ -74,19 +74,19 @@ describe('policies over any tools and rules', () => {
       ),
     );
 
-  it('read-only mode denies every tool that can change something or is dangerous for the given arguments', () =>
+  it('read-only mode denies every tool that can change something or whose arguments are dangerous', () =>
     inMode('read-only', ({ verdict, danger }, registry) => {
       if (registry.getWriteTools().size > 0 || dangerRank(danger) >= dangerRank(DangerLevel.HIGH))
         expect(verdict).toBe('deny');
     }));
 
-  it('unattended mode never asks', () =>
+  it('unattended mode never asks for approval', () =>
     inMode('unattended', ({ verdict }) => expect(verdict).not.toBe('confirm')));
 
-  it("an allow-list denies every tool that isn't on it", () =>
+  it("allow-list mode denies every tool that isn't on the list", () =>
     inMode('allow-list', ({ verdict }) => expect(verdict).toBe('deny')));
 
-  it('the mode of a call never loosens a decision', () => {
+  it("a call's mode never makes a decision less strict", () => {
     run(
       fc.property(
         anyTool,
@@ -105,7 +105,7 @@ describe('policies over any tools and rules', () => {
     );
   });
 
-  it('a deny rule about touched keys never loosens a decision, wherever the rule is', () => {
+  it('a deny rule with touches never makes a decision less strict, wherever the rule is in the list', () => {
     const denying = fc
       .constantFrom('write:*', 'write:src/', 'write:*a', 'read:src/*', 'read:*')
       .map((touches): PolicyRule => ({ verdict: 'deny', touches }));

@@ -32,13 +32,13 @@ describe('policy rules', () => {
     ).toMatchObject({ verdict: 'deny', rule: 'rule 1' });
   });
 
-  it("the tool's axes decide when no rule matches", () => {
+  it("the tool's axes decide if no rule matches", () => {
     const rules: readonly PolicyRule[] = [{ verdict: 'allow', tools: 'other' }];
     expect(decisionOn(WRITE, {}, { rules })).toMatchObject({ verdict: 'confirm', rule: 'axes' });
     expect(decisionOn(READ, {}, { rules })).toMatchObject({ verdict: 'allow', rule: 'axes' });
   });
 
-  it('a rule matches only when all of its conditions do', () => {
+  it('a rule matches only if all of its conditions match', () => {
     const rule: PolicyRule = {
       verdict: 'allow',
       tools: ['other', 'sam*'],
@@ -56,7 +56,7 @@ describe('policy rules', () => {
     expect(verdict({}, { to: 'draft-1' }, { principal: 'bob' })).toBe('confirm');
   });
 
-  it('a rule compares arguments of every JSON type, and matches a text only with a text', () => {
+  it('a rule can match arguments of every JSON type, and text matches only strings', () => {
     const rules: readonly PolicyRule[] = [
       { verdict: 'allow', input: { value: ['a*', 5, true, null] } },
     ];
@@ -66,7 +66,7 @@ describe('policy rules', () => {
       expect([value, verdictOf(rules, { value })]).toEqual([value, 'confirm']);
   });
 
-  it('a rule about an argument matches only a call that has the argument', () => {
+  it('a rule about an argument matches only calls that have the argument', () => {
     for (const field of ['constructor', '__proto__', 'toString']) {
       const rules: readonly PolicyRule[] = [
         { verdict: 'allow', input: JSON.parse(`{"${field}":"*"}`) },
@@ -90,7 +90,7 @@ describe('policy rules', () => {
     );
   });
 
-  it("minDanger compares the danger of the call's arguments", () => {
+  it('minDanger is compared with the danger level that the arguments produce', () => {
     const tool = {
       ...WRITE,
       dangerFor: ({ force }: { force?: boolean }) => (force ? 'critical' : 'medium'),
@@ -100,7 +100,7 @@ describe('policy rules', () => {
     expect(decisionOn(tool, { force: true }, { rules }).verdict).toBe('deny');
   });
 
-  it("an allow rule covers at most the tool's own danger unless upTo says otherwise", () => {
+  it("an allow rule covers calls up to the tool's declared danger, or up to upTo if it is set", () => {
     const tool = {
       accessMode: 'execute',
       dangerLevel: 'high',
@@ -115,7 +115,7 @@ describe('policy rules', () => {
     expect(verdict({ upTo: 'medium' }, 'ls')).toBe('confirm');
   });
 
-  it('when a call is too dangerous for an allow rule, the next rule decides', () => {
+  it('if a call is too dangerous for an allow rule, the next rule decides', () => {
     const rules: readonly PolicyRule[] = [
       { verdict: 'allow', upTo: 'low' },
       { verdict: 'deny', name: 'rest' },
@@ -123,7 +123,7 @@ describe('policy rules', () => {
     expect(decisionOn(WRITE, {}, { rules })).toMatchObject({ verdict: 'deny', rule: 'rest' });
   });
 
-  it('a rule with an empty list matches nothing', () => {
+  it('a rule with an empty list matches no calls', () => {
     for (const rule of [
       { tools: [] },
       { principals: [] },
@@ -143,8 +143,8 @@ describe('policy rules', () => {
     expect(verdictOf([{ verdict: 'allow', filter: {}, input: {} }])).toBe('allow'));
 });
 
-describe('when conditions', () => {
-  it('a when condition gets the call, the tool, and the context', () => {
+describe('the when condition', () => {
+  it('gets the call, the tool, and the context', () => {
     const seen: unknown[] = [];
     verdictOf(
       [
@@ -159,7 +159,7 @@ describe('when conditions', () => {
     expect(seen).toEqual([{ id: '1', name: 'sample', input: { a: 1 } }, 'sample', 'ada']);
   });
 
-  it("a when condition that throws or doesn't return a boolean never lets a call run", async () => {
+  it("never lets a call run if it throws or doesn't return a boolean", async () => {
     const failing: readonly unknown[] = [
       () => {
         throw new Error('no');
@@ -179,12 +179,12 @@ describe('when conditions', () => {
   });
 });
 
-describe('aliases', () => {
+describe('calls by alias', () => {
   const tool = { name: 'run_shell', aliases: ['bash'], ...WRITE };
   const verdict = (rules: readonly PolicyRule[], name: string, options = {}) =>
     policyOver([tool], { rules, ...options }).decide({ id: '1', name, input: {} }).verdict;
 
-  it('a call by alias is judged as a call of the tool', () => {
+  it("a call by alias is decided like a call by the tool's name", () => {
     for (const name of ['run_shell', 'bash']) {
       expect(verdict([{ verdict: 'allow', tools: 'run_shell' }], name)).toBe('allow');
       expect(verdict([{ verdict: 'deny', tools: 'run_*' }], name)).toBe('deny');
@@ -205,7 +205,7 @@ describe('invalid policies', () => {
   const refused = (options: unknown) => refusal(() => new SafetyPolicy(options as never));
   const rule = (value: unknown) => refused({ registry: registryOf(), rules: [value] });
 
-  it('a policy with an invalid rule is refused', () => {
+  it('a policy with an invalid rule is rejected', () => {
     const wrong: readonly unknown[] = [
       { verdict: 'alow' },
       { verdict: 'deny', tool: 'x' },
@@ -240,7 +240,7 @@ describe('invalid policies', () => {
       expect([value, rule(value).code]).toEqual([value, 'INVALID_ARGUMENT']);
   });
 
-  it('an undefined condition is refused, because the rule would match every call without it', () => {
+  it('an undefined condition is rejected, because without it the rule would match every call', () => {
     for (const condition of [
       'tools',
       'filter',
@@ -259,7 +259,7 @@ describe('invalid policies', () => {
     expect(verdictOf([{ verdict: 'allow', reason: undefined } as never])).toBe('allow');
   });
 
-  it('a policy with invalid options is refused', () => {
+  it('a policy with invalid options is rejected', () => {
     const registry = registryOf();
     const wrong: readonly unknown[] = [
       undefined,
@@ -280,7 +280,7 @@ describe('invalid policies', () => {
   });
 });
 
-it('only stars in a pattern are special', () => {
+it('the only special character in a pattern is the asterisk', () => {
   const yes = [
     ['*', ''],
     ['*', 'a'],

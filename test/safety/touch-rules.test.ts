@@ -42,7 +42,7 @@ async function verdict(
   return dryRun!.decision.verdict;
 }
 
-describe('rules that deny writing *.lock', () => {
+describe('a rule that denies writing *.lock', () => {
   const LOOK_ALIKES = [
     'package.lock',
     'package.lock/',
@@ -60,25 +60,22 @@ describe('rules that deny writing *.lock', () => {
     join(root, 'package.lock'),
   ];
 
-  it.each(LOOK_ALIKES)(
-    'a rule that denies writing *.lock also denies writing, editing, deleting, and moving %j',
-    async (path) => {
-      expect(await verdict('write_file', { path, content: '' }, LOCKED)).toBe('deny');
-      expect(await verdict('edit_file', { path, find: 'a', replace: 'b' }, LOCKED)).toBe('deny');
-      expect(await verdict('delete_file', { path }, LOCKED)).toBe('deny');
-      expect(await verdict('move_file', { from: path, to: 'b' }, LOCKED)).toBe('deny');
-      expect(await verdict('move_file', { from: 'b', to: path }, LOCKED)).toBe('deny');
-      // Without an executor, the policy gets the path as the model wrote it.
-      const policy = new SafetyPolicy({ registry, rules: [LOCKED, ALLOWED] });
-      for (const [name, input] of [
-        ['write_file', { path, content: '' }],
-        ['move_file', { from: 'a', to: path }],
-      ] as const)
-        expect(policy.decide({ id: '1', name, input }).verdict).toBe('deny');
-    },
-  );
+  it.each(LOOK_ALIKES)('denies writing, editing, deleting, and moving %j', async (path) => {
+    expect(await verdict('write_file', { path, content: '' }, LOCKED)).toBe('deny');
+    expect(await verdict('edit_file', { path, find: 'a', replace: 'b' }, LOCKED)).toBe('deny');
+    expect(await verdict('delete_file', { path }, LOCKED)).toBe('deny');
+    expect(await verdict('move_file', { from: path, to: 'b' }, LOCKED)).toBe('deny');
+    expect(await verdict('move_file', { from: 'b', to: path }, LOCKED)).toBe('deny');
+    // Without an executor, the policy gets the path as the model wrote it.
+    const policy = new SafetyPolicy({ registry, rules: [LOCKED, ALLOWED] });
+    for (const [name, input] of [
+      ['write_file', { path, content: '' }],
+      ['move_file', { from: 'a', to: path }],
+    ] as const)
+      expect(policy.decide({ id: '1', name, input }).verdict).toBe('deny');
+  });
 
-  it('a rule that denies writing *.lock allows reads of lock files and writes of other files', async () => {
+  it('allows reading lock files and writing other files', async () => {
     expect(await verdict('read_file', { path: 'package.lock' }, LOCKED)).toBe('allow');
     expect(await verdict('list_directory', {}, LOCKED)).toBe('allow');
     for (const path of ['package.json', 'lock', 'package.lock.md', 'package.lock/readme'])
@@ -89,7 +86,7 @@ describe('rules that deny writing *.lock', () => {
     expect(await verdict('note_add', { text: 'x' }, LOCKED)).toBe('allow');
   });
 
-  it('a deny rule asks for approval when a moved or deleted folder may hold a denied file', async () => {
+  it('asks for approval if a moved or deleted folder might contain a lock file', async () => {
     expect(await verdict('move_file', { from: 'src', to: 'lib' }, LOCKED)).toBe('confirm');
     expect(await verdict('delete_file', { path: 'src' }, LOCKED)).toBe('confirm');
     expect(await verdict('git_switch', { branch: 'main' }, LOCKED)).toBe('confirm');
@@ -109,7 +106,7 @@ describe('rules that deny writing *.lock', () => {
     ).toBe('deny');
   });
 
-  it("a deny rule asks for approval when a tool that can write doesn't say what it touches", async () => {
+  it("asks for approval if a tool that can write doesn't declare what it touches", async () => {
     expect(await verdict('run_shell', { command: 'ls' }, LOCKED)).toBe('confirm');
     expect(await verdict('run_program', { program: 'node' }, LOCKED)).toBe('confirm');
     const policy = policyOver(
@@ -138,7 +135,7 @@ describe('rules that deny writing *.lock', () => {
     });
   });
 
-  it("when a deny rule may match a call, a later deny rule still denies it and a later allow rule doesn't let it run", async () => {
+  it("if a deny rule might match, a later deny rule still denies the call but a later allow rule can't allow it", async () => {
     expect(
       await verdict('run_shell', { command: 'ls' }, LOCKED, {
         verdict: 'deny',
@@ -161,7 +158,7 @@ describe('rules that deny writing *.lock', () => {
     ).toBe('allow');
   });
 
-  it('a rule compares the path as written, without following symbolic links', async () => {
+  it('compares the path as written, without following symbolic links', async () => {
     expect(
       await verdict(
         'write_file',
@@ -181,7 +178,7 @@ const SECRETS = [
 ];
 
 it.each(SECRETS)(
-  'a rule about an argument matches %j in every bundled tool that takes a path',
+  'a rule for secrets/* matches %j in every bundled tool that takes a path',
   async (path) => {
     const denies = (field: string): PolicyRule => ({
       verdict: 'deny',
@@ -223,10 +220,10 @@ it.each(SECRETS)(
   },
 );
 
-describe('rules that deny reads', () => {
+describe('a rule that denies reading a folder', () => {
   const SECRETS: PolicyRule = { verdict: 'deny', touches: 'read:secrets/' };
 
-  it('a rule that denies reading a folder denies the folder and everything below it', async () => {
+  it('denies reading the folder itself and everything below it', async () => {
     for (const path of ['secrets/a', './secrets/b/c', 'secrets'])
       expect(await verdict('read_file', { path }, SECRETS), path).toBe('deny');
     expect(await verdict('list_directory', { path: 'secrets' }, SECRETS)).toBe('deny');
@@ -238,7 +235,7 @@ describe('rules that deny reads', () => {
       expect(await verdict('read_file', { path }, SECRETS), path).toBe('allow');
   });
 
-  it("a rule that denies reads asks for approval when a tool may read more or doesn't say what it reads", async () => {
+  it("asks for approval if a tool might read more or doesn't declare what it reads", async () => {
     expect(await verdict('search_text', { query: 'x' }, SECRETS)).toBe('confirm');
     expect(await verdict('search_text', { query: 'x', path: 'src' }, SECRETS)).toBe('allow');
     expect(await verdict('git_log', {}, SECRETS)).toBe('confirm');
@@ -305,7 +302,7 @@ describe('patterns in touches', () => {
     [' package.lock', 'without a leading space'],
     ['*/../package.lock', 'without ".." after a "*"'],
     ['./', '"*" for everything'],
-  ])('a policy refuses the pattern %j because no key can match it', (pattern, expected) => {
+  ])('the pattern %j is rejected because no key can match it', (pattern, expected) => {
     for (const touches of [`write:${pattern}`, [`read:${pattern}`]]) {
       expect(() => new SafetyPolicy({ registry, rules: [{ verdict: 'deny', touches }] })).toThrow(
         expect.objectContaining({
@@ -316,18 +313,18 @@ describe('patterns in touches', () => {
     }
   });
 
-  it('a backslash in a pattern makes the next character literal', async () => {
+  it('a backslash in a pattern escapes the next character', async () => {
     expect(over('write:app/\\[id\\]/\\{a,b\\}\\?', ['file:app/[id]/{a,b}?'])).toBe('deny');
     expect(over('write:app/\\*', ['app/*'])).toBe('deny');
     expect(over('write:app/\\*', ['app/a'])).toBe('allow');
   });
 
-  it('a pattern that names only a kind covers every key of the kind, and a pattern of a file covers only the file', () => {
+  it('a pattern that is only a kind (git:) matches all keys of that kind, and a file pattern matches only that file', () => {
     expect(over('write:git:', ['git:HEAD'])).toBe('deny');
     expect(over('write:src', ['src/a/'])).toBe('allow');
   });
 
-  it('a pattern of a URL ignores the case of the host and takes "?" literally', () => {
+  it('a URL pattern ignores the case of the host and treats "?" as an ordinary character', () => {
     expect(over('write:HTTPS://Example.com/a?b=*', ['https://example.com/x/../a?b=//1'])).toBe(
       'deny',
     );
@@ -335,7 +332,7 @@ describe('patterns in touches', () => {
   });
 
   it.each(['file:src//x', 'FILE:src/x', './src/./x', 'file:src\\x', 'src/y/../x'])(
-    'a rule and an execution plan both read the key %j as src/x',
+    'rules and execution plans both normalize the key %j to src/x',
     async (key) => {
       expect(over('write:src/x', [key])).toBe('deny');
       expect(over('write:src/', [key])).toBe('deny');
@@ -364,7 +361,7 @@ describe('patterns in touches', () => {
     },
   );
 
-  it("a rule that allows a folder doesn't match keys that lead out of the folder or name nothing", () => {
+  it("a rule that allows a folder doesn't match keys outside the folder or keys that consist of a kind alone", () => {
     const allowed = (key: string, touches = 'write:src/*') =>
       policyOver([{ name: 'save', accessMode: 'write', conflictKeys: () => [key] }], {
         rules: [{ verdict: 'allow', touches, upTo: 'critical' }, { verdict: 'deny' }],
@@ -375,7 +372,7 @@ describe('patterns in touches', () => {
     expect(allowed('git:', 'write:*:'), 'a kind stands for all of its keys').toBe('deny');
   });
 
-  it('a pattern and a key match or differ however their paths are written', () => {
+  it('paths in patterns and keys are normalized before they are compared', () => {
     const path = fc
       .array(fc.constantFrom('a', 'b', '.', '..', '', 'c.d', '...'), { minLength: 1, maxLength: 4 })
       .map((parts) => ['v', 'w', 'x', 'y', 'z', ...parts].join('/'));
@@ -398,13 +395,13 @@ describe('patterns in touches', () => {
   });
 });
 
-describe('rules that allow by what a call touches', () => {
+describe('rules that allow calls by what they touch', () => {
   const only = (touches: string | readonly string[]) => [
     { verdict: 'allow' as const, touches, upTo: 'critical' as const },
     { verdict: 'deny' as const },
   ];
 
-  it("a rule that allows writes to a folder doesn't match calls that write elsewhere or don't say what they write", async () => {
+  it("a rule that allows writing to a folder doesn't match calls that write elsewhere or don't declare their writes", async () => {
     const rules = only('write:src/*');
     expect(await verdict('write_file', { path: './src/a', content: '' }, ...rules)).toBe('allow');
     expect(await verdict('write_file', { path: 'src/../a', content: '' }, ...rules)).toBe('deny');
@@ -415,7 +412,7 @@ describe('rules that allow by what a call touches', () => {
     expect(await verdict('read_file', { path: 'src/a' }, ...rules)).toBe('deny');
   });
 
-  it("a rule that allows reads doesn't match calls that read elsewhere or write something the rule doesn't name", async () => {
+  it("a rule that allows reads doesn't match calls that read elsewhere or also write", async () => {
     expect(await verdict('read_file', { path: 'docs/a' }, ...only('read:docs/'))).toBe('allow');
     expect(await verdict('read_file', { path: 'src/a' }, ...only('read:docs/'))).toBe('deny');
     expect(
@@ -449,7 +446,7 @@ describe('rules that allow by what a call touches', () => {
     expect(await verdict('calculate', { expression: '1' }, ...only('read:docs/'))).toBe('deny');
   });
 
-  it("a rule that allows a path doesn't match another spelling of the path", async () => {
+  it("a rule that allows a path doesn't match a different spelling of that path", async () => {
     expect(
       await verdict(
         'write_file',
@@ -463,7 +460,7 @@ describe('rules that allow by what a call touches', () => {
   });
 });
 
-describe('file systems that ignore case', () => {
+describe('case-insensitive file systems', () => {
   const verdicts = (ignoresCase: boolean, rule: PolicyRule) => {
     const files = new FileWall(root, { ignoresCase });
     const own = new ToolMetadataRegistry();
@@ -477,7 +474,7 @@ describe('file systems that ignore case', () => {
       .join(' ');
   };
 
-  it('on a file system that ignores case, a deny rule matches the file in every case, and elsewhere only if the case matches', () => {
+  it('a deny rule matches any case on a case-insensitive file system, but not elsewhere', () => {
     const denying = (touches: string): PolicyRule => ({ verdict: 'deny', touches });
     expect(verdicts(true, LOCKED)).toBe('deny deny deny');
     expect(verdicts(true, denying('write:Package.lock'))).toBe('deny deny deny');
@@ -485,14 +482,14 @@ describe('file systems that ignore case', () => {
     expect(verdicts(false, denying('write:PACKAGE.LOCK'))).toBe('deny deny confirm');
   });
 
-  it('on a file system that ignores case, an allow rule must name the file in lower case', () => {
+  it('a lower-case allow rule matches any case on a case-insensitive file system, but only its exact case elsewhere', () => {
     const allowing = (touches: string): PolicyRule => ({ verdict: 'allow', touches });
     expect(verdicts(true, allowing('write:package.lock'))).toBe('allow allow allow');
     expect(verdicts(false, allowing('write:PACKAGE.LOCK'))).toBe('confirm allow confirm');
   });
 });
 
-it('conflictKeys of a tool class uses the instance that was registered', () => {
+it('conflictKeys of a tool class is called on the registered instance', () => {
   @tool({
     name: 'save',
     description: 'Saves',
@@ -517,7 +514,7 @@ it('conflictKeys of a tool class uses the instance that was registered', () => {
   }
 });
 
-describe('canonical input', () => {
+describe('canonicalInput', () => {
   const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
   const lower = ({ path }: { readonly path: string }) => ({ path: path.toLowerCase() });
   const registryOf = (canonicalInput: NonNullable<ToolOptions['canonicalInput']>) => {
@@ -540,7 +537,7 @@ describe('canonical input', () => {
       { id: '1', name: 'save', input: { path } },
     );
 
-  it('the policy judges the canonical input, and the tool gets it', async () => {
+  it('both the policy and the tool get the canonical input', async () => {
     expect(await runIn(registryOf(lower), 'SECRET')).toMatchObject({ status: 'denied' });
     expect(await runIn(registryOf(lower), 'OTHER')).toMatchObject({
       status: 'ok',
@@ -548,7 +545,7 @@ describe('canonical input', () => {
     });
   });
 
-  it('a call is refused when canonicalInput fails or returns no object', async () => {
+  it("a call is rejected if canonicalInput throws or doesn't return an object", async () => {
     const broken = () => {
       throw new Error('no form');
     };

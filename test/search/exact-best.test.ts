@@ -72,8 +72,8 @@ function fullScan(registry: ToolMetadataRegistry, text: string): unknown[] {
     .map(({ entry, score }) => [entry.name, score]);
 }
 
-describe('search', () => {
-  it('search returns the same as a full scan', () => {
+describe('search with an index', () => {
+  it('returns the same results as a full scan', () => {
     const spoken = fc
       .array(
         fc.oneof(
@@ -94,7 +94,7 @@ describe('search', () => {
     );
   });
 
-  it("search skips only tools that can't be among the best results", () => {
+  it("skips only tools that can't be among the best results", () => {
     fc.assert(
       fc.property(catalogue, phrase(8), fc.integer({ min: 1, max: 40 }), (tools, text, k) => {
         const registry = registryWith(tools);

@@ -5,8 +5,8 @@ import { manyTools, ranking, SUBJECTS, use } from './feedback-catalogue.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 import { propertyRuns } from '../property-runs.js';
 
-describe('learning from use', () => {
-  it('a recorded use ranks the tool higher for a similar request, and the explanation says so', () => {
+describe('learning from recorded uses', () => {
+  it('a recorded use ranks the tool higher for a similar request, and the explanation mentions it', () => {
     const registry = manyTools();
     expect(ranking(registry, 'will I need a gazebo in Rome')).not.toContain('weather_report');
     use(registry, 'do I need a gazebo in Oslo today', 'weather_report');
@@ -17,7 +17,7 @@ describe('learning from use', () => {
     });
   });
 
-  it('a recorded use finds the tool for requests that share no other word with it', () => {
+  it('a recorded use makes the tool a result for requests that share no other word with it', () => {
     const registry = manyTools();
     expect(ranking(registry, 'gazebo wanted')).toEqual([]);
     use(registry, 'gazebo wanted', 'weather_report');
@@ -32,7 +32,7 @@ describe('learning from use', () => {
     expect(registry.search(text)).toEqual(before);
   });
 
-  it("a tool's last twenty distinct requests are remembered", () => {
+  it("only a tool's last twenty distinct requests are remembered", () => {
     const registry = manyTools();
     use(registry, 'gazebo for the office', 'weather_report');
     for (const word of 'abcdefghijklmnopqrs')
@@ -43,14 +43,14 @@ describe('learning from use', () => {
     expect(ranking(registry, 'gazebo')).toEqual([]);
   });
 
-  it("small talk, numbers and quoted values aren't remembered", () => {
+  it("small talk, numbers, and quoted values aren't remembered", () => {
     const registry = manyTools();
     use(registry, 'please help me find "gazebo" 17', 'play_music');
     for (const text of ['please help me with "gazebo" 17', 'gazebo'])
       expect(ranking(registry, text)).not.toContain('play_music');
   });
 
-  it('a recorded use changes neither the tool, its digest, nor what models see', () => {
+  it("a recorded use changes neither the tool nor the registry's revision", () => {
     const registry = manyTools();
     const before = [...registry];
     use(registry, 'gazebo for the office', 'weather_report');
@@ -59,7 +59,7 @@ describe('learning from use', () => {
     expect(registry.revision).toBe(manyTools().revision);
   });
 
-  it('a recorded use never brings back a filtered or removed tool', () => {
+  it('a recorded use never makes a filtered or removed tool a result', () => {
     const registry = manyTools();
     use(registry, 'gazebo for the office', 'weather_report', 'success', 20);
     expect(
@@ -73,7 +73,7 @@ describe('learning from use', () => {
     expect(ranking(registry, 'gazebo for the office')[0]).toBe('weather_report');
   });
 
-  it('recordUse refuses wrong values', () => {
+  it('recordUse throws for invalid values', () => {
     const registry = manyTools();
     expect(
       refusal(() =>
@@ -113,7 +113,7 @@ describe('learning from use', () => {
     return registry;
   };
 
-  it('search with recorded uses returns exactly the best results for any limit', () => {
+  it('search returns exactly the best results for any limit', () => {
     fc.assert(
       fc.property(uses, fc.nat(12), fc.constantFrom(...SUBJECTS), (history, limit, text) => {
         const registry = taught(history);

@@ -33,13 +33,13 @@ const HOSTILE: readonly (readonly [what: string, text: string])[] = [
   ['regular expressions', '(a+)+$|[^'.repeat(10_000)],
 ];
 
-describe('a hostile text', () => {
-  it.each(HOSTILE)('a text of %s finds nothing', (_, text) => {
+describe('malicious query texts', () => {
+  it.each(HOSTILE)('a text of %s matches nothing, and the next search still works', (_, text) => {
     expect(ask(text)).toEqual(NOTHING);
     expect(ask('show git')).toEqual([['git'], ['git'], ['vcs'], ['git']]);
   });
 
-  it('search answers any text', () => {
+  it('any text can be searched for', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 500 }),
@@ -49,15 +49,15 @@ describe('a hostile text', () => {
     );
   });
 
-  it('right-to-left words between direction marks are found', () => {
+  it('words between right-to-left marks are found', () => {
     expect(ask('\u202bgit\u202c عرض')[0]).toEqual(['git']);
   });
 });
 
-describe('a long text', () => {
+describe('long query texts', () => {
   const filler = (length: number) => 'x '.repeat(length / 2);
 
-  it('search reads the first 8,192 characters and ignores the rest', () => {
+  it('only the first 8,192 characters are searched for', () => {
     expect(LIMITS.queryLength).toBe(8_192);
     expect(ask(`${filler(8_192 - 8)}show git`)).toEqual([['git'], ['git'], ['vcs'], ['git']]);
     expect(ask(`${filler(8_192)}show git`)).toEqual(NOTHING);

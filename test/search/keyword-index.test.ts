@@ -71,7 +71,7 @@ const text = fc
   .map((words) => words.flat().join(''));
 
 describe('KeywordIndex', () => {
-  it('KeywordIndex finds the same as comparing every keyword with every place', () => {
+  it('finds the same keywords as a naive comparison with every position in the text', () => {
     fc.assert(
       fc.property(keywords, text, (declared, request) => {
         const index = new KeywordIndex();
@@ -82,18 +82,15 @@ describe('KeywordIndex', () => {
     );
   });
 
-  it('KeywordIndex returns keywords in order of appearance', () => {
+  it('returns keywords in the order in which they appear in the text', () => {
     const index = new KeywordIndex();
     for (const each of ['diff', 'show', 'show diff', 'git']) index.add(each);
     expect([...index.find('git: show diff, git')]).toEqual(['git', 'show', 'show diff', 'diff']);
   });
 
-  it.each(['🔥', '!!!', '❤️', '+', '#'])(
-    'KeywordIndex never finds %s, which has no letter or digit',
-    (each) => {
-      const index = new KeywordIndex();
-      index.add(each);
-      expect([...index.find(`${each} ☁️ and ${each}`)]).toEqual([]);
-    },
-  );
+  it.each(['🔥', '!!!', '❤️', '+', '#'])('never finds %s, which has no letter or digit', (each) => {
+    const index = new KeywordIndex();
+    index.add(each);
+    expect([...index.find(`${each} ☁️ and ${each}`)]).toEqual([]);
+  });
 });

@@ -14,7 +14,7 @@ const finds = (keyword: string, text: string, others: readonly string[] = []) =>
     text,
   ).includes('one');
 
-describe('a keyword', () => {
+describe('keyword matching', () => {
   it.each([
     ['ls', 'run ls -la'],
     ['c++', 'port this to C++, please'],
@@ -34,7 +34,7 @@ describe('a keyword', () => {
     ['naïve', 'naïve'.normalize('NFD')],
     ['constructor', 'the constructor is broken'],
     ['__proto__', 'about __proto__ in JavaScript'],
-  ])('the keyword %j is found in %j', (keyword, text) => {
+  ])('finds the keyword %j in %j', (keyword, text) => {
     expect(finds(keyword, text)).toBe(true);
   });
 
@@ -46,11 +46,11 @@ describe('a keyword', () => {
     ['git diff', 'git and diff'],
     ['ls', 'false'],
     ['🔥', '🔥'],
-  ])("the keyword %j isn't found in %j", (keyword, text) => {
+  ])("doesn't find the keyword %j in %j", (keyword, text) => {
     expect(finds(keyword, text)).toBe(false);
   });
 
-  it('a keyword that is the whole identifier keeps its parts from matching', () => {
+  it("if a whole identifier is a keyword, its parts don't match", () => {
     expect(finds('git', 'open GitHub')).toBe(true);
     expect(finds('git', 'open GitHub', ['github'])).toBe(false);
     expect(finds('github', 'open GitHub', ['git', 'hub'])).toBe(true);
@@ -58,9 +58,9 @@ describe('a keyword', () => {
   });
 });
 
-describe('the keyword score', () => {
+describe('keyword scores', () => {
   it.each(Object.entries(Priority))(
-    'the score of one of two keywords with priority %s is base, specificity and boost',
+    'with priority %s, the score for one of two keywords is the sum of base, specificity, and priority boost',
     (name, priority) => {
       const boost = { CRITICAL: 0.3, HIGH: 0.2, MEDIUM: 0.1, LOW: 0.05 }[name]!;
       expect(
@@ -81,8 +81,8 @@ describe('the keyword score', () => {
   );
 });
 
-describe('the scored results', () => {
-  it('scored results are ordered by score, then priority, then name', () => {
+describe('scored results', () => {
+  it('are ordered by score, then priority, then name', () => {
     const registry = registryOf(
       { name: 'z', keywords: ['git'], priority: 2 },
       { name: 'a', keywords: ['git'], priority: 2 },
@@ -93,7 +93,7 @@ describe('the scored results', () => {
     expect(found(registry, 'git')).toEqual(['most', 'B', 'a', 'z', 'half']);
   });
 
-  it('minScore and maxResults limit the scored results', () => {
+  it('are limited by minScore and maxResults', () => {
     const registry = registryOf(
       { name: 'a', keywords: ['x'] },
       { name: 'b', keywords: ['x', 'y'] },
@@ -112,7 +112,7 @@ describe('the scored results', () => {
     expect(limited({ maxResults: Infinity })).toEqual(['a', 'b', 'c']);
   });
 
-  it('a text without keywords has no results', () => {
+  it('are empty for a text without keywords', () => {
     const registry = registryOf({ name: 'read', priority: 0, keywords: ['read'] });
     for (const text of ['', '   ', 'xyz abc 123'])
       expect(registry.getToolsMatchingTextScored(text)).toEqual([]);
@@ -120,7 +120,7 @@ describe('the scored results', () => {
 });
 
 describe('mandatory keywords', () => {
-  it('mandatory keywords select their tools by name, whatever the score', () => {
+  it('select their tools regardless of the score', () => {
     const registry = registryOf(
       { name: 'z', mandatoryKeywords: ['show diff'] },
       { name: 'a', mandatoryKeywords: ['diff', 'ls'] },
@@ -134,8 +134,8 @@ describe('mandatory keywords', () => {
   });
 });
 
-describe('detected categories', () => {
-  it('detected categories are those of tools with a keyword in the text, sorted', () => {
+describe('detectCategoriesFromText', () => {
+  it('returns the categories of tools that have a keyword in the text, sorted', () => {
     const registry = registryOf(
       { name: 'a', category: 'VCS', keywords: ['git'] },
       { name: 'b', category: 'vcs', keywords: ['commit'] },
@@ -147,9 +147,9 @@ describe('detected categories', () => {
   });
 });
 
-describe('a text that is no text', () => {
+describe("queries that aren't strings", () => {
   it.each([undefined, null, 5, {}, ['git'], Symbol('git')])(
-    'a text query with %s is refused',
+    'a query with %s is rejected',
     (text) => {
       const registry = registryOf({ keywords: ['git'] });
       for (const query of [

@@ -21,7 +21,7 @@ describe('search', () => {
     ],
     ['inflection', { name: 'one', description: 'Compares texts' }, 'comparing'],
     ['part of an identifier', { name: 'getWeather' }, 'weather'],
-  ])('search finds a tool by its %s', (_, tool, text) => {
+  ])('finds a tool by its %s', (_, tool, text) => {
     expect(names(registryOf(tool, { name: 'other', description: 'Something else' }), text)).toEqual(
       [tool.name],
     );
@@ -30,11 +30,11 @@ describe('search', () => {
   it.each([
     ['GitHub', { keywords: ['github'] }],
     ['github', { description: 'Talks to GitHub' }],
-  ])('search finds %j whatever its capitals', (text, tool) => {
+  ])('finds %j regardless of case', (text, tool) => {
     expect(registryOf({ name: 'one', ...tool }).search(text)).toHaveLength(1);
   });
 
-  it('the explanation says which fields each word was found in', () => {
+  it('explains in which fields each word was found', () => {
     const [result] = registryOf({
       name: 'git_diff',
       keywords: ['diff'],
@@ -47,7 +47,7 @@ describe('search', () => {
     expect(result!.explanation).toBe('"show" in description; "diff" in name, keywords');
   });
 
-  it('search ranks rare words above common ones, and names above descriptions', () => {
+  it('ranks rare words above common words, and matches in names above matches in descriptions', () => {
     const registry = registryOf(
       { name: 'a', description: 'read the file' },
       { name: 'b', description: 'write the file' },
@@ -59,7 +59,7 @@ describe('search', () => {
     expect(names(registry, 'read a file')[0]).toBe('a');
   });
 
-  it('search results with equal scores are ordered by priority, then name', () => {
+  it('orders results with equal scores by priority, then name', () => {
     const tool = (name: string, priority: number) => ({ name, priority, keywords: ['apple'] });
     expect(
       names(
@@ -69,7 +69,7 @@ describe('search', () => {
     ).toEqual(['z', 'a', 'c', 'd', 'b']);
   });
 
-  it('search returns at most ten results by default, or as many as asked', () => {
+  it('returns at most ten results by default, or at most limit', () => {
     const registry = registryOf(
       ...Array.from({ length: 15 }, (_, index) => ({ name: `t${index}`, keywords: ['apple'] })),
     );
@@ -80,13 +80,13 @@ describe('search', () => {
     expect(names(registry, 'apple', { limit: -1 })).toEqual([]);
   });
 
-  it('stop words find nothing', () => {
+  it('finds nothing for stop words', () => {
     expect(
       names(registryOf({ description: 'What it is and how to do this' }), 'what is this and how'),
     ).toEqual([]);
   });
 
-  it('search reflects tools added, replaced and removed after the first search', () => {
+  it('takes into account tools that are added, replaced, or removed after the first search', () => {
     const registry = registryOf({ name: 'a', keywords: ['apple'] });
     expect(names(registry, 'apple')).toEqual(['a']);
     registry.register(definitionOf({ ...LEAST, name: 'b', keywords: ['apple'] }));
@@ -98,7 +98,7 @@ describe('search', () => {
     expect(names(registry, 'apple')).toEqual([]);
   });
 
-  it("a tool's score doesn't depend on when it was added", () => {
+  it("a tool's score doesn't depend on when the tool was added", () => {
     const tools = [
       { name: 'a', keywords: ['apple', 'tree'] },
       { name: 'b', description: 'An apple a day' },

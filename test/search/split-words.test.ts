@@ -24,11 +24,11 @@ describe('splitWords', () => {
     ['搜索 文件', ['搜索', '文件']],
     ['\ud800 broken \udfff', ['broken']],
     ['run🔥tests', ['run', 'tests']],
-  ])('the words of %j are %j', (text, expected) => {
+  ])('splits %j into the words %j', (text, expected) => {
     expect(wholes(text)).toEqual(expected);
   });
 
-  it.each(['❤️', '☁️ ⚠️', '🏳️‍🌈', '✔︎'])('the emoji %s contains no word', (text) => {
+  it.each(['❤️', '☁️ ⚠️', '🏳️‍🌈', '✔︎'])('finds no words in the emoji %s', (text) => {
     expect(wholes(text)).toEqual([]);
   });
 
@@ -38,11 +38,11 @@ describe('splitWords', () => {
     ['HTTPServer', ['http', 'server']],
     ['utf8Decoder', ['utf8', 'decoder']],
     ['README', ['readme']],
-  ])('the identifier %s has the parts %j', (identifier, expected) => {
+  ])('splits the identifier %s into the parts %j', (identifier, expected) => {
     expect(parts(identifier)).toEqual([expected]);
   });
 
-  it('splitWords returns the same words for any separators', () => {
+  it('returns the same words for any separators', () => {
     const separator = fc.constantFrom(' ', '_', '-', '.', ', ', '\n', ' / ', '…');
     fc.assert(
       fc.property(

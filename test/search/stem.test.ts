@@ -42,24 +42,24 @@ const DIFFERENT: readonly (readonly [string, string])[] = [
 
 describe('stem', () => {
   it.each(ALIKE.map((words) => [words.join(', '), words] as const))(
-    'the stem is the same for %s',
+    'returns the same stem for %s',
     (_, words) => {
       expect(new Set(words.map(stem)).size).toBe(1);
     },
   );
 
-  it.each(DIFFERENT)('the stems of %s and %s differ', (a, b) => {
+  it.each(DIFFERENT)('returns different stems for %s and %s', (a, b) => {
     expect(stem(a)).not.toBe(stem(b));
   });
 
   it.each(['ls', 'db', 'ci', 'is', 'as', 'c++', 'c#', 'sha256', 'naïves', 'файлы', '文件', ''])(
-    'the stem of %j is the word itself',
+    'returns the word %j unchanged',
     (word) => {
       expect(stem(word)).toBe(word);
     },
   );
 
-  it('stem accepts words of any length', () => {
+  it('accepts words of any length', () => {
     expect(stem('a'.repeat(100_000))).toHaveLength(100_000);
     expect(stem(`${'y'.repeat(3_000)}s`).length).toBeGreaterThan(0);
   });

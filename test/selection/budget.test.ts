@@ -6,7 +6,7 @@ const levels = ({ tools }: ReturnType<typeof select>) => tools.map(({ level }) =
 const text = 'weather forecast';
 const four = ['a', 'b', 'c', 'd'].map((name) => long(name));
 
-describe('guaranteed tools above a limit', () => {
+describe('guaranteed tools that exceed a limit', () => {
   const counted = { criticalOutsideLimit: false };
   const registry = registryOf(
     long('core', { priority: 0 }),
@@ -16,7 +16,7 @@ describe('guaranteed tools above a limit', () => {
     { name: 'hit', description: 'The weather' },
   );
 
-  it('guaranteed tools beyond maxTools are an error that lists them and gives the other reasons', () => {
+  it('returns an error that lists the guaranteed tools if they exceed maxTools', () => {
     const ranking = ['found', 'hit', 'core'].map((toolName) => ({ toolName, score: 1 }));
     const selection = select(registry, {
       ...counted,
@@ -37,7 +37,7 @@ describe('guaranteed tools above a limit', () => {
     expect(select(registry, { ...counted, include: ['asked'], maxTools: 2 }).error).toBeUndefined();
   });
 
-  it('maxTools 0 selects nothing, and is an error if there are guaranteed tools', () => {
+  it('with maxTools 0, selects nothing, or returns an error if there are guaranteed tools', () => {
     expect(select(registry, { ...counted, maxTools: 0 })).toMatchObject({
       tools: [{ toolName: 'core' }],
       error: { code: 'BUDGET_EXCEEDED' },
@@ -50,7 +50,7 @@ describe('guaranteed tools above a limit', () => {
     ]);
   });
 
-  it("guaranteed tools beyond maxTools are an error even next to CRITICAL ones, which don't count", () => {
+  it("returns an error if guaranteed tools exceed maxTools, even without the CRITICAL tools that don't count", () => {
     const selection = select(registry, { text, include: ['asked'], maxTools: 1 });
     expect([chosen(selection), selection.error?.code]).toEqual([
       ['asked', 'core', 'must'],
@@ -65,7 +65,7 @@ describe('guaranteed tools above a limit', () => {
     });
   });
 
-  it('guaranteed tools beyond the token budget, even as stubs, are an error that lists them', () => {
+  it('returns an error that lists the guaranteed tools if they exceed the token budget even as stubs', () => {
     const selection = select(registry, { text, include: ['asked'], tokenBudget: 50 });
     expect(selection.error).toMatchObject({
       code: 'BUDGET_EXCEEDED',
@@ -85,8 +85,8 @@ describe('guaranteed tools above a limit', () => {
   });
 });
 
-describe('the token budget', () => {
-  it('countTokens receives exactly the text that the model reads', () => {
+describe('the token budget of a selection', () => {
+  it('calls countTokens with exactly the text that the model reads', () => {
     const counted: string[] = [];
     const countTokens = (json: string) => counted.push(json) && json.length;
     const selection = select(registryOf(...four), { text, countTokens, tokenBudget: 1_600 });
@@ -99,14 +99,14 @@ describe('the token budget', () => {
     expect(selection.tokenBudget).toBe(1_600);
   });
 
-  it('without countTokens, the count is a quarter of the characters', () => {
+  it('without countTokens, estimates one token per four characters', () => {
     const selection = select(registryOf(...four), { text });
     expect(selection.tools.map(({ tokens }) => tokens)).toEqual(
       bytes(selection).map((json) => Math.ceil(json.length / 4)),
     );
   });
 
-  it('the budget demotes later tools first, full to compact to stub, before it drops any', () => {
+  it('demotes later tools first, from full to compact to stub, before it drops any tool', () => {
     const registry = registryOf(...four);
     const { full, compact, stub } = costs(registry, 'a');
     expect([full > compact, compact > stub]).toEqual([true, true]);
@@ -134,7 +134,7 @@ describe('the token budget', () => {
     });
   });
 
-  it('guaranteed tools are demoted and dropped last', () => {
+  it('demotes and drops guaranteed tools last', () => {
     const registry = registryOf(...four, long('zz', { priority: 0 }));
     const { full, compact, stub } = costs(registry, 'a');
     const last = costs(registry, 'zz');
@@ -148,7 +148,7 @@ describe('the token budget', () => {
     expect(full).toBeGreaterThan(compact);
   });
 
-  it('tokens freed by a dropped tool go to the first tools', () => {
+  it('gives tokens freed by a dropped tool to the first tools', () => {
     const registry = registryOf(long('a'), {
       name: 'b',
       description: 'Forecasts the weather',
@@ -171,7 +171,7 @@ describe('the token budget', () => {
     ]);
   });
 
-  it('a countTokens that returns no number is refused', () => {
+  it("throws if countTokens doesn't return a finite number", () => {
     for (const count of [NaN, -1, Infinity, '12', undefined, Promise.resolve(1)]) {
       expect(() =>
         select(registryOf(...four), {

@@ -13,10 +13,10 @@ function changeable(value: unknown, path = ''): string[] {
   ];
 }
 
-describe('a selection', () => {
+describe('selectTools', () => {
   const registry = registryOf(long('a'), long('b', { compact: true }), long('c', { priority: 0 }));
 
-  it('a selection is deeply frozen, including its error details', () => {
+  it("returns a deeply frozen selection, including the error's details", () => {
     const { compact, stub } = costs(registry, 'a');
     for (const tokenBudget of [10_000, compact + 2 * stub, 3 * stub, 1]) {
       const selection = select(registry, {

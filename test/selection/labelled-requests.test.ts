@@ -42,8 +42,8 @@ function measure(options: { readonly maxTools: number; readonly criticalOutsideL
   };
 }
 
-describe.skipIf(!present)('the labelled requests', () => {
-  it('labelled requests get at least 0.88 of their tools among eight, like the original', () => {
+describe.skipIf(!present)('labelled requests', () => {
+  it('have at least 0.88 of their tools among the first eight, like the original', () => {
     const { recall, count } = measure({ maxTools: 8 });
     console.info(
       `Labelled requests, maxTools 8: recall ${recall.toFixed(3)} with ${count.toFixed(1)} tools`,
@@ -52,7 +52,7 @@ describe.skipIf(!present)('the labelled requests', () => {
     expect(count).toBeLessThanOrEqual(8 + 5);
   });
 
-  it('labelled requests lose tools to CRITICAL ones only if those count toward the limit', () => {
+  it('lose tools to CRITICAL tools only if those count toward the limit', () => {
     expect(measure({ maxTools: 8, criticalOutsideLimit: false }).recall).toBeLessThan(0.8);
     expect(measure({ maxTools: 13, criticalOutsideLimit: false })).toEqual(
       measure({ maxTools: 8 }),

@@ -13,7 +13,7 @@ const WANTED = {
 };
 const request = { text: 'deploy it', include: ['wanted'] } as const;
 
-describe('limits win over include, CRITICAL and mandatory keywords', () => {
+describe('limits of a selection', () => {
   const cases: readonly (readonly [DropReason, LooseOptions, Partial<SelectionRequest>])[] = [
     ['excluded', {}, { exclude: ['wanted'] }],
     ['unavailable', { available: () => false }, {}],
@@ -27,7 +27,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     ['cost', { costTier: 'medium' }, { maxCostTier: 'low' }],
     ['filter', { category: 'git' }, { filter: { category: 'web' } }],
   ];
-  it.each(cases)('the limit wins over %s: %o with %o', (reason, options, limits) => {
+  it.each(cases)('the limit %s drops a wanted tool: %o with %o', (reason, options, limits) => {
     const registry = registryOf({ ...HARMLESS, ...WANTED, ...options, name: 'wanted' });
     const selection = select(registry, { ...request, ...limits });
     expect([chosen(selection), droppedBecause(selection), selection.error]).toEqual([
@@ -41,7 +41,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
       expect(chosen(select(registry, request))).toEqual(['wanted']);
   });
 
-  it('the strongest reason is given: exclusion, availability, danger, access, cost, filter', () => {
+  it("a dropped tool's reason is the strongest of exclusion, availability, danger, access, cost, and filter", () => {
     const registry = registryOf({
       ...WANTED,
       name: 'wanted',
@@ -73,7 +73,7 @@ describe('limits win over include, CRITICAL and mandatory keywords', () => {
     expect(reason(open, { filter: limits.filter })).toBe('filter');
   });
 
-  it("an inferred danger counts, and the reason says that it's inferred", () => {
+  it('an inferred danger level counts, and the explanation says that it is inferred', () => {
     const selection = select(registryOf({ name: 'wanted', ...WANTED }), {
       ...request,
       maxDanger: 'low',
@@ -105,7 +105,7 @@ describe('include and exclude', () => {
     { name: 'ls', aliases: ['dir'], description: 'Lists' },
   );
 
-  it('include and exclude accept aliases', () => {
+  it('accept aliases', () => {
     expect(chosen(select(registry, { include: ['dir', 'delete_file'] }))).toEqual(['ls', 'rm']);
     for (const [include, exclude] of [
       ['rm', 'delete_file'],
@@ -117,7 +117,7 @@ describe('include and exclude', () => {
     }
   });
 
-  it('unknown names in include and exclude are reported', () => {
+  it('report unknown names', () => {
     const unknown = [
       'lss',
       '__proto__',

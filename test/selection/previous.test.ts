@@ -7,8 +7,8 @@ const ranked = (...names: string[]) =>
   names.map((toolName, index) => ({ toolName, score: 10 - index }));
 const catalogue = () => registryOf(...['a', 'b', 'c', 'd', 'e', 'f'].map((name) => long(name)));
 
-describe('with previous', () => {
-  it('previous tools keep their place, level and bytes, and new tools come after them', () => {
+describe('selectTools with a previous selection', () => {
+  it('keeps previous tools in place with the same level and bytes, and adds new tools after them', () => {
     const registry = catalogue();
     const first = select(registry, {
       ranking: ranked('c', 'a'),
@@ -33,7 +33,7 @@ describe('with previous', () => {
     ]);
   });
 
-  it('only new tools give way to the budget: demoted, then dropped', () => {
+  it('only demotes or drops new tools to stay within the token budget', () => {
     const registry = catalogue();
     const { full, compact, stub } = costs(registry, 'a');
     const previous = select(registry, { ranking: ranked('a', 'b') });
@@ -47,7 +47,7 @@ describe('with previous', () => {
     expect(at(2 * full)).toEqual(['full', 'full']);
   });
 
-  it('previous tools leave, last first, only for lower limits or a guaranteed tool', () => {
+  it('drops previous tools, last first, only if a limit was lowered or a guaranteed tool needs space', () => {
     const registry = catalogue();
     const { full, stub } = costs(registry, 'a');
     const previous = select(registry, { ranking: ranked('a', 'b', 'c') });
@@ -74,7 +74,7 @@ describe('with previous', () => {
     ]);
   });
 
-  it('previous tools that are forbidden or removed leave with a reason, and the others stay', () => {
+  it('drops forbidden or removed tools with a reason and keeps the others', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b', 'c', 'd') });
     registry.unregister('d');
@@ -86,7 +86,7 @@ describe('with previous', () => {
     expect(bytes(selection).slice(0, 2)).toEqual([bytes(previous)[0], bytes(previous)[2]]);
   });
 
-  it('a replaced tool keeps its place, but its new text can be demoted', () => {
+  it('keeps a replaced tool in place, but may demote it because its text is new', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('a', 'b') });
     registry.registerAll([sample(long('b', { compact: true, description: 'Forecasts it anew' }))], {
@@ -113,7 +113,7 @@ describe('with previous', () => {
     expect(bytes(select(registry, { previous }))).toEqual(bytes(previous));
   });
 
-  it('previous can be JSON from a file', () => {
+  it('accepts a previous selection that was parsed from JSON', () => {
     const registry = catalogue();
     const previous = select(registry, { ranking: ranked('c', 'a') });
     const stored = JSON.parse(asText(previous)) as Selection;
@@ -123,7 +123,7 @@ describe('with previous', () => {
     );
   });
 
-  it('HIGH tools that filled remaining room take neither a place nor tokens in the next turn', () => {
+  it("doesn't carry over HIGH tools that only filled up the previous selection", () => {
     const registry = registryOf(
       long('a'),
       long('b'),

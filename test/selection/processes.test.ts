@@ -13,7 +13,7 @@ function printed(flags: readonly string[], environment: Readonly<Record<string, 
 }
 
 describe('equal requests', () => {
-  it('equal requests give equal bytes in every process, locale and time zone', () => {
+  it('produce identical bytes in every process, locale, and time zone', () => {
     const first = printed(['--hash-seed=1'], { LANG: 'C', LC_ALL: 'C', TZ: 'UTC' });
     const second = printed(['--hash-seed=99'], {
       LANG: 'tr_TR.UTF-8',

@@ -190,8 +190,8 @@ function expectSound(
   for (const each of asked.exclude ?? []) if (!registry.has(each)) expect(left).toContain(each);
 }
 
-describe('a selection of any catalogue for any request', () => {
-  it('a random selection has nothing forbidden, everything guaranteed, and keeps its limits or reports an error', () => {
+describe('selections for random catalogues and requests', () => {
+  it('contain all guaranteed tools and no forbidden tools, and stay within the limits or report an error', () => {
     fc.assert(
       fc.property(tools, request, (all, asked) => {
         const registry = registryWith(all);
@@ -201,7 +201,7 @@ describe('a selection of any catalogue for any request', () => {
     );
   });
 
-  it('a random selection keeps the previous tools first, in order, with equal bytes', () => {
+  it('keep the previous tools first, in order and with the same bytes', () => {
     fc.assert(
       fc.property(tools, fc.array(request, { minLength: 2, maxLength: 6 }), (all, turns) => {
         const registry = registryWith(all);
@@ -218,7 +218,7 @@ describe('a selection of any catalogue for any request', () => {
     );
   });
 
-  it("a random selection doesn't depend on the registration order", () => {
+  it("don't depend on the order of registration", () => {
     const shuffled = tools.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
     );

@@ -18,7 +18,7 @@ describe('guaranteed tools', () => {
     include: ['asked'],
   });
 
-  it('guaranteed tools come before hits whatever the stage and task type, each with its strongest reason', () => {
+  it('come before search hits regardless of stage and task type, each with its strongest reason', () => {
     expect(
       selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
     ).toEqual([
@@ -31,7 +31,7 @@ describe('guaranteed tools', () => {
     expect(select(registry, { include: ['zulu'] }).tools[0]!.reason).toBe('included');
   });
 
-  it('a mandatory keyword guarantees its tool only if the request contains it', () => {
+  it('a mandatory keyword guarantees its tool only if the request contains the whole word', () => {
     expect(chosen(select(registry, { text: 'undeployable' }))).toEqual(['core', 'zulu']);
   });
 });
@@ -44,7 +44,7 @@ describe('CRITICAL tools', () => {
   const chosenFor = (request: object) =>
     chosen(select(registry, { text: 'format text', maxTools: 2, ...request }));
 
-  it('CRITICAL tools come in addition to maxTools and displace no hit', () => {
+  it('are added on top of maxTools without displacing any search hit', () => {
     expect(chosenFor({})).toEqual(['c1', 'c2', 'c3', 'one', 'six']);
     expect(chosenFor({ criticalOutsideLimit: true, include: ['c2'] })).toEqual([
       'c2',
@@ -64,7 +64,7 @@ describe('CRITICAL tools', () => {
     expect(chosen(select(many, { text: 'format text', maxTools: 1 }))).toHaveLength(41);
   });
 
-  it('CRITICAL tools take places if criticalOutsideLimit is false', () => {
+  it('count toward maxTools if criticalOutsideLimit is false', () => {
     expect(chosenFor({ criticalOutsideLimit: false, maxTools: 4 })).toEqual([
       'c1',
       'c2',
@@ -77,8 +77,8 @@ describe('CRITICAL tools', () => {
   });
 });
 
-describe('search rank', () => {
-  it('hits are ordered by rank within the stage and task type, and tools that name none are for all', () => {
+describe('search hits', () => {
+  it('are ordered by rank, and are limited to tools for the stage and task type or for all of them', () => {
     const registry = registryOf(
       { name: 'one', description: 'Formats text', stages: ['Reading'], taskTypes: ['Edit'] },
       { name: 'two', description: 'Formats text and more' },
@@ -102,7 +102,7 @@ describe('search rank', () => {
     expect(chosen(select(registry, { text, stage: 'nowhere' }))).toEqual(['two']);
   });
 
-  it('hits with equal relevance are ordered by priority, then name', () => {
+  it('with equal relevance are ordered by priority, then name', () => {
     const same = (name: string, priority: number) => ({
       name,
       priority,
@@ -117,7 +117,7 @@ describe('search rank', () => {
     expect(chosen(select(registry, { ranking }))).toEqual(['zzz', 'ccc', 'bbb', 'aaa']);
   });
 
-  it('relevance wins over priority', () => {
+  it('are ordered by relevance rather than priority', () => {
     const registry = registryOf(
       { name: 'fits', description: 'Formats text', priority: 3 },
       {
@@ -129,7 +129,7 @@ describe('search rank', () => {
     expect(chosen(select(registry, { text: 'format text' }))).toEqual(['fits', 'less']);
   });
 
-  it('tools that fit far less than the best are dropped with that reason', () => {
+  it('are dropped with the reason "relevance" if they score far below the best hit', () => {
     const registry = registryOf({ name: 'best' }, { name: 'near' }, { name: 'far' });
     const ranking = [
       { toolName: 'best', score: 10 },
@@ -143,7 +143,7 @@ describe('search rank', () => {
     ]);
   });
 
-  it('tools beyond maxTools are dropped with that reason and their score', () => {
+  it('are dropped with the reason "max_tools" and their score if they exceed maxTools', () => {
     const registry = registryOf({ name: 'a' }, { name: 'b' }, { name: 'c' });
     const selection = select(registry, {
       maxTools: 2,
@@ -171,7 +171,7 @@ describe('search rank', () => {
   });
 });
 
-describe('what is not hit', () => {
+describe("tools that aren't search hits", () => {
   const registry = registryOf(
     { name: 'a_medium', priority: 2, stages: ['reading'] },
     { name: 'z_high', priority: 1, stages: ['reading'] },
@@ -182,7 +182,7 @@ describe('what is not hit', () => {
     { name: 'f_medium', priority: 2, taskTypes: ['search'] },
   );
 
-  it('without hits, HIGH tools of the stage and task type come before MEDIUM, and LOW never', () => {
+  it('without hits, HIGH tools for the stage and task type come before MEDIUM tools, and LOW tools are left out', () => {
     const selection = select(registry, { stage: 'reading', taskType: 'search' });
     expect(selection.tools.map(({ toolName, reason }) => [toolName, reason])).toEqual([
       ['z_high', 'stage'],
@@ -199,13 +199,13 @@ describe('what is not hit', () => {
     ]);
   });
 
-  it("with hits, only HIGH tools follow, and a LOW tool comes only if it's a hit", () => {
+  it('with hits, only HIGH tools follow, and LOW tools are selected only if they are hits', () => {
     expect(
       chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' })),
     ).toEqual(['e_low', 'z_high', 'b_high', 'd_high']);
   });
 
-  it('remaining room goes to HIGH tools, most relevant first', () => {
+  it('HIGH tools fill up the remaining slots, most relevant first', () => {
     const selection = select(registry);
     expect(
       selection.tools.map(({ toolName, reason, guaranteed }) => [toolName, reason, guaranteed]),
@@ -232,14 +232,14 @@ describe('what is not hit', () => {
   });
 });
 
-describe('a ranking made elsewhere', () => {
+describe('the ranking option', () => {
   const registry = registryOf(
     { name: 'format', description: 'Formats text', aliases: ['fmt'] },
     { name: 'other' },
     { name: 'third', stages: ['execution'] },
   );
 
-  it('a rank function replaces the search', () => {
+  it('replaces the search', () => {
     const selection = select(registry, {
       text: 'format text',
       ranking: [{ toolName: 'other', score: 1, explanation: 'by meaning' }],
@@ -258,7 +258,7 @@ describe('a ranking made elsewhere', () => {
     ).toEqual(['format']);
   });
 
-  it("a rank function can't override limits or the stage", () => {
+  it("can't override limits or the stage", () => {
     const ranking = ['third', 'other', 'format', 'gone'].map((toolName) => ({
       toolName,
       score: 1,

@@ -28,21 +28,18 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   countTokens: [7, 'chars', null],
 };
 
-describe('a request with a wrong part', () => {
-  it.each(Object.keys(WRONG))(
-    'a selection request with a wrong part is refused by name: %s',
-    (part) => {
-      for (const value of WRONG[part]!) {
-        const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
-        expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
-        if (part !== 'filter') expect(error.message).toContain(part);
-        expect(Array.isArray(error.details['issues'])).toBe(true);
-      }
-    },
-  );
+describe('invalid selection requests', () => {
+  it.each(Object.keys(WRONG))('the error mentions the invalid option: %s', (part) => {
+    for (const value of WRONG[part]!) {
+      const error = refusal(() => selectTools(registry, { text: 'x', [part]: value }));
+      expect([part, value, error.code]).toEqual([part, value, 'INVALID_ARGUMENT']);
+      if (part !== 'filter') expect(error.message).toContain(part);
+      expect(Array.isArray(error.details['issues'])).toBe(true);
+    }
+  });
 
   it.each([7, [{ toolName: 'a' }], [{ toolName: 7, score: 1 }], [{ toolName: 'a', score: NaN }]])(
-    'a selection is refused if its rank returns %j',
+    'throws if the ranking is %j',
     (ranking) => {
       const error = refusal(() =>
         selectTools(registry, { text: 'x', rank: () => ranking as never }),
@@ -54,7 +51,7 @@ describe('a request with a wrong part', () => {
     },
   );
 
-  it('unknown options and non-requests are refused', () => {
+  it("throws for unknown options and for values that aren't requests", () => {
     for (const request of [
       { text: 'x', max: 3 },
       { text: 'x', tokenbudget: 5 },
@@ -70,7 +67,7 @@ describe('a request with a wrong part', () => {
     }
   });
 
-  it('all wrong parts of a request are named at once', () => {
+  it('lists all invalid options of a request in one error', () => {
     const { message } = refusal(() =>
       selectTools(registry, {
         maxTools: -1,
@@ -82,8 +79,8 @@ describe('a request with a wrong part', () => {
   });
 });
 
-describe('options of the tool search', () => {
-  it('options of the tool search are checked the same way', () => {
+describe('invalid options of the tool search', () => {
+  it('are checked in the same way', () => {
     const wrong = [
       { maxResults: 0 },
       { maxResults: 1.5 },

@@ -31,8 +31,8 @@ function askOf(registry: ToolMetadataRegistry, options: ToolSearchOptions = {}) 
 
 const found = ({ found }: Answer) => found.map(({ name }) => name);
 
-describe('the tool that finds tools', () => {
-  it('the search tool finds tools for a request, one line each with the reason', () => {
+describe('the find_tools tool', () => {
+  it('finds tools for a request and returns one line per tool with the reason', () => {
     const ask = askOf(registryOf(long('weather'), { name: 'paint', description: 'Paints' }));
     const answer = ask({ query: 'weather forecast' });
     expect(answer).toEqual({
@@ -48,7 +48,7 @@ describe('the tool that finds tools', () => {
     });
   });
 
-  it('the search tool shows whole tools by name or alias, and lists unknown names', () => {
+  it('returns full definitions by name or alias, and lists unknown names', () => {
     const registry = registryOf(long('weather', { aliases: ['forecast'], compact: true }));
     const { tools, unknown } = askOf(registry)({
       names: ['forecast', 'weather', 'wether', 'wether'],
@@ -70,33 +70,30 @@ describe('the tool that finds tools', () => {
     ['filter', { filter: { category: 'open' } }, {}],
     ['availability', {}, { available: () => false }],
   ];
-  it.each(cases)(
-    'the search tool neither finds nor explains what limits forbid: %s',
-    (_, limits, options) => {
-      const registry = registryOf({
-        ...HARMLESS,
-        name: 'secret',
-        aliases: ['hush'],
-        description: 'Forecasts the weather',
-        priority: 0,
-        mandatoryKeywords: ['weather'],
-        ...options,
-      });
-      const answer = askOf(
-        registry,
-        limits,
-      )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
-      expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
-      // A selection with the same limits decides the same.
-      expect(
-        selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
-          ({ toolName }) => toolName,
-        ),
-      ).not.toContain('secret');
-    },
-  );
+  it.each(cases)('neither finds nor shows tools that a limit forbids: %s', (_, limits, options) => {
+    const registry = registryOf({
+      ...HARMLESS,
+      name: 'secret',
+      aliases: ['hush'],
+      description: 'Forecasts the weather',
+      priority: 0,
+      mandatoryKeywords: ['weather'],
+      ...options,
+    });
+    const answer = askOf(
+      registry,
+      limits,
+    )({ query: 'weather forecast secret hush', names: ['secret', 'hush'] });
+    expect(answer).toEqual({ found: [], tools: [], unknown: ['secret', 'hush'] });
+    // A selection with the same limits decides the same.
+    expect(
+      selectTools(registry, { text: 'weather', include: ['secret'], ...limits }).tools.map(
+        ({ toolName }) => toolName,
+      ),
+    ).not.toContain('secret');
+  });
 
-  it('the search tool sees later registrations, and exclusions by a later alias', () => {
+  it('finds tools registered later, and excludes a tool by an alias registered later', () => {
     const registry = registryOf();
     const ask = askOf(registry, { exclude: ['rm'] });
     expect(found(ask({ query: 'weather' }))).toEqual([]);
@@ -117,7 +114,7 @@ describe('the tool that finds tools', () => {
     });
   });
 
-  it('the search tool never shows itself', () => {
+  it('never finds or shows itself', () => {
     for (const options of [{}, { name: 'look' }]) {
       const name = options.name ?? 'find_tools';
       expect(
@@ -126,7 +123,7 @@ describe('the tool that finds tools', () => {
     }
   });
 
-  it('the search tool returns at most maxResults tools', () => {
+  it('returns at most maxResults tools', () => {
     const registry = registryOf(
       ...Array.from({ length: 30 }, (_, index) => long(`weather_${index}`)),
     );
@@ -136,7 +133,7 @@ describe('the tool that finds tools', () => {
     ).toHaveLength(3);
   });
 
-  it('the search tool limits what a model can ask at once', async () => {
+  it('limits how many names a model can ask for at once, and their length', async () => {
     const schema = createToolSearchTool(registryOf()).inputSchema;
     const accepts = async (input: unknown) =>
       (await schema['~standard'].validate(input)).issues === undefined;
@@ -146,7 +143,7 @@ describe('the tool that finds tools', () => {
     expect(await accepts({ names: ['a'.repeat(10_000)] })).toBe(false);
   });
 
-  it('the search tool is harmless on every axis, and guaranteed in every selection', () => {
+  it('needs no approval, fits every limit, and is guaranteed in every selection', () => {
     const registry = registryOf();
     askOf(registry);
     expect(registry.requiresApproval('find_tools')).toBe(false);

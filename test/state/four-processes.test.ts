@@ -27,7 +27,7 @@ describe.skipIf(!redisPresent)(
     });
     afterAll(() => server.stop());
 
-    it('processes sharing a Redis agree: one wins each round, sums are exact, limits hold', async () => {
+    it('one process wins each round, sums are exact, and limits are never exceeded', async () => {
       interface Work {
         readonly won: readonly number[];
         readonly applied: number;
@@ -46,7 +46,7 @@ describe.skipIf(!redisPresent)(
       await store.close();
     });
 
-    it('processes exit by themselves after close(), even without a Redis', async () => {
+    it('processes exit on their own after close(), even without a Redis', async () => {
       expect(await child('close', server.url)).toEqual({ available: true });
       const gone = await RedisServer.start();
       await gone.stop();

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 
-describe('a state store in memory', () => {
-  it("expired keys don't use memory", async () => {
+describe('MemoryStateStore', () => {
+  it('frees the memory of expired keys', async () => {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
     for (let key = 0; key < 20_000; key++) {
@@ -14,13 +14,13 @@ describe('a state store in memory', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('MemoryStateStore refuses unknown options', () => {
+  it('throws for unknown options', () => {
     expect(() => new MemoryStateStore({ time: 1 } as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
-  it("changing the system's date doesn't affect lifetimes", async () => {
+  it('expires keys on time even if the system clock is changed', async () => {
     const clock = new ManualClock();
     const store = new MemoryStateStore({ clock });
     await store.compareAndSet('key', undefined, 'a', { ttlMs: 1_000 });

@@ -5,7 +5,7 @@ import { RedisServer, redisPresent, warnIfNoRedis } from './redis-server.js';
 warnIfNoRedis('bursts of operations on Redis');
 
 describe.skipIf(!redisPresent)(
-  'a store on Redis in a busy process (skipped without redis-server)',
+  'a Redis store in a busy process (skipped without redis-server)',
   () => {
     let server: RedisServer;
     beforeAll(async () => {
@@ -13,7 +13,7 @@ describe.skipIf(!redisPresent)(
     });
     afterAll(() => server.stop());
 
-    it('an answer that arrives while the process is busy longer than the timeout still counts', async () => {
+    it('accepts an answer that arrived while the process was busy for longer than the timeout', async () => {
       const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 100 });
       const changes: boolean[] = [];
       store.onAvailability((available) => changes.push(available));

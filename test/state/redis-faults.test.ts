@@ -48,7 +48,7 @@ async function tryAll(
 
 const REFUSED = Array.from({ length: 5 }, () => 'STATE_UNAVAILABLE');
 
-describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis-server)', () => {
+describe.skipIf(!redisPresent)('a store when Redis fails (skipped without redis-server)', () => {
   let server: RedisServer;
   let proxy: FaultProxy;
   let store: RedisStateStore;
@@ -98,19 +98,19 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(await store.get('back')).toBe('yes');
   }
 
-  it('operations settle quickly and recover after Redis is killed and restarted', () =>
+  it('rejects operations promptly and recovers after Redis is killed and restarted', () =>
     expectOutage(
       () => server.kill(),
       () => server.restart(),
     ));
 
-  it('operations settle quickly and recover after the Redis process is paused', () =>
+  it('rejects operations promptly and recovers after the Redis process is paused', () =>
     expectOutage(
       () => server.pause(),
       () => server.resume(),
     ));
 
-  it('operations settle quickly and recover after Redis pauses its clients for a second', async () => {
+  it('rejects operations promptly and recovers after Redis pauses its clients for a second', async () => {
     await server.command('CLIENT', 'PAUSE', '1000', 'ALL');
     const { codes, slowestMs } = await tryAll(store);
     expect(slowestMs).toBeLessThan(PROMPT_MS);
@@ -120,32 +120,32 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([false, true]);
   });
 
-  it('operations settle quickly and recover after a slow connection', () =>
+  it('rejects operations promptly and recovers after the connection was slow', () =>
     expectOutage(
       () => void (proxy.delayMs = 500),
       () => void (proxy.delayMs = 0),
     ));
 
-  it('operations settle quickly and recover after the network silently drops all data', () =>
+  it('rejects operations promptly and recovers after the network silently dropped all data', () =>
     expectOutage(
       () => void (proxy.silent = true),
       () => void (proxy.silent = false),
     ));
 
-  it('operations settle quickly and recover after the network silently drops its connections', () =>
+  it('rejects operations promptly and recovers after the network silently dropped its connections', () =>
     expectOutage(
       () => proxy.forgetClients(),
       () => undefined,
     ));
 
-  it('the store recovers quickly after all connections are reset', async () => {
+  it('recovers quickly after all connections are reset', async () => {
     proxy.cut();
     await eventually(() => changes.length > 0, 'the loss is noticed');
     await expectReturn();
     expect(changes).toEqual([false, true]);
   });
 
-  it('each ticket goes to one of two processes, whatever the network does', async () => {
+  it('gives each ticket to exactly one of two processes, even if the network fails', async () => {
     const otherProxy = await FaultProxy.start(server.port);
     const other = await RedisStateStore.connect({
       url: otherProxy.url,
@@ -188,7 +188,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(wins).toEqual(Array.from({ length: 60 }, (_, ticket) => ticket));
   });
 
-  it('after FLUSHALL the store is empty and keeps working', async () => {
+  it('is empty and keeps working after FLUSHALL', async () => {
     await store.increment('count', 5);
     await server.flush();
     expect(await store.get('count')).toBeUndefined();
@@ -199,7 +199,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(changes).toEqual([]);
   });
 
-  it('answers that come too late are dropped', async () => {
+  it('drops answers that arrive too late', async () => {
     await store.compareAndSet('early', undefined, 'early');
     server.pause();
     await expect(store.get('early')).rejects.toMatchObject({
@@ -212,7 +212,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(await store.get('early')).toBe('early');
   });
 
-  it("an operation that was never sent says that it didn't happen", async () => {
+  it("reports that an operation didn't happen if it was never sent", async () => {
     await server.kill();
     await store.get('key').catch(() => undefined);
     await expect(store.increment('count', 1)).rejects.toMatchObject({
@@ -221,7 +221,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     });
   });
 
-  it('a store starts without its Redis and works once Redis is there', async () => {
+  it('starts without Redis and works once Redis is running', async () => {
     await server.kill();
     const early = await RedisStateStore.connect({ url: server.url });
     try {
@@ -235,7 +235,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     }
   });
 
-  it('a refusal by Redis is reported with its reason, and the store stays available', async () => {
+  it('reports the reason if Redis rejects an operation, and stays available', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     await expect(store.increment('count', 1)).rejects.toMatchObject({
       code: 'STATE_UNAVAILABLE',
@@ -245,7 +245,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     expect(store.available).toBe(true);
   });
 
-  it('the store finds the new master after its own became a replica', async () => {
+  it('reconnects to find the new master after its own master became a replica', async () => {
     const before = proxy.accepted;
     await server.command('REPLICAOF', '127.0.0.1', '1');
     await expect(store.compareAndSet('key', undefined, 'a')).rejects.toMatchObject({
@@ -257,7 +257,7 @@ describe.skipIf(!redisPresent)('a store whose Redis fails (skipped without redis
     await expectReturn();
   });
 
-  it('close settles all waiting operations', async () => {
+  it('settles all waiting operations on close', async () => {
     server.pause();
     const waiting = tryAll(store);
     await store.close();

@@ -7,7 +7,7 @@ warnIfNoRedis('identity of Redis');
 
 const RESTARTED = { code: 'STATE_UNAVAILABLE', details: { reason: 'restarted', sent: false } };
 describe.skipIf(!redisPresent)(
-  'a store whose Redis comes back (skipped without redis-server)',
+  'identity of a Redis store after a restart (skipped without redis-server)',
   () => {
     const ends: (() => Promise<void>)[] = [];
     afterEach(async () => {
@@ -44,7 +44,7 @@ describe.skipIf(!redisPresent)(
       expect(await store.read('list')).toEqual([]);
     }
 
-    it('writes bound to the old identity are refused after Redis restores an older snapshot', async () => {
+    it('rejects writes for the old identity after Redis restores an older snapshot', async () => {
       const server = await startRedis();
       const store = await connect({ url: server.url });
       const { identity } = await store.now();
@@ -64,22 +64,19 @@ describe.skipIf(!redisPresent)(
 
     it.each([
       ['an append-only file', ['--appendonly', 'yes', '--appendfsync', 'always']],
-      ['nothing kept', []],
-    ])(
-      'writes bound to the old identity are refused after a restart with %s',
-      async (_, settings) => {
-        const server = await startRedis(...settings);
-        const store = await connect({ url: server.url });
-        const { identity } = await store.now();
-        await store.compareAndSet('ticket', undefined, 'free', { identity });
-        await server.restart();
-        await eventually(() => store.available, 'the store is back');
-        expect(await store.get('ticket')).toBe(settings.length > 0 ? 'free' : undefined);
-        await expectRefused(store, identity);
-      },
-    );
+      ['no persistence', []],
+    ])('rejects writes for the old identity after a restart with %s', async (_, settings) => {
+      const server = await startRedis(...settings);
+      const store = await connect({ url: server.url });
+      const { identity } = await store.now();
+      await store.compareAndSet('ticket', undefined, 'free', { identity });
+      await server.restart();
+      await eventually(() => store.available, 'the store is back');
+      expect(await store.get('ticket')).toBe(settings.length > 0 ? 'free' : undefined);
+      await expectRefused(store, identity);
+    });
 
-    it('writes continue after a restart if the operator named the store', async () => {
+    it('accepts writes after a restart if the operator set an identity', async () => {
       const server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
       const store = await connect({ url: server.url, identity: 'ours' });
       const { identity } = await store.now();
@@ -91,7 +88,7 @@ describe.skipIf(!redisPresent)(
       expect(await store.compareAndSet('ticket', 'free', 'taken', { identity })).toBe(true);
     });
 
-    it('writes bound to the old identity are refused after a replica takes over', async () => {
+    it('rejects writes for the old identity after a failover to a replica', async () => {
       const master = await startRedis();
       const replica = await startRedis('--replicaof', '127.0.0.1', String(master.port));
       const proxy = await FaultProxy.start(master.port);
@@ -114,7 +111,7 @@ describe.skipIf(!redisPresent)(
       await expectRefused(store, identity);
     });
 
-    it('a user without INFO gets no identity unless the operator named the store', async () => {
+    it('has no identity for a Redis user without INFO, unless the operator set an identity', async () => {
       const server = await startRedis();
       await server.command(
         'ACL',

@@ -5,30 +5,30 @@ import { RedisServer, eventually, redisPresent, warnIfNoRedis } from './redis-se
 
 warnIfNoRedis('options of a store on Redis');
 
-describe('options of a store on Redis', () => {
+describe('RedisStateStore options', () => {
   const url = 'redis://127.0.0.1:1';
   it.each<[string, unknown]>([
-    ['neither address nor client', {}],
-    ['both address and client', { url, client: createClient() }],
-    ['no address', { url: 'localhost' }],
-    ['an address of another kind', { url: 'http://localhost' }],
-    ['a database that is no number', { url: 'redis://localhost/name' }],
-    ['something that is no client', { client: {} }],
+    ['neither a URL nor a client', {}],
+    ['both a URL and a client', { url, client: createClient() }],
+    ['an invalid URL', { url: 'localhost' }],
+    ['a URL with another protocol', { url: 'http://localhost' }],
+    ["a database that isn't a number", { url: 'redis://localhost/name' }],
+    ["an object that isn't a client", { client: {} }],
     ['an unknown option', { url, timeout: 1 }],
-    ['an unknown option named like a part of every object', { url, constructor: 1 }],
-    ['a prefix that is no text', { url, prefix: 1 }],
+    ['an unknown option named constructor', { url, constructor: 1 }],
+    ["a prefix that isn't a string", { url, prefix: 1 }],
     ['a long prefix', { url, prefix: 'p'.repeat(129) }],
-    ['no time', { url, timeoutMs: 0 }],
-    ['a time that is no number', { url, timeoutMs: NaN }],
+    ['a timeout of zero', { url, timeoutMs: 0 }],
+    ['a timeout of NaN', { url, timeoutMs: NaN }],
     ['no options', undefined],
-    ['an identity that is no text', { url, identity: 1 }],
-  ])('RedisStateStore refuses %s', async (_, options) => {
+    ["an identity that isn't a string", { url, identity: 1 }],
+  ])('throws for %s', async (_, options) => {
     await expect(RedisStateStore.connect(options as RedisStateStoreOptions)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
   });
 
-  it('passing a client instead of options is refused with advice', async () => {
+  it('explains how to connect if a client is passed instead of options', async () => {
     const advice = {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('RedisStateStore.connect({ client })') as string,
@@ -38,7 +38,7 @@ describe('options of a store on Redis', () => {
     expect(() => new Constructor(createClient())).toThrow(expect.objectContaining(advice));
   });
 
-  it("errors don't repeat the URL, which can contain a password", async () => {
+  it('omits the URL from errors, because it can contain a password', async () => {
     const error: unknown = await RedisStateStore.connect({
       url: 'http://user:secret@localhost',
     }).catch((caught: unknown) => caught);
@@ -46,14 +46,14 @@ describe('options of a store on Redis', () => {
   });
 });
 
-describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)', () => {
+describe.skipIf(!redisPresent)('RedisStateStore (skipped without redis-server)', () => {
   let server: RedisServer;
   beforeAll(async () => {
     server = await RedisServer.start();
   });
   afterAll(() => server.stop());
 
-  it("a given client's settings are used, but not its connection", async () => {
+  it("uses a client's settings, but opens its own connection", async () => {
     const client = createClient({ url: server.url, database: 3, RESP: 3, pingInterval: 5 });
     const store = await RedisStateStore.connect({ client, prefix: 'app:', timeoutMs: 10_000 });
     await store.compareAndSet('key', undefined, 'a');
@@ -65,7 +65,7 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
     client.destroy();
   });
 
-  it('keys with different prefixes are kept apart', async () => {
+  it('keeps keys with different prefixes separate', async () => {
     const [one, other] = [
       await RedisStateStore.connect({ url: server.url, prefix: 'one:', timeoutMs: 10_000 }),
       await RedisStateStore.connect({ url: server.url, prefix: 'other:', timeoutMs: 10_000 }),
@@ -75,7 +75,7 @@ describe.skipIf(!redisPresent)('a store on Redis (skipped without redis-server)'
     await Promise.all([one.close(), other.close()]);
   });
 
-  it("a wrong password makes the store unavailable without being shown, until it's right", async () => {
+  it('is unavailable while the password is wrong, and never shows the password', async () => {
     await server.command('CONFIG', 'SET', 'requirepass', 'right');
     const store = await RedisStateStore.connect({
       url: `redis://:wrong-secret@127.0.0.1:${server.port}`,

@@ -4,7 +4,7 @@ import { ManualClock } from '../../src/testing.js';
 import { RedisServer, redisPresent, warnIfNoRedis } from './redis-server.js';
 import { stateStoreCases } from './state-store-cases.js';
 
-describe('a state store in memory', () => {
+describe('MemoryStateStore', () => {
   for (const { name, run } of stateStoreCases()) {
     it(name, async () => {
       const clock = new ManualClock();
@@ -15,7 +15,7 @@ describe('a state store in memory', () => {
 
 warnIfNoRedis('state store on Redis');
 
-describe.skipIf(!redisPresent)('a state store on Redis (skipped without redis-server)', () => {
+describe.skipIf(!redisPresent)('RedisStateStore (skipped without redis-server)', () => {
   let server: RedisServer;
   beforeAll(async () => {
     server = await RedisServer.start();

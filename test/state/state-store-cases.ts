@@ -24,13 +24,13 @@ const MIB = 1_048_576;
 
 const CASES: readonly NamedRun[] = [
   [
-    'holds nothing at first',
+    'is empty at first',
     async (store) => {
       for (const key of KEYS) assert.equal(await store.get(key), undefined);
     },
   ],
   [
-    'writes if the key holds what is expected, and only then',
+    'writes only if the key has the expected value',
     async (store) => {
       assert.equal(await store.compareAndSet('key', 'a', 'b'), false);
       assert.equal(await store.get('key'), undefined);
@@ -43,7 +43,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'tells an empty text from nothing',
+    'distinguishes an empty string from a missing key',
     async (store) => {
       assert.equal(await store.compareAndSet('key', '', 'a'), false);
       assert.equal(await store.compareAndSet('key', undefined, ''), true);
@@ -53,7 +53,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'removes a key that holds what is expected',
+    'removes a key that has the expected value',
     async (store) => {
       await store.compareAndSet('key', undefined, 'a');
       assert.equal(await store.compareAndSet('key', 'b', undefined), false);
@@ -64,7 +64,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'lets exactly one of 100 writers at once win',
+    'lets exactly one of 100 concurrent writers win',
     async (store) => {
       for (const expected of [undefined, 'first'] as const) {
         const key = `race ${expected}`;
@@ -80,7 +80,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'forgets a text when its time is over',
+    'drops a value when its lifetime ends',
     async (store, { advance }) => {
       await store.compareAndSet('short', undefined, 'a', { ttlMs: 40 });
       await store.compareAndSet('long', undefined, 'a', { ttlMs: LONG_MS });
@@ -93,7 +93,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'gives each new text its own lifetime',
+    'gives each new value its own lifetime',
     async (store, { advance }) => {
       await store.compareAndSet('shorter', undefined, 'a', { ttlMs: LONG_MS });
       await store.compareAndSet('shorter', 'a', 'a', { ttlMs: 40 });
@@ -105,7 +105,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'changes the lifetime of what exists',
+    'changes the lifetime of existing keys only',
     async (store, { advance }) => {
       assert.equal(await store.expire('key', 40), false);
       await store.compareAndSet('key', undefined, 'a');
@@ -117,7 +117,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'leaves a key its lifetime, if told so',
+    'keeps a key\'s lifetime if ttlMs is "keep"',
     async (store, { advance }) => {
       await store.compareAndSet('short', undefined, 'a', { ttlMs: 1_000 });
       assert.equal(await store.compareAndSet('short', 'a', 'b', { ttlMs: 'keep' }), true);
@@ -133,7 +133,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'tells its time and an identity that stays',
+    "returns the current time and an identity that doesn't change",
     async (store, { advance }) => {
       const before = await store.now();
       await advance(60);
@@ -147,7 +147,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'writes for its own identity, and refuses to for another',
+    'accepts writes for its own identity and rejects writes for another',
     async (store) => {
       const { identity } = await store.now();
       assert.equal(await store.compareAndSet('text', undefined, 'a', { identity }), true);
@@ -175,7 +175,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'lists the keys that begin with a prefix',
+    'lists the keys that start with a prefix',
     async (store, { advance }) => {
       const keys = ['a*:1', 'a*:2', 'a*:[x]', 'a*:Ünïcödé 🗝️'];
       for (const key of [...keys, 'ab:1', 'a', 'a*', 'b:a*:1'])
@@ -191,7 +191,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'keeps the newest items of a list, and reads it from any item',
+    'keeps the newest items of a list, which can be read from any position',
     async (store, { advance }) => {
       assert.deepEqual(await store.read('list'), []);
       for (let item = 0; item < 120; item += 1)
@@ -222,7 +222,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'lets exactly one of 100 that append at the same place win',
+    'lets exactly one of 100 writers append at the same position',
     async (store) => {
       for (const at of [0, 1]) {
         const won = await Promise.all(
@@ -239,7 +239,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'tells lists from texts',
+    'rejects list operations on text, and text operations on lists',
     async (store) => {
       await store.append('list', 'a', { max: 1 });
       await store.compareAndSet('text', undefined, 'a');
@@ -253,7 +253,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'takes any text as key and value',
+    'accepts any text as key and value',
     async (store) => {
       for (const key of KEYS)
         assert.equal(await store.compareAndSet(key, undefined, key), true, key);
@@ -261,7 +261,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'takes a value of 1 MiB, and refuses more before anything happens',
+    'accepts a value of 1 MiB and rejects a larger value without changing anything',
     async (store) => {
       const largest = 'ä'.repeat(MIB / 2);
       assert.equal(await store.compareAndSet('large', undefined, largest), true);
@@ -282,7 +282,7 @@ const CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'refuses everything after it was closed, and may be closed twice',
+    'rejects every operation after close(), which can be called twice',
     async (store) => {
       await store.close();
       await store.close();

@@ -4,7 +4,7 @@ import { LONG_MS, refused, type NamedRun } from './store-case.js';
 /** The cases for counters, with and without windows. */
 export const COUNTER_CASES: readonly NamedRun[] = [
   [
-    'adds up what 100 add at once',
+    'adds up 100 concurrent additions',
     async (store) => {
       // First with a new key, then with an existing one.
       for (const before of [0, 100]) {
@@ -20,7 +20,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'adds as JavaScript does',
+    'adds numbers like JavaScript',
     async (store) => {
       const numbers = [
         0.1,
@@ -45,7 +45,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'never passes the largest sum, whoever adds at the same time',
+    'never exceeds the maximum, even with concurrent additions',
     async (store) => {
       const results = await Promise.all(
         Array.from({ length: 100 }, () => store.increment('budget', 0.5, { max: 10 })),
@@ -69,7 +69,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'refuses a sum that is no finite number',
+    "rejects a sum that isn't a finite number",
     async (store) => {
       await store.increment('huge', Number.MAX_VALUE);
       assert.deepEqual(await store.increment('huge', Number.MAX_VALUE), {
@@ -79,7 +79,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'adds only to what exists, if told so',
+    'adds only to existing keys if mustExist is set',
     async (store) => {
       assert.deepEqual(await store.increment('key', 1, { mustExist: true }), {
         applied: false,
@@ -94,7 +94,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'adds to numbers written as text, and refuses other text',
+    'adds to numbers stored as text, and rejects other text',
     async (store) => {
       for (const [index, text] of ['41', '-1.5', '1e3', '.5', '007'].entries()) {
         await store.compareAndSet(`number ${index}`, undefined, text);
@@ -111,7 +111,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'keeps the lifetime of a number that is added to',
+    'keeps the lifetime of a number when adding to it',
     async (store, { advance }) => {
       await store.increment('short', 1, { ttlMs: 1_000 });
       await store.increment('short', 1, { ttlMs: LONG_MS });
@@ -123,7 +123,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'counts within a window that begins with the first addition',
+    'counts within a window that starts with the first addition',
     async (store, { advance }) => {
       const add = (by: number) => store.increment('window', by, { max: 10, windowMs: 1_000 });
       assert.deepEqual(await add(4), { applied: true, value: 4 });
@@ -136,7 +136,7 @@ export const COUNTER_CASES: readonly NamedRun[] = [
     },
   ],
   [
-    'never lets more into a window than its limit, whoever adds at the same time',
+    'never exceeds the limit of a window, even with concurrent additions',
     async (store) => {
       const results = await Promise.all(
         Array.from({ length: 100 }, () =>

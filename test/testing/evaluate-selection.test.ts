@@ -20,7 +20,7 @@ const shop = () =>
   });
 
 describe('evaluateSelection', () => {
-  it('evaluateSelection computes recall and nDCG by their formulas', () => {
+  it('computes recall and nDCG by their formulas', () => {
     const requests = [
       { text: 'where is the order', tools: ['order_status'] },
       { text: 'cancel the order, send a mail', tools: ['cancel_order', 'send_mail'] },
@@ -44,7 +44,7 @@ describe('evaluateSelection', () => {
     expect(second).toMatchObject({ recall: 1, ndcg: 1 / Math.log2(3) });
   });
 
-  it("evaluateSelection reports what took a missed tool's place, and why", () => {
+  it("reports which tool took a missed tool's place, and why", () => {
     const { misses } = evaluateSelection(
       shop(),
       [{ text: 'cancel an order', tools: ['list_orders'] }],
@@ -62,7 +62,7 @@ describe('evaluateSelection', () => {
     ]);
   });
 
-  it('evaluateSelection counts the tokens of the selection, of all tools, and of the first hits in full', () => {
+  it('counts the tokens of the selection, of all tools, and of the first hits at full length', () => {
     const { tokens } = evaluateSelection(
       shop(),
       [{ text: 'where is the order', tools: ['order_status'] }],
@@ -74,7 +74,7 @@ describe('evaluateSelection', () => {
     expect(tokens).toEqual({ selected: 10, allTools: 40, firstInFull: 10 });
   });
 
-  it('evaluateSelection lists confused tools with distinguishing words, and tools never selected', () => {
+  it('lists tools that were confused, the words that distinguish them, and tools that were never selected', () => {
     const { confused, neverSelected } = evaluateSelection(
       shop(),
       [
@@ -89,7 +89,7 @@ describe('evaluateSelection', () => {
     expect(neverSelected).toEqual(['cancel_order', 'list_orders', 'send_mail']);
   });
 
-  it('evaluateSelection suggests keywords and examples, with what they fix and break', () => {
+  it('suggests keywords and examples, with the requests that they fix and break', () => {
     const registry = shop();
     const { suggestions } = evaluateSelection(
       registry,
@@ -114,11 +114,11 @@ describe('evaluateSelection', () => {
     ['no requests', [], /at least 1/],
     ['a request without tools', [{ text: 'a', tools: [] }], /requests\[0\]\.tools|at least 1/],
     [
-      'a tool that is not registered',
+      "a tool that isn't registered",
       [{ text: 'a', tools: ['order_stats'] }],
       /Did you mean "order_status"\?/,
     ],
-  ])('evaluateSelection refuses %s', (_what, requests, message) => {
+  ])('throws for %s', (_what, requests, message) => {
     expect(() => evaluateSelection(shop(), requests)).toThrow(message);
   });
 });

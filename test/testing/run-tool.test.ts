@@ -75,7 +75,7 @@ class Kit {
 }
 
 describe('runTool', () => {
-  it('runTool checks input and output like an executor', async () => {
+  it('validates input and output like an executor', async () => {
     expect((await runTool(double, { n: '4' })).outcome).toMatchObject({
       status: 'ok',
       value: 8,
@@ -93,7 +93,7 @@ describe('runTool', () => {
     expect((await runTool(ask)).outcome).toMatchObject({ status: 'ask_user', question: 'Which?' });
   });
 
-  it('runTool accepts a class, an instance, or a named tool of a toolkit', async () => {
+  it('accepts a class, an instance, or a toolkit with a tool name', async () => {
     expect((await runTool(Greet, { name: 'Ada' })).outcome).toMatchObject({ value: 'Hello, Ada' });
     expect((await runTool(new Greet('Hi'), { name: 'Ada' })).outcome).toMatchObject({
       value: 'Hi, Ada',
@@ -108,7 +108,7 @@ describe('runTool', () => {
     await expect(runTool((() => 1) as never)).rejects.toMatchObject({ code: 'NOT_A_TOOL' });
   });
 
-  it('runTool returns the events, and passes the caller and context to the tool', async () => {
+  it('returns the events, and passes the caller and the context to the tool', async () => {
     let told: ToolContext | undefined;
     const slow = defineTool({
       name: 'slow',
@@ -134,7 +134,7 @@ describe('runTool', () => {
     expect(told?.context).toBe(database);
   });
 
-  it('runTool approves nothing by default', async () => {
+  it('approves nothing by default', async () => {
     expect((await runTool(remove, { path: 'a' })).outcome).toMatchObject({
       status: 'approval_required',
       pending: { kind: 'approval', toolName: 'remove', input: { path: 'a' } },
@@ -151,7 +151,7 @@ describe('runTool', () => {
     ).toMatchObject({ status: 'denied' });
   });
 
-  it('runTool passes the pending call to approve, and rethrows its failed assertions', async () => {
+  it('passes the pending call to the approve option and rethrows failed assertions from it', async () => {
     const shown: PendingApproval[] = [];
     const { outcome } = await runTool(
       remove,
@@ -173,7 +173,7 @@ describe('runTool', () => {
     ).rejects.toThrow('expected b, got a');
   });
 
-  it('runTool answers questions from a list or a function, and the answer is the outcome', async () => {
+  it('answers questions from a list or a function, and returns the answer as the outcome', async () => {
     expect((await runTool(ask, {}, { answers: ['Blue'] })).outcome).toMatchObject({
       status: 'ok',
       value: 'blue',
@@ -201,7 +201,7 @@ describe('runTool', () => {
     });
   });
 
-  it('runTool does the work of manual calls, checked by the output schema', async () => {
+  it("uses the given answer as a manual call's result and validates it against the output schema", async () => {
     expect((await runTool(expert)).outcome).toMatchObject({
       status: 'manual',
       pending: { kind: 'manual' },
@@ -220,7 +220,7 @@ describe('runTool', () => {
       });
   });
 
-  it('runTool passes executor options such as providers and a clock', async () => {
+  it('passes executor options such as providers and a clock on', async () => {
     const search = defineTool({
       name: 'search',
       description: 'd',
@@ -251,7 +251,7 @@ describe('runTool', () => {
     expect((await run).outcome).toMatchObject({ status: 'error', code: 'TIMEOUT' });
   });
 
-  it('runTool refuses unknown and wrong options', async () => {
+  it('throws for unknown and invalid options', async () => {
     await expect(runTool(double, { n: 1 }, { aprove: true } as never)).rejects.toThrow(/approve/);
     await expect(runTool(double, { n: 1 }, { approve: 'yes' } as never)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',

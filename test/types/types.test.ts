@@ -13,26 +13,26 @@ const OLDEST_AND_NEWEST: readonly Compiler[] = ['TypeScript 5.4', 'TypeScript 7.
 
 describe('the published types', () => {
   for (const compiler of compilers) {
-    it.each(MODES)(`hold for ${compiler} with %s decorators`, async (mode) => {
+    it.each(MODES)(`compile with ${compiler} and %s decorators`, async (mode) => {
       // Declaration files, ours and those that they lead to, are the same in both modes.
       const skipLibCheck = mode === 'legacy' || !OLDEST_AND_NEWEST.includes(compiler);
       expect((await compile(compiler, join(CASES, mode), { skipLibCheck })).output).toBe('');
     });
   }
 
-  it.each(OLDEST_AND_NEWEST)('hold for %s in JavaScript with @ts-check', async (compiler) => {
+  it.each(OLDEST_AND_NEWEST)('compile with %s in JavaScript with @ts-check', async (compiler) => {
     expect((await compile(compiler, join(CASES, 'javascript'))).output).toBe('');
   });
 
   // How modules are found does not depend on the mode of decorators.
-  it.each(OLDEST_AND_NEWEST)('hold for %s in projects of a bundler', async (compiler) => {
+  it.each(OLDEST_AND_NEWEST)('compile with %s in projects that use a bundler', async (compiler) => {
     const options = { module: 'preserve', moduleResolution: 'bundler', skipLibCheck: true };
     expect((await compile(compiler, join(CASES, 'standard'), options)).output).toBe('');
   });
 });
 
 // Jest with ts-jest and older CommonJS projects find types by folders and `typesVersions`, not by `exports`.
-describe('a CommonJS project that resolves modules as node10 did', () => {
+describe('a CommonJS project with moduleResolution: node10', () => {
   const project = new Consumer();
   afterAll(() => project.remove());
   const { exports } = JSON.parse(readFileSync(join(CASES, '../../package.json'), 'utf8')) as {
@@ -65,17 +65,17 @@ describe('a CommonJS project that resolves modules as node10 did', () => {
     }),
   );
 
-  it('finds the types of every entry', async () => {
+  it('finds the types of every entry point', async () => {
     expect((await compile('TypeScript 5.4', project.folder)).output).toBe('');
   });
 });
 
-describe('a library that exports what our functions return', () => {
+describe('a library that exports values returned by our functions', () => {
   const library = new Consumer('hono');
   afterAll(() => library.remove());
 
   it(
-    'gets its declarations: every type in them has a public name or is written out',
+    'can emit its declarations, because every type in them is exported or can be inlined',
     { timeout: 300_000 },
     async () => {
       // A copy of the package: the compiler sees through links, and would name types by their files in this project.
@@ -100,7 +100,7 @@ describe('a library that exports what our functions return', () => {
 });
 
 // A directive that expects an error is content with any: without them, every marked line and no other has to be wrong.
-describe('the marked lines', () => {
+describe('the lines marked as type errors', () => {
   const copy = new Consumer();
   afterAll(() => copy.remove());
   for (const folder of ['both', 'javascript', ...MODES])
@@ -119,7 +119,7 @@ describe('the marked lines', () => {
   it.each([
     ...MODES.map((mode) => [`with ${mode} decorators`, mode, typed, 80] as const),
     ['in JavaScript', 'javascript', plain, 30] as const,
-  ])('are the wrong ones %s', async (_, project, marked, least) => {
+  ])('are exactly the lines that fail to compile %s', async (_, project, marked, least) => {
     const { places } = await compile('TypeScript 7.0', copy.path(project));
     expect(marked.length).toBeGreaterThan(least);
     expect(

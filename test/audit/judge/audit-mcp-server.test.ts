@@ -67,36 +67,40 @@ const subjectOf = async (server: unknown) => {
 };
 const PLAIN = ['plain-server', '2.1.0', 'node_modules/plain-server'];
 
-describe('code of MCP servers', () => {
+describe('locating the code of an MCP server', () => {
   it.each([
-    ['the name of a package', 'plain-server', PLAIN],
-    ['the name of a package with its version', 'plain-server@2.1.0', PLAIN],
-    ['the name of a package with a tag', 'plain-server@latest', PLAIN],
+    ['a package name', 'plain-server', PLAIN],
+    ['a package name with a version', 'plain-server@2.1.0', PLAIN],
+    ['a package name with a tag', 'plain-server@latest', PLAIN],
     ['a folder', './node_modules/plain-server', PLAIN],
-    ['npx', 'npx -y plain-server --flag', PLAIN],
+    ['an npx command', 'npx -y plain-server --flag', PLAIN],
     [
-      'npx with a scope and a version',
+      'an npx command with a scope and a version',
       'npx --yes @scope/server@^1 "a b"',
       ['@scope/server', '1.0.0', 'node_modules/@scope/server'],
     ],
-    ['npx with a package and its other program', 'npx -p plain-server other', PLAIN],
-    ['npm exec', 'npm exec --package=plain-server -- other', PLAIN],
-    ['pnpm dlx', 'pnpm dlx plain-server', PLAIN],
-    ['node and a file', 'node --enable-source-maps node_modules/plain-server/dist/other.js', PLAIN],
-    ['node and a file of the project', 'node ./server.mjs', ['whole', '0.0.1', '.']],
+    ['an npx command that runs another program of the package', 'npx -p plain-server other', PLAIN],
+    ['an npm exec command', 'npm exec --package=plain-server -- other', PLAIN],
+    ['a pnpm dlx command', 'pnpm dlx plain-server', PLAIN],
     [
-      'a folder of which the package.json cannot be read',
+      'a node command with a file',
+      'node --enable-source-maps node_modules/plain-server/dist/other.js',
+      PLAIN,
+    ],
+    ['a node command with a file of the project', 'node ./server.mjs', ['whole', '0.0.1', '.']],
+    [
+      'a folder whose package.json is invalid',
       './node_modules/garbled',
       ['garbled', undefined, 'node_modules/garbled'],
     ],
-    ['the program of a package', 'plain-server --flag', PLAIN],
+    ["a package's program", 'plain-server --flag', PLAIN],
     [
       'settings with one server',
       { mcpServers: { one: { command: 'npx', args: ['-y', 'plain-server'] } } },
       PLAIN,
     ],
   ])(
-    'the code of a server is found by %s, and with a listing nothing is started',
+    'finds the code of a server given as %s, without starting it if a listing is passed',
     async (_, server, expected) => {
       expect(await subjectOf(server)).toEqual(expected);
     },
@@ -104,7 +108,7 @@ describe('code of MCP servers', () => {
 
   it.each([
     [
-      'a package that is not installed',
+      "a package that isn't installed",
       'no-such-server-here',
       /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed unasked/,
     ],
@@ -113,25 +117,25 @@ describe('code of MCP servers', () => {
       'npx plain-server@3.0.0',
       /^Expected the package plain-server@3\.0\.0 to be installed/,
     ],
-    ['npx alone', 'npx -y --', /^Expected a package behind npx/],
-    ['a package that is no name', 'npx git+ssh://x/y', /^Expected the name of a package/],
+    ['npx without a package', 'npx -y --', /^Expected a package behind npx/],
+    ['a package that is a URL', 'npx git+ssh://x/y', /^Expected the name of a package/],
     [
-      'a file that is not there',
+      "a file that doesn't exist",
       'node missing.js',
       /^Expected the code of an MCP server, got nothing at "missing\.js"/,
     ],
     [
-      'a program that is not there',
+      "a program that doesn't exist",
       'no-such-program-here --flag',
       /^Expected the code of an MCP server, got nothing at "no-such-program-here"/,
     ],
     [
-      'a program that is none of Node',
+      "a program that isn't for Node",
       './binary --flag',
       /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript are read\.$/,
     ],
     [
-      'a server over the network',
+      'the URL of a remote server',
       { mcpServers: { one: { url: 'https://mcp.example/x' } } },
       /^Expected a server that is started here, got one over the network/,
     ],
@@ -141,26 +145,26 @@ describe('code of MCP servers', () => {
       /^Expected the name of one of the servers "one", "two", got none/,
     ],
     [
-      'a package of which the program lies outside',
+      "a package whose program is outside the package's folder",
       'outside',
       /^Expected the code of an MCP server, got nothing at/,
     ],
-    ['a folder above those of packages', 'npx ..', /^Expected the name of a package, got "\.\."/],
+    ['a folder above node_modules', 'npx ..', /^Expected the name of a package, got "\.\."/],
     [
-      'a folder in the place of package.json',
+      'a package whose package.json is a folder',
       './node_modules/odd',
       /^Expected package\.json as a file, got something else\.$/,
     ],
     ['a device', '/dev/null', /^Expected the code of an MCP server, got nothing at "\/dev\/null"/],
-    ['nothing', ' ', /^Expected an MCP server/],
-  ])('a server given as %s is refused', async (_, server, message) => {
+    ['blank text', ' ', /^Expected an MCP server/],
+  ])('rejects a server given as %s', async (_, server, message) => {
     await expect(audit(server, { listing: LISTING })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringMatching(message) as string,
     });
   });
 
-  it('a name picks one server from settings with several servers', async () => {
+  it('the name option selects one server from settings that contain several', async () => {
     const settings = {
       mcpServers: {
         one: { command: 'node', args: ['server.mjs'] },
@@ -173,12 +177,12 @@ describe('code of MCP servers', () => {
   });
 });
 
-describe('declarations of MCP servers', () => {
+describe('tool declarations of an MCP server', () => {
   it.each([
     ['a list', LISTING],
-    ['a result', { tools: LISTING }],
-    ['an answer', { jsonrpc: '2.0', id: 1, result: { tools: LISTING } }],
-  ])('declarations are read from a listing given as %s', async (_, listing) => {
+    ['a tools/list result', { tools: LISTING }],
+    ['a JSON-RPC response', { jsonrpc: '2.0', id: 1, result: { tools: LISTING } }],
+  ])('are read from a listing given as %s', async (_, listing) => {
     const { tools } = await audit('plain-server', { listing });
     expect(tools.map(({ name, declared }) => [name, declared])).toEqual([
       ['read', { readOnly: true }],
@@ -187,7 +191,7 @@ describe('declarations of MCP servers', () => {
     ]);
   });
 
-  it('an invalid listing is refused, and tools with the same name are left out', async () => {
+  it('a listing of the wrong type is rejected, and invalid or duplicate tools in a listing are skipped', async () => {
     await expect(audit('plain-server', { listing: 'tools' })).rejects.toThrow(
       'Expected a listing as tools/list gives it',
     );
@@ -200,7 +204,7 @@ describe('declarations of MCP servers', () => {
     ]);
   });
 
-  it('a server that is asked gets no variables of this process, and runs in a home folder of its own', async () => {
+  it('a server that is started for its listing gets an empty home folder and no environment variables of this process', async () => {
     process.env['SOME_API_KEY'] = 'secret';
     const told: string[] = [];
     const { tools } = await audit('npx -y plain-server --flag', {
@@ -227,7 +231,7 @@ describe('declarations of MCP servers', () => {
     });
   });
 
-  it('a server that is asked gets the variables of its settings, except possible keys', async () => {
+  it('a server that is started for its listing gets the variables from its settings, except values that may be keys', async () => {
     const env = {
       MODE: 'fast',
       SERVICE_TOKEN: 'real',
@@ -269,7 +273,7 @@ describe('declarations of MCP servers', () => {
     expect(names.join(' ')).not.toContain('real');
   });
 
-  it('a server that ends without an answer is reported with advice', async () => {
+  it('a server that exits without answering is reported with advice', async () => {
     writeFileSync(
       join(folder, 'ends.mjs'),
       "console.error('API_KEY is missing'); process.exit(1);",
@@ -287,7 +291,7 @@ it.each([
   'no-such-server-here@1&calc',
   'no-such-server-here@git+ssh://x/y',
   'no-such-server-here@file:..',
-])('an address or text for a shell is never installed: %s', async (spec) => {
+])('never installs a URL, path, or shell text as a package: %s', async (spec) => {
   await expect(audit(`npx ${spec}`, { install: true, listing: LISTING })).rejects.toThrow(
     /^Expected (?:a package with a version or a tag, to be installed|the name of a package), got/,
   );

@@ -22,8 +22,8 @@ const liar = (name: string, ...effects: readonly Effect[]) =>
   judgeTool({ readOnly: true }, { name, handler: 'a.ts:1', effects, unknowns: [] });
 const save = liar('save', write('fs.writeFile', 'a.ts:9'));
 
-describe('baselines', () => {
-  it('a baseline covers the lies it was written for, wherever they are now, and no other lies', () => {
+describe('audit baselines', () => {
+  it('a baseline covers only the lies it was created for, even if their lines have moved', () => {
     const known = readBaseline(JSON.parse(writeBaseline([save])));
     const lies = (...tools: readonly ReturnType<typeof liar>[]) =>
       newLies(applyBaseline(tools, known).tools).map(({ name }) => name);
@@ -35,7 +35,7 @@ describe('baselines', () => {
     expect(lies(liar('other', write('fs.writeFile', 'a.ts:9')))).toEqual(['other']);
   });
 
-  it('a baseline is the same text for the same lies in any order', () => {
+  it('a baseline has the same text for the same lies in any order', () => {
     const other = liar('other', write('fs.rm', 'a.ts:1'), write('fs.rm', 'b.ts:1'));
     expect(writeBaseline([save, other])).toBe(writeBaseline([other, save]));
     expect(JSON.parse(writeBaseline([other]))).toEqual({
@@ -44,7 +44,7 @@ describe('baselines', () => {
     });
   });
 
-  it('known lies keep their verdict, and lies that are gone are reported', () => {
+  it('known lies keep their verdict, and lies that no longer exist are reported', () => {
     const known = readBaseline({
       version: 1,
       lies: [
@@ -61,11 +61,11 @@ describe('baselines', () => {
   });
 
   it.each([
-    ['another version', { version: 2, lies: [] }],
-    ['another list', []],
+    ['an unknown version', { version: 2, lies: [] }],
+    ['a list at the top level', []],
     ['a lie without a tool', { version: 1, lies: [{ axis: 'a', kind: 'b', call: 'c' }] }],
     ['an unknown key', { version: 1, lies: [], more: 1 }],
-  ])('a baseline with %s is refused', (_, data) => {
+  ])('rejects a baseline with %s', (_, data) => {
     expect(() => readBaseline(data)).toThrow(
       'Expected a baseline as tooldex audit --update-baseline writes it',
     );

@@ -57,14 +57,14 @@ const observed = new Map([
 ]);
 
 describe('expectHonest', () => {
-  it('expectHonest passes if no tool does more than it declares', async () => {
+  it('passes if no tool does more than it declares', async () => {
     await expect(expectHonest(registry, { root })).resolves.toBeUndefined();
     await expect(
       expectHonest(registry, { root, observed: new Map([['keep', [written]]]) }),
     ).resolves.toBeUndefined();
   });
 
-  it('expectHonest fails with each lie and the path to the call that shows it', async () => {
+  it('fails with each lie and the path to the call that proves it', async () => {
     const failure = await expectHonest(registry, { root, observed }).catch(
       (error: unknown) => error,
     );
@@ -80,7 +80,7 @@ describe('expectHonest', () => {
     `);
   });
 
-  it('expectHonest passes lies in its baseline', async () => {
+  it('passes if all lies are in the baseline', async () => {
     const { tools } = await auditTools(registry, { root, observed });
     await expect(
       expectHonest(registry, { root, observed, baseline: JSON.parse(writeBaseline(tools)) }),
@@ -89,7 +89,7 @@ describe('expectHonest', () => {
 });
 
 describe('auditTools', () => {
-  it('auditTools uses what the user says about unknown calls and programs', async () => {
+  it("accepts the user's classification of unknown calls and programs", async () => {
     const folder = mkdtempSync(join(tmpdir(), 'audit-known-'));
     writeFileSync(
       join(folder, 'tools.js'),
@@ -120,7 +120,7 @@ export const look = defineTool({ name: 'look', execute: () => execFile('deployct
     );
   });
 
-  it('auditTools skips tools whose work is done elsewhere, and says so', async () => {
+  it('skips tools whose work is done by a person or a provider, and reports the reason', async () => {
     const { subject, skipped, tools } = await auditTools(registry, { root });
     expect(tools.map(({ name }) => name).sort()).toEqual(['keep', 'look', 'note']);
     expect(skipped).toEqual([
@@ -133,12 +133,12 @@ export const look = defineTool({ name: 'look', execute: () => execFile('deployct
   it.each([
     ['a list of tools', [[]], 'Expected a ToolMetadataRegistry'],
     [
-      'a root that is no folder',
+      "a root that isn't a folder",
       [registry, { root: 'no/such/folder' }],
       'Expected root as a folder that exists, got "no/such/folder"',
     ],
     ['an unknown option', [registry, { roots: '.' }], 'roots'],
-  ])('auditTools refuses %s', async (_, args, message) => {
+  ])('rejects %s', async (_, args, message) => {
     await expect(
       auditTools(...(args as unknown as Parameters<typeof auditTools>)),
     ).rejects.toMatchObject({

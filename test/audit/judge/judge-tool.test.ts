@@ -60,116 +60,116 @@ function declared(metadata: object): DeclaredFacts {
 
 describe('verdicts on MCP tools', () => {
   it.each([
-    ['that says it reads, and reads', READER, [reads], 'agrees'],
-    ['that says it reads, and has no effect', READER, [], 'agrees'],
-    ['that says it reads, and writes', READER, [reads, write()], 'lies'],
+    ['declared read-only that reads', READER, [reads], 'agrees'],
+    ['declared read-only that has no effects', READER, [], 'agrees'],
+    ['declared read-only that writes', READER, [reads, write()], 'lies'],
     [
-      'that says it reads, and writes where an argument says so',
+      'declared read-only that writes if an argument asks for it',
       READER,
       [write({ ...maybe, argument: 'filename' })],
       'lies',
     ],
     [
-      'that says it reads, and may write for a reason that the code does not show',
+      'declared read-only that may write under an unknown condition',
       READER,
       [write(maybe)],
       'unknown',
     ],
     [
-      'that says it reads, and calls what nobody knows',
+      'declared read-only that calls something unknown',
       READER,
       [effect('net-write', { access: 'unknown', ...maybe })],
       'unknown',
     ],
     [
-      'that says it reads, and calls what nobody knows where an argument says so',
+      'declared read-only that calls something unknown if an argument asks for it',
       READER,
       [effect('net-write', { access: 'unknown', ...maybe, argument: 'id' })],
       'unknown',
     ],
     [
-      'that says it reads a closed world, and asks a service',
+      'declared read-only and closed-world that calls a service',
       { ...READER, openWorldHint: false },
       [effect('net-read')],
       'agrees',
     ],
-    ['that says it writes, and writes', WRITER, [write()], 'agrees'],
-    ['that says it writes, and may write', WRITER, [write(maybe)], 'unknown'],
-    ['that says it writes, and only reads', WRITER, [reads], 'over-cautious'],
+    ['declared writing that writes', WRITER, [write()], 'agrees'],
+    ['declared writing that may write', WRITER, [write(maybe)], 'unknown'],
+    ['declared writing that only reads', WRITER, [reads], 'over-cautious'],
     [
-      'that says it only adds, and overwrites',
+      'declared non-destructive that overwrites',
       { ...WRITER, destructiveHint: false },
       [write()],
       'agrees',
     ],
     [
-      'that says it only adds, and deletes',
+      'declared non-destructive that deletes',
       { ...WRITER, destructiveHint: false },
       [write({ call: 'fs.unlink' })],
       'lies',
     ],
     [
-      'that says it only adds, and may overwrite for a reason that the code does not show',
+      'declared non-destructive that may overwrite under an unknown condition',
       { ...WRITER, destructiveHint: false },
       [write(maybe)],
       'unknown',
     ],
     [
-      'that says it only adds, and writes a file again that it has read',
+      'declared non-destructive that rewrites a file it has read',
       { ...WRITER, destructiveHint: false },
       [reads, write()],
       'agrees',
     ],
     [
-      'that says it only adds, and deletes a file that it has read',
+      'declared non-destructive that deletes a file it has read',
       { ...WRITER, destructiveHint: false },
       [reads, write({ call: 'fs.unlink' })],
       'lies',
     ],
     [
-      'that says a repeat changes nothing, and makes something at a service that may know it again',
+      'declared idempotent that creates something at a service that may recognize repeats',
       { ...WRITER, idempotentHint: true },
       [effect('net-write', { access: 'write', idempotent: false })],
       'agrees',
     ],
     [
-      'that says it only adds, and adds',
+      'declared non-destructive that only adds',
       { ...WRITER, destructiveHint: false },
       [write({ destructive: false })],
       'agrees',
     ],
     [
-      'that says it destroys, and only adds',
+      'declared destructive that only adds',
       { ...WRITER, destructiveHint: true },
       [write({ destructive: false })],
       'over-cautious',
     ],
     [
-      'that says it destroys, and writes in a way that is not known',
+      'declared destructive that writes in an unknown way',
       { ...WRITER, destructiveHint: true },
       [write({ destructive: null })],
       'agrees',
     ],
     [
-      'that says a repeat changes nothing, and appends',
+      'declared idempotent that appends',
       { ...WRITER, idempotentHint: true },
       [write({ idempotent: false, call: 'fs.appendFile' })],
       'lies',
     ],
-    ['that says nothing, and writes', {}, [write()], 'undeclared'],
-    ['that says nothing, and reads', undefined, [reads], 'undeclared'],
-    ['whose hint is no boolean', { readOnlyHint: 'true' }, [reads], 'undeclared'],
+    ['without hints that writes', {}, [write()], 'undeclared'],
+    ['without hints that reads', undefined, [reads], 'undeclared'],
+    ["whose hint isn't a boolean", { readOnlyHint: 'true' }, [reads], 'undeclared'],
     [
-      'that only says that it does not destroy, and deletes',
+      'declared only non-destructive that deletes',
       { destructiveHint: false },
       [write({ call: 'fs.rm' })],
       'lies',
     ],
-  ] as const)('an MCP tool %s gets the right verdict', (_, annotations, effects, verdict) => {
+  ] as const)('judges an MCP tool %s correctly', (_, annotations, effects, verdict) => {
     expect(said(annotations, ...effects).verdict).toBe(verdict);
   });
 
-  it("the verdict is unknown if the code isn't found or couldn't all be followed, unless a lie is certain", () => {
+  it("the verdict is unknown if some code wasn't found or followed, unless a lie is certain", () => {
     expect(judgeTool({ readOnly: true }, { ...traced(), handler: undefined }).verdict).toBe(
       'unknown',
     );
@@ -188,7 +188,7 @@ describe('verdicts on MCP tools', () => {
     ).toBe('lies');
   });
 
-  it('findings list each lying call once, the surest and most serious path first', () => {
+  it('findings list each lying call once, starting with the most certain and most serious path', () => {
     const { findings } = said(
       READER,
       write({ ...maybe, argument: 'path' }),
@@ -214,7 +214,7 @@ describe('verdicts on MCP tools', () => {
     ]);
   });
 
-  it('a finding says what clients assume when readOnlyHint is missing', () => {
+  it('a finding explains what clients assume if readOnlyHint is missing', () => {
     expect(said({}, reads).findings.map(({ message }) => message)).toEqual([
       'declares no readOnlyHint, which clients take for a tool that writes and destroys; it only reads',
     ]);
@@ -227,7 +227,7 @@ describe('verdicts on MCP tools', () => {
     ]);
   });
 
-  it('a tool that leaves its closed world gets a note', () => {
+  it('a tool that declares a closed world but calls a service gets a note', () => {
     expect(
       said({ ...READER, openWorldHint: false }, effect('net-read', { call: 'fetch' })).findings,
     ).toMatchObject([
@@ -240,21 +240,21 @@ describe('verdicts on MCP tools', () => {
   });
 });
 
-describe('found effects', () => {
+describe('facts derived from effects', () => {
   it.each([
-    ['nothing', [], { readOnly: true, destructive: false, idempotent: true, openWorld: false }],
+    ['no effects', [], { readOnly: true, destructive: false, idempotent: true, openWorld: false }],
     [
-      'a sure write',
+      'a certain write',
       [write()],
       { readOnly: false, destructive: true, idempotent: true, openWorld: false },
     ],
     [
-      'a write of which little is known',
+      'a write with unknown details',
       [write({ destructive: null, idempotent: null })],
       { readOnly: false, destructive: null, idempotent: null, openWorld: false },
     ],
     [
-      'a write that may be',
+      'a possible write',
       [write(maybe)],
       { readOnly: null, destructive: null, idempotent: null, openWorld: false },
     ],
@@ -269,135 +269,132 @@ describe('found effects', () => {
       { readOnly: true, destructive: false, idempotent: true, openWorld: true },
     ],
     [
-      'a request that may be',
+      'a possible request',
       [effect('net-read', maybe)],
       { readOnly: true, destructive: false, idempotent: true, openWorld: null },
     ],
     [
-      'a sure write and something unknown',
+      'a certain write and something unknown',
       [write({ destructive: false }), effect('net-write', { access: 'unknown' })],
       { readOnly: false, destructive: null, idempotent: null, openWorld: true },
     ],
-  ] as const)('the facts found for %s claim nothing more', (_, effects, found) => {
+  ] as const)('the facts for %s claim no more than is certain', (_, effects, found) => {
     expect(said(READER, ...effects).found).toEqual({ ...found, effects });
   });
 });
 
 it.each([
-  ['readonly, that writes', { accessMode: 'readonly' }, [write()], 'lies', ['accessMode']],
+  ['readonly and writes', { accessMode: 'readonly' }, [write()], 'lies', ['accessMode']],
+  ['without side effects and writes', { sideEffects: 'none' }, [write()], 'lies', ['sideEffects']],
   [
-    'with side effects none, that writes',
-    { sideEffects: 'none' },
-    [write()],
-    'lies',
-    ['sideEffects'],
-  ],
-  [
-    'readonly with side effects none, that asks a service',
+    'readonly without side effects and calls a service',
     { accessMode: 'readonly', sideEffects: 'none' },
     [effect('net-read')],
     'lies',
     ['sideEffects'],
   ],
   [
-    'readonly with side effects none, that runs a program that reads',
+    'readonly without side effects and runs a program that reads',
     { accessMode: 'readonly', sideEffects: 'none' },
     [effect('process-spawn')],
     'agrees',
     [],
   ],
   [
-    'readonly and cached, that writes',
+    'readonly with a cacheTtlMs and writes',
     { accessMode: 'readonly', cacheTtlMs: 1_000 },
     [write()],
     'lies',
     ['accessMode', 'cacheTtlMs'],
   ],
   [
-    'write with side effects that only read, that writes',
+    'write with the side effect read_external_service and writes',
     { accessMode: 'write', sideEffects: 'read_external_service' },
     [write()],
     'lies',
     ['sideEffects'],
   ],
   [
-    'write of local files, that sends',
+    'write with the side effect filesystem and sends a request',
     { accessMode: 'write', sideEffects: ['write', 'filesystem'] },
     [write(), effect('net-write', { access: 'write', call: 'POST' })],
     'lies',
     ['sideEffects'],
   ],
   [
-    'write with the category read_only, that writes',
+    'write with the execution category read_only and writes',
     { accessMode: 'write', executionCategory: 'read_only' },
     [write()],
     'lies',
     ['executionCategory'],
   ],
   [
-    'of the category compute, that asks a service',
+    'readonly with the execution category compute and calls a service',
     { accessMode: 'readonly', executionCategory: 'compute' },
     [effect('net-read')],
     'lies',
     ['executionCategory'],
   ],
   [
-    'write of danger low, that deletes',
+    'write with low danger and deletes',
     { accessMode: 'write', dangerLevel: 'low' },
     [write({ call: 'fs.rm' })],
     'lies',
     ['dangerLevel'],
   ],
   [
-    'write of danger low that an input can raise, that overwrites',
+    'write with low danger that input can raise and overwrites',
     { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'high' },
     [write()],
     'agrees',
     [],
   ],
   [
-    'write of danger medium, that overwrites',
+    'write with medium danger and overwrites',
     { accessMode: 'write', dangerLevel: 'medium', sideEffects: ['write', 'filesystem'] },
     [write()],
     'agrees',
     [],
   ],
   [
-    'write with an idempotency key, that appends',
+    'write with an idempotency key and appends',
     { accessMode: 'write', idempotencyKey: true },
     [write({ idempotent: false })],
     'lies',
     ['idempotencyKey'],
   ],
   [
-    'write with an idempotency key, that sends a POST, which may carry the key',
+    'write with an idempotency key and sends a POST that may include the key',
     { accessMode: 'write', idempotencyKey: true },
     [effect('net-write', { access: 'write', idempotent: false })],
     'agrees',
     [],
   ],
-  ['write, that only reads', { accessMode: 'write' }, [reads], 'over-cautious', ['accessMode']],
+  ['write and only reads', { accessMode: 'write' }, [reads], 'over-cautious', ['accessMode']],
   [
-    'execute, that runs a program that reads',
+    'execute and runs a program that reads',
     { accessMode: 'execute' },
     [effect('process-spawn')],
     'agrees',
     [],
   ],
-  ['of which nothing is declared, that writes', {}, [write()], 'undeclared', ['accessMode']],
+  ['without any metadata and writes', {}, [write()], 'undeclared', ['accessMode']],
   [
-    'of which only the danger is declared, that writes',
+    'with only a danger level and writes',
     { dangerLevel: 'high' },
     [write()],
     'undeclared',
     ['accessMode'],
   ],
-] as const)('a tooldex tool (%s) gets the right verdict', (_, metadata, effects, verdict, axes) => {
-  const audit = judgeTool(declared(metadata), traced(...effects));
-  expect([audit.verdict, audit.findings.map(({ axis }) => axis)]).toEqual([verdict, axes]);
-});
+] as const)(
+  'judges a tooldex tool correctly if it is declared %s',
+  (_, metadata, effects, verdict, axes) => {
+    const audit = judgeTool(declared(metadata), traced(...effects));
+    expect([audit.verdict, audit.findings.map(({ axis }) => axis)]).toEqual([verdict, axes]);
+  },
+);
 
-describe('corrections', () => {
+describe('corrected declarations', () => {
   const fix = (annotations: object, ...effects: readonly Effect[]) =>
     correctionOf(said(annotations, ...effects));
   const STRICTEST = {
@@ -412,7 +409,7 @@ describe('corrections', () => {
     expect(fix({}, write())?.after).toEqual(STRICTEST);
   });
 
-  it('a correction never loosens a declaration', () => {
+  it('a correction never makes a declaration less strict', () => {
     expect(fix({}, reads)).toBeUndefined();
     expect(fix(WRITER, reads)).toBeUndefined();
     expect(
@@ -421,7 +418,7 @@ describe('corrections', () => {
     expect(correctionOf(judgeTool(declared({}), traced(reads)))).toBeUndefined();
   });
 
-  it('a correction keeps declarations that nothing contradicts and takes the strictest value for unknowns', () => {
+  it('a correction keeps declarations that nothing contradicts and uses the strictest value for unknowns', () => {
     expect(
       fix(
         { destructiveHint: false, openWorldHint: false },
@@ -442,7 +439,7 @@ describe('corrections', () => {
     ).toMatchObject({ destructiveHint: true });
   });
 
-  it('a tool that agrees or is unknown gets no correction', () => {
+  it('a tool whose verdict is "agrees" or "unknown" gets no correction', () => {
     expect([fix(READER, reads), fix(READER, write(maybe)), fix(WRITER, write())]).toEqual([
       undefined,
       undefined,
@@ -450,7 +447,7 @@ describe('corrections', () => {
     ]);
   });
 
-  it('a corrected tooldex tool agrees with its code', () => {
+  it('after its correction, a tooldex tool agrees with its code', () => {
     for (const [metadata, ...effects] of [
       [
         { accessMode: 'readonly', sideEffects: 'none', cacheTtlMs: 10, dangerLevel: 'safe' },
@@ -483,7 +480,7 @@ describe('corrections', () => {
     }
   });
 
-  it('a correction is printed like a patch', () => {
+  it('a correction is printed as a diff', () => {
     const text = (annotations: object, ...effects: readonly Effect[]) =>
       correctionText(fix(annotations, ...effects)!, 'src/tool.ts:5').split('\n');
     expect(text({ ...READER, openWorldHint: false }, write({ idempotent: null }))).toEqual([

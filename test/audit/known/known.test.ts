@@ -22,7 +22,7 @@ function accessOf(effects: readonly CallEffect[] | undefined): string {
 
 const shell = (text: string) => accessOf(programEffects('sh', ['-c', text]));
 
-describe('programs', () => {
+describe('known programs', () => {
   it.each([
     ['git log --oneline -5', 'read'],
     ['git branch', 'read'],
@@ -102,9 +102,9 @@ describe('programs', () => {
     ['idb --udid x describe', 'read'],
     ['some-program --flag', 'unknown'],
     ['some-program --version', 'read'],
-  ])('the program %s counts as %s', (line, access) => expect(shell(line)).toBe(access));
+  ])('the command %s is classified as %s', (line, access) => expect(shell(line)).toBe(access));
 
-  it('a program is undecided if the deciding words are unknown', () => {
+  it('a program is unknown if the arguments that decide about it are unknown', () => {
     expect(accessOf(programEffects('git', [undefined]))).toBe('unknown');
     expect(accessOf(programEffects('kubectl', ['config', undefined]))).not.toBe('read');
     expect(accessOf(programEffects('git', ['config', undefined]))).toBe('unknown');
@@ -114,7 +114,7 @@ describe('programs', () => {
     expect(accessOf(programEffects('sh', [undefined]))).toBe('unknown');
   });
 
-  it('the operator can say what a program does', () => {
+  it('the operator can classify a program', () => {
     expect(
       accessOf(programEffects('deployctl', ['up'], { programs: { deployctl: 'write' } })),
     ).toBe('write');
@@ -123,7 +123,7 @@ describe('programs', () => {
     ).toBe('read');
   });
 
-  it('a program with a subcommand outside its table never counts as read', () => {
+  it('a program with an unlisted subcommand is never classified as read', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(
@@ -177,7 +177,7 @@ it.each([
   ['diff <(ls) <(rm x)', 'write'],
   ['. ./x.sh', 'unknown'],
   ['# rm x', 'none'],
-])('the shell text %s counts as %s', (text, access) => expect(shell(text)).toBe(access));
+])('the shell command %s is classified as %s', (text, access) => expect(shell(text)).toBe(access));
 
 it.each([
   ['SELECT * FROM t', 'read'],
@@ -203,7 +203,7 @@ it.each([
   ['CALL p()', 'unknown'],
   ['# note\nDELETE FROM t', 'write'],
   ['FROB t', 'unknown'],
-])('the SQL statement %s counts as %s', (text, access) =>
+])('the SQL statement %s is classified as %s', (text, access) =>
   expect(accessOf(sqlEffects(text))).toBe(access),
 );
 
@@ -225,11 +225,11 @@ it.each([
   ],
   ['POST', 'https://x.example', { jsonrpc: '2.0', method: 'eth_getBalance' }, 'unknown'],
   [undefined, 'https://x.example/a', undefined, 'unknown'],
-])('a request %s %s with the body %o counts as %s', (method, url, body, access) =>
+])('a %s request to %s with the body %o is classified as %s', (method, url, body, access) =>
   expect(accessOf(httpEffects(method, url, body))).toBe(access),
 );
 
-describe('built-in modules', () => {
+describe('built-in Node modules', () => {
   it.each([
     ['fs', ['writeFileSync'], ['a', 'b'], 'write'],
     ['fs', ['promises', 'appendFile'], ['a', 'b'], 'write'],
@@ -252,7 +252,7 @@ describe('built-in modules', () => {
     ['child_process', ['spawn'], ['rm -rf x', { shell: true }], 'write'],
     ['path', ['join'], ['a'], 'none'],
     ['not-there', ['a'], [], '?'],
-  ] as const)('a call of %s %j with %j counts as %s', (module, path, args, access) =>
+  ] as const)('a call to %s %j with %j is classified as %s', (module, path, args, access) =>
     expect(accessOf(builtinEffects(module, path, args))).toBe(access),
   );
 
@@ -268,7 +268,7 @@ describe('built-in modules', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('every function that starts a program or resolves a name is known', () => {
+  it('every function that starts a program or resolves a host name is known', () => {
     const started = Object.keys(childProcess).filter(
       (name) =>
         /^(?:exec|spawn|fork)/.test(name) &&
@@ -283,7 +283,7 @@ describe('built-in modules', () => {
   });
 });
 
-describe('clients of services', () => {
+describe('client packages of services', () => {
   it.each([
     ['@octokit/rest', ['Octokit', '()', 'issues', 'update'], 'write'],
     ['mongodb', ['MongoClient', '()', 'db', '()', 'collection', '()', 'insertOne'], 'write'],
@@ -309,11 +309,11 @@ describe('clients of services', () => {
     ['axios', ['post'], 'unknown'],
     ['posthog-node', ['PostHog', '()', 'capture'], 'none'],
     ['openai', ['OpenAI', '()', 'chat', 'completions', 'create'], 'read'],
-  ] as const)('a call of the package %s %j counts as %s', (pkg, path, access) =>
+  ] as const)('a call to the package %s %j is classified as %s', (pkg, path, access) =>
     expect(accessOf(clientEffects(pkg, path, [{}]))).toBe(access),
   );
 
-  it('a client that takes a statement counts as what the statement does', () => {
+  it('a client call with a query is classified by that query', () => {
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['SELECT 1']))).toBe('read');
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], ['DELETE FROM t']))).toBe('write');
     expect(
@@ -357,7 +357,7 @@ describe('clients of services', () => {
     expect(accessOf(clientEffects('pg', ['Pool', '()', 'query'], [undefined]))).toBe('unknown');
   });
 
-  it('the operator can say what a call does', () => {
+  it("the operator can classify a client's call", () => {
     expect(
       accessOf(
         clientEffects('some-client', ['sync'], [], { calls: { 'some-client.sync': 'read' } }),
@@ -368,23 +368,25 @@ describe('clients of services', () => {
 
 it.each<[string, readonly CallEffect[] | undefined, boolean | null, boolean | null]>([
   ['a click', clientEffects('playwright', ['page', 'click'], ['#a']), true, false],
-  ['a value of a field', clientEffects('playwright', ['page', 'fill'], ['#a', 'x']), true, true],
   [
-    'a way to another page',
+    'a form field that is filled in',
+    clientEffects('playwright', ['page', 'fill'], ['#a', 'x']),
+    true,
+    true,
+  ],
+  [
+    'a page navigation',
     clientEffects('playwright', ['page', 'goto'], ['https://example.org']),
     null,
     null,
   ],
   ['an update', clientEffects('some-sdk', ['client', 'issues', 'update'], [{}]), true, null],
   ['a creation', clientEffects('some-sdk', ['client', 'issues', 'create'], [{}]), false, false],
-  ['a POST that only may add', httpEffects('POST', 'https://api.example/items'), null, false],
+  ['a POST that may only add', httpEffects('POST', 'https://api.example/items'), null, false],
   ['a POST that pauses', httpEffects('POST', 'https://api.example/items/1/pause'), true, false],
   ['a commit', programEffects('git', ['commit', '-m', 'x']), false, false],
   ['an amended commit', programEffects('git', ['commit', '--amend']), true, false],
-  ['a commit that is given up', programEffects('git', ['cherry-pick', '--abort']), true, null],
-])(
-  'the change by %s is rated as destructive and repeatable correctly',
-  (_, effects, destructive, idempotent) => {
-    expect(effects).toMatchObject([{ access: 'write', destructive, idempotent }]);
-  },
-);
+  ['an aborted cherry-pick', programEffects('git', ['cherry-pick', '--abort']), true, null],
+])('destructive and idempotent are correct for %s', (_, effects, destructive, idempotent) => {
+  expect(effects).toMatchObject([{ access: 'write', destructive, idempotent }]);
+});

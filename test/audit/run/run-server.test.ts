@@ -27,7 +27,7 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => {
 });
 `;
 
-it('an MCP server runs in a copy of its folder, and a tool that says it reads but writes is a lie', async () => {
+it('runs an MCP server in a copy of its folder and reports a tool that claims to be read-only but writes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'audit-server-'));
   try {
     mkdirSync(join(folder, 'server'));

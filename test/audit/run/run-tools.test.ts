@@ -18,8 +18,8 @@ const told = ({
   readonly at: string;
 }) => `${kind} ${access} ${at.replace(/:\d+$/, '')}`;
 
-describe('tools that are run', () => {
-  it('a run records every write with its place in the code, however the tool writes', async () => {
+describe('running tools in the audit', () => {
+  it('records every write and where it is in the code, however the tool writes', async () => {
     const { of, held } = await runAll(package_, {
       reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
       byStream: `() => new Promise((done) => fs.createWriteStream('a.txt').end('x', done))`,
@@ -41,7 +41,7 @@ describe('tools that are run', () => {
       expect(of[name]!.files, name).toEqual([{ path: 'a.txt', where: 'root', change: 'created' }]);
   });
 
-  it('a run tells overwriting from adding and repeats that change more, and ignores changes that are undone', async () => {
+  it('detects overwrites, additions, and repeats that change more, and ignores changes that are undone', async () => {
     const { of } = await runAll(package_, {
       overwrites: `({ path }) => writeFile(path, 'new')`,
       appends: `({ path }) => appendFile(path, 'more')`,
@@ -66,7 +66,7 @@ describe('tools that are run', () => {
     expect(of['tidies']).toMatchObject({ secondChanged: false, effects: [], files: [] });
   });
 
-  it('a tool that exceeds the memory limit is ended and reported, and the other tools still run', async () => {
+  it('a tool that exceeds the memory limit is stopped and reported, and the other tools still run', async () => {
     const { of } = await runAll(package_, {
       takesAll: `() => { const all = []; for (;;) all.push(new Array(100_000).fill(0.5)); }`,
       reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
@@ -78,7 +78,7 @@ describe('tools that are run', () => {
     expect(of['reads']).toMatchObject({ status: 'ok' });
   });
 
-  it('a tool keeps state if the same call answers differently in the same way in every process, and chance is no state', async () => {
+  it('a tool has state if a repeated call answers differently, but not if its answers are random', async () => {
     const { of } = await runAll(package_, {
       counts: `() => ++count`,
       throwsDice: `() => Math.random()`,
@@ -90,7 +90,7 @@ describe('tools that are run', () => {
     expect(of['throwsDice']).toMatchObject({ secondChanged: false, effects: [] });
   });
 
-  it("a tool in a run can't start programs, reach the network, or read variables, and each attempt is reported", async () => {
+  it("a tool can't start programs, use the network, or read variables, and each attempt is reported", async () => {
     process.env['AUDIT_SECRET'] = 'not for tools';
     try {
       const { of } = await runAll(package_, {
@@ -129,7 +129,7 @@ describe('tools that are run', () => {
     }
   });
 
-  it("a tool in a run can't write outside its copy, and each attempt is recorded", async () => {
+  it("a tool can't write outside its copy of the folder, and each attempt is recorded", async () => {
     const outside = `${realpathSync(package_.folder)}/outside.txt`;
     const { of } = await runAll(package_, {
       plainly: `() => fs.writeFileSync(${JSON.stringify(outside)}, 'x')`,
@@ -156,7 +156,7 @@ describe('tools that are run', () => {
     expect(of['byBinding']!.status).toBe('error');
   });
 
-  it('a tool that never ends, hangs, or crashes is ended, and its changes so far are recorded', async () => {
+  it('a tool that loops forever, hangs, or crashes is stopped, and the changes it made are recorded', async () => {
     const { of } = await runAll(
       package_,
       {
@@ -176,7 +176,7 @@ describe('tools that are run', () => {
       expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
   });
 
-  it('a tool in a run may end its own programs and change the mode of open files', async () => {
+  it('a tool can kill its own programs and change the mode of open files', async () => {
     const { of, held } = await runAll(package_, {
       stops: `() => { const child = execFile('sleep', ['9']); process.kill(-child.pid); child.kill(); }`,
       killsBelow: `() => process._kill(process.ppid, 9)`,
@@ -198,7 +198,7 @@ describe('tools that are run', () => {
     expect(held.gaps.join()).toContain('permission model is off for modes');
   });
 
-  it("a tool that needs approval or has no example isn't run unless the user allows it", async () => {
+  it("a tool that needs approval or has no examples isn't run unless the user allows it", async () => {
     const tools = { plain: '() => 1' };
     const entries = async (root: string) =>
       (await package_.toolsIn(root)).map((entry) => ({
@@ -223,7 +223,7 @@ describe('tools that are run', () => {
     ).toBe('ok');
   });
 
-  it("a tool in a run can't forge or shorten the record", async () => {
+  it("a tool can't forge or truncate the record", async () => {
     const record = `fs.readdirSync('../..').filter((name) => name === 'record').map((name) => '../../' + name)[0]`;
     const { of } = await runAll(package_, {
       sends: `() => { for (const message of [null, 1, 'x', { id: 'x' }, { id: 1, answer: 3 }, { id: 'x', answer: { status: {} } }]) process.send(message); fs.writeFileSync('a.txt', ''); }`,

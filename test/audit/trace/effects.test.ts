@@ -35,12 +35,16 @@ describe("code that can't be read", () => {
   it.each([
     ['called', 'return run(args);', `import { run } from './deep.js';`],
     ['called as a member', 'return deep.run(args);', `import * as deep from './deep.js';`],
-    ['called when it is loaded', "return (await import('./deep.js')).run(args);", ''],
-    ['exported again', 'return run(args);', `import { run } from './again.js';`],
-    ['made', 'return new run(args).x;', `import { run } from './deep.js';`],
-    ['given to another function', 'return [args].map(run);', `import { run } from './deep.js';`],
-    ['waited for', 'return Promise.resolve(args).then(run);', `import { run } from './deep.js';`],
-  ])("a file that can't be read is reported if it is %s", async (_, code, before) => {
+    ['imported dynamically and called', "return (await import('./deep.js')).run(args);", ''],
+    ['re-exported', 'return run(args);', `import { run } from './again.js';`],
+    ['instantiated', 'return new run(args).x;', `import { run } from './deep.js';`],
+    ['passed as a callback', 'return [args].map(run);', `import { run } from './deep.js';`],
+    [
+      'passed to then()',
+      'return Promise.resolve(args).then(run);',
+      `import { run } from './deep.js';`,
+    ],
+  ])("a file that can't be parsed is reported if it is %s", async (_, code, before) => {
     expect(
       await unknowns(code, before, { ...DEEP, 'again.js': `export * from './deep.js';` }),
     ).toEqual(['./deep.js was not read']);
@@ -55,18 +59,18 @@ describe("code that can't be read", () => {
     ]);
   });
 
-  it('the audit ends even if a list doubles without end', async () => {
+  it('the audit terminates even if a list keeps doubling in size', async () => {
     expect(
       await body('return list;', `let list = [1];${'list = list.concat(list);'.repeat(40)}`),
     ).toEqual([]);
   });
 });
 
-describe('conditions before a change', () => {
+describe('conditional changes', () => {
   it.each([
     ['no condition', `fs.writeFileSync(args.path, '');`, ['fs.writeFileSync']],
     [
-      'an argument that must be given',
+      'an argument that must be present',
       `if (args.saveTo) fs.writeFileSync(args.saveTo, '');`,
       ['fs.writeFileSync ?saveTo'],
     ],
@@ -76,52 +80,52 @@ describe('conditions before a change', () => {
       ['fs.writeFileSync ?action'],
     ],
     [
-      'the flags that an argument gives',
+      'flags taken from an argument',
       `const file = await fs.promises.open(args.path, args.mode); await file.close();`,
       ['fs.open ?mode'],
     ],
     [
-      'an argument that must not be given',
+      'an argument that must be absent',
       `if (args.dryRun) return 'preview'; fs.writeFileSync('x', '');`,
       ['fs.writeFileSync'],
     ],
     [
-      'a check of the input that throws',
+      'an input check that throws',
       `if (!args.path.startsWith('/')) throw new Error('bad'); fs.writeFileSync(args.path, '');`,
       ['fs.writeFileSync'],
     ],
     [
-      'a check of the input that answers with an error',
+      'an input check that returns an error',
       `if (!args.path) return { isError: true }; fs.writeFileSync(args.path, '');`,
       ['fs.writeFileSync'],
     ],
     [
-      'a variable of the environment',
+      'an environment variable',
       `if (process.env.DUMP) fs.writeFileSync('x', '');`,
       ['fs.writeFileSync ?'],
     ],
     [
-      'a failure',
+      'an error',
       `try { fs.readFileSync('x'); } catch { fs.writeFileSync('x', ''); }`,
       ['fs.writeFileSync ?'],
     ],
     [
-      'what a file has in it',
+      "a file's content",
       `if (fs.readFileSync('x', 'utf8') === '') fs.writeFileSync('x', '');`,
       ['fs.writeFileSync'],
     ],
-    ['a wait', `setTimeout(() => fs.writeFileSync('x', ''), 10);`, ['fs.writeFileSync ?']],
+    ['a timer', `setTimeout(() => fs.writeFileSync('x', ''), 10);`, ['fs.writeFileSync ?']],
     [
-      'a variable that chooses between a change and a look',
+      'an environment variable that chooses between a change and a read',
       `if (process.env.X) fs.rmSync('all'); else fs.readFileSync('one');`,
       ['fs.rmSync ?'],
     ],
-    ['a test that is never true', `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`, []],
-  ])('a change behind %s has the right certainty', async (_, code, effects) => {
+    ['a false condition', `const DEBUG = false; if (DEBUG) fs.writeFileSync('x', '');`, []],
+  ])('a change that depends on %s has the right certainty', async (_, code, effects) => {
     expect(await body(code)).toEqual(effects);
   });
 
-  it("a change behind an argument uses the argument's default", async () => {
+  it("a change that depends on an argument takes the argument's default into account", async () => {
     const code = (field: string) =>
       `${HEAD}server.registerTool('a', { inputSchema: { mode: ${field} } }, async ({ mode }) => { if (mode === 'write') fs.writeFileSync('x', ''); });`;
     expect(await changes(code(`z.enum(['read', 'write']).default('write')`), 'a')).toEqual({
@@ -133,22 +137,22 @@ describe('conditions before a change', () => {
   });
 });
 
-describe('followed calls', () => {
+describe('following calls', () => {
   it.each([
     [
-      'through helpers that get the method',
+      'through a helper that takes the method as an argument',
       `await request('DELETE', '/x');`,
       `const request = (method, path, options = {}) => fetch('https://api.example' + path, { method, ...options });`,
       ['DELETE https://api.example/x'],
     ],
     [
-      'to a request without a method, which reads',
+      'to a request without a method, which is a GET',
       `await request('/x');`,
       `const request = (path, options = {}) => fetch('https://api.example' + path, { headers: {}, ...options });`,
       [],
     ],
     [
-      'to the arguments of a program',
+      "to a program's arguments",
       `await run(['config', 'use-context', args.name]);`,
       `const run = (words) => promisify(execFile)('kubectl', words);`,
       ['kubectl config use-context …'],
@@ -160,85 +164,85 @@ describe('followed calls', () => {
       [],
     ],
     [
-      'to a program that lists with an option, and with a value that is given beside it',
+      'to a program whose option makes it list only',
       `const words = ['tag']; if (args.pattern) { words.push('--list'); words.push(args.pattern); } else words.push('-l'); spawn('git', words);`,
       '',
       [],
     ],
     [
-      'to a program that only tries, if an argument asks for it',
+      'to a program with a dry-run option that an argument adds',
       `const words = ['push']; if (args.dry) words.push('--dry-run'); spawn('git', words);`,
       '',
       ['git push'],
     ],
     [
-      'to a program that only tries, if its list of words has the option',
+      'to a program with a dry-run option that is spread into its arguments',
       `spawn('helm', ['uninstall', ...(args.dry ? ['--dry-run'] : [])]);`,
       '',
       ['helm uninstall'],
     ],
     [
-      'to a command that only tries, if its text has the option',
+      'to a shell command with a dry-run option that an argument adds',
       `const words = ['git', 'push']; if (args.dry) words.push('--dry-run'); exec(words.join(' '));`,
       '',
       ['git push ?'],
     ],
     [
-      'to a program that always only tries, after a check',
+      'to a program that always gets a dry-run option',
       `const words = ['apply']; if (!args.file) throw new Error('no file'); words.push('--dry-run=client'); spawn('kubectl', words);`,
       '',
       [],
     ],
     [
-      'to one of two lists of words that change something',
+      'to either of two argument lists that change something',
       `spawn('xcrun', ['simctl', ...(args.clear ? ['status_bar', args.id, 'clear'] : ['status_bar', args.id, 'override', args.what])]);`,
       '',
       ['simctl status_bar clear status_bar'],
     ],
     [
-      'to a program whose path a variable may change',
+      'to a program whose path an environment variable may override',
       `spawn(process.env.IDB ?? 'idb', ['ui', 'tap', '1', '2']);`,
       '',
       ['idb ui tap 1'],
     ],
     [
-      'to one program at several places',
+      'to a program at one of two paths',
       `spawn(args.local ? path.join(process.env.SDK, 'adb') : '/opt/adb', ['install', 'a.apk']);`,
       '',
       ['adb install a.apk'],
     ],
     [
-      'to a program of which only the verb is known',
+      'to an unknown program with a known subcommand',
       `spawn(path.join('bin', process.env.TOOL), ['device', 'uninstall', args.id]);`,
       '',
       ['(unknown) device uninstall'],
     ],
     [
-      'to what a program does by a temporary file',
+      'to a program that is passed a temporary file',
       `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, args.text); spawn('kubectl', ['delete', '-f', file]); fs.unlinkSync(file);`,
       '',
       ['kubectl delete /tmp/x'],
     ],
     [
-      'into the only method of a name, in an object that nobody hands over',
+      'into the only method with that name, although the object is unknown',
       `await args.platform.pauseProject(args.id);`,
       `const platform = { account: { pauseProject: async (id) => fetch('https://api.example/' + id, { method: 'DELETE' }) } }; export default platform;`,
       ['DELETE https://api.example/x'],
     ],
     [
-      'to actions on what a page gives',
+      'to actions on elements of a page',
       `const element = await page.getByRole('button').first(); await page.locator(args.what).fill('x'); await element.hover();`,
       `const page = globalThis.somewhere;`,
       ['locator.fill', 'element.hover'],
     ],
     [
-      'to a text for a shell that the caller gives',
+      'to a shell command that the caller passes',
       `exec(args.command);`,
       '',
       ['child_process.exec ?command'],
     ],
     [
-      'through fields of an instance',
+      'through instance fields',
       `await new Store('x').save();`,
       `class Store { #file; constructor(file) { this.#file = file; } async save() { await fs.promises.writeFile(this.#file, ''); } }`,
       ['fs.writeFile'],
@@ -256,7 +260,7 @@ describe('followed calls', () => {
       ['fs.unlink'],
     ],
     [
-      'into callbacks of code that is not followed',
+      "into callbacks passed to code that isn't followed",
       `await limit(() => fs.promises.unlink('x'));`,
       `import pLimit from 'p-limit'; const limit = pLimit(2);`,
       ['fs.unlink'],
@@ -268,35 +272,35 @@ describe('followed calls', () => {
       ['DELETE FROM t WHERE id = ?'],
     ],
     [
-      'to SQL in constants that reads, whatever it is run with',
+      'to SQL in constants that only reads',
       `return db.prepare('SELECT * FROM t WHERE id = ?').all(args.id);`,
       `import Database from 'better-sqlite3'; const db = new Database('x');`,
       [],
     ],
     [
-      'to SQL that the caller gives',
+      'to SQL that the caller passes',
       `await pool.query(args.sql);`,
       `import pg from 'pg'; const pool = new pg.Pool();`,
       ['SQL ?sql'],
     ],
     [
-      'to SQL on a connection for reading only',
+      'to SQL in a read-only transaction',
       `await client.query('BEGIN TRANSACTION READ ONLY'); await client.query(args.sql);`,
       `import pg from 'pg'; const client = new pg.Client();`,
       [],
     ],
     [
-      'to the methods of a client',
+      "to a client's methods",
       `await octokit.issues.update({ number: args.n });`,
       `import { Octokit } from '@octokit/rest'; const octokit = new Octokit();`,
       ['@octokit/rest: Octokit.issues.update'],
     ],
-  ])('a call is followed %s', async (_, code, before, effects) => {
+  ])('follows a call %s', async (_, code, before, effects) => {
     const found = await body(code, before);
     expect(found).toEqual(effects);
   });
 
-  it('a file that is removed again is no lasting change', async () => {
+  it("a file that is removed again isn't a lasting change", async () => {
     expect(
       await body(
         `const file = path.join(os.tmpdir(), 'x'); fs.writeFileSync(file, ''); const text = fs.readFileSync(file); fs.unlinkSync(file); return text;`,
@@ -307,7 +311,7 @@ describe('followed calls', () => {
 
 const W = `{ fs.writeFileSync('x', ''); return 'x'; }`;
 const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
-  'conversions of objects': [
+  'implicit conversions of objects': [
     `return \`\${{ toString() ${W} }}\`;`,
     `return 'a' + { toString() ${W} };`,
     `return +{ valueOf() ${W} };`,
@@ -328,7 +332,7 @@ const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
     `const [a] = { [Symbol.iterator]() { return { next() ${W} }; } }; return a;`,
     `for await (const one of { async *[Symbol.asyncIterator]() ${W} }) one;`,
   ],
-  'promises and what is disposed': [
+  'promises and disposables': [
     `await { then() ${W} };`,
     `{ using a = { [Symbol.dispose]() ${W} }; }`,
   ],
@@ -340,7 +344,7 @@ const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
     `return JSON.parse('{}', () => ${W});`,
     `return JSON.stringify({ a: 1 }, () => ${W});`,
   ],
-  'tests of loops and cases': [
+  'loop conditions and switch cases': [
     `do {} while (fs.writeFileSync('x', ''));`,
     `switch (args.x) { case fs.writeFileSync('x', ''): }`,
   ],
@@ -358,12 +362,12 @@ const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
     `const p = new Proxy({}, { set() ${W} }); p.a = 1;`,
     `return 'a' in new Proxy({}, { has() ${W} });`,
   ],
-  'functions in the place of those of the language': [
+  'replaced built-in functions': [
     `Array.prototype.map = () => ${W}; return [1].map((one) => one);`,
     `Math.random = () => ${W}; return Math.random();`,
     `Object.defineProperty(JSON, 'stringify', { value: () => ${W} }); return JSON.stringify(args);`,
   ],
-  'computed names': [
+  'computed property names': [
     `return globalThis[args.x]('y');`,
     `const { [args.x]: f } = fs; return f('x');`,
     `const { readFileSync, ...rest } = fs; return rest.writeFileSync('x', '');`,
@@ -373,7 +377,7 @@ const LANGUAGE: Readonly<Record<string, readonly string[]>> = {
     `return require('node:f' + args.x).run();`,
     `const t = { f() ${W} }; return t['f']\`a\`;`,
   ],
-  'code in texts, and bindings': [
+  'code in strings and native bindings': [
     `return new Function('return 1')();`,
     `return (() => 1).constructor('return 1')();`,
     `setTimeout('1', 1);`,
@@ -409,36 +413,36 @@ it.each([
     ['push'],
   ],
   [
-    'counts when it comes back in the answer',
+    'counts when the answer contains it',
     `let calls = 0; server.registerTool('a', {}, () => { calls++; return { calls }; }); server.registerTool('b', {}, () => 1);`,
     ['calls ='],
   ],
   [
-    'counts in a field of an instance',
+    'counts when it is in an instance field',
     `class Thoughts { list = []; add(one) { this.list.push(one); return { length: this.list.length }; } } const thoughts = new Thoughts(); server.registerTool('a', {}, (args) => thoughts.add(args)); server.registerTool('b', {}, () => 1);`,
     ['push'],
   ],
   [
-    'does not count when nothing reads it',
+    "doesn't count when nothing reads it",
     `let last; server.registerTool('a', {}, () => { last = Date.now(); }); server.registerTool('b', {}, () => 1);`,
     [],
   ],
   [
-    'does not count for a cache',
+    "doesn't count when it is a cache",
     `const cache = new Map(); server.registerTool('a', {}, async ({ id }) => { const hit = cache.get(id); if (hit) return hit; const value = await (await fetch('https://api.example/' + id)).json(); cache.set(id, value); return value; }); server.registerTool('b', {}, ({ id }) => cache.get(id));`,
     [],
   ],
   [
-    'does not count for a client that is made when it is needed',
+    "doesn't count when it is a client that is created lazily",
     `let client; const get = () => { if (!client) client = { at: Date.now() }; return client; }; server.registerTool('a', {}, () => get()); server.registerTool('b', {}, () => get());`,
     [],
   ],
   [
-    'does not count for what a call makes for itself',
+    "doesn't count when it belongs to a single call",
     `server.registerTool('a', {}, ({ ids }) => { const all = []; for (const id of ids) all.push(id); return all; }); server.registerTool('b', {}, () => 1);`,
     [],
   ],
-])('memory %s', async (_, code, effects) => {
+])('state in memory %s', async (_, code, effects) => {
   expect(await two(code)).toEqual({ a: effects, b: [] });
 });
 
@@ -447,7 +451,7 @@ describe('effects that all tools share', () => {
     ['a', 'b', 'c', 'd']
       .map((name) => `server.registerTool('${name}', {}, ${handler(name)});`)
       .join('\n');
-  it('a log around all handlers is reported once', async () => {
+  it('a logger around all handlers is reported once', async () => {
     const wrapped = `const logged = (run) => async (args) => { fs.appendFileSync('log', ''); return run(args); };\n`;
     const { tools, shared } = await trace(
       { 'index.js': HEAD + wrapped + four((name) => `logged(() => '${name}')`) },
@@ -473,15 +477,15 @@ describe('effects that all tools share', () => {
   });
 });
 
-describe('hostile code', () => {
+describe('malicious code', () => {
   const TOOL = `${HEAD}server.registerTool('a', {}, ({ path }) => fs.writeFileSync(path, ''));\n`;
   const skipped = [{ name: 'x.js', reason: 'nested more deeply than is read' }];
   it.each([
     ['50,000 nested lists', '['.repeat(50_000) + ']'.repeat(50_000)],
-    ['functions of functions, line by line', `x=${'a=>\n'.repeat(100_000)}1`],
-    ['a chain of conditions with marks of ends in comments', `x=${'a?/*;}*/b:\n'.repeat(60_000)}1`],
+    ['100,000 nested functions on separate lines', `x=${'a=>\n'.repeat(100_000)}1`],
+    ['60,000 nested conditionals with comments', `x=${'a?/*;}*/b:\n'.repeat(60_000)}1`],
     ['5 MB in one line', `x=${'f(1)+'.repeat(1_000_000)}1`],
-  ])('a file with %s is skipped and named, and the tool is still found', async (_, text) => {
+  ])('a file with %s is skipped and reported, and the tool is still found', async (_, text) => {
     const traced = await trace({ 'index.js': `${TOOL}import './x.js';`, 'x.js': text }, ['a']);
     expect(traced).toMatchObject({
       tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync' }] }],
@@ -491,45 +495,45 @@ describe('hostile code', () => {
 
   it.each([
     [
-      'imports in a circle',
+      'circular imports',
       {
         'x.js': `export * from './y.js'; import { y } from './y.js'; export const x = y;`,
         'y.js': `export * from './x.js'; import { x } from './x.js'; export const y = x;`,
       },
     ],
     [
-      'prototypes as keys',
+      '__proto__ as a key',
       {
         'x.js': `const o = { __proto__: null, constructor: 1, hasOwnProperty: 2 }; o.__proto__.x = 1; o['__proto__'] = o; for (const key in o) o[key] = o; export default o;`,
       },
     ],
     [
-      'getters that call themselves',
+      'recursive getters',
       {
         'x.js': `const o = { get a() { return this.a.a; }, get b() { return { get c() { return o.b.c; } }; } }; o.a; o.b.c; class X { get x() { return new X().x; } } new X().x;`,
       },
     ],
     [
-      'recursion and loops without an end',
+      'endless recursion and loops',
       {
         'x.js': `function f(n) { return f(n + 1) + g(n) + f(n + 2); } function g(n) { return f(n) + g(n - 1); } f(1); for (;;) {} while (true) { f(2); }`,
       },
     ],
     [
-      'texts that grow without an end',
+      'strings that keep growing',
       {
         'x.js': `let s = 'x'; while (1) s += s; 'x'.repeat(1e9).padEnd(1e9); 'x'.at(1n); 'x'.repeat(-1);`,
       },
     ],
-    ['files that do not parse', { 'x.js': `export const = ; }}} <<<` }],
-    ['missing files', {}],
-  ])('a tool is found even if another file has %s', async (_, files) => {
+    ['syntax errors', { 'x.js': `export const = ; }}} <<<` }],
+    ['imports of missing files', {}],
+  ])('a tool is found even if another file contains %s', async (_, files) => {
     expect(await trace({ 'index.js': `${TOOL}import './x.js';`, ...files }, ['a'])).toMatchObject({
       tools: [{ name: 'a', effects: [{ call: 'fs.writeFileSync', certainty: 'does' }] }],
     });
   });
 
-  it('tools named like object properties are told apart', async () => {
+  it('tools whose names are object properties are distinguished', async () => {
     expect(
       await changes(
         `${HEAD}server.registerTool('constructor', {}, () => fs.rmSync('x')); server.registerTool('__proto__', {}, () => 1);`,

@@ -13,34 +13,34 @@ import { z } from 'zod';
 const write = (path) => fs.writeFileSync(path, 'x');
 `;
 
-describe('handlers of tools', () => {
+describe('finding the handlers of tools', () => {
   it.each([
     [
-      'beside its name in registerTool',
+      'passed to registerTool',
       `const server = new McpServer(); server.registerTool('a', { description: 'A' }, async ({ path }) => write(path)); server.registerTool('b', {}, async () => 1);`,
     ],
     [
-      'beside its name in server.tool, behind a schema',
+      'passed to server.tool after a schema',
       `const server = new McpServer(); server.tool('a', 'text', { path: z.string() }, async ({ path }) => write(path)); server.tool('b', async () => 1);`,
     ],
     [
-      'in the object that addTool gets',
+      'in the object passed to addTool',
       `import { FastMCP } from 'fastmcp'; const server = new FastMCP(); server.addTool({ name: 'a', execute: async (args) => write(args.path) }); server.addTool({ name: 'b', execute: async () => 1 });`,
     ],
     [
-      'in a switch on the name',
+      'in a switch on the tool name',
       `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { switch (request.params.name) { case 'a': return write(request.params.arguments.path); case 'b': return 1; default: throw new Error(); } });`,
     ],
     [
-      'in a switch on the name, in main',
+      'in a switch on the tool name inside main()',
       `async function main() { const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { switch (request.params.name) { case 'a': return write(request.params.arguments.path); case 'b': return 1; } }); } if (process.argv[1] === 'x') main();`,
     ],
     [
-      'in a switch on the name, in a factory',
+      'in a switch on the tool name inside a factory',
       `export function create() { const server = new Server(); server.setRequestHandler(CallToolRequestSchema, (request) => call(request)); return server; } const call = ({ params: { name, arguments: input } }) => { switch (name) { case 'a': return write(input.path); case 'b': return 1; } };`,
     ],
     [
-      'in a switch on the name, in a method',
+      'in a switch on the tool name inside a method',
       `export class Main { constructor() { this.server = new Server(); } listen() { this.server.setRequestHandler(CallToolRequestSchema, async ({ params }) => this.call(params.name, params.arguments)); } call(name, input) { if (name === 'a') return write(input.path); if (name === 'b') return 1; } }`,
     ],
     [
@@ -48,11 +48,11 @@ describe('handlers of tools', () => {
       `export const create = () => { const table = { a: (input) => write(input.path), b: () => 1 }; const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => table[params.name](params.arguments)); };`,
     ],
     [
-      'behind comparisons of the name',
+      'in an if that compares the tool name',
       `const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async (request) => { const { name, arguments: input } = request.params; if (name === 'a') return write(input.path); if (name === 'b') return 1; throw new Error(); });`,
     ],
     [
-      'in a table of functions by name',
+      'in an object that maps names to functions',
       `const handlers = { a: (args) => write(args.path), b: () => 1 }; const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => handlers[params.name](params.arguments));`,
     ],
     [
@@ -68,34 +68,34 @@ describe('handlers of tools', () => {
       `const all = new Map(); function register(name, handler) { all.set(name, handler); } register('a', (args) => write(args.path)); register('b', () => 1); const server = new Server(); server.setRequestHandler(CallToolRequestSchema, async ({ params }) => all.get(params.name)(params.arguments));`,
     ],
     [
-      'in a class with a field for its name',
+      'in a class that has its name in a field',
       `class Tool { async run(args) { return this.execute(args); } } class A extends Tool { name = 'a'; async execute(args) { write(args.path); } } class B extends Tool { name = 'b'; async execute() { return 1; } } const server = new McpServer(); for (const tool of [new A(), new B()]) server.registerTool(tool.name, {}, (args) => tool.run(args));`,
     ],
     [
-      'behind a wrapper',
+      'in a wrapper function',
       `const server = new McpServer(); const safely = (handler) => async (args) => { try { return await handler(args); } catch (error) { return { isError: true }; } }; server.registerTool('a', {}, safely(({ path }) => write(path))); server.registerTool('b', {}, safely(() => 1));`,
     ],
     [
-      'in a method of a class that has the server',
+      'in a method of the class that owns the server',
       `class Main { constructor() { this.server = new McpServer(); } start() { this.server.registerTool('a', {}, (args) => this.save(args)); this.server.registerTool('b', {}, this.read.bind(this)); } save({ path }) { write(path); } read() { return 1; } } new Main().start();`,
     ],
     [
-      'in a function of which nobody says that it is called',
+      'in a function that is never visibly called',
       `export function register(server) { server.registerTool('a', {}, ({ path }) => write(path)); server.registerTool('b', {}, () => 1); }`,
     ],
     [
-      'in a table of tools that a package makes',
+      'in a table of tools that a package creates',
       `import { tool } from 'tools'; function toolsOf(platform) { return { a: tool({ description: 'A', execute: async ({ path }) => write(path) }), b: tool({ execute: async () => 1 }) }; } export { toolsOf };`,
     ],
     [
-      'by names that are constants',
+      'whose name is a constant',
       `const NAMES = Object.freeze({ A: 'a', B: \`\${'b'}\` }); const server = new McpServer(); server.registerTool(NAMES.A, {}, ({ path }) => write(path)); server.registerTool(NAMES.B, {}, () => 1);`,
     ],
-  ])('the handler of a tool is found %s', async (_, code) => {
+  ])('finds a handler %s', async (_, code) => {
     expect(await changes(SERVER + code, 'a', 'b')).toEqual({ a: ['fs.writeFileSync'], b: [] });
   });
 
-  it('the handler is found in CommonJS compiled from TypeScript', async () => {
+  it('finds the handler in CommonJS that was compiled from TypeScript', async () => {
     const files = {
       'package.json': '{"main":"index.js"}',
       'index.js': `"use strict"; Object.defineProperty(exports, "__esModule", { value: true }); const tools_1 = require("./tools"); const { McpServer } = require("@modelcontextprotocol/sdk/server/mcp.js"); (0, tools_1.register)(new McpServer());`,
@@ -104,7 +104,7 @@ describe('handlers of tools', () => {
     expect(await changes(files, 'a', 'b')).toEqual({ a: ['fs.writeFileSync'], b: [] });
   });
 
-  it('the handler is found in a bundle that loads its modules on demand', async () => {
+  it('finds the handler in a bundle that loads its modules lazily', async () => {
     const bundle = `var __esm = (fn, res) => function __init() { return fn && (res = (0, fn[Object.getOwnPropertyNames(fn)[0]])(fn = 0)), res; }; var __toESM = (mod) => ({ default: mod });
 var import_fs, Writer; var init_writer = __esm({ "src/writer.ts"() { import_fs = __toESM(require("fs")); Writer = class { save(path) { import_fs.default.promises.writeFile(path, ''); } }; } });
 var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w = new Writer(); server.registerTool('a', {}, ({ path }) => w.save(path)); server.registerTool('b', {}, () => 1); } }); init_server();`;
@@ -113,7 +113,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     ).toEqual({ a: ['fs.writeFile'], b: [] });
   });
 
-  it('the handler is found in TypeScript with decorators', async () => {
+  it('finds the handler in TypeScript with decorators', async () => {
     const files = {
       'package.json': '{"main":"index.ts"}',
       'index.ts': `import { tool } from 'tooldex'; import { writeFile } from 'node:fs/promises';\n@tool({ name: 'a' }) export class A { constructor(private readonly folder: string) {} async execute(input: { path: string }): Promise<void> { await writeFile(this.folder + input.path, ''); } }\n@tool({ name: 'b' }) export class B { execute() { return 1 as const; } }`,
@@ -121,7 +121,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     expect(await changes(files, 'a', 'b')).toEqual({ a: ['fs.writeFile'], b: [] });
   });
 
-  it('a handler has its place and the path to the deciding call', async () => {
+  it('reports where the handler is and the path to the call that decides', async () => {
     const { tools } = await trace(
       {
         'index.js': `${SERVER}const server = new McpServer();\nconst save = (path) =>\n  write(path);\nserver.registerTool('a', {}, ({ path }) =>\n  save(path));`,
@@ -134,7 +134,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     });
   });
 
-  it("a tool whose name isn't in the code has no handler", async () => {
+  it("returns no handler if the tool's name isn't in the code", async () => {
     const { tools } = await trace(
       { 'index.js': `${SERVER}new McpServer().registerTool('a', {}, () => 1);` },
       ['b'],
@@ -155,7 +155,7 @@ var server; var init_server = __esm({ "src/server.ts"() { init_writer(); const w
     expect(tools.map(({ handler }) => handler !== undefined)).toEqual([true, false]);
   });
 
-  it('links that lead nowhere or to a device are skipped', async () => {
+  it('skips dangling symlinks and links to a device', async () => {
     const root = mkdtempSync(join(tmpdir(), 'trace-links-'));
     writeFileSync(join(root, 'package.json'), '{"type":"module","main":"index.js"}');
     writeFileSync(

@@ -23,50 +23,53 @@ async function followed(code: string, before = '', files: Readonly<Record<string
   };
 }
 
-describe('known and unknown methods', () => {
+describe('methods on known and unknown values', () => {
   it.each([
-    ['on a string of the schema', `return args.text.startsWith('a') ? args.text.trim() : 1;`],
-    ['on a list of the schema', `return args.list.map((one) => one.toUpperCase()).join(',');`],
-    ['on what Node reads', `return JSON.parse(fs.readFileSync('x', 'utf8').trim()).rows.slice(1);`],
+    ['a string from the schema', `return args.text.startsWith('a') ? args.text.trim() : 1;`],
+    ['a list from the schema', `return args.list.map((one) => one.toUpperCase()).join(',');`],
     [
-      'on an answer of the network',
+      'data that Node reads',
+      `return JSON.parse(fs.readFileSync('x', 'utf8').trim()).rows.slice(1);`,
+    ],
+    [
+      'a network response',
       `return (await (await fetch('https://a.example/x')).json()).a.map(String);`,
     ],
-    ['on a date and a literal', `return new Date().toISOString().slice(0, 'abc'.indexOf('b'));`],
-    ['on the environment', `return (process.env.A ?? '').split(',');`],
-    ['on the signal of a context', `context.signal.throwIfAborted(); return 1;`],
-  ])('a method is known %s', async (_, code) => {
+    ['a date or a literal', `return new Date().toISOString().slice(0, 'abc'.indexOf('b'));`],
+    ['an environment variable', `return (process.env.A ?? '').split(',');`],
+    ["a context's signal", `context.signal.throwIfAborted(); return 1;`],
+  ])('a method is known if it is called on %s', async (_, code) => {
     expect(await followed(code)).toEqual({ whole: true, changes: [] });
   });
 });
 
 it.each([
-  ['on a context', `return context.client.get('x');`],
+  ['an unknown property of the context', `return context.client.get('x');`],
   [
-    'on a parameter of a function that is exported',
+    'a value that an exported function sets',
     `return stop.toString();`,
     `let stop; export const set = (it) => { stop = it; };`,
   ],
   [
-    'on what a package gives',
+    'an instance from a package',
     `return new Client().get('x');`,
     `import { Client } from 'acme-client';`,
   ],
-  ['on a function of nobody', `return helper();`, `const helper = globalThis.helper;`],
-  ['on an object that has no such method', `return store.read();`, `const store = {};`],
+  ['an undefined function', `return helper();`, `const helper = globalThis.helper;`],
+  ['an object without that method', `return store.read();`, `const store = {};`],
   [
-    'on a variable that something else sets',
+    'a variable that another module can set',
     `return client?.list();`,
     `let client; export const connect = (it) => { client = it; };`,
   ],
-])('a method is unknown %s', async (_, code, before = '') => {
+])('a method is unknown if it is called on %s', async (_, code, before = '') => {
   expect(await followed(code, before)).toEqual({ whole: false, changes: [] });
 });
 
-describe('arguments of constructors', () => {
+describe('constructor arguments', () => {
   const TOOL = `export class Pay { constructor(client) { this.client = client; } async run({ id }) { return this.client.send(id); } }`;
   const CLIENT = `export class Client { async send(id) { return fetch('https://pay.example/' + id, { method: 'DELETE' }); } }`;
-  it('constructor arguments are followed from where the instance is made', async () => {
+  it('are followed from where the instance is created', async () => {
     expect(
       await followed(
         'return tool.run(args);',
@@ -76,7 +79,7 @@ describe('arguments of constructors', () => {
     ).toEqual({ whole: true, changes: ['DELETE https://pay.example/x'] });
   });
 
-  it('constructor arguments of a decorated class are followed from another file', async () => {
+  it('are followed from another file into a decorated class', async () => {
     const { tools } = await trace(
       {
         'package.json': '{"type":"module","main":"pay.ts"}',
@@ -92,7 +95,7 @@ describe('arguments of constructors', () => {
     });
   });
 
-  it('a field is unknown if its constructor arguments are unknown', async () => {
+  it('a field is unknown if it is set from unknown constructor arguments', async () => {
     const { tools } = await trace(
       {
         'package.json': '{"type":"module","main":"pay.ts"}',
@@ -104,7 +107,7 @@ describe('arguments of constructors', () => {
   });
 });
 
-describe('effects that tools share', () => {
+describe('effects shared by tools', () => {
   it("an effect isn't shared if the tools' handler is only a guess", async () => {
     const { tools, shared } = await trace(
       {
@@ -118,7 +121,7 @@ describe('effects that tools share', () => {
     expect(shared).toEqual([]);
   });
 
-  it('an effect counts as shared only if all tools have it', async () => {
+  it('an effect is shared only if all tools have it', async () => {
     const { tools } = await trace(
       {
         'index.js': `${HEAD}const around = (run) => async (args) => { fs.writeFileSync('x', ''); return run(args); };\n${['a', 'b', 'c', 'd'].map((name) => `server.registerTool('${name}', {}, around(() => 1));`).join('')}server.registerTool('e', {}, () => 1);`,
@@ -139,14 +142,14 @@ it.each([
     `let at = 0; let calls = 0; const around = (run) => { if (Date.now() - at > 1000) { at = Date.now(); calls = 0; } calls += 1; if (calls > 10) throw new Error('too many'); return run(); };`,
   ],
   [
-    'a note of what runs, which is taken back',
+    'a map of running calls that each call cleans up',
     `const running = new Map(); const around = async (run) => { running.set('x', 1); try { return await run(); } finally { running.delete('x'); } };`,
   ],
   [
-    'a retry with a count of its own',
+    'a retry counter',
     `const around = async (run) => { for (let tries = 0; ; tries++) { try { return await run(); } catch (error) { if (tries > 2) throw error; } } };`,
   ],
-])('%s is no state', async (_, before) => {
+])("%s doesn't count as state", async (_, before) => {
   const { tools } = await trace(
     {
       'index.js': `${HEAD}${before}\nserver.registerTool('a', {}, () => around(() => fs.readFileSync('x'))); server.registerTool('b', {}, () => around(() => 1));`,
@@ -164,7 +167,7 @@ it.each([
   ]);
 });
 
-it('a server generated from an OpenAPI document does what the document says', async () => {
+it("a server generated from an OpenAPI document gets the effects of that document's operations", async () => {
   const document = {
     openapi: '3.1.0',
     paths: {

@@ -8,7 +8,7 @@ vi.mock('oxc-resolver', () => {
   throw new Error('It is not installed');
 });
 
-it('an audit without its packages names all of them and one command to install them', async () => {
+it('an audit without its optional packages lists all of them and one command that installs them', async () => {
   await expect(traceTools({ root: '.', tools: [] })).rejects.toMatchObject({
     code: 'MISSING_PACKAGE',
     message: expect.stringContaining('Run npm install oxc-parser oxc-resolver.') as string,

@@ -32,8 +32,8 @@ const judged = (
   },
 });
 
-describe('the score of who writes', () => {
-  it('takes only a sure finding for a label without a condition, and any for one with a condition', () => {
+describe('scoreWrites', () => {
+  it('counts only a certain write as a hit, or any write if the label has a condition', () => {
     const needsSure = (['does', 'argued', 'possible', 'no'] as const).map(
       (writes) => scoreWrites([judged(false, writes)]).hits,
     );
@@ -50,7 +50,7 @@ describe('the score of who writes', () => {
     });
   });
 
-  it('calls a sure or argued write of a reader a false alarm, and a possible one no alarm', () => {
+  it('counts a certain or argument-dependent write as a false alarm for a reader, but not a possible write', () => {
     expect(
       (['does', 'argued', 'possible', 'no'] as const).map((writes) =>
         scoreWrites([judged(true, writes)]),
@@ -63,7 +63,7 @@ describe('the score of who writes', () => {
     ]);
   });
 
-  it('leaves out what readers contest', () => {
+  it('ignores labels that are disputed', () => {
     expect(scoreWrites([judged(null, 'does')])).toEqual({
       positives: 0,
       hits: 0,
@@ -78,7 +78,7 @@ describe('the score of who writes', () => {
     });
   });
 
-  it('has no precision without an alarm and no recall without a positive', () => {
+  it('returns no precision without alarms and no recall without positives', () => {
     expect([
       precisionOf(scoreWrites([judged(true, 'no')])),
       recallOf(scoreWrites([judged(true, 'no')])),
@@ -86,14 +86,14 @@ describe('the score of who writes', () => {
   });
 });
 
-describe('the baseline of names', () => {
+describe('judgeByName', () => {
   it.each([
     ['create_issue', 'does'],
     ['createIssue', 'does'],
     ['browser-click', 'does'],
     ['list_issues', 'no'],
     ['settings', 'no'],
-  ])('takes %s for one that changes something: %s', (name, writes) => {
+  ])('judges by the name %s whether a tool writes: %s', (name, writes) => {
     expect(judgeByName(name).writes).toBe(writes);
   });
 });
