@@ -69,9 +69,7 @@ export const commands = {
           if (!json && (isDemo || terminal.interactive))
             terminal.err(paint('dim', isDemo ? demoNote(example) : `The model is ${model}.`));
           const engine = {
-            model: isDemo
-              ? demoModel((name) => registry.has(name), example)
-              : (named as ChatEngine['model']),
+            model: isDemo ? demoModel(registry, example) : (named as ChatEngine['model']),
             executor,
             ...call,
             onEvent: eventPrinter(terminal, json),

@@ -1,5 +1,6 @@
 import { scriptedModel, type ModelStep } from '../../chat/model-step.js';
 import type { Json } from '../../core/plain-data.js';
+import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 
 /** The ways to a real model, for the help. */
 export const MODELS = `
@@ -20,7 +21,7 @@ const MAX_SHOWN = 400;
 const CALL = /^\s*([\w.-]+)\s*(\{.*\})?\s*$/s;
 
 /** Returns a scripted model, so that a chat needs no key: it makes the call that a request names, and answers with the result. */
-export function demoModel(isTool: (name: string) => boolean, example: string): ModelStep {
+export function demoModel(tools: ToolMetadataRegistry, example: string): ModelStep {
   return (request) => {
     const { messages } = request;
     const say = (text: string) => scriptedModel([{ text }])(request);
@@ -32,7 +33,7 @@ export function demoModel(isTool: (name: string) => boolean, example: string): M
     const at = messages.findLastIndex(({ role }) => role === 'user');
     const [, name = '', json = '{}'] = CALL.exec(messages[at]?.content as string) ?? [];
     try {
-      if (!isTool(name)) throw new SyntaxError('no tool');
+      if (!tools.has(name)) throw new SyntaxError('no tool');
       const input = JSON.parse(json) as Json;
       return scriptedModel([{ text: '', calls: [{ id: `call-${at}`, name, input }] }])(request);
     } catch {
