@@ -143,29 +143,11 @@ function tables(servers: readonly AuditedServer[]): string {
     axisRow('not idempotent', all, (tools) => scoreAxis(tools, 'idempotent')),
     axisRow('open world (contested)', all, (tools) => scoreAxis(tools, 'openWorld')),
   ];
-  const perServer = servers.map(({ server, tools }) => {
-    const score = scoreWrites(tools);
-    const own = scoreWrites(tools.filter(isDeclaredReader));
-    const { id, version } = server;
-    return [
-      id.endsWith(`@${version}`) ? id : `${id}@${version}`,
-      tools.length,
-      `${own.positives}`,
-      `${own.hits}`,
-      `${own.falseAlarms}`,
-      figure(recallOf(score)),
-    ];
-  });
   return [
     '## Precision and recall\n',
     markdownTable(head, scores),
     '\n## What users see\n',
     answers(all),
-    '\n## Server by server\n',
-    markdownTable(
-      ['server', 'tools', 'liars', 'found', 'false alarms', 'recall, all tools'],
-      perServer,
-    ),
   ].join('\n');
 }
 
