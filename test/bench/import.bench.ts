@@ -12,7 +12,7 @@ const TARGETS = {
   'bare Node': undefined,
   zod: 'zod',
   ...Object.fromEntries(
-    ['index', 'capability', 'chat', 'mcp', 'tools'].map((entry) => [
+    ['index', 'mcp', 'tools'].map((entry) => [
       entry === 'index' ? 'tooldex' : `tooldex/${entry}`,
       built(entry),
     ]),

@@ -42,11 +42,8 @@ export function documentOf(tool: BenchTool, id: string = tool.id): Document {
   };
 }
 
-export function ourRanker(
-  set: BenchSet,
-  options: { readonly withExamples?: boolean } = {},
-): Ranker {
-  const { definitions, idOf } = definitionsOf(set, options);
+function ourRanker(set: BenchSet): Ranker {
+  const { definitions, idOf } = definitionsOf(set);
   const registry = new ToolMetadataRegistry();
   registry.registerAll(definitions);
   return (text) =>

@@ -52,9 +52,6 @@ describe('names in a retrieval set', () => {
     });
     expect(definitions[0]).not.toHaveProperty('category');
     expect(definitions[0]).not.toHaveProperty('examples');
-    expect(
-      definitionsOf({ name: 'made up', tools, queries: [] }, { withExamples: true }).definitions[0],
-    ).toHaveProperty('examples', ['find my keys']);
   });
 });
 

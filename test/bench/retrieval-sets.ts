@@ -78,11 +78,7 @@ export class NameGiver {
 }
 
 /** A tool of a set through `defineTool`, with nothing declared that the set does not have. */
-export function definitionOf(
-  tool: BenchTool,
-  name: string,
-  { withExamples = false } = {},
-): ToolDefinition {
+export function definitionOf(tool: BenchTool, name: string): ToolDefinition {
   const properties: [string, unknown][] = (tool.parameters ?? []).map((parameter) => [
     parameter.name,
     parameter.description
@@ -93,22 +89,21 @@ export function definitionOf(
     name,
     description: isBlank(tool.description) ? tool.name : tool.description,
     ...(isBlank(tool.category) ? {} : { category: tool.category! }),
-    ...(withExamples && tool.examples !== undefined ? { examples: [...tool.examples] } : {}),
     inputSchema: { type: 'object', properties: Object.fromEntries(properties) },
   });
 }
 
 /** The definitions of a set, and the id that each name stands for. */
-export function definitionsOf(
-  set: BenchSet,
-  options: { readonly withExamples?: boolean } = {},
-): { readonly definitions: readonly ToolDefinition[]; readonly idOf: ReadonlyMap<string, string> } {
+export function definitionsOf(set: BenchSet): {
+  readonly definitions: readonly ToolDefinition[];
+  readonly idOf: ReadonlyMap<string, string>;
+} {
   const names = new NameGiver();
   const idOf = new Map<string, string>();
   const definitions = set.tools.map((tool) => {
     const name = names.give(tool.name);
     idOf.set(name, tool.id);
-    return definitionOf(tool, name, options);
+    return definitionOf(tool, name);
   });
   return { definitions, idOf };
 }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { canLearn, measureFeedback } from './feedback.js';
 import { mean, meanScores, scoresOf, type Scores } from './metrics.js';
 import { peers } from './peers.js';
-import { CONTESTANTS, ourRanker, type Contestant, type Ranker } from './rankers.js';
+import { CONTESTANTS, type Contestant, type Ranker } from './rankers.js';
 import { markdownTable, writeSection } from './report.js';
 import {
   readSet,
@@ -105,13 +105,6 @@ function rankingTables(
     const lead = of('ours').map(({ scores }, index) => scores.ndcg - best[index]!);
     parts.push(
       `Compared with the best other package for each set, tooldex's nDCG@10 × 100 differs by ${signed(Math.min(...lead))} to ${signed(Math.max(...lead))}.`,
-    );
-  }
-  const nl2bash = sets.find(({ name }) => name === 'nl2bash');
-  if (results.has('ours') && nl2bash !== undefined) {
-    const { scores } = measure(ourRanker(nl2bash, { withExamples: true }), nl2bash);
-    parts.push(
-      `If the tools declare nl2bash's example requests, tooldex reaches ${percent(scores.ndcg)} on that set.`,
     );
   }
   return parts.join('\n\n');

@@ -9,10 +9,7 @@ import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
 import { ROOT } from '../programs.js';
 import { sampleRegistry } from './server-tools.js';
 
-/** The proxy, as the page on operating has it. */
-const PROXY = /```js \[tls-proxy\.mjs\]\n([\s\S]*?)```/.exec(
-  readFileSync(join(ROOT, 'docs/operating.md'), 'utf8'),
-)![1]!;
+const PROXY = readFileSync(join(ROOT, 'docs/examples/tls-proxy.mjs'), 'utf8');
 const HOST = 'tools.example';
 const INITIALIZE = {
   jsonrpc: '2.0',

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { globSync } from 'tinyglobby';
 import { auditTools } from '../../../src/audit.js';
 import { ToolMetadataRegistry, type ToolSource } from '../../../src/index.js';
-import { markdownTable, writeSection } from '../report.js';
+import { markdownTable } from '../report.js';
 import { mutantsOf, type Mutant } from './mutants.js';
 import { MutantRuns } from './run-mutants.js';
 
@@ -125,7 +125,5 @@ const rows = [
     `${all.seen} (${percent(all.seen, all.ran)})`,
   ],
 ];
-const title = 'Liars made of the bundled tools';
 const text = `Each variant is one of the ${files.length} bundled tools, changed in one way. The audit checks every variant by reading its code, and by running it twice (\`--run\`). Verdicts on the unchanged tools: ${verdictsIn(originals.traced)} by reading; ${verdictsIn(originals.ran)} by running. A row with several changes shows the figures for each of them.\n\n${markdownTable(['change', 'variants', 'found by reading', 'run', 'found by running'], rows)}`;
-if (only === '') writeSection(title, text);
-else console.log(text);
+console.log(text);
