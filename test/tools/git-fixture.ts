@@ -122,10 +122,17 @@ export async function withRemote(): Promise<string> {
   return remote;
 }
 
-export async function hostileSubmodule(
-  sub: string,
-  inSub: (...argv: string[]) => unknown,
-): Promise<void> {
+/** Commits a submodule in a folder, and then configures it to start a program. */
+export async function hostileSubmodule(folder: string): Promise<void> {
+  const sub = join(root, folder);
+  const inSub = (...argv: string[]) => execFileSync('git', argv, { cwd: sub, stdio: 'ignore' });
+  await mkdir(sub, { recursive: true });
+  inSub('init', '--quiet');
+  await writeFile(join(sub, 'f'), 'f\n');
+  inSub('add', '.');
+  inSub('commit', '--quiet', '-m', 'sub');
+  git('-c', 'advice.addEmbeddedRepo=false', 'add', folder);
+  git('commit', '--quiet', '-m', 'with sub');
   const evil = join(outside, 'evil.sh');
   await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`, { mode: 0o755 });
   await writeFile(join(sub, '.gitattributes'), '* filter=evil\n');

@@ -42,19 +42,16 @@ describe('the tools for notes', () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
-  it.each([
-    '',
-    'not json',
-    '[]',
-    '{"version":2,"nextId":1,"notes":[]}',
-    '{"version":1,"nextId":1,"notes":[{"id":1}]}',
-  ])('leave a damaged file unchanged: %j', async (text) => {
-    mkdirSync(join(root, '.tooldex'));
-    writeFileSync(file, text);
-    for (const call of [add('x'), list(), search('x'), remove('note-1')])
-      expect(await call).toEqual(failed('Repair or move the file'));
-    expect(readFileSync(file, 'utf8')).toBe(text);
-  });
+  it.each(['not json', '{"version":2,"nextId":1,"notes":[]}'])(
+    'leave a damaged file unchanged: %j',
+    async (text) => {
+      mkdirSync(join(root, '.tooldex'));
+      writeFileSync(file, text);
+      for (const call of [add('x'), list(), search('x'), remove('note-1')])
+        expect(await call).toEqual(failed('Repair or move the file'));
+      expect(readFileSync(file, 'utf8')).toBe(text);
+    },
+  );
 
   it('refuse a notes folder outside the root', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'tooldex-'));
@@ -89,20 +86,6 @@ describe('note_add', () => {
     expect('notes' in listed && listed.notes.map(({ id }) => id)).toEqual(
       Array.from({ length: 30 }, (_, index) => `note-${30 - index}`),
     );
-  });
-
-  it('refuses notes beyond the maximum until one is deleted', async () => {
-    mkdirSync(join(root, '.tooldex'));
-    const notes = Array.from({ length: 1_000 }, (_, index) => ({
-      id: `note-${index + 1}`,
-      text: 'x',
-      tags: [],
-      created: '',
-    }));
-    writeFileSync(file, JSON.stringify({ version: 1, nextId: 1_001, notes }));
-    await expect(add('one more')).rejects.toThrow('All 1000 notes are used');
-    await remove('note-5');
-    expect(await add('one more')).toMatchObject({ id: 'note-1001' });
   });
 });
 

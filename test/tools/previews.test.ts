@@ -22,6 +22,7 @@ async function pendingOf(name: string, input: object): Promise<PendingApproval> 
   if (outcome.status !== 'approval_required') throw new Error(JSON.stringify(outcome));
   return outcome.pending;
 }
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
 const shownOf = async (name: string, input: object) => (await pendingOf(name, input)).preview;
 
 describe('previews of the bundled tools that can change something', () => {
@@ -96,7 +97,6 @@ describe('previews of the bundled tools that can change something', () => {
   });
 
   it('show the files and changes of a commit', async () => {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     writeFileSync(join(root, 'a.txt'), 'one');
     expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({
@@ -111,13 +111,9 @@ describe('previews of the bundled tools that can change something', () => {
   });
 
   it('ask again if the changes of a commit differ, even for the same files', async () => {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
-    for (const [key, value] of [
-      ['user.name', 'Ada'],
-      ['user.email', 'ada@example.org'],
-    ] as const)
-      git('config', key, value);
+    git('config', 'user.name', 'Ada');
+    git('config', 'user.email', 'ada@example.org');
     writeFileSync(join(root, 'a.txt'), 'one');
     const commit = { message: 'Add a' };
     const approval = await executor.approve(await pendingOf('git_commit', commit));
@@ -135,7 +131,6 @@ describe('previews of the bundled tools that can change something', () => {
   });
 
   it('show the address of a push, and ask again if it changed', async () => {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     git('remote', 'add', 'origin', 'https://ada:secret@git.example.org/ada/project.git');
     const pending = await pendingOf('git_push', {});

@@ -84,13 +84,6 @@ describe('run_tests', () => {
     expect(existsSync(join(root, 'MARKER'))).toBe(false);
   });
 
-  it('refuses a broken or huge package.json', async () => {
-    await put('package.json', '{');
-    await expect(run()).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
-    await put('package.json', ' '.repeat(2_000_000));
-    await expect(run()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
-  });
-
   it('follows a link of package.json only inside the root', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'tooldex-'));
     try {
@@ -145,15 +138,5 @@ describe('list_tests', () => {
       truncated: false,
     });
     expect(await list({ limit: 2 })).toMatchObject({ truncated: true });
-  });
-
-  it('stops if the call is aborted', async () => {
-    await put('a.test.ts');
-    await expect(
-      new ListTests(new FileWall(root)).execute(
-        { contains: '', limit: 5 },
-        { signal: AbortSignal.abort() },
-      ),
-    ).rejects.toThrow('aborted');
   });
 });
