@@ -111,9 +111,7 @@ describe('the tools of one turn', () => {
       },
       'in the hook',
     ],
-    ['rejects', () => Promise.reject(new Error('in the hook')), 'in the hook'],
     ['says what is no decision', () => 'perhaps', 'perhaps'],
-    ['says nothing', () => undefined, 'undefined'],
   ])("the run ends if onToolError %s, and it's called once", async (_what, decide, message) => {
     let asked = 0;
     const { run } = setUp([calling(['a', 'fails'])]);
@@ -214,9 +212,6 @@ describe('the loop', () => {
       metadata: { maxTurns: 8 },
     });
     expect([limited.model.requests.length, usual.model.requests.length]).toEqual([2, 8]);
-    expect(
-      await setUp([...script.slice(0, 7), 'done']).run({ maxTurns: undefined as never }),
-    ).toMatchObject({ haltedReason: 'completed' });
   });
 
   it('the loop ends after a turn for which haltWhen returns true', async () => {
@@ -243,11 +238,6 @@ describe('the loop', () => {
         haltWhen: () => {
           throw new RangeError('mine');
         },
-      }),
-    ).rejects.toThrow(new RangeError('mine'));
-    await expect(
-      setUp([calling(['a', 'weather']), 'no more']).run({
-        haltWhen: () => Promise.reject(new RangeError('mine')),
       }),
     ).rejects.toThrow(new RangeError('mine'));
   });

@@ -1,18 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scriptedModel, Session, SessionStore, type ScriptedAnswer } from '../../src/chat.js';
-import {
-  AccessMode,
-  defineTool,
-  isToolError,
-  ToolExecutor,
-  ToolMetadataRegistry,
-  type Policy,
-} from '../../src/index.js';
+import { Session, SessionStore, type ScriptedAnswer } from '../../src/chat.js';
+import { isToolError } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { call, codeOf, newCase } from './session-cases.js';
 import { RestartingStore } from './session-stores.js';
-import { World } from './session-world.js';
+import { newExecutor, World } from './session-world.js';
 
 const kindsOf = (session: Session | undefined): readonly string[] =>
   (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
@@ -21,8 +14,8 @@ const kindsOf = (session: Session | undefined): readonly string[] =>
  * Returns a session with calls that were approved, denied, run, and left, in a store that then
  * restarts with its data of that time.
  */
-async function rolledBack(trusted = false) {
-  const server = new RestartingStore(trusted);
+async function rolledBack() {
+  const server = new RestartingStore();
   const sessions = new SessionStore({ store: server.store });
   const made = newCase([
     { calls: [call('p', 'pay'), call('q', 'pay'), call('r', 'pay'), call('m', 'manual')] },
@@ -72,31 +65,19 @@ describe('a session in a store that came back older', () => {
     async (approved) => {
       const server = new RestartingStore();
       const sessions = new SessionStore({ store: server.store });
-      const registry = new ToolMetadataRegistry();
-      const ran: string[] = [];
-      registry.register(
-        defineTool({
-          name: 'pay',
-          description: 'Pays',
-          inputSchema: { type: 'object' },
-          accessMode: AccessMode.WRITE,
-          execute: () => void ran.push('paid'),
-        }),
-      );
-      const engine = (...answers: readonly ScriptedAnswer[]) => ({
-        model: scriptedModel(answers),
-        executor: new ToolExecutor({ registry, store: server.store }),
-      });
+      const world = new World();
+      const engine = (...answers: readonly ScriptedAnswer[]) =>
+        newCase(answers, { executor: newExecutor(world, undefined, server.store) }).engine;
       const { session } = await sessions
         .create({ id: 's' })
-        .start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
+        .start(engine({ calls: [call('c1', 'pay')] }), 'Pay');
       if (approved === 1) await session.approve('c1').session.save();
       await server.restart(server.saved);
       const opened = (await sessions.open('s'))!;
       expect(kindsOf(opened)).toEqual(['approval c1']);
       const saved = await opened.approve('c1').session.save();
       expect((await saved.continue(engine('Paid.'))).session.status).toBe('completed');
-      expect(ran).toEqual(['paid']);
+      expect(world.starts.get('c1')).toBe(1);
     },
   );
 
@@ -213,33 +194,16 @@ describe.skipIf(!redisPresent)(
 
 describe('a signed snapshot', () => {
   const KEY = new Uint8Array(32).fill(9);
-  const paid: string[] = [];
-  const pay = defineTool({
-    name: 'pay',
-    description: 'Pays',
-    inputSchema: { type: 'object' },
-    accessMode: AccessMode.WRITE,
-    execute: () => void paid.push('paid'),
-  });
+  let world: World;
   /** Returns the engine of one process. */
-  function engineOf(
-    store: StateStore | undefined,
-    answers: Parameters<typeof scriptedModel>[0],
-    policy?: Policy,
-  ) {
-    const registry = new ToolMetadataRegistry();
-    registry.register(pay);
-    return {
-      model: scriptedModel(answers),
-      executor: new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }) }),
-    };
-  }
-  async function approvedSnapshot(store: StateStore | undefined): Promise<unknown> {
+  const engineOf = (store: StateStore, answer: ScriptedAnswer) =>
+    newCase([answer], { executor: newExecutor(world, undefined, store) }).engine;
+  async function approvedSnapshot(store: StateStore): Promise<unknown> {
+    world = new World();
     const { session } = await Session.create().start(
-      engineOf(store, [{ calls: [{ id: 'c1', name: 'pay' }] }]),
+      engineOf(store, { calls: [call('c1', 'pay')] }),
       'Pay',
     );
-    paid.length = 0;
     return JSON.parse(JSON.stringify(session.approve('c1').session.snapshot({ key: KEY })));
   }
   const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
@@ -248,34 +212,34 @@ describe('a signed snapshot', () => {
     const store = new MemoryStateStore();
     const snapshot = await approvedSnapshot(store);
     const runs = await Promise.all(
-      [1, 2, 3].map(() => read(snapshot).continue(engineOf(store, ['Paid.']))),
+      [1, 2, 3].map(() => read(snapshot).continue(engineOf(store, 'Paid.'))),
     );
     expect(runs.map(({ session }) => kindsOf(session)).sort()).toEqual([
       [],
       ['uncertain c1'],
       ['uncertain c1'],
     ]);
-    expect(paid).toEqual(['paid']);
-    expect(kindsOf((await read(snapshot).continue(engineOf(store, ['Paid.']))).session)).toEqual([
+    expect(world.starts.get('c1')).toBe(1);
+    expect(kindsOf((await read(snapshot).continue(engineOf(store, 'Paid.'))).session)).toEqual([
       'uncertain c1',
     ]);
-    expect(paid).toEqual(['paid']);
+    expect(world.starts.get('c1')).toBe(1);
   });
 
   it('a signed snapshot runs no approved call after the shared store restarted', async () => {
     const server = new RestartingStore();
     const snapshot = await approvedSnapshot(server.store);
     const { saved } = server;
-    expect((await read(snapshot).continue(engineOf(server.store, ['Paid.']))).session.status).toBe(
+    expect((await read(snapshot).continue(engineOf(server.store, 'Paid.'))).session.status).toBe(
       'completed',
     );
     await server.restart(saved);
-    const { session } = await read(snapshot).continue(engineOf(server.store, ['Paid.']));
-    expect([kindsOf(session), paid]).toEqual([['approval c1'], ['paid']]);
+    const { session } = await read(snapshot).continue(engineOf(server.store, 'Paid.'));
+    expect([kindsOf(session), world.starts.get('c1')]).toEqual([['approval c1'], 1]);
     expect(
-      (await session.approve('c1').session.continue(engineOf(server.store, ['Paid.']))).session
+      (await session.approve('c1').session.continue(engineOf(server.store, 'Paid.'))).session
         .status,
     ).toBe('completed');
-    expect(paid).toEqual(['paid', 'paid']);
+    expect(world.starts.get('c1')).toBe(2);
   });
 });

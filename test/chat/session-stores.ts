@@ -55,15 +55,11 @@ export class RestartingStore {
   readonly #writes: { readonly operation: Operation; readonly given: readonly unknown[] }[] = [];
   #memory = new MemoryStateStore();
 
-  /** @param trusted keeps the identity after a restart. */
-  constructor(trusted = false) {
+  constructor() {
     this.store = watched(this.#memory, async (operation, given) => {
-      const own = trusted ? given.map(withoutIdentity) : given;
-      const answer = await this.#run(operation, own);
-      if (WRITES.has(operation)) this.#writes.push({ operation, given: own });
-      return operation === 'now' && trusted
-        ? { ...(answer as object), identity: 'trusted' }
-        : answer;
+      const answer = await this.#run(operation, given);
+      if (WRITES.has(operation)) this.#writes.push({ operation, given });
+      return answer;
     });
   }
 
