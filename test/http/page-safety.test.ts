@@ -18,7 +18,7 @@ const PAGE = join(import.meta.dirname, '../../src/http/page');
 const MARKUP =
   '<img src=x onerror="alert(1)"><script>alert(2)</script><style>body{display:none}</style><a href="javascript:alert(3)">x</a>';
 const LONG = `${MARKUP}${'long '.repeat(13_000)}`;
-const NAMES = ['constructor', '__proto__', 'toString', 'a.b-c_d', '...'];
+const NAMES = ['constructor', '__proto__', 'toString', 'a.b-c_d'];
 
 const HOSTILE = wireTool('hostile', {
   description: LONG,
@@ -55,6 +55,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     browser = await openBrowser();
     server = await FakeCatalogue.start({
       tools: [...NAMES.map((name) => wireTool(name)), HOSTILE],
+      personas: [MARKUP],
       skills: [
         {
           name: MARKUP,
@@ -144,21 +145,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     }
   });
 
-  it('folds a long description until the user opens it', async () => {
-    const { page } = await openPage(
-      browser,
-      `${server.url}#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`,
-    );
-    const text = page.locator('.detail .prose').first();
-    await page.getByRole('button', { name: /Show all \(63\.\d Ki characters\)/ }).waitFor();
-    expect((await text.textContent())!.length).toBeLessThan(700);
-    expect(await text.textContent()).toContain(MARKUP);
-    await page.getByRole('button', { name: /Show all/ }).click();
-    expect(await text.textContent()).toBe(LONG);
-    await page.context().close();
-  });
-
-  it.each(NAMES.slice(0, -1))('opens a tool named %s', async (name) => {
+  it.each(NAMES)('opens a tool named %s', async (name) => {
     const { page, complaints } = await openPage(
       browser,
       `${server.url}#/tools/${encodeURIComponent(name)}`,
@@ -171,20 +158,13 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     await page.context().close();
   });
 
-  it("shows the server's message for an unknown tool", async () => {
-    const { page } = await openPage(browser, `${server.url}#/tools/nothing`);
-    await page
-      .getByRole('alert')
-      .filter({ hasText: 'Expected the name of a tool, got "nothing"' })
-      .waitFor();
-    await page.context().close();
-  });
-
   it('asks for the token if the server needs it, keeps it for this tab, and reports a wrong one', async () => {
-    const locked = await FakeCatalogue.start({
-      tools: [wireTool('hidden_tool')],
-      token: 'open-sesame-open',
-    });
+    const locked = await FakeCatalogue.start(
+      {
+        tools: [wireTool('hidden_tool')],
+      },
+      'open-sesame-open',
+    );
     const { page, complaints } = await openPage(browser, locked.url);
     try {
       await page.getByLabel('Token').fill('not this one');

@@ -78,14 +78,6 @@ describe('a malformed persona parameter', () => {
       tree.remove('.');
     },
   );
-
-  it('can have a space after its sign', async () => {
-    const { tree, get } = await appOf({ 'functions.json': [toolEntry('good')] });
-    expect(
-      (await (await get('/tools?persona=-%20shared')).json()) as { total: number },
-    ).toMatchObject({ total: 0 });
-    tree.remove('.');
-  });
 });
 
 describe("a source that doesn't answer", () => {
