@@ -58,14 +58,7 @@ describe('a function map', () => {
       '__proto__',
     ]);
     const other = await loadFunctionMap({ root: folderWith({ 'functions.json': [SEARCH] }) });
-    for (const name of [
-      'constructor',
-      '__proto__',
-      'toString',
-      'hasOwnProperty',
-      'valueOf',
-      'prototype',
-    ])
+    for (const name of ['constructor', '__proto__'])
       expect([name, other[name]]).toEqual([name, undefined]);
   });
 
@@ -184,18 +177,12 @@ describe('a function map of invalid manifests', () => {
     ).toEqual(['a']);
   });
 
-  it.each([
-    [{}],
-    [{ root: '.', files: 'functions.json' }],
-    [{ root: '.', handler: {} }],
-    [{ root: '.', handlers: { a: 'text' } }],
-    [{ root: '.', modules: 5 }],
-    [{ root: '.', definitions: [] }],
-    [{ root: '.', persona: '' }],
-    [undefined],
-  ])('refuses wrong options %#', async (options) => {
-    await expect(loadFunctionMap(options as never)).rejects.toSatisfy((error) =>
-      isToolError(error, 'INVALID_ARGUMENT'),
-    );
-  });
+  it.each([[{}], [{ root: '.', handlers: { a: 'text' } }], [undefined]])(
+    'refuses wrong options %#',
+    async (options) => {
+      await expect(loadFunctionMap(options as never)).rejects.toSatisfy((error) =>
+        isToolError(error, 'INVALID_ARGUMENT'),
+      );
+    },
+  );
 });
