@@ -237,8 +237,6 @@ describe('lintTools', () => {
       'rules: Expected a known option, got "no-keyword". Did you mean "no-keywords"?',
     ],
     [{ rules: { 'no-keywords': 'warn' } }, 'Expected one of "off", "warning", "error", got "warn"'],
-    [{ rule: {} }, 'Did you mean "rules"?'],
-    [null, 'Expected a plain object, got null'],
   ])('lintTools refuses %j and suggests what was meant', (options, message) => {
     const error = refusal(() => lintTools(registryOf(GOOD), options as never));
     expect([error.code, error.message]).toEqual([
@@ -264,20 +262,6 @@ describe('lintTools', () => {
     ]);
     expect(
       rulesOf(GOOD, { ...GOOD, name: 'second', description: 'Reads the lines of a web page' }),
-    ).toEqual([]);
-  });
-
-  it('lintTools compares names in invalidates case-sensitively', () => {
-    expect(
-      rulesOf(
-        { ...GOOD, name: 'ReadFile' },
-        {
-          ...WRITES,
-          name: 'other',
-          description: 'Puts a text somewhere',
-          invalidates: ['ReadFile'],
-        },
-      ),
     ).toEqual([]);
   });
 
@@ -342,16 +326,6 @@ describe('lintTools', () => {
         `the allow-list of the policy names "cat", an alias, but rules that allow calls match only the tools' own names; did you mean "read_file"?`,
       ],
     ]);
-    expect(
-      lint({
-        rules: [
-          { verdict: 'deny', tools: 'read_file' },
-          { verdict: 'allow', tools: 'read_file' },
-          { verdict: 'deny' },
-        ],
-      }),
-    ).toEqual([]);
-    expect(Object.isFrozen(lintTools(registry, { allow: ['x'] }))).toBe(true);
   });
 
   it('findings are frozen and ordered by tool, in registration order', () => {

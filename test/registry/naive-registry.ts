@@ -1,9 +1,4 @@
-import {
-  DangerLevel,
-  type ToolEntry,
-  type ToolFilter,
-  type ToolMetadataRegistry,
-} from '../../src/index.js';
+import { DangerLevel, type ToolEntry, type ToolMetadataRegistry } from '../../src/index.js';
 import { splitWords, stem } from '../../src/search/words.js';
 import { ALIASES, CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES } from './arbitrary-tools.js';
 
@@ -135,18 +130,8 @@ export function answersOf(registry: ToolMetadataRegistry): Record<string, unknow
     ),
     mandatory: each(TEXTS, (text) => [...registry.getToolsMatchingMandatoryKeywords(text)]),
     detected: each(TEXTS, (text) => [...registry.detectCategoriesFromText(text)]),
-    filtered: FILTERS.map((filter) => names(registry.filter(filter))),
   };
 }
-
-export const FILTERS: readonly ToolFilter[] = [
-  {},
-  { accessMode: 'write', priority: [1, 2] },
-  { derived: ['dangerous', 'critical'], available: true },
-  { keyword: 'GIT', maxDanger: 'medium' },
-  { category: ['git', 'files'], maxCostTier: 'low' },
-  { available: false },
-];
 
 /** Returns the same answers, computed from the entries in registration order. */
 export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unknown> {
@@ -177,7 +162,6 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
       );
   const approval = (entry: ToolEntry) =>
     changes(entry) || dangerous(entry) || entry.requiresConsent;
-  const rank = (level: DangerLevel) => Object.values(DangerLevel).indexOf(level);
   const inCategory = (value: string) => (entry: ToolEntry) => entry.category === low(value);
   return {
     size: entries.length,
@@ -247,22 +231,5 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
     detected: each(TEXTS, (text) =>
       sorted(scored(text).flatMap(({ entry }) => entry.category ?? [])),
     ),
-    filtered: [
-      names(() => true),
-      names(
-        ({ accessMode, priority }) => accessMode === 'write' && (priority === 1 || priority === 2),
-      ),
-      names((entry) => (dangerous(entry) || entry.priority === 0) && available(entry)),
-      names(
-        ({ keywords, dangerLevel }) =>
-          keywords.includes('git') && rank(dangerLevel) <= rank('medium'),
-      ),
-      names(
-        ({ category, costTier }) =>
-          (category === 'git' || category === 'files') &&
-          (costTier === 'free' || costTier === 'low'),
-      ),
-      names((entry) => !available(entry)),
-    ],
   };
 }
