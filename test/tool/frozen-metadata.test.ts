@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { defineTool, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
 import { isDeepFrozen } from '../core/json-values.js';
 import { LEAST, sampleEntry } from './sample-tools.js';
@@ -81,61 +80,6 @@ describe('metadata', () => {
 });
 
 describe('an input schema', () => {
-  it("a zod schema's input is shown as JSON Schema without the dialect", () => {
-    const schema = z.object({
-      path: z.string().describe('Where'),
-      depth: z.coerce.number().default(1),
-      since: z.coerce.date().optional(),
-    });
-    const { inputJsonSchema } = sampleEntry({ inputSchema: schema });
-    expect(inputJsonSchema).toMatchObject({
-      type: 'object',
-      properties: { path: { type: 'string', description: 'Where' } },
-      required: ['path'],
-    });
-    expect(inputJsonSchema).not.toHaveProperty('$schema');
-    expect(isDeepFrozen(inputJsonSchema)).toBe(true);
-  });
-
-  it.each([
-    [
-      'without JSON Schema',
-      { version: 1, vendor: 'acme', validate: () => ({ value: 1 }) },
-      /carries JSON Schema.*"acme"/,
-    ],
-    [
-      'that throws',
-      {
-        version: 1,
-        vendor: 'acme',
-        validate: () => ({ value: 1 }),
-        jsonSchema: {
-          input: () => {
-            throw new Error('cannot convert');
-          },
-        },
-      },
-      /cannot convert/,
-    ],
-    [
-      'that only says it is zod',
-      { version: 1, vendor: 'zod', validate: () => ({ value: 1 }) },
-      /carries JSON Schema/,
-    ],
-    [
-      'that answers with no object',
-      {
-        version: 1,
-        vendor: 'acme',
-        validate: () => ({ value: 1 }),
-        jsonSchema: { input: () => ({ type: 'string' }) },
-      },
-      /schema of an object/,
-    ],
-  ])('a schema of another library %s is refused', (_, standard, message) => {
-    expect(() => sampleEntry({ inputSchema: { '~standard': standard } })).toThrow(message);
-  });
-
   it('a schema property named __proto__ is kept', () => {
     const schema: unknown = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"string"}}}',
