@@ -227,14 +227,6 @@ describe('an attached executor', () => {
     });
   });
 
-  it('attached for a persona counts for the tools of that persona', async () => {
-    const { capabilities, make } = await setUp(true);
-    const executor = make('Atlas');
-    capabilities.attach(executor, { persona: 'Atlas' });
-    await executor.execute({ id: '1', name: 'search', input: {} }, { persona: 'Atlas' });
-    expect(capabilities.tool('search', 'Atlas')!.health.tool.total).toBe(1);
-  });
-
   it('does not count refused calls', async () => {
     const { capabilities } = await setUp(false);
     const registry = capabilities.registryFor();

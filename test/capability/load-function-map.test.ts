@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineTool, isToolError } from '../../src/index.js';
+import { defineTool } from '../../src/index.js';
 import {
   loadFunctionMap,
   type LoadFunctionMapOptions,
@@ -170,19 +170,4 @@ describe('a function map of invalid manifests', () => {
       ['b', 'c'],
     );
   });
-
-  it('has the valid tools with onInvalid: quarantine', async () => {
-    expect(
-      Object.keys(await loadFunctionMap({ root: root(), persona: 'P', onInvalid: 'quarantine' })),
-    ).toEqual(['a']);
-  });
-
-  it.each([[{}], [{ root: '.', handlers: { a: 'text' } }], [undefined]])(
-    'refuses wrong options %#',
-    async (options) => {
-      await expect(loadFunctionMap(options as never)).rejects.toSatisfy((error) =>
-        isToolError(error, 'INVALID_ARGUMENT'),
-      );
-    },
-  );
 });

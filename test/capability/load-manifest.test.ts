@@ -147,23 +147,10 @@ describe('loading manifests', () => {
     ]);
   });
 
-  it.each([
-    [5],
-    [''],
-    [[]],
-    [['a', 5]],
-    [{ roots: '.' }],
-    [new URL('https://example.org/functions.json')],
-  ])('refuses %j as a source', async (source) => {
-    await expect(loadManifest(source as never)).rejects.toSatisfy((error) =>
-      isToolError(error, 'INVALID_ARGUMENT'),
-    );
-  });
-
-  it.each([[{ oninvalid: 'throw' }], [{ persona: ' ' }], [null]])(
-    'refuses the options %j',
-    async (options) => {
-      await expect(loadManifest('functions.json', options as never)).rejects.toSatisfy((error) =>
+  it.each([[5], [[]], [new URL('https://example.org/functions.json')]])(
+    'refuses %j as a source',
+    async (source) => {
+      await expect(loadManifest(source as never)).rejects.toSatisfy((error) =>
         isToolError(error, 'INVALID_ARGUMENT'),
       );
     },

@@ -129,13 +129,8 @@ describe('an entry of a manifest', () => {
       { capabilities: ['Web_Search', ' look up ', 'web_search', '', ' '] },
       { capabilities: ['Web_Search', 'look up'] },
     ],
-    [{ persona_allowlist: [' Echo '] }, { personaAllowlist: ['Echo'] }],
     [
       { auth: { required: true, scopes: 'read write  read' } },
-      { auth: { required: true, scopes: ['read', 'write'] } },
-    ],
-    [
-      { auth: { required: true, scopes: ['read', ' write ', 'read', ''] } },
       { auth: { required: true, scopes: ['read', 'write'] } },
     ],
     [
@@ -145,10 +140,6 @@ describe('an entry of a manifest', () => {
     [
       { authentication: { required: true, env: 'KEY', scopes: ['read'] } },
       { auth: { required: true, env: { KEY: 'required' }, scopes: ['read'] } },
-    ],
-    [
-      { auth: { required: false, env: 'KEY' } },
-      { auth: { required: false, env: { KEY: 'optional' } } },
     ],
     [
       { auth: { required: true, envs: { first: 'ONE', second: 'TWO' } } },
@@ -296,8 +287,6 @@ describe('the JSON Schema of manifests', () => {
       [5],
       [{ ...LEAST, side_effects: 'read' }],
       [{ ...LEAST, default_timeout: 1.5 }],
-      [{ name: 'a', description: 'b' }],
-      [{ ...LEAST, name: 'with blank' }],
     ])
       expect([bad, isValid(bad)]).toEqual([bad, false]);
   });

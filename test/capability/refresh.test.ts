@@ -331,7 +331,6 @@ describe('loading', () => {
 /** A source that tells of changes. */
 class TellingSource extends TestSource {
   readonly listeners = new Set<(tools: SourceTools) => void>();
-  join?: NonNullable<SourceTools['join']>;
 
   onChange(listener: (tools: SourceTools) => void): () => void {
     this.listeners.add(listener);
@@ -340,12 +339,7 @@ class TellingSource extends TestSource {
 
   tell(...definitions: readonly ToolDefinition[]): void {
     this.answer = () => definitions;
-    for (const listener of this.listeners)
-      listener({ definitions, ...(this.join && { join: this.join }) });
-  }
-
-  override async load(options: { readonly force: boolean }): Promise<SourceTools> {
-    return { ...(await super.load(options)), ...(this.join && { join: this.join }) };
+    for (const listener of this.listeners) listener({ definitions });
   }
 }
 
@@ -374,60 +368,5 @@ describe('a source that announces changes', () => {
     expect(source.listeners.size).toBe(0);
     source.answer = () => [definition('e')];
     expect(await registry.refresh()).toMatchObject({ added: [{ name: 'e' }] });
-  });
-
-  it('overrides its own answer to a refresh that is still running', async () => {
-    const [source, slow] = [new TellingSource(definition('a')), new TestSource()];
-    let answer: () => void = () => undefined;
-    const waiting = {
-      name: 'slow',
-      load: (options: { readonly force: boolean }) =>
-        new Promise<void>((resolve) => (answer = resolve)).then(() => slow.load(options)),
-    };
-    const loading = CapabilityRegistry.load({ sources: [source, waiting] });
-    await turn();
-    source.tell(definition('b'));
-    answer();
-    const registry = await loading;
-    expect([owned(registry.tools()), registry.revision]).toEqual([['b@shared'], 1]);
-
-    const refreshing = registry.refresh();
-    await turn();
-    source.tell(definition('c'));
-    await turn();
-    expect(owned(registry.tools())).toEqual(['c@shared']);
-    answer();
-    expect(await refreshing).toMatchObject({ revision: 2, changed: false });
-    expect(owned(registry.tools())).toEqual(['c@shared']);
-  });
-
-  it('joins declared tools with its own, and reports a tool that it cannot join', async () => {
-    const source = new TellingSource(definition('a'), definition('b'));
-    source.join = (declared) => {
-      if (declared.name === 'b') throw new Error('odd');
-      return declared.name === 'a'
-        ? defineTool({ ...declared, category: 'joined', execute: () => 1 })
-        : undefined;
-    };
-    const registry = await CapabilityRegistry.load({
-      sources: [source],
-      tools: [definition('a'), definition('b'), definition('c')],
-    });
-    expect(
-      registry.tools().map(({ name, source: place, entry }) => [name, place, entry.category]),
-    ).toEqual([
-      ['a', 'code', 'joined'],
-      ['b', 'code', undefined],
-      ['c', 'code', undefined],
-    ]);
-    expect(registry.findings).toMatchObject([
-      {
-        kind: 'invalid',
-        file: 'code',
-        entryName: 'b',
-        message: expect.stringContaining('odd') as string,
-      },
-      { kind: 'duplicate', file: 'server', entryName: 'b' },
-    ]);
   });
 });

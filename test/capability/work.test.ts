@@ -166,17 +166,6 @@ describe('fields without a meaning of their own', () => {
     for (const { manifest } of [...registry.skills(), ...registry.jobs(), ...registry.tasks()])
       expect(manifest).toMatchObject(more);
   });
-
-  it('have empty defaults if a skill or job omits them', async () => {
-    const registry = await load({
-      'skills.json': [skillEntry('S', { instruction_prompt: undefined, safety_notes: undefined })],
-      'jobs.json': [jobEntry('J', { task_graph: undefined, acceptance_criteria: undefined })],
-    });
-    expect([registry.skills()[0]!.manifest, registry.jobs()[0]!.manifest]).toMatchObject([
-      { instruction_prompt: '', safety_notes: '' },
-      { task_graph: [], acceptance_criteria: [] },
-    ]);
-  });
 });
 
 describe('a wrong entry', () => {

@@ -4,7 +4,8 @@ import { isToolError } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { call, codeOf, newCase } from './session-cases.js';
-import { RestartingStore } from './session-stores.js';
+import { RestartingStore } from '../execution/fixtures/restarting-store.js';
+import { ManualClock } from '../../src/testing.js';
 import { newExecutor, World } from './session-world.js';
 
 const kindsOf = (session: Session | undefined): readonly string[] =>
@@ -15,8 +16,8 @@ const kindsOf = (session: Session | undefined): readonly string[] =>
  * restarts with its data of that time.
  */
 async function rolledBack() {
-  const server = new RestartingStore();
-  const sessions = new SessionStore({ store: server.store });
+  const server = new RestartingStore(new ManualClock(1_000_000));
+  const sessions = new SessionStore({ store: server });
   const made = newCase([
     { calls: [call('p', 'pay'), call('q', 'pay'), call('r', 'pay'), call('m', 'manual')] },
     'done',
@@ -27,18 +28,19 @@ async function rolledBack() {
     .session.approve('q', { input: { of: 'q', amount: 5 } })
     .session.deny('r').session;
   session = await session.submitToolResult('m', 1).session.save();
-  return { ...made, server, sessions, session, saved: server.saved };
+  server.save();
+  return { ...made, server, sessions, session };
 }
 
 describe('a session in a store that came back older', () => {
   it('after a rollback of the store, approved calls need approval again', async () => {
-    const { server, sessions, session, engine, world, saved } = await rolledBack();
+    const { server, sessions, session, engine, world } = await rolledBack();
     await session.continue(engine);
     expect([...world.starts]).toEqual([
       ['p', 1],
       ['q', 1],
     ]);
-    await server.restart(saved);
+    await server.restart('saved');
     const opened = (await sessions.open('s'))!;
     expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
     expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
@@ -63,16 +65,16 @@ describe('a session in a store that came back older', () => {
   it.each([0, 1])(
     'after a restart of a shared store, an approval is requested once; approved before: %s',
     async (approved) => {
-      const server = new RestartingStore();
-      const sessions = new SessionStore({ store: server.store });
+      const server = new RestartingStore(new ManualClock(1_000_000));
+      const sessions = new SessionStore({ store: server });
       const world = new World();
       const engine = (...answers: readonly ScriptedAnswer[]) =>
-        newCase(answers, { executor: newExecutor(world, undefined, server.store) }).engine;
+        newCase(answers, { executor: newExecutor(world, undefined, server) }).engine;
       const { session } = await sessions
         .create({ id: 's' })
         .start(engine({ calls: [call('c1', 'pay')] }), 'Pay');
       if (approved === 1) await session.approve('c1').session.save();
-      await server.restart(server.saved);
+      await server.restart('all');
       const opened = (await sessions.open('s'))!;
       expect(kindsOf(opened)).toEqual(['approval c1']);
       const saved = await opened.approve('c1').session.save();
@@ -83,24 +85,22 @@ describe('a session in a store that came back older', () => {
 
   it('after a rollback of the store, calls that had not started are uncertain', async () => {
     for (const kind of ['auto', 'idempotent'] as const) {
-      const server = new RestartingStore();
-      const sessions = new SessionStore({ store: server.store });
+      const server = new RestartingStore(new ManualClock(1_000_000));
+      const sessions = new SessionStore({ store: server });
       const { engine, world } = newCase([
         { calls: [call('a', kind), call('b', 'manual')] },
         'done',
       ]);
-      let saved = 0;
       await sessions.create({ id: 's' }).start(engine, 'Go', {
         onCheckpoint: (session) => {
           const { openTurn } = session.toJSON() as {
             openTurn?: { calls: { progress: { state: string } }[] };
           };
           if (openTurn?.calls.every(({ progress }) => progress.state === 'not_started'))
-            saved = server.saved;
+            server.save();
         },
       });
-      expect(saved).toBeGreaterThan(0);
-      await server.restart(saved);
+      await server.restart('saved');
       const opened = (await sessions.open('s'))!;
       expect(kindsOf(opened)).toEqual(['uncertain a', 'uncertain b']);
       const { session } = await opened
@@ -112,10 +112,10 @@ describe('a session in a store that came back older', () => {
   });
 
   it('a rollback ends a run before its next call, and the error says what to do', async () => {
-    const { server, sessions, engine, session, world, saved } = await rolledBack();
+    const { server, sessions, engine, session, world } = await rolledBack();
     let restarted = false;
     const onCheckpoint = async () => {
-      if (!restarted) await server.restart(saved);
+      if (!restarted) await server.restart('saved');
       restarted = true;
     };
     const error: unknown = await session
@@ -227,18 +227,17 @@ describe('a signed snapshot', () => {
   });
 
   it('a signed snapshot runs no approved call after the shared store restarted', async () => {
-    const server = new RestartingStore();
-    const snapshot = await approvedSnapshot(server.store);
-    const { saved } = server;
-    expect((await read(snapshot).continue(engineOf(server.store, 'Paid.'))).session.status).toBe(
+    const server = new RestartingStore(new ManualClock(1_000_000));
+    const snapshot = await approvedSnapshot(server);
+    server.save();
+    expect((await read(snapshot).continue(engineOf(server, 'Paid.'))).session.status).toBe(
       'completed',
     );
-    await server.restart(saved);
-    const { session } = await read(snapshot).continue(engineOf(server.store, 'Paid.'));
+    await server.restart('saved');
+    const { session } = await read(snapshot).continue(engineOf(server, 'Paid.'));
     expect([kindsOf(session), world.starts.get('c1')]).toEqual([['approval c1'], 1]);
     expect(
-      (await session.approve('c1').session.continue(engineOf(server.store, 'Paid.'))).session
-        .status,
+      (await session.approve('c1').session.continue(engineOf(server, 'Paid.'))).session.status,
     ).toBe('completed');
     expect(world.starts.get('c1')).toBe(2);
   });

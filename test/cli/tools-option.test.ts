@@ -51,13 +51,6 @@ describe('--tools', () => {
     }
   });
 
-  it('is suggested if files are given without it', async () => {
-    const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};` });
-    expect((await tooldex(['lint', './a.ts'], { cwd: folder })).err).toContain(
-      'To name the files, folders and globs of tools, use --tools',
-    );
-  });
-
   it('looks into objects, nested lists, sets and maps', async () => {
     const [one, two, three, four] = ['one', 'two', 'three', 'four'].map((name) => toolText(name));
     const folder = cli.project({
@@ -151,22 +144,6 @@ describe('tools of one name', () => {
       expect.stringContaining('b.ts: "same" is already the name of another tool in a.ts'),
     ]);
     expect(code).toBe(1);
-  });
-
-  it('count once if a class and its instance are exported', async () => {
-    const decorated = `@tool({ name: 'shared', description: 'Shared', inputSchema: {} }) export class Shared { execute() { return 1; } }`;
-    const folder = cli.project({
-      'a/tsconfig.json': '{}',
-      'a/index.ts': `DEFINE ${decorated}`,
-      'b/tsconfig.json': '{}',
-      'b/index.ts': `export { Shared } from '../a/index.js'; import { Shared } from '../a/index.js'; export const shared = new Shared();`,
-    });
-    expect(await tooldex(['stats', '--tools', 'a', '--tools', 'b'], { cwd: folder })).toMatchObject(
-      {
-        code: 0,
-        err: '',
-      },
-    );
   });
 });
 

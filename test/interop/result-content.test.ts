@@ -253,11 +253,6 @@ describe('a part that a model service does not take', () => {
       '[image chart.svg: image/svg+xml, 3 bytes]',
     ],
     [
-      'an image at an address that is not of the web',
-      image('file:///tmp/a.png', 'image/png'),
-      '[image: image/png, file:///tmp/a.png]',
-    ],
-    [
       'an archive',
       file(bytes, 'application/zip', { name: 'a.zip' }),
       '[file a.zip: application/zip, 3 bytes]',
@@ -289,16 +284,6 @@ describe('a part that a model service does not take', () => {
         { type: 'text', text: told },
       ],
     });
-  });
-
-  it('a file with an image is an image, and to Gemini words if it has only an address', async () => {
-    const { openai } = await exported(file(bytes, 'image/PNG; q=1', { name: 'a.png' }));
-    expect(openai).toEqual([
-      { type: 'input_image', image_url: 'data:image/png;base64,AQID', detail: 'auto' },
-    ]);
-    expect(
-      (await exported(image('https://example.org/a.png', 'image/png'))).gemini.parts ?? [],
-    ).toEqual([]);
   });
 });
 

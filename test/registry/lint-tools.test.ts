@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import {
-  lintTools,
-  type LintOptions,
-  SafetyPolicy,
-  ToolMetadataRegistry,
-} from '../../src/index.js';
+import { lintTools, type LintOptions } from '../../src/index.js';
 import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** A tool that declares everything, so every rule accepts it. */
@@ -278,13 +273,6 @@ describe('lintTools', () => {
       },
     ]);
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
-  });
-
-  it("lintTools refuses a SafetyPolicy as options, because it can't read the policy's rules", () => {
-    const registry = new ToolMetadataRegistry();
-    expect(() => lintTools(registry, { policy: new SafetyPolicy({ registry }) as never })).toThrow(
-      /policy: Expected the options of the policy, as \{ rules, allow \}, got an object/,
-    );
   });
 
   it('lintTools reports unknown names in a policy, and aliases in rules that allow', () => {

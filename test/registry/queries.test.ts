@@ -22,23 +22,7 @@ describe('looking up by label', () => {
     },
   );
 
-  it.each([undefined, 5, '  '])('lookups find nothing for %s', (label) => {
-    const any = label as never;
-    expect([
-      registry.getByCategory(any),
-      registry.getByKeyword(any),
-      registry.getByStage(any),
-      registry.getByTaskType(any),
-    ]).toEqual([[], [], [], []]);
-    expect([
-      registry.get(any),
-      registry.has(any),
-      registry.isAvailable(any),
-      registry.unregister(any),
-    ]).toEqual([undefined, false, false, false]);
-  });
-
-  it.each([undefined, -1, 'LOW', 'toString'])(
+  it.each([undefined, 'LOW'])(
     'a lookup of %s is refused, because the enum has fixed values',
     (value) => {
       const any = value as never;

@@ -1,35 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { defineTool, ToolMetadataRegistry, type ToolEntry } from '../../src/index.js';
 import { isDeepFrozen } from '../core/json-values.js';
-import { LEAST, sampleEntry } from './sample-tools.js';
+import { EVERY_VALUE, LEAST, sampleEntry } from './sample-tools.js';
 
 /** Options whose every part the caller can change. */
-function changeableOptions() {
-  return {
-    ...LEAST,
-    inputSchema: {
-      type: 'object',
-      properties: { path: { type: 'string', enum: ['a'] } },
-      required: ['path'],
-    },
-    outputSchema: { type: 'object', properties: { lines: { type: 'array' } } },
-    aliases: ['alias'],
-    keywords: ['keyword'],
-    mandatoryKeywords: ['must'],
-    stages: ['reading'],
-    taskTypes: ['search'],
-    examples: ['find it'],
-    progressParams: ['path'],
-    sideEffects: ['network' as const],
-    invalidates: ['other'],
-    capabilities: ['vision'],
-    personaAllowlist: ['analyst'],
-    auth: { required: true, scopes: ['read'], env: { TOKEN: 'required' as const } },
-    providers: [{ name: 'p', config: { hosts: [{ url: 'x' }] } }],
-    metadata: { owner: { teams: ['a'] } },
-    execute: () => 1,
-  };
-}
+const changeableOptions = () => ({
+  ...structuredClone({ ...LEAST, ...EVERY_VALUE }),
+  execute: () => 1,
+});
 
 /** Changes everything reachable from a value, in place. */
 function spoil(value: unknown): void {
@@ -54,7 +32,9 @@ describe('metadata', () => {
     expect(() => (entry.keywords as string[]).push('x')).toThrow(TypeError);
     expect(() => Object.assign(entry, { accessMode: 'readonly' })).toThrow(TypeError);
     expect(() => Object.assign(entry.definition, { execute: () => 2 })).toThrow(TypeError);
-    expect(() => Object.assign(entry.metadata!['owner'] as object, { x: 1 })).toThrow(TypeError);
+    expect(() => Object.assign(entry.metadata!['requires_flags'] as object, { x: 1 })).toThrow(
+      TypeError,
+    );
   });
 
   it("metadata doesn't change when the caller changes the given options", () => {
@@ -64,9 +44,9 @@ describe('metadata', () => {
     spoil(options);
     expect(JSON.stringify(entry)).toBe(before);
     expect(before).not.toContain('spoilt');
-    expect(entry.inputSchema).toEqual(changeableOptions().inputSchema);
-    expect(entry.inputJsonSchema).toEqual(changeableOptions().inputSchema);
-    expect(entry.outputSchema).toEqual(changeableOptions().outputSchema);
+    expect(entry.inputSchema).toEqual(EVERY_VALUE['inputSchema']);
+    expect(entry.inputJsonSchema).toEqual(EVERY_VALUE['inputSchema']);
+    expect(entry.outputSchema).toEqual(EVERY_VALUE['outputSchema']);
     expect(entry.digest).toBe(entryFrom(changeableOptions()).digest);
   });
 

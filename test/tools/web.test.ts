@@ -280,16 +280,6 @@ describe('http_request', () => {
       });
   });
 
-  it.each([
-    'HTTPS://Example.COM/a',
-    'https://example.com/b/../a',
-    'https://user:pass@example.com/a#part',
-  ])('treats %s as https://example.com/a', (url) => {
-    expect(findDefinitions(FetchUrl)[0]?.conflictKeys?.({ url })).toEqual({
-      reads: ['https://example.com/a'],
-    });
-  });
-
   it('gives the policy a canonical URL, and the wall text that is not a URL', () => {
     const urlOf = (url: string) =>
       (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({
