@@ -253,6 +253,11 @@ describe('a part that a model service does not take', () => {
       '[image chart.svg: image/svg+xml, 3 bytes]',
     ],
     [
+      'an image at an address that is not of the web',
+      image('file:///tmp/a.png', 'image/png'),
+      '[image: image/png, file:///tmp/a.png]',
+    ],
+    [
       'an archive',
       file(bytes, 'application/zip', { name: 'a.zip' }),
       '[file a.zip: application/zip, 3 bytes]',

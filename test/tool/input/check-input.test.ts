@@ -183,39 +183,42 @@ describe('checkInput', () => {
     },
   );
 
-  it.each(['password', 'apiKey', 'accesstoken', 'clientSecret', 'Authorization'])(
-    'checkInput shows only the kind of a secret value: %s',
-    (name) => {
-      const hidden = 'hunter2';
-      const number = { type: 'object', properties: { [name]: { type: 'number' } } };
-      const schemas = [
-        number,
-        { properties: { [name]: { enum: [1] } } },
-        { properties: { [name]: { anyOf: [{ type: 'number' }, { type: 'null' }] } } },
-        z.object({ [name]: z.number() }),
-        z.object({ [name]: z.union([z.number(), z.boolean()]) }),
-        foreign((value) => ({
-          issues: [
-            { message: `expected a number but received ${JSON.stringify(value)}`, path: [name] },
-          ],
-        })),
-      ];
-      for (const schema of schemas)
-        expect(refused(schema, { [name]: hidden }).message).toMatch(
-          /: Expected .*, got a string\./,
-        );
-      expect(
-        refused(z.object({ [name]: z.object({ value: z.number() }) }), {
-          [name]: { value: hidden },
-        }).message,
-      ).toMatch(/, got a string\.$/);
-      expect(
-        refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] })
-          .message,
-      ).toMatch(/Expected true or false, got a number\.$/);
-      expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
-    },
-  );
+  it.each([
+    'password',
+    'apiKey',
+    'API_KEY',
+    'accesstoken',
+    'tokens',
+    'clientSecret',
+    'Authorization',
+  ])('checkInput shows only the kind of a secret value: %s', (name) => {
+    const hidden = 'hunter2';
+    const number = { type: 'object', properties: { [name]: { type: 'number' } } };
+    const schemas = [
+      number,
+      { properties: { [name]: { enum: [1] } } },
+      { properties: { [name]: { anyOf: [{ type: 'number' }, { type: 'null' }] } } },
+      z.object({ [name]: z.number() }),
+      z.object({ [name]: z.union([z.number(), z.boolean()]) }),
+      foreign((value) => ({
+        issues: [
+          { message: `expected a number but received ${JSON.stringify(value)}`, path: [name] },
+        ],
+      })),
+    ];
+    for (const schema of schemas)
+      expect(refused(schema, { [name]: hidden }).message).toMatch(/: Expected .*, got a string\./);
+    expect(
+      refused(z.object({ [name]: z.object({ value: z.number() }) }), {
+        [name]: { value: hidden },
+      }).message,
+    ).toMatch(/, got a string\.$/);
+    expect(
+      refused({ properties: { [name]: { items: { type: 'boolean' } } } }, { [name]: [12_345] })
+        .message,
+    ).toMatch(/Expected true or false, got a number\.$/);
+    expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
+  });
 
   it("checkInput doesn't repeat an author's message about a secret", () => {
     expect(
