@@ -100,20 +100,6 @@ describe('an entry of a manifest', () => {
     });
   });
 
-  it('in the function-calling form reports the place of a fault, and keys that differ in both places', () => {
-    const { issues } = read({
-      type: 'function',
-      side_effects: 'rubbish',
-      version: '1',
-      function: { ...LEAST, version: '2', default_timeout: -1 },
-    });
-    expect(issues.map(({ path }) => path).sort()).toEqual([
-      '/0/function/default_timeout',
-      '/0/function/version',
-      '/0/side_effects',
-    ]);
-  });
-
   it.each([
     [{ default_timeout: 0 }, { timeoutMs: undefined }],
     [

@@ -234,7 +234,6 @@ describe('personas', () => {
         registry.jobs({ personas: tokens }).length === 1,
         JSON.stringify({ personas, tokens }),
       ).toBe(output && !tokens.includes('-shared'));
-      tree.remove('.');
     }
   });
 });

@@ -135,18 +135,6 @@ describe('a refresh', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable', severity: 'error' }]);
   });
 
-  it('starts when the previous refresh has ended', async () => {
-    const source = new TestSource(definition('a'));
-    const registry = await CapabilityRegistry.load({ sources: [source] });
-    const first = registry.refresh();
-    source.answer = () => [definition('b')];
-    const second = registry.refresh();
-    const third = registry.refresh({ force: true });
-    await Promise.all([first, second, third]);
-    expect(source.asked).toEqual([true, false, false, true]);
-    expect(owned(registry.tools())).toEqual(['b@shared']);
-  });
-
   it('has the same result as a new registry after any edits', async () => {
     const file = fc.constantFrom(
       'functions.json',

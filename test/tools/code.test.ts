@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { CountLines, OutlineFile, SearchText } from '../../tools/code/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 let wall: FileWall;
@@ -12,14 +12,12 @@ const failed = (message: string): unknown =>
   expect.objectContaining({ status: 'error', message: expect.stringContaining(message) });
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'tooldex-'));
+  root = folderWith({
+    'src/a.ts': 'const Port = 1;\n\nlisten(port);\n',
+    'b.md': 'The port.\r\nNothing.\r\n',
+  });
   wall = new FileWall(root);
-  mkdirSync(join(root, 'src'));
-  put('src/a.ts', 'const Port = 1;\n\nlisten(port);\n');
-  put('b.md', 'The port.\r\nNothing.\r\n');
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
-
 describe('search_text', () => {
   const defaults = {
     query: 'port',

@@ -1,17 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
@@ -24,9 +15,10 @@ import {
   type StandardSchema,
 } from '../../src/index.js';
 import { touchesOf } from '../../src/tool/touches.js';
+import { folderWith } from '../folder-with.js';
 import { createDefaultTools } from '../../tools/index.js';
 
-const root = mkdtempSync(join(tmpdir(), 'tooldex-'));
+const root = folderWith({ 'src/a.ts': 'export function answer() {\n  return 42;\n}\n' });
 const registry = new ToolMetadataRegistry();
 registry.registerAll(createDefaultTools({ root, allowPrivateNetwork: true, now: () => 1_000 }));
 let server: Server;
@@ -83,9 +75,7 @@ function digestOf(folder: string): string {
 }
 
 beforeAll(async () => {
-  mkdirSync(join(root, 'src'));
   mkdirSync(join(root, '.tooldex'));
-  writeFileSync(join(root, 'src/a.ts'), 'export function answer() {\n  return 42;\n}\n');
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], {
       cwd: root,
@@ -103,7 +93,6 @@ beforeAll(async () => {
 afterAll(() => {
   server.closeAllConnections();
   server.close();
-  rmSync(root, { recursive: true });
 });
 
 describe('the touches of the bundled tools', () => {

@@ -4,7 +4,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,11 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
+import { folderWith } from '../folder-with.js';
 
 const SECRET = 'the secret outside';
 let base: string;
@@ -27,7 +26,7 @@ let outside: string;
 let wall: FileWall;
 
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'tooldex-'));
+  base = folderWith();
   root = join(base, 'root');
   outside = join(base, 'root-evil');
   mkdirSync(join(root, 'src/deep'), { recursive: true });
@@ -55,8 +54,6 @@ beforeEach(() => {
   execFileSync('mkfifo', [join(root, 'pipe')]);
   wall = new FileWall(root);
 });
-
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** Everything below the temporary folder outside the root: names and contents. */
 function outsideState(): string[] {

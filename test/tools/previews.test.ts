@@ -1,21 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry, type PendingApproval } from '../../src/index.js';
 import { createDefaultTools } from '../../tools/index.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 let executor: ToolExecutor;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'previews-'));
+  root = folderWith();
   const registry = new ToolMetadataRegistry();
   registry.registerAll(createDefaultTools({ root }));
   executor = new ToolExecutor({ registry });
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
-
 const call = (name: string, input: object) => ({ id: name, name, input });
 async function pendingOf(name: string, input: object): Promise<PendingApproval> {
   const outcome = await executor.execute(call(name, input));

@@ -1,16 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DEADLINE_MS } from '../programs.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 let wall: ProgramWall;
 
 beforeEach(async () => {
-  root = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+  root = folderWith();
   wall = new ProgramWall({ root, allowedPrograms: ['node', 'git', 'sh'] });
   await writeFile(
     join(root, 'echo.mjs'),
@@ -18,10 +19,7 @@ beforeEach(async () => {
   );
 });
 
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(root, { recursive: true, force: true });
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 const exists = (name: string) =>
   stat(join(root, name)).then(

@@ -1,24 +1,21 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { RunProgram, RunShell } from '../../tools/shell/index.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 let wall: ProgramWall;
 
 beforeEach(async () => {
-  root = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+  root = folderWith();
   wall = new ProgramWall({ root });
 });
 
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(root, { recursive: true, force: true });
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 const program = (name: string, argv: string[] = [], more = {}) =>
   new RunProgram(wall).execute({ program: name, arguments: argv, cwd: '.', ...more }, {});

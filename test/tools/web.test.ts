@@ -351,16 +351,6 @@ describe('guardedFetch', () => {
     expect([answer.body.length, answer.truncated]).toEqual([100_000, true]);
   });
 
-  it.each([['broken gzip', 'gzip', 'not gzip at all']])(
-    'fails on %s',
-    async (_what, encoding, body) => {
-      const url = await serve((_request, response) =>
-        response.writeHead(200, { 'content-encoding': encoding }).end(body),
-      );
-      expect(await codeOf(guardedFetch(url, { wall: local }))).toBe('EXECUTION_FAILED');
-    },
-  );
-
   it('times out if the server never answers', async () => {
     const url = await serve(() => {});
     expect(await codeOf(guardedFetch(url, { wall: local, timeoutMs: 30 }))).toBe('TIMEOUT');
