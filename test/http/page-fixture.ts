@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { PAGE_FILES } from '../../src/http/page-files.js';
 import { DEADLINE_MS } from '../programs.js';
 
@@ -33,14 +34,45 @@ export function openBrowser(): Promise<Browser> {
   });
 }
 
-/** A page in a context of its own, and everything that must never happen on it. */
-export interface WatchedPage {
+/**
+ * Starts a browser for the tests of a `describe`. Its pages are closed after each test, which fails if
+ * something happened on one that must never happen: errors, refused content, requests to elsewhere, dialogs.
+ */
+export function useBrowser(): {
+  readonly open: (url: string, options?: BrowserContextOptions) => Promise<Page>;
+  /** Closes the pages, whatever happened on them. */
+  readonly leave: () => Promise<void>;
+} {
+  let browser: Browser;
+  const opened: WatchedPage[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  const leave = async () => {
+    for (const { page } of opened.splice(0)) await page.context().close();
+  };
+  afterEach(async () => {
+    const complaints = opened.flatMap((each) => each.complaints);
+    await leave();
+    expect(complaints).toEqual([]);
+  });
+  afterAll(() => browser.close());
+  return {
+    leave,
+    open: async (url, options) => {
+      const watched = await openPage(browser, url, options);
+      opened.push(watched);
+      return watched.page;
+    },
+  };
+}
+
+interface WatchedPage {
   readonly page: Page;
-  /** Errors, refused content, requests to elsewhere, dialogs. */
   readonly complaints: string[];
 }
 
-export async function openPage(
+async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},

@@ -1,13 +1,11 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability/capability-registry.js';
 import { serve } from '../../src/http/serve.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import {
   browserPresent,
   FakeCatalogue,
-  openBrowser,
-  openPage,
+  useBrowser,
   warnIfNoBrowser,
   wireTool,
 } from './page-fixture.js';
@@ -15,11 +13,7 @@ import {
 warnIfNoBrowser('the page while the catalogue changes');
 
 describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
+  const { open, leave } = useBrowser();
 
   it('shows edits of manifests without a reload', async () => {
     const parameters = { type: 'object', properties: { text: { type: 'string' } } };
@@ -34,63 +28,57 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     const capabilities = await CapabilityRegistry.load({ root: manifests.root });
     const running = await serve(capabilities, { port: 0 });
     const stopWatching = capabilities.watch({ intervalMs: 10 });
-    const { page, complaints } = await openPage(browser, `${running.url}/`);
-    try {
-      await page.getByText('3 of 3 tools', { exact: true }).waitFor();
-      await page.getByRole('searchbox').fill('count the words');
-      await page.getByText('2 of 3 tools', { exact: true }).waitFor();
-      expect(await page.locator('.row-why .why').allInnerTexts()).toContainEqual(
-        expect.stringMatching(/^name .*count/),
-      );
-      await page.getByRole('link', { name: 'count_words' }).first().click();
-      await page
-        .getByRole('complementary', { name: 'Tool count_words' })
-        .getByRole('rowheader', { name: 'text' })
-        .waitFor();
-      await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
-      manifests.write('functions.json', [
-        toolEntry('count_words', { description: 'Counts every word.' }),
-        toolEntry('send_letter', { side_effects: 'write' }),
-        toolEntry('count_letters'),
-      ]);
-      await page
-        .getByRole('complementary')
-        .getByText('Counts every word.', { exact: true })
-        .waitFor();
-      await page.getByRole('link', { name: 'count_letters' }).waitFor();
-      await page.goto(`${running.url}/#/findings`);
-      await page
-        .locator('.finding-name')
-        .filter({ hasText: 'broken' })
-        .first()
-        .waitFor({ state: 'detached' });
-      await page.goto(`${running.url}/#/tools?persona=Atlas`);
-      await page.getByText('3 of 3 tools', { exact: true }).waitFor();
-      expect(
-        await page.locator('.row', { hasText: 'count_words' }).locator('.version').textContent(),
-      ).toBe('2.0.0');
-      expect(complaints).toEqual([]);
-    } finally {
-      await page.context().close();
+    onTestFinished(async () => {
       stopWatching();
       await running.close();
-    }
+    });
+    const page = await open(`${running.url}/`);
+    await page.getByText('3 of 3 tools', { exact: true }).waitFor();
+    await page.getByRole('searchbox').fill('count the words');
+    await page.getByText('2 of 3 tools', { exact: true }).waitFor();
+    expect(await page.locator('.row-why .why').allInnerTexts()).toContainEqual(
+      expect.stringMatching(/^name .*count/),
+    );
+    await page.getByRole('link', { name: 'count_words' }).first().click();
+    await page
+      .getByRole('complementary', { name: 'Tool count_words' })
+      .getByRole('rowheader', { name: 'text' })
+      .waitFor();
+    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+    manifests.write('functions.json', [
+      toolEntry('count_words', { description: 'Counts every word.' }),
+      toolEntry('send_letter', { side_effects: 'write' }),
+      toolEntry('count_letters'),
+    ]);
+    await page
+      .getByRole('complementary')
+      .getByText('Counts every word.', { exact: true })
+      .waitFor();
+    await page.getByRole('link', { name: 'count_letters' }).waitFor();
+    await page.goto(`${running.url}/#/findings`);
+    await page
+      .locator('.finding-name')
+      .filter({ hasText: 'broken' })
+      .first()
+      .waitFor({ state: 'detached' });
+    await page.goto(`${running.url}/#/tools?persona=Atlas`);
+    await page.getByText('3 of 3 tools', { exact: true }).waitFor();
+    expect(
+      await page.locator('.row', { hasText: 'count_words' }).locator('.version').textContent(),
+    ).toBe('2.0.0');
   });
 
   it('reconnects after the connection broke, and reads the changes it missed', async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('first')] });
-    const { page } = await openPage(browser, server.url);
-    try {
-      const connection = page.locator('.connection');
-      await connection.filter({ hasText: 'live' }).waitFor();
-      server.dropListeners();
-      await connection.filter({ hasText: 'not connected' }).waitFor();
-      server.content.tools = [wireTool('first'), wireTool('second')];
-      await page.getByRole('link', { name: 'second' }).waitFor();
-      await connection.filter({ hasText: 'live' }).waitFor();
-    } finally {
-      await page.context().close();
-      await server.stop();
-    }
+    onTestFinished(() => server.stop());
+    const page = await open(server.url);
+    const connection = page.locator('.connection');
+    await connection.filter({ hasText: 'live' }).waitFor();
+    server.dropListeners();
+    await connection.filter({ hasText: 'not connected' }).waitFor();
+    server.content.tools = [wireTool('first'), wireTool('second')];
+    await page.getByRole('link', { name: 'second' }).waitFor();
+    await connection.filter({ hasText: 'live' }).waitFor();
+    await leave(); // A connection that breaks is a complaint.
   });
 });

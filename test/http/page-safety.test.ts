@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   browserPresent,
   FakeCatalogue,
-  openBrowser,
-  openPage,
+  useBrowser,
   warnIfNoBrowser,
   wireTool,
 } from './page-fixture.js';
@@ -49,10 +47,9 @@ const HOSTILE = wireTool('hostile', {
 });
 
 describe.skipIf(!browserPresent)('the page with hostile content', () => {
-  let browser: Browser;
+  const { open } = useBrowser();
   let server: FakeCatalogue;
   beforeAll(async () => {
-    browser = await openBrowser();
     server = await FakeCatalogue.start({
       tools: [...NAMES.map((name) => wireTool(name)), HOSTILE],
       personas: [MARKUP],
@@ -110,7 +107,6 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     });
   });
   afterAll(async () => {
-    await browser.close();
     await server.stop();
   });
 
@@ -123,39 +119,29 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     '#/findings',
     `#/${encodeURIComponent(MARKUP)}/${encodeURIComponent(MARKUP)}?persona=${encodeURIComponent(MARKUP)}`,
   ])('shows markup as text, and runs and loads nothing from it, at %s', async (hash) => {
-    const { page, complaints } = await openPage(browser, server.url + hash);
-    try {
-      await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
-      await page
-        .getByRole('link', { name: /^Findings/ })
-        .filter({ hasText: '1' })
-        .waitFor();
-      // An image of the markup would have failed before this one.
+    const page = await open(server.url + hash);
+    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+    await page
+      .getByRole('link', { name: /^Findings/ })
+      .filter({ hasText: '1' })
+      .waitFor();
+    // An image of the markup would have failed before this one.
+    await page.evaluate(
+      "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,x' }))",
+    );
+    expect(
       await page.evaluate(
-        "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,x' }))",
-      );
-      expect(
-        await page.evaluate(
-          'document.querySelectorAll(\'img, body script, body style, iframe, object, [style], [onerror], a[href^="javascript:"]\').length',
-        ),
-      ).toBe(0);
-      expect(complaints).toEqual([]);
-    } finally {
-      await page.context().close();
-    }
+        'document.querySelectorAll(\'img, body script, body style, iframe, object, [style], [onerror], a[href^="javascript:"]\').length',
+      ),
+    ).toBe(0);
   });
 
   it.each(NAMES)('opens a tool named %s', async (name) => {
-    const { page, complaints } = await openPage(
-      browser,
-      `${server.url}#/tools/${encodeURIComponent(name)}`,
-    );
+    const page = await open(`${server.url}#/tools/${encodeURIComponent(name)}`);
     await page
       .getByRole('complementary', { name: `Tool ${name}` })
       .getByRole('heading', { name: 'Parameters' })
       .waitFor();
-    expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('asks for the token if the server needs it, keeps it for this tab, and reports a wrong one', async () => {
@@ -165,22 +151,17 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
       },
       'open-sesame-open',
     );
-    const { page, complaints } = await openPage(browser, locked.url);
-    try {
-      await page.getByLabel('Token').fill('not this one');
-      await page.keyboard.press('Enter');
-      await page.getByRole('alert').filter({ hasText: 'That was not the token.' }).waitFor();
-      await page.getByLabel('Token').fill('open-sesame-open');
-      await page.keyboard.press('Enter');
-      await page.getByRole('link', { name: 'hidden_tool' }).waitFor();
-      await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
-      expect(page.url()).not.toContain('sesame');
-      expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain('sesame');
-      expect(complaints).toEqual([]);
-    } finally {
-      await page.context().close();
-      await locked.stop();
-    }
+    onTestFinished(() => locked.stop());
+    const page = await open(locked.url);
+    await page.getByLabel('Token').fill('not this one');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'That was not the token.' }).waitFor();
+    await page.getByLabel('Token').fill('open-sesame-open');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'hidden_tool' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+    expect(page.url()).not.toContain('sesame');
+    expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain('sesame');
   });
 });
 

@@ -1,15 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { serve, type RunningCatalogue } from '../../src/http.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
-import {
-  browserPresent,
-  openBrowser,
-  openPage,
-  warnIfNoBrowser,
-  type WatchedPage,
-} from './page-fixture.js';
+import { browserPresent, useBrowser, warnIfNoBrowser } from './page-fixture.js';
 
 warnIfNoBrowser('the page of tools');
 
@@ -37,28 +31,15 @@ const TOOLS = {
 };
 
 describe.skipIf(!browserPresent)('the page of tools', () => {
-  let browser: Browser;
+  const browser = useBrowser();
   let server: RunningCatalogue;
-  let watched: WatchedPage | undefined;
   beforeAll(async () => {
-    browser = await openBrowser();
     const { root } = new ManifestTree(TOOLS);
     server = await serve(await CapabilityRegistry.load({ root, env: {} }), { port: 0 });
   });
-  afterEach(async () => {
-    const { page, complaints } = watched ?? {};
-    await page?.context().close();
-    expect(complaints ?? []).toEqual([]);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await server.close();
-  });
+  afterAll(() => server.close());
 
-  async function open(hash = ''): Promise<Page> {
-    watched = await openPage(browser, `${server.url}/${hash}`);
-    return watched.page;
-  }
+  const open = (hash = '') => browser.open(`${server.url}/${hash}`);
   const shows = (page: Page, text: string) =>
     page.getByText(text, { exact: true }).first().waitFor();
   const names = (page: Page) => page.locator('a.row-link').allTextContents();

@@ -1,14 +1,12 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tooPale, unnamedControls } from './page-checks.js';
 import {
   browserPresent,
   FakeCatalogue,
-  openBrowser,
-  openPage,
+  useBrowser,
   warnIfNoBrowser,
   wireTool,
-  type WatchedPage,
 } from './page-fixture.js';
 
 warnIfNoBrowser('what the page shows');
@@ -135,26 +133,15 @@ const CONTENT = {
 };
 
 describe.skipIf(!browserPresent)('the page shows', () => {
-  let browser: Browser;
+  const browser = useBrowser();
   let server: FakeCatalogue;
-  let watched: WatchedPage | undefined;
   beforeAll(async () => {
-    browser = await openBrowser();
     server = await FakeCatalogue.start(CONTENT);
   });
-  afterEach(async () => {
-    const { page, complaints } = watched ?? {};
-    await page?.context().close();
-    expect(complaints ?? []).toEqual([]);
-  });
-  afterAll(async () => {
-    await browser.close();
-    await server.stop();
-  });
+  afterAll(() => server.stop());
 
   async function open(hash: string, options: BrowserContextOptions = {}): Promise<Page> {
-    watched = await openPage(browser, server.url + hash, options);
-    const { page } = watched;
+    const page = await browser.open(server.url + hash, options);
     await page
       .getByRole('link', { name: /^Findings/ })
       .filter({ hasText: '2' })

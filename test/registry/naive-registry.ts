@@ -24,12 +24,26 @@ const together = ({ accessMode, executionCategory }: ToolEntry) =>
 const alone = ({ accessMode, executionCategory }: ToolEntry) =>
   accessMode === 'mixed' || executionCategory === 'mixed';
 const twice = <T>(value: T) => [value, value];
-const available = (entry: ToolEntry) => {
+export const available = (entry: ToolEntry) => {
   try {
     return entry.available === undefined || entry.available() === true;
   } catch {
     return false;
   }
+};
+
+const requiresApproval = (entry: ToolEntry) =>
+  changes(entry) || dangerous(entry) || entry.requiresConsent;
+
+/** The rules of the derived sets. */
+export const DERIVED = {
+  write: changes,
+  idempotent: (entry: ToolEntry) => !changes(entry),
+  parallelizable: together,
+  dangerous,
+  requiringApproval: requiresApproval,
+  cacheInvalidating: changes,
+  critical: ({ priority }: ToolEntry) => priority === 0,
 };
 
 /** Returns true if two tools can't run at the same time. */
@@ -160,8 +174,6 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
           a.entry.priority - b.entry.priority ||
           (a.entry.name < b.entry.name ? -1 : 1),
       );
-  const approval = (entry: ToolEntry) =>
-    changes(entry) || dangerous(entry) || entry.requiresConsent;
   const inCategory = (value: string) => (entry: ToolEntry) => entry.category === low(value);
   return {
     size: entries.length,
@@ -194,15 +206,7 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
     taskType: each([...TASK_TYPES, 'none'], (value) =>
       twice(names(({ taskTypes }) => taskTypes.includes(low(value)))),
     ),
-    derived: [
-      changes,
-      (entry: ToolEntry) => !changes(entry),
-      together,
-      dangerous,
-      approval,
-      changes,
-      ({ priority }: ToolEntry) => priority === 0,
-    ].map(names),
+    derived: Object.values(DERIVED).map(names),
     conflicting: each(NAMES, (name) => {
       const entry = resolveNaively(entries, name);
       return sorted(
