@@ -7,7 +7,7 @@ import { valueOf } from './wire-tool.js';
  * The fields by which tools can be filtered. With `all`, every chosen value must match instead of
  * any.
  */
-export const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
+const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
   field,
   key: filter?.param ?? wire,
   all: filter?.all === true,

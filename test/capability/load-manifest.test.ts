@@ -1,5 +1,4 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { execFileSync } from 'node:child_process';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -92,15 +91,9 @@ describe('loading manifests', () => {
     expect(total).toBe(3);
   });
 
-  it('does not refuse manifests that only have warnings', async () => {
-    const root = folderWith({ 'functions.json': [entry('a', { unknown: 1 })] });
-    expect((await loadManifest({ root })).issues).toHaveLength(1);
-  });
-
   it.each([
     ['that is missing', () => undefined, 'File not found.'],
     ['that is a folder', (path: string) => mkdirSync(path), 'a folder or a device'],
-    ['that is a pipe', (path: string) => execFileSync('mkfifo', [path]), 'a folder or a device'],
     [
       'of more than 1 MiB',
       (path: string) => writeFileSync(path, ' '.repeat(1_048_577)),
@@ -111,7 +104,6 @@ describe('loading manifests', () => {
       (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])),
       'not UTF-8 text',
     ],
-    ['that is a link to itself', (path: string) => symlinkSync(path, path), 'ELOOP'],
   ])('reports a file %s', async (_, make, expected) => {
     const path = join(folderWith({}), 'functions.json');
     make(path);
@@ -155,34 +147,14 @@ describe('loading manifests', () => {
     ]);
   });
 
-  it.each([
-    [5],
-    [''],
-    [[]],
-    [['a', 5]],
-    [{ root: 5 }],
-    [{ roots: '.' }],
-    ['a\0b'],
-    [new URL('https://example.org/functions.json')],
-  ])('refuses %j as a source', async (source) => {
-    await expect(loadManifest(source as never)).rejects.toSatisfy((error) =>
-      isToolError(error, 'INVALID_ARGUMENT'),
-    );
-  });
-
-  it.each([
-    [{ oninvalid: 'throw' }],
-    [{ onInvalid: 'ignore' }],
-    [{ persona: 5 }],
-    [{ persona: ' ' }],
-    [{ handlers: [] }],
-    [{ handlers: { a: 5 } }],
-    [null],
-  ])('refuses the options %j', async (options) => {
-    await expect(loadManifest('functions.json', options as never)).rejects.toSatisfy((error) =>
-      isToolError(error, 'INVALID_ARGUMENT'),
-    );
-  });
+  it.each([[5], [[]], [new URL('https://example.org/functions.json')]])(
+    'refuses %j as a source',
+    async (source) => {
+      await expect(loadManifest(source as never)).rejects.toSatisfy((error) =>
+        isToolError(error, 'INVALID_ARGUMENT'),
+      );
+    },
+  );
 });
 
 describe('the tools of a persona', () => {
@@ -198,11 +170,6 @@ describe('the tools of a persona', () => {
     ],
     'personas/Nova/functions.json': [entry('other')],
   };
-
-  it('are the shared tools and its own, which replace shared tools of the same name', async () => {
-    const loaded = await loadManifest({ root: folderWith(FILES) }, { persona: ' echo' });
-    expect(namesOf(loaded)).toEqual(['shared', 'both@Echo', 'of_echo', 'own@Echo']);
-  });
 
   it('respect allow-lists case-insensitively', async () => {
     const root = folderWith(FILES);

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadManifest } from '../../src/capability/manifest/load-manifest.js';
-import { loadFunctionMap } from '../../src/capability/manifest/load-function-map.js';
-import {
-  ToolManifestValidationError,
-  type ManifestIssue,
-} from '../../src/capability/manifest/manifest-issue.js';
+import { type ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
 import { isDeepFrozen } from '../core/json-values.js';
 import { read, recordedCases, type LooseEntry } from './manifest-samples.js';
 import { present, warnIfAbsent, atlas as recordedRoot } from './manifest-tree.js';
@@ -40,43 +36,6 @@ describe.skipIf(!present)('the recorded manifests', () => {
     ).toBe(true);
     expect(entries.filter(({ persona }) => persona === undefined)).toHaveLength(74);
     expect(entries.every((each) => Object.isFrozen(each) && isDeepFrozen(each.entry))).toBe(true);
-  });
-
-  it('are refused by default, with all 16 errors and no absolute path', async () => {
-    const error: unknown = await loadManifest({ root: recordedRoot }).catch(
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(ToolManifestValidationError);
-    const { errors, message, code } = error as ToolManifestValidationError;
-    expect(code).toBe('INVALID_MANIFEST');
-    expect(placesOf(errors)).toEqual(INVALID);
-    expect(message).toContain('have 16 errors');
-    expect(message).toMatch(
-      /functions\.json:\d+:\d+ "log\.event" \/51\/side_effects: Expected one of "none", .*, got "logging"\./,
-    );
-    expect(message).toContain('… and 6 more');
-    expect(JSON.stringify([message, errors])).not.toContain(recordedRoot);
-  });
-
-  it('make a function map in which tools of the persona replace shared ones', async () => {
-    const map = await loadFunctionMap({
-      root: recordedRoot,
-      persona: ' echo ',
-      onInvalid: 'quarantine',
-    });
-    const own = Object.values(map).filter(({ metadata }) => metadata.persona === 'Echo');
-    expect(own.length).toBeGreaterThan(0);
-    expect(map['google_search']!.metadata).toMatchObject({
-      default_timeout: 30,
-      auth: { envs: { SERPAPI_KEY: { optional: true } } },
-      source: 'manifest',
-    });
-    expect(
-      Object.values(map).some(
-        ({ metadata }) =>
-          metadata.persona_allowlist?.some((persona) => persona !== 'Echo') === true,
-      ),
-    ).toBe(false);
   });
 });
 

@@ -1,9 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { readManifest } from '../../src/capability/manifest/read-manifest.js';
-import { golden, present } from './manifest-tree.js';
+import { golden, ManifestTree, present } from './manifest-tree.js';
 import type { ManifestIssue } from '../../src/capability/manifest/manifest-issue.js';
 
 /** The least an entry must say. */
@@ -40,19 +36,9 @@ export function issuesWith(
     .map(({ path, message }) => `${path}: ${message}`);
 }
 
-/** A folder with these files, as text or as JSON; it is removed after the test. */
-export function folderWith(files: Readonly<Record<string, unknown>>): string {
-  const root = mkdtempSync(join(tmpdir(), 'manifests-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(
-      join(root, path),
-      typeof content === 'string' ? content : JSON.stringify(content),
-    );
-  }
-  return root;
-}
+/** A folder with these files, as text or as JSON; it is removed after the tests of the file. */
+export const folderWith = (files: Readonly<Record<string, unknown>>): string =>
+  new ManifestTree(files).root;
 
 /** The cases of one section of the recorded behaviour. */
 export function recordedCases(section: string): readonly Readonly<Record<string, unknown>>[] {

@@ -1,18 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { afterAll } from 'vitest';
+import { folderWith } from '../folder-with.js';
 import type { CapabilityTool } from '../../src/capability.js';
 
-const trees: string[] = [];
-afterAll(() => trees.forEach((root) => rmSync(root, { recursive: true, force: true })));
-
-/** A folder of manifests that is removed after the tests of the file. */
+/** A folder of manifests. */
 export class ManifestTree {
-  readonly root = mkdtempSync(join(tmpdir(), 'capabilities-'));
+  readonly root = folderWith();
 
   constructor(files: Readonly<Record<string, unknown>> = {}) {
-    trees.push(this.root);
     for (const [file, content] of Object.entries(files)) this.write(file, content);
   }
 

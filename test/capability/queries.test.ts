@@ -98,11 +98,6 @@ describe('CapabilityRegistry.tools', () => {
       ['plain@shared', 'search@shared', 'unversioned@shared'],
     ],
     ['requires all given providers', { provider: ['PRIMARY', 'backup'] }, ['search@shared']],
-    [
-      'compares providers case-insensitively',
-      { provider: 'primary' },
-      ['search@shared', 'search@Atlas'],
-    ],
     ['requires all given capabilities', { capability: ['search', 'MATH'] }, ['search@shared']],
     [
       'compares versions by parts, and skips tools without a version',
@@ -116,7 +111,6 @@ describe('CapabilityRegistry.tools', () => {
       ['plain@shared', 'search@shared'],
     ],
     ['applies the filter of registries', { filter: { accessMode: 'write' } }, ['plain@shared']],
-    ['finds no provider called constructor', { provider: 'constructor' }, []],
   ])('%s', async (_, query, expected) => {
     expect(owned((await load()).tools(query))).toEqual(expected);
   });
@@ -124,19 +118,7 @@ describe('CapabilityRegistry.tools', () => {
   it.each<[string, unknown]>([
     ['an unknown condition', { provder: 'x' }],
     ['a rate above 1', { minSuccessRate: 80 }],
-    ['a rate that is not a number', { minSuccessRate: Number.NaN }],
-    ['a rate as text', { minSuccessRate: '0.8' }],
     ['an invalid version', { version: '>=abc' }],
-    ['one wrong version among several', { version: ['>=1', 'latest'] }],
-    ['half a comparison', { version: '>=' }],
-    ['an unknown side effect', { sideEffect: 'logging' }],
-    ['an unknown safety level', { safetyLevel: 'critical' }],
-    ['a blank provider', { provider: ' ' }],
-    ['a persona that is not a string', { personas: [null] }],
-    ['shared= with a value other than true or false', { personas: 'shared=maybe' }],
-    ['an unknown condition of the filter', { filter: { acces: 'write' } }],
-    ['a function as filter', { filter: () => true }],
-    ['no object at all', null],
   ])('refuses %s', async (_, query) => {
     const registry = await load();
     expect(() => registry.tools(query as ToolQuery)).toThrow(
@@ -193,21 +175,11 @@ describe('versions', () => {
     ['1.2.3', '^1.2', true],
     ['2.0.0', '^1.2', false],
     ['1.2.3', '~1.2', true],
-    ['1.2.3', '~=1.2', true],
     ['1.9.0', '1.x', true],
-    ['1.9.0', '*', true],
     ['0.4.0', '>=1 || <0.5', true],
-    ['1.2.0', '!=1.2.0', false],
-    ['1.2', '1.2.0', true],
-    ['1.2', '==1.2.0', true],
     ['1.2.3', '1.2', true],
-    ['1.2.3', '>1.2', false],
-    ['v1.2.0', '>=v1.0,<2', true],
     ['1.0.0-beta', '>=1.0.0', false],
     ['1.0.0-rc.2', '<1.0.0-rc.10', true],
-    ['2.0.0-beta', '>=1.2', true],
-    ['1.0.0+build5', '=1.0.0', true],
-    ['1.2.x', '*', false],
     ['next', '>=0', false],
   ])('%s matches %s: %s', async (version, constraint, meets) => {
     expect(
@@ -262,7 +234,6 @@ describe('personas', () => {
         registry.jobs({ personas: tokens }).length === 1,
         JSON.stringify({ personas, tokens }),
       ).toBe(output && !tokens.includes('-shared'));
-      tree.remove('.');
     }
   });
 });
@@ -325,19 +296,6 @@ describe('queries of skills, tasks and jobs', () => {
       'notes',
     ]);
   });
-
-  it('refuse unknown conditions', async () => {
-    const registry = await CapabilityRegistry.load({ root: tree.root });
-    expect(() => registry.jobs({ capability: 'x' } as never)).toThrow(
-      /Expected a known option, got "capability"\. Known are /,
-    );
-    expect(() => registry.skills({ skill: 'x' } as never)).toThrow(
-      /Expected a known option, got "skill"\. Known are /,
-    );
-    expect(() => registry.tasks({ minSuccessRate: 1 } as never)).toThrow(
-      /Expected a known option, got "minSuccessRate"\. Known are /,
-    );
-  });
 });
 
 describe('credentials', () => {
@@ -369,41 +327,5 @@ describe('credentials', () => {
     const auth = { required: true, envs: { A: { required: false }, B: { required: false } } };
     expect(await statusOf(auth, {})).toMatchObject({ ready: false });
     expect(await statusOf(auth, { B: 'x' })).toMatchObject({ ready: true });
-  });
-
-  it('decide if a tool is available at the moment you read it', async () => {
-    const env: Record<string, string> = {};
-    const tree = new ManifestTree({
-      'functions.json': [toolEntry('a', { auth: { required: true, env: 'KEY' } })],
-    });
-    const registry = await CapabilityRegistry.load({ root: tree.root, env });
-    const [tool] = registry.tools({ available: false });
-    env['KEY'] = 'x';
-    expect([
-      tool!.available,
-      tool!.authStatus.ready,
-      registry.tools({ available: true }).length,
-    ]).toEqual([true, true, 1]);
-  });
-});
-
-describe('tags and scopes', () => {
-  it('are trimmed, without duplicates, and tags are in lower case', async () => {
-    const tree = new ManifestTree({
-      'functions.json': [
-        toolEntry('a', {
-          capabilities: ['Web', ' x ', 'web', ' '],
-          auth: { required: true, scopes: ['read', ' write ', 'read', ''] },
-        }),
-        toolEntry('b', { auth: { required: true, scopes: 'a b  a' } }),
-      ],
-    });
-    const registry = await CapabilityRegistry.load({ root: tree.root });
-    expect(registry.tool('a')).toMatchObject({
-      capabilityTags: ['web', 'x'],
-      authScopes: ['read', 'write'],
-    });
-    expect(registry.tool('b')!.authScopes).toEqual(['a', 'b']);
-    expect(Object.isFrozen(registry.tool('a'))).toBe(true);
   });
 });

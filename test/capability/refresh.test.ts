@@ -135,44 +135,6 @@ describe('a refresh', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable', severity: 'error' }]);
   });
 
-  it('leaves out only the wrong entry, and reports its line and place', async () => {
-    const tree = new ManifestTree({
-      'functions.json': '[\n{"name": "bad"},\n' + JSON.stringify(toolEntry('good')) + ']',
-    });
-    const registry = await CapabilityRegistry.load({ root: tree.root });
-    expect(owned(registry.tools())).toEqual(['good@shared']);
-    expect(registry.findings).toContainEqual(
-      expect.objectContaining({
-        severity: 'error',
-        kind: 'invalid',
-        owner: null,
-        file: 'functions.json',
-        line: 2,
-        path: '/0/description',
-        entryName: 'bad',
-      }),
-    );
-  });
-
-  it('starts when the previous refresh has ended', async () => {
-    const source = new TestSource(definition('a'));
-    const registry = await CapabilityRegistry.load({ sources: [source] });
-    const first = registry.refresh();
-    source.answer = () => [definition('b')];
-    const second = registry.refresh();
-    const third = registry.refresh({ force: true });
-    await Promise.all([first, second, third]);
-    expect(source.asked).toEqual([true, false, false, true]);
-    expect(owned(registry.tools())).toEqual(['b@shared']);
-  });
-
-  it('refuses unknown options', async () => {
-    const registry = await CapabilityRegistry.load();
-    await expect(registry.refresh({ forced: true } as never)).rejects.toThrow(
-      /Expected a known option, got "forced"\. Did you mean "force"\?/,
-    );
-  });
-
   it('has the same result as a new registry after any edits', async () => {
     const file = fc.constantFrom(
       'functions.json',
@@ -240,24 +202,21 @@ describe('a reader', () => {
     tree.write('functions.json', [toolEntry('a', { version: '2.0.0' })]);
     tree.write('personas/Atlas/functions.json', [toolEntry('b', { version: '2.0.0' })]);
     const seen = new Set<string>();
-    let done = false;
-    const refreshing = registry.refresh().finally(() => (done = true));
-    while (!done) {
+    const look = () =>
       seen.add(
         registry
           .tools()
           .map(({ entry }) => entry.version)
           .join(),
       );
+    let done = false;
+    const refreshing = registry.refresh().finally(() => (done = true));
+    while (!done) {
+      look();
       await new Promise((resolve) => setImmediate(resolve));
     }
     await refreshing;
-    seen.add(
-      registry
-        .tools()
-        .map(({ entry }) => entry.version)
-        .join(),
-    );
+    look();
     expect([...seen]).toEqual(['1.0.0,1.0.0', '2.0.0,2.0.0']);
   });
 });
@@ -287,18 +246,6 @@ describe('a source', () => {
     expect(registry.findings[0]!.message).not.toContain('abcdef123456');
   });
 
-  it('can provide tools for one persona', async () => {
-    const source = new TestSource(definition('remote'));
-    source.persona = 'Atlas';
-    const registry = await CapabilityRegistry.load({ sources: [source] });
-    expect(registry.tool('remote', 'atlas')).toMatchObject({
-      owner: 'Atlas',
-      source: 'server',
-      manifest: null,
-    });
-    expect(registry.tool('remote')).toBeUndefined();
-  });
-
   it('can replace the function of a tool without a new revision', async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
@@ -307,18 +254,6 @@ describe('a source', () => {
     expect((await registry.refresh()).changed).toBe(false);
     expect(registry.tool('remote')!.entry.definition).toBe(again);
     expect(registry.registryFor().get('remote')!.definition).toBe(again);
-  });
-
-  it('that returns anything else is reported', async () => {
-    const source = new TestSource();
-    source.answer = () => [{ name: 'plain' } as never];
-    const registry = await CapabilityRegistry.load({ sources: [source] });
-    expect(registry.findings).toMatchObject([
-      { kind: 'unreadable', message: expect.stringMatching(/defineTool/) as string },
-    ]);
-    source.answer = () => 'tools' as never;
-    await registry.refresh();
-    expect(registry.findings).toMatchObject([{ kind: 'unreadable' }]);
   });
 
   it('loses to the program and to files of the same name, which is reported', async () => {
@@ -369,12 +304,7 @@ describe('loading', () => {
       { roots: '.' },
       /Expected a known option, got "roots"\. Did you mean "root"\?/,
     ],
-    ['values that are not tools', { tools: [{}] }, /Expected a tool/],
     ['one tool without a list', { tools: 'tool' }, /tools: Expected a list of tools, got "tool"\./],
-    ['a source without load', { sources: [{ name: 's' }] }, /a source with a name/],
-    ['handlers that are not functions', { handlers: { a: 1 } }, /function/],
-    ['the option onInvalid', { onInvalid: 'ignore' }, /onInvalid/],
-    ['a blank root', { root: ' ' }, /root/],
   ])('refuses %s', async (_, options, message) => {
     await expect(CapabilityRegistry.load(options as never)).rejects.toThrow(message);
   });
@@ -384,33 +314,11 @@ describe('loading', () => {
       CapabilityRegistry.load({ sources: [new TestSource(), new TestSource()] }),
     ).rejects.toThrow(/different names/);
   });
-
-  it('finds handlers by handler_ref or by name', async () => {
-    const tree = new ManifestTree({
-      'functions.json': [
-        toolEntry('a'),
-        toolEntry('b', { handler_ref: 'shared.b' }),
-        toolEntry('constructor'),
-      ],
-    });
-    const run = () => 1;
-    const registry = await CapabilityRegistry.load({
-      root: tree.root,
-      handlers: { a: run, 'shared.b': run },
-    });
-    expect(
-      ['a', 'b', 'constructor'].map(
-        (name) => registry.tool(name)!.entry.definition.execute === run,
-      ),
-    ).toEqual([true, true, false]);
-    expect(registry.tool('constructor')!.entry.definition.execute).toBeUndefined();
-  });
 });
 
 /** A source that tells of changes. */
 class TellingSource extends TestSource {
   readonly listeners = new Set<(tools: SourceTools) => void>();
-  join?: NonNullable<SourceTools['join']>;
 
   onChange(listener: (tools: SourceTools) => void): () => void {
     this.listeners.add(listener);
@@ -419,12 +327,7 @@ class TellingSource extends TestSource {
 
   tell(...definitions: readonly ToolDefinition[]): void {
     this.answer = () => definitions;
-    for (const listener of this.listeners)
-      listener({ definitions, ...(this.join && { join: this.join }) });
-  }
-
-  override async load(options: { readonly force: boolean }): Promise<SourceTools> {
-    return { ...(await super.load(options)), ...(this.join && { join: this.join }) };
+    for (const listener of this.listeners) listener({ definitions });
   }
 }
 
@@ -453,79 +356,5 @@ describe('a source that announces changes', () => {
     expect(source.listeners.size).toBe(0);
     source.answer = () => [definition('e')];
     expect(await registry.refresh()).toMatchObject({ added: [{ name: 'e' }] });
-  });
-
-  it('overrides its own answer to a refresh that is still running', async () => {
-    const [source, slow] = [new TellingSource(definition('a')), new TestSource()];
-    let answer: () => void = () => undefined;
-    const waiting = {
-      name: 'slow',
-      load: (options: { readonly force: boolean }) =>
-        new Promise<void>((resolve) => (answer = resolve)).then(() => slow.load(options)),
-    };
-    const loading = CapabilityRegistry.load({ sources: [source, waiting] });
-    await turn();
-    source.tell(definition('b'));
-    answer();
-    const registry = await loading;
-    expect([owned(registry.tools()), registry.revision]).toEqual([['b@shared'], 1]);
-
-    const refreshing = registry.refresh();
-    await turn();
-    source.tell(definition('c'));
-    await turn();
-    expect(owned(registry.tools())).toEqual(['c@shared']);
-    answer();
-    expect(await refreshing).toMatchObject({ revision: 2, changed: false });
-    expect(owned(registry.tools())).toEqual(['c@shared']);
-  });
-
-  it('that announces invalid data keeps its last tools, and is reported', async () => {
-    const source = new TellingSource(definition('a'));
-    const registry = await CapabilityRegistry.load({ sources: [source] });
-    for (const listener of source.listeners) listener({ definitions: 7 } as never);
-    await turn();
-    expect([owned(registry.tools()), registry.findings]).toMatchObject([
-      ['a@shared'],
-      [{ kind: 'unreadable', file: 'server' }],
-    ]);
-  });
-
-  it('has no listener after a failed load', async () => {
-    const source = new TellingSource();
-    await expect(
-      CapabilityRegistry.load({ root: '/nowhere/at/all', sources: [source] }),
-    ).rejects.toThrow(/root as a folder/);
-    expect(source.listeners.size).toBe(0);
-  });
-
-  it('joins declared tools with its own, and reports a tool that it cannot join', async () => {
-    const source = new TellingSource(definition('a'), definition('b'));
-    source.join = (declared) => {
-      if (declared.name === 'b') throw new Error('odd');
-      return declared.name === 'a'
-        ? defineTool({ ...declared, category: 'joined', execute: () => 1 })
-        : undefined;
-    };
-    const registry = await CapabilityRegistry.load({
-      sources: [source],
-      tools: [definition('a'), definition('b'), definition('c')],
-    });
-    expect(
-      registry.tools().map(({ name, source: place, entry }) => [name, place, entry.category]),
-    ).toEqual([
-      ['a', 'code', 'joined'],
-      ['b', 'code', undefined],
-      ['c', 'code', undefined],
-    ]);
-    expect(registry.findings).toMatchObject([
-      {
-        kind: 'invalid',
-        file: 'code',
-        entryName: 'b',
-        message: expect.stringContaining('odd') as string,
-      },
-      { kind: 'duplicate', file: 'server', entryName: 'b' },
-    ]);
   });
 });

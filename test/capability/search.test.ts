@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { atlas, ManifestTree, owned, present, toolEntry, warnIfAbsent } from './manifest-tree.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
 
 warnIfAbsent('the search of the recorded manifest folder');
 
@@ -65,23 +64,6 @@ describe('CapabilityRegistry.search', () => {
       [],
       ['dim@Nova'],
     ]);
-  });
-
-  it('finds a tool of each owner of a name', async () => {
-    const lamp = (description: string) =>
-      definitionOf({ name: 'lamp', description, inputSchema: { type: 'object' } });
-    const sources = [
-      {
-        name: 'shared lamps',
-        load: () => Promise.resolve({ definitions: [lamp('Shines on a desk')] }),
-      },
-      {
-        name: 'lamps of Atlas',
-        load: () => Promise.resolve({ persona: 'Atlas', definitions: [lamp('Shines in a hall')] }),
-      },
-    ];
-    const capabilities = await CapabilityRegistry.load({ sources, env: {} });
-    expect([...(await found(capabilities, 'shine'))].sort()).toEqual(['lamp@Atlas', 'lamp@shared']);
   });
 
   it('refuses anything except text, and unknown options', async () => {

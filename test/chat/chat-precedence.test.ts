@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chat, scriptedModel, streamChat, type ChatResult } from '../../src/chat.js';
-import { haltedReason, RESERVED_REASONS } from '../../src/chat/chat-result.js';
 import { isSendable, sampleTools } from './chat-cases.js';
 import { propertyRuns } from '../property-runs.js';
 
@@ -82,62 +81,5 @@ describe('of several reasons to stand still', () => {
       ),
       { numRuns: propertyRuns(150) },
     );
-  });
-
-  it('an answer without calls is completed, even with haltWhen and maxTurns', async () => {
-    const script = { model: scriptedModel(['Hello!']), prompt: 'please' };
-    expect(await chat({ ...script, haltWhen: () => true, maxTurns: 1 })).toMatchObject({
-      haltedReason: 'completed',
-    });
-  });
-
-  it('cancelled comes before every other reason', () => {
-    const pending = {
-      kind: 'manual',
-      id: 'm',
-      callId: 'a',
-      toolName: 't',
-      input: {},
-      definitionDigest: '',
-      createdAt: 0,
-    } as const;
-    const openTurn = {
-      index: 0,
-      message: { role: 'assistant', content: [] } as const,
-      calls: [
-        { callId: 'a', toolName: 't', input: {}, progress: { state: 'waiting', pending } as const },
-      ],
-    };
-    expect(haltedReason({ messages: [], offered: [], openTurn })).toBe('manual_tool_calls');
-    expect(
-      haltedReason({ messages: [], offered: [], openTurn, end: { reason: 'cancelled' } }),
-    ).toBe('cancelled');
-  });
-
-  it('every reason that the loop gives is reserved', () => {
-    for (const reason of [...ORDER, 'completed', 'cancelled', 'error'].filter(
-      (each) => each !== 'all_done',
-    ))
-      expect(RESERVED_REASONS.has(reason)).toBe(true);
-  });
-});
-
-describe('what goes with the reason', () => {
-  it('metadata holds only what belongs to the reason', async () => {
-    const keysOf = async (calls: readonly Name[], limits = {}) =>
-      Object.keys((await runTurn(calls, limits)).metadata).sort();
-    expect(await keysOf(['echo'])).toEqual([]);
-    expect(await keysOf(['echo'], { maxTurns: 1 })).toEqual(['maxTurns']);
-    expect(await keysOf(['echo'], { haltWhen: true })).toEqual(['haltWhenTurnIndex']);
-    expect(await keysOf(['stops'])).toEqual(['haltResult', 'haltToolCallId']);
-    expect(await keysOf(['fails'])).toEqual(['error', 'haltToolCallId']);
-    expect(await keysOf(['charge'])).toEqual(['manualToolCalls', 'manualTurnIndex']);
-    expect(await keysOf(['pays'])).toEqual([]);
-    expect(await keysOf(['charge', 'stops', 'asks'])).toEqual([
-      'haltResult',
-      'haltToolCallId',
-      'manualToolCalls',
-      'manualTurnIndex',
-    ]);
   });
 });

@@ -86,12 +86,6 @@ describe('sessions', () => {
     expect(together.messages).toEqual(oneByOne.messages);
   });
 
-  it('a completed session takes a reply', async () => {
-    const { engine } = setUp(['one', 'two']);
-    const { session } = await Session.create().start(engine, 'a');
-    expect((await session.reply(engine, 'b')).result.text).toBe('two');
-  });
-
   it('a session with an error can retry, and takes no reply before', async () => {
     const { engine, model } = setUp([
       calling(['w', 'weather']),

@@ -41,10 +41,6 @@ describe('tools shown in short', () => {
     calls: [{ id, name: 'find_tools', input: { names } }],
   });
 
-  it('without compact tools there is no search tool', async () => {
-    expect((await run(['hi'], [plain])).names).toEqual(['plain']);
-  });
-
   it('a compact tool is one line with its required parameters, next to the search tool', async () => {
     const { names, requests } = await run(['hi'], [x(), plain, y]);
     expect(names).toEqual(['find_tools', 'x', 'plain', 'y']);

@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { scriptedModel, Session, type DecisionResult } from '../../src/chat.js';
 import {
   AccessMode,
   askUser,
   defineTool,
-  halt,
   ToolExecutor,
   ToolMetadataRegistry,
 } from '../../src/index.js';
@@ -94,12 +92,9 @@ describe('calls that wait', () => {
       expect(codeIn(on.submitToolResult('m', { a: [2], b: 1 }))).toBe('no change'); // The data is equal whatever the order of its keys.
       const others = [
         on.submitToolResult('m', { b: 2 }),
-        on.deny('m'),
         on.deny('p'),
         on.approve('p', { input: { of: 'x' } }),
-        on.submitToolResult('p', 1),
         on.answer('q', 'blue'),
-        on.deny('d', 'another reason'),
         on.approve('d'),
       ];
       expect(others.map(codeIn)).toEqual(others.map(() => 'ALREADY_RESOLVED'));
@@ -111,17 +106,11 @@ describe('calls that wait', () => {
     const { session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose']);
     const wrong = [
       session.approve('m'),
-      session.answer('m', 'x'),
       session.submitToolResult('p', 1),
-      session.answer('p', 'yes'),
       session.submitToolResult('q', 'red'),
-      session.approve('q'),
       session.answer('q', 'green'),
-      session.answer('q', 7 as never),
-      session.deny('q', 7 as never),
       session.submitToolResult('m', () => 1),
       session.submitToolResult('m', askUser('?')),
-      session.submitToolResult('m', halt('x', 1)),
       session.approve('p', { input: () => 1 }),
     ];
     expect(wrong.map(codeIn)).toEqual(wrong.map(() => 'INVALID_INPUT'));
@@ -129,9 +118,6 @@ describe('calls that wait', () => {
     expect(session.submitToolResult('p', 1)).toMatchObject({
       error: { message: expect.stringContaining('approve, deny') as string },
     });
-    expect(() => session.approve('p', { edited: 1 } as never)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
   });
 });
 
@@ -221,16 +207,7 @@ describe('an approval', () => {
       ...engine,
       executor: forbidding,
     });
-    expect(resultsIn(last.messages)).toEqual([
-      [
-        'p',
-        {
-          type: 'execution-denied',
-          reason:
-            'pay was not run: closed for today. Do not repeat the call; do something else, or ask the user.',
-        },
-      ],
-    ]);
+    expect(resultsIn(last.messages)).toMatchObject([['p', { type: 'execution-denied' }]]);
     expect(world.starts.size).toBe(0);
   });
 });
@@ -248,100 +225,38 @@ describe('a denial', () => {
     ]);
     expect([...world.starts.keys()]).toEqual(['q']);
   });
-
-  it('a call left by an aborted run can be denied before it starts', async () => {
-    const stop = new AbortController();
-    const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'auto')] }, 'done'], {
-      onEvent: ({ type }) => type === 'model-answered' && stop.abort(),
-    });
-    const { session } = await Session.create().start(engine, 'Go', { signal: stop.signal });
-    expect([session.status, session.haltedReason, session.pending]).toEqual([
-      'idle',
-      'cancelled',
-      [],
-    ]);
-    const { session: last } = await sessionOf(session.deny('a', 'no need')).continue({
-      ...engine,
-      onEvent: () => undefined,
-    });
-    expect([...world.starts.keys()]).toEqual(['b']);
-    expect(resultsIn(last.messages)[0]).toEqual([
-      'a',
-      { type: 'execution-denied', reason: 'no need' },
-    ]);
-  });
 });
 
 describe('arguments that the user changed', () => {
   it('an uncertain call keeps the arguments that the user changed, and reruns with them', async () => {
-    const paid: number[] = [];
-    const pay = (execute: (input: { amount: number }) => unknown) =>
-      defineTool({
-        name: 'pay',
-        description: 'Pays',
-        inputSchema: z.object({ amount: z.number() }),
-        accessMode: AccessMode.WRITE,
-        execute,
-      });
-    const dying = new Error('the process is gone');
-    const script = [{ calls: [{ id: 'c1', name: 'pay', input: { amount: 9 } }] }, 'Paid.'];
-    const { session } = await Session.create().start(
-      { tools: [pay(() => 'never')], model: scriptedModel(script) },
-      'Pay 9',
-    );
-    const approved = session.approve('c1', { input: { amount: 5 } }).session;
+    const { session, engine, world } = await waiting(['p', 'pay', { amount: 9 }]);
+    const changed = { of: 'p', amount: 5 };
     let lost: unknown;
-    await approved
-      .continue(
-        { tools: [pay(({ amount }) => void paid.push(amount))], model: scriptedModel([]) },
-        {
-          onCheckpoint: (at) => {
-            if (at.pending.some(({ kind }) => kind === 'uncertain')) {
-              lost = JSON.parse(JSON.stringify(at));
-              throw dying;
-            }
-          },
-        },
-      )
-      .catch((error: unknown) => expect(error).toBe(dying));
-    const resumed = Session.fromJSON(lost);
-    expect(resumed.pending).toMatchObject([{ kind: 'uncertain', input: { amount: 5 } }]);
-    const engine = {
-      tools: [pay(({ amount }) => void paid.push(amount))],
-      model: scriptedModel(['Paid.']),
+    const onCheckpoint = (at: Session) => {
+      lost = JSON.parse(JSON.stringify(at));
+      if (at.pending.some(({ kind }) => kind === 'uncertain')) throw new Error('gone');
     };
-    const asked = (await resumed.rerun('c1').session.continue(engine)).session;
-    expect(asked.pending).toMatchObject([{ kind: 'approval', input: { amount: 5 } }]);
-    await Session.fromJSON(JSON.parse(JSON.stringify(asked.approve('c1').session))).continue(
-      engine,
-    );
-    expect(paid).toEqual([5]);
+    await expect(
+      session.approve('p', { input: changed }).session.continue(engine, { onCheckpoint }),
+    ).rejects.toThrow('gone');
+    const resumed = Session.fromJSON(lost);
+    expect(resumed.pending).toMatchObject([{ kind: 'uncertain', input: changed }]);
+    const asked = (await resumed.rerun('p').session.continue(engine)).session;
+    expect(asked.pending).toMatchObject([{ kind: 'approval', input: changed }]);
+    await copyOf(asked.approve('p').session).continue(engine);
+    expect(world.inputs).toEqual([changed]);
   });
-});
 
-it('the model reads the changed arguments next to their result', async () => {
-  const tools = [
-    defineTool({
-      name: 'pay',
-      description: 'Pays',
-      inputSchema: z.object({ cents: z.number() }),
-      accessMode: AccessMode.WRITE,
-      execute: ({ cents }) => `paid ${cents}`,
-    }),
-  ];
-  const { session } = await Session.create().start(
-    {
-      tools,
-      model: scriptedModel([{ calls: [{ id: 'c1', name: 'pay', input: { cents: 500 } }] }]),
-    },
-    'Pay',
-  );
-  const model = scriptedModel(['Paid.']);
-  await Session.fromJSON(
-    JSON.parse(JSON.stringify(session.approve('c1', { input: { cents: 1 } }).session)),
-  ).continue({ tools, model });
-  expect(model.requests[0]!.messages.slice(1)).toMatchObject([
-    { role: 'assistant', content: [{ type: 'tool-call', input: { cents: 1 } }] },
-    { role: 'tool', content: [{ output: { value: 'paid 1' } }] },
-  ]);
+  it('the model reads the changed arguments next to their result', async () => {
+    const { session, engine } = await waiting(['p', 'pay', { amount: 500 }]);
+    const model = scriptedModel(['Paid.']);
+    await copyOf(session.approve('p', { input: { of: 'p', amount: 1 } }).session).continue({
+      ...engine,
+      model,
+    });
+    expect(model.requests[0]!.messages.slice(1)).toMatchObject([
+      { role: 'assistant', content: [{ type: 'tool-call', input: { amount: 1 } }] },
+      { role: 'tool', content: [{ output: { value: { did: 'p' } } }] },
+    ]);
+  });
 });

@@ -32,13 +32,3 @@ it('a run that ends with an error counts as a failed job', async () => {
   const { session } = await Session.create({ job: 'Report' }).start({ jobs, clock, model }, 'Go');
   expect([session.status, health().job.failure]).toEqual(['error', 1]);
 });
-
-it('a session without a known job ends as usual', async () => {
-  const { clock, jobs, health } = await setUp();
-  for (const options of [{}, { job: 'Gone' }]) {
-    const model = scriptedModel(['Done.']);
-    const { session } = await Session.create(options).start({ jobs, clock, model }, 'Go');
-    expect(session.status).toBe('completed');
-  }
-  expect(health().job.total).toBe(0);
-});

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { folderWith } from '../folder-with.js';
 import { SessionStore } from '../../src/chat.js';
 import { RedisStateStore } from '../../src/state.js';
 import { RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
@@ -34,13 +34,12 @@ describe.skipIf(!redisPresent)(
   'processes that are killed one after the other (skipped without redis-server)',
   () => {
     let server: RedisServer;
-    const folder = mkdtempSync(join(tmpdir(), 'tooldex-session-'));
+    const folder = folderWith();
     beforeAll(async () => {
       server = await RedisServer.start();
     });
     afterAll(async () => {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
     });
 
     it('killed processes finish their session: each call has one result, and each effect happens at most once', async () => {

@@ -1,18 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scriptedModel, Session, SessionStore, type ScriptedAnswer } from '../../src/chat.js';
-import {
-  AccessMode,
-  defineTool,
-  isToolError,
-  ToolExecutor,
-  ToolMetadataRegistry,
-  type Policy,
-} from '../../src/index.js';
+import { Session, SessionStore, type ScriptedAnswer } from '../../src/chat.js';
+import { isToolError } from '../../src/index.js';
 import { MemoryStateStore, RedisStateStore, type StateStore } from '../../src/state.js';
 import { eventually, RedisServer, redisPresent, warnIfNoRedis } from '../state/redis-server.js';
 import { call, codeOf, newCase } from './session-cases.js';
-import { RestartingStore } from './session-stores.js';
-import { World } from './session-world.js';
+import { RestartingStore } from '../execution/fixtures/restarting-store.js';
+import { ManualClock } from '../../src/testing.js';
+import { newExecutor, World } from './session-world.js';
 
 const kindsOf = (session: Session | undefined): readonly string[] =>
   (session?.pending ?? []).map(({ kind, callId }) => `${kind} ${callId}`);
@@ -21,9 +15,9 @@ const kindsOf = (session: Session | undefined): readonly string[] =>
  * Returns a session with calls that were approved, denied, run, and left, in a store that then
  * restarts with its data of that time.
  */
-async function rolledBack(trusted = false) {
-  const server = new RestartingStore(trusted);
-  const sessions = new SessionStore({ store: server.store });
+async function rolledBack() {
+  const server = new RestartingStore(new ManualClock(1_000_000));
+  const sessions = new SessionStore({ store: server });
   const made = newCase([
     { calls: [call('p', 'pay'), call('q', 'pay'), call('r', 'pay'), call('m', 'manual')] },
     'done',
@@ -34,18 +28,19 @@ async function rolledBack(trusted = false) {
     .session.approve('q', { input: { of: 'q', amount: 5 } })
     .session.deny('r').session;
   session = await session.submitToolResult('m', 1).session.save();
-  return { ...made, server, sessions, session, saved: server.saved };
+  server.save();
+  return { ...made, server, sessions, session };
 }
 
 describe('a session in a store that came back older', () => {
   it('after a rollback of the store, approved calls need approval again', async () => {
-    const { server, sessions, session, engine, world, saved } = await rolledBack();
+    const { server, sessions, session, engine, world } = await rolledBack();
     await session.continue(engine);
     expect([...world.starts]).toEqual([
       ['p', 1],
       ['q', 1],
     ]);
-    await server.restart(saved);
+    await server.restart('saved');
     const opened = (await sessions.open('s'))!;
     expect(kindsOf(opened)).toEqual(['approval p', 'approval q']);
     expect(await codeOf(opened.continue(engine))).toBe('INVALID_STATE');
@@ -70,56 +65,42 @@ describe('a session in a store that came back older', () => {
   it.each([0, 1])(
     'after a restart of a shared store, an approval is requested once; approved before: %s',
     async (approved) => {
-      const server = new RestartingStore();
-      const sessions = new SessionStore({ store: server.store });
-      const registry = new ToolMetadataRegistry();
-      const ran: string[] = [];
-      registry.register(
-        defineTool({
-          name: 'pay',
-          description: 'Pays',
-          inputSchema: { type: 'object' },
-          accessMode: AccessMode.WRITE,
-          execute: () => void ran.push('paid'),
-        }),
-      );
-      const engine = (...answers: readonly ScriptedAnswer[]) => ({
-        model: scriptedModel(answers),
-        executor: new ToolExecutor({ registry, store: server.store }),
-      });
+      const server = new RestartingStore(new ManualClock(1_000_000));
+      const sessions = new SessionStore({ store: server });
+      const world = new World();
+      const engine = (...answers: readonly ScriptedAnswer[]) =>
+        newCase(answers, { executor: newExecutor(world, undefined, server) }).engine;
       const { session } = await sessions
         .create({ id: 's' })
-        .start(engine({ calls: [{ id: 'c1', name: 'pay' }] }), 'Pay');
+        .start(engine({ calls: [call('c1', 'pay')] }), 'Pay');
       if (approved === 1) await session.approve('c1').session.save();
-      await server.restart(server.saved);
+      await server.restart('all');
       const opened = (await sessions.open('s'))!;
       expect(kindsOf(opened)).toEqual(['approval c1']);
       const saved = await opened.approve('c1').session.save();
       expect((await saved.continue(engine('Paid.'))).session.status).toBe('completed');
-      expect(ran).toEqual(['paid']);
+      expect(world.starts.get('c1')).toBe(1);
     },
   );
 
   it('after a rollback of the store, calls that had not started are uncertain', async () => {
     for (const kind of ['auto', 'idempotent'] as const) {
-      const server = new RestartingStore();
-      const sessions = new SessionStore({ store: server.store });
+      const server = new RestartingStore(new ManualClock(1_000_000));
+      const sessions = new SessionStore({ store: server });
       const { engine, world } = newCase([
         { calls: [call('a', kind), call('b', 'manual')] },
         'done',
       ]);
-      let saved = 0;
       await sessions.create({ id: 's' }).start(engine, 'Go', {
         onCheckpoint: (session) => {
           const { openTurn } = session.toJSON() as {
             openTurn?: { calls: { progress: { state: string } }[] };
           };
           if (openTurn?.calls.every(({ progress }) => progress.state === 'not_started'))
-            saved = server.saved;
+            server.save();
         },
       });
-      expect(saved).toBeGreaterThan(0);
-      await server.restart(saved);
+      await server.restart('saved');
       const opened = (await sessions.open('s'))!;
       expect(kindsOf(opened)).toEqual(['uncertain a', 'uncertain b']);
       const { session } = await opened
@@ -131,10 +112,10 @@ describe('a session in a store that came back older', () => {
   });
 
   it('a rollback ends a run before its next call, and the error says what to do', async () => {
-    const { server, sessions, engine, session, world, saved } = await rolledBack();
+    const { server, sessions, engine, session, world } = await rolledBack();
     let restarted = false;
     const onCheckpoint = async () => {
-      if (!restarted) await server.restart(saved);
+      if (!restarted) await server.restart('saved');
       restarted = true;
     };
     const error: unknown = await session
@@ -213,33 +194,16 @@ describe.skipIf(!redisPresent)(
 
 describe('a signed snapshot', () => {
   const KEY = new Uint8Array(32).fill(9);
-  const paid: string[] = [];
-  const pay = defineTool({
-    name: 'pay',
-    description: 'Pays',
-    inputSchema: { type: 'object' },
-    accessMode: AccessMode.WRITE,
-    execute: () => void paid.push('paid'),
-  });
+  let world: World;
   /** Returns the engine of one process. */
-  function engineOf(
-    store: StateStore | undefined,
-    answers: Parameters<typeof scriptedModel>[0],
-    policy?: Policy,
-  ) {
-    const registry = new ToolMetadataRegistry();
-    registry.register(pay);
-    return {
-      model: scriptedModel(answers),
-      executor: new ToolExecutor({ registry, ...(policy && { policy }), ...(store && { store }) }),
-    };
-  }
-  async function approvedSnapshot(store: StateStore | undefined): Promise<unknown> {
+  const engineOf = (store: StateStore, answer: ScriptedAnswer) =>
+    newCase([answer], { executor: newExecutor(world, undefined, store) }).engine;
+  async function approvedSnapshot(store: StateStore): Promise<unknown> {
+    world = new World();
     const { session } = await Session.create().start(
-      engineOf(store, [{ calls: [{ id: 'c1', name: 'pay' }] }]),
+      engineOf(store, { calls: [call('c1', 'pay')] }),
       'Pay',
     );
-    paid.length = 0;
     return JSON.parse(JSON.stringify(session.approve('c1').session.snapshot({ key: KEY })));
   }
   const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
@@ -248,34 +212,33 @@ describe('a signed snapshot', () => {
     const store = new MemoryStateStore();
     const snapshot = await approvedSnapshot(store);
     const runs = await Promise.all(
-      [1, 2, 3].map(() => read(snapshot).continue(engineOf(store, ['Paid.']))),
+      [1, 2, 3].map(() => read(snapshot).continue(engineOf(store, 'Paid.'))),
     );
     expect(runs.map(({ session }) => kindsOf(session)).sort()).toEqual([
       [],
       ['uncertain c1'],
       ['uncertain c1'],
     ]);
-    expect(paid).toEqual(['paid']);
-    expect(kindsOf((await read(snapshot).continue(engineOf(store, ['Paid.']))).session)).toEqual([
+    expect(world.starts.get('c1')).toBe(1);
+    expect(kindsOf((await read(snapshot).continue(engineOf(store, 'Paid.'))).session)).toEqual([
       'uncertain c1',
     ]);
-    expect(paid).toEqual(['paid']);
+    expect(world.starts.get('c1')).toBe(1);
   });
 
   it('a signed snapshot runs no approved call after the shared store restarted', async () => {
-    const server = new RestartingStore();
-    const snapshot = await approvedSnapshot(server.store);
-    const { saved } = server;
-    expect((await read(snapshot).continue(engineOf(server.store, ['Paid.']))).session.status).toBe(
+    const server = new RestartingStore(new ManualClock(1_000_000));
+    const snapshot = await approvedSnapshot(server);
+    server.save();
+    expect((await read(snapshot).continue(engineOf(server, 'Paid.'))).session.status).toBe(
       'completed',
     );
-    await server.restart(saved);
-    const { session } = await read(snapshot).continue(engineOf(server.store, ['Paid.']));
-    expect([kindsOf(session), paid]).toEqual([['approval c1'], ['paid']]);
+    await server.restart('saved');
+    const { session } = await read(snapshot).continue(engineOf(server, 'Paid.'));
+    expect([kindsOf(session), world.starts.get('c1')]).toEqual([['approval c1'], 1]);
     expect(
-      (await session.approve('c1').session.continue(engineOf(server.store, ['Paid.']))).session
-        .status,
+      (await session.approve('c1').session.continue(engineOf(server, 'Paid.'))).session.status,
     ).toBe('completed');
-    expect(paid).toEqual(['paid', 'paid']);
+    expect(world.starts.get('c1')).toBe(2);
   });
 });

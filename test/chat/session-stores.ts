@@ -1,4 +1,4 @@
-import { MemoryStateStore, type StateStore } from '../../src/state.js';
+import type { StateStore } from '../../src/state.js';
 
 export type Operation =
   'get' | 'compareAndSet' | 'increment' | 'expire' | 'now' | 'list' | 'append' | 'read';
@@ -43,51 +43,4 @@ export function watched(
         );
     },
   });
-}
-
-/**
- * A memory store that can restart with earlier data, like a server restarted from an older
- * snapshot.
- */
-export class RestartingStore {
-  /** The store to pass to the code under test. It stays the same after restarts. */
-  readonly store: StateStore;
-  readonly #writes: { readonly operation: Operation; readonly given: readonly unknown[] }[] = [];
-  #memory = new MemoryStateStore();
-
-  /** @param trusted keeps the identity after a restart. */
-  constructor(trusted = false) {
-    this.store = watched(this.#memory, async (operation, given) => {
-      const own = trusted ? given.map(withoutIdentity) : given;
-      const answer = await this.#run(operation, own);
-      if (WRITES.has(operation)) this.#writes.push({ operation, given: own });
-      return operation === 'now' && trusted
-        ? { ...(answer as object), identity: 'trusted' }
-        : answer;
-    });
-  }
-
-  /** The number of writes so far. Pass it to `restart`. */
-  get saved(): number {
-    return this.#writes.length;
-  }
-
-  async restart(saved: number): Promise<void> {
-    this.#memory = new MemoryStateStore();
-    this.#writes.length = saved;
-    for (const { operation, given } of this.#writes)
-      await this.#run(operation, given.map(withoutIdentity));
-  }
-
-  #run(operation: Operation, given: readonly unknown[]): Promise<unknown> {
-    return (this.#memory[operation] as (...given: readonly unknown[]) => Promise<unknown>)(
-      ...given,
-    );
-  }
-}
-
-function withoutIdentity(given: unknown): unknown {
-  return typeof given === 'object' && given !== null && 'identity' in given
-    ? { ...given, identity: undefined }
-    : given;
 }

@@ -13,6 +13,7 @@ import {
   ToolMetadataRegistry,
   type Policy,
 } from '../../src/index.js';
+import type { StateStore } from '../../src/state.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** The kinds of calls in a script. */
@@ -79,7 +80,11 @@ const policy: Policy = {
 };
 
 /** Returns new tools and a new executor, as a new process has them. */
-export function newExecutor(world: World, life: Life = { dead: false }): ToolExecutor {
+export function newExecutor(
+  world: World,
+  life: Life = { dead: false },
+  store?: StateStore,
+): ToolExecutor {
   const registry = new ToolMetadataRegistry();
   const inputSchema = {
     type: 'object',
@@ -126,7 +131,12 @@ export function newExecutor(world: World, life: Life = { dead: false }): ToolExe
   });
   add('pay', (callId) => world.deed(callId));
   add('payAsk', () => askUser('Which account?'));
-  return new ToolExecutor({ registry, policy, maxRepeats: Number.MAX_SAFE_INTEGER });
+  return new ToolExecutor({
+    registry,
+    policy,
+    maxRepeats: Number.MAX_SAFE_INTEGER,
+    ...(store && { store }),
+  });
 }
 
 export const callId = (turn: number, at: number): string => `c${turn}-${at}`;

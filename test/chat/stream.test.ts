@@ -162,13 +162,4 @@ describe('a scripted model', () => {
     const second = await chat({ model, messages: first.messages, prompt: 'And now?' });
     expect([first.text, second.text, model.requests.length]).toEqual(['message 1', 'message 3', 2]);
   });
-
-  it('a scripted model fails if its list is too short', async () => {
-    const model = scriptedModel(['Hi']);
-    await chat({ model, prompt: 'Hi' });
-    expect(await chat({ model, prompt: 'Again' })).toMatchObject({
-      haltedReason: 'error',
-      metadata: { error: { code: 'MODEL_FAILED' } },
-    });
-  });
 });

@@ -77,28 +77,12 @@ describe('a thread', () => {
       [user('x'), assistant(['a', 't'], ['b', 't']), results(['b', 't', '1']), user('y')],
       'OPEN_TOOL_CALLS',
     );
-    const many = Array.from({ length: 1_000 }, (_, at) => [`c${at}`, 't'] as const);
-    await expect(ask([assistant(...many)])).rejects.toMatchObject({
-      message: expect.stringMatching(/c0 \(t\).*c9 \(t\) and 990 more/),
-      details: { callIds: many.map(([id]) => id) },
-    });
   });
 
   it('a result without a call is refused', async () => {
     await refused([results(['a', 't', '1'])], 'UNKNOWN_CALL');
-    await refused([user('x'), results(['a', 't', '1'])], 'UNKNOWN_CALL');
     await refused(
       [user('x'), assistant(['a', 't']), results(['a', 't', '1'], ['b', 't', '1'])],
-      'UNKNOWN_CALL',
-    );
-    await refused(
-      [
-        user('x'),
-        assistant(['a', 't']),
-        results(['a', 't', '1']),
-        user('y'),
-        results(['a', 't', '1']),
-      ],
       'UNKNOWN_CALL',
     );
     await refused(
@@ -127,25 +111,13 @@ describe('a thread', () => {
   });
 
   it.each<readonly [string, unknown]>([
-    ['text', 'hello'],
     ['an unknown role', [{ role: 'developer', content: 'x' }]],
-    ['no content', [{ role: 'user' }]],
     ['an unknown field', [{ role: 'user', content: 'x', name: 'ada' }]],
     [
       'a call without a name',
       [
         user('x'),
         { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'a', input: {} }] },
-      ],
-    ],
-    [
-      'a call without an id',
-      [
-        user('x'),
-        {
-          role: 'assistant',
-          content: [{ type: 'tool-call', toolCallId: '', toolName: 't', input: {} }],
-        },
       ],
     ],
     [
@@ -159,7 +131,6 @@ describe('a thread', () => {
         },
       ],
     ],
-    ['a date', [{ role: 'user', content: [{ type: 'text', text: new Date(0) }] }]],
     [
       'a message nested 60 deep',
       [
@@ -174,10 +145,4 @@ describe('a thread', () => {
   ])('a thread of %s is refused before the model is asked', async (_what, messages) =>
     refused(messages),
   );
-
-  it('every wrong message is named at once', async () => {
-    await expect(
-      ask([{ role: 'user' }, user('x'), { role: 'system', content: 5 }]),
-    ).rejects.toMatchObject({ message: expect.stringMatching(/\[0\][\s\S]*\[2\]/) });
-  });
 });

@@ -19,28 +19,8 @@ import {
 import { outputsOf, reads, toolOf } from './chat-cases.js';
 import { propertyRuns } from '../property-runs.js';
 
-const animals = [
-  'cat',
-  'dog',
-  'cow',
-  'fox',
-  'owl',
-  'pig',
-  'hen',
-  'ape',
-  'bee',
-  'elk',
-  'yak',
-  'emu',
-  'gnu',
-  'ram',
-  'rat',
-  'bat',
-  'eel',
-  'ant',
-  'jay',
-  'koi',
-];
+const animals =
+  'cat dog cow fox owl pig hen ape bee elk yak emu gnu ram rat bat eel ant jay koi'.split(' ');
 function zoo(): ToolMetadataRegistry {
   const registry = new ToolMetadataRegistry();
   registry.registerAll(
@@ -251,8 +231,6 @@ describe('the tools of each turn', () => {
   it('a tool that the model must call is shown whole', async () => {
     const { requests } = await run(['hi'], { toolChoice: { toolName: 'feed_koi' } });
     expect(namesOf(requests[0]!).at(-1)).toBe('feed_koi');
-    const forced = await run(['hi'], { toolChoice: { toolName: 'find_tools' } });
-    expect(forced.requests[0]!.toolChoice).toEqual({ toolName: 'find_tools' });
     await expect(run(['hi'], { toolChoice: { toolName: 'constructor' } })).rejects.toMatchObject({
       code: 'TOOL_NOT_FOUND',
     });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Session } from '../../src/chat.js';
-import { defineTool, image, ok, type AccessMode, type ToolDefinition } from '../../src/index.js';
+import { defineTool, type AccessMode, type ToolDefinition } from '../../src/index.js';
 import { chatIn, Effects, MODEL_FILE, type ChatCase } from './chat-cases.js';
 import { folderWith } from './command-line.js';
 import { FakeTerminal } from './fake-terminal.js';
@@ -47,19 +47,6 @@ describe('tooldex chat without a user', () => {
     const write = await chatIn(folder, { prompt: WRITE });
     expect([write.code, write.out]).toEqual([4, '']);
     expect(write.err).toMatch(/write_file {2}danger medium\n[^]*To decide, run tooldex chat/);
-  });
-
-  it('describes images in words', async () => {
-    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
-    const pixels = new Uint8Array(700_140).fill(7);
-    const picture = () => ok(null, { content: [image(pixels, 'image/png')] });
-    const tools = [tool('camera', picture, 'readonly')];
-    const answers = [[['camera', {}]], 'A door.'];
-    const { code, err } = await scripted(answers, { flags: SESSION }, { tools, cwd });
-    expect([code, err]).toEqual([
-      0,
-      expect.stringMatching(/✓ camera .*\[image: image\/png, 684 KiB\]/),
-    ]);
   });
 
   it('goes on with the session in the next process, until the model has answered', async () => {
@@ -157,37 +144,10 @@ describe('tooldex chat without a user', () => {
     expect(runs).toBe(1);
   });
 
-  it('asks again about a call whose tool has changed since it was approved', async () => {
-    const cwd = folderWith({ 'model.mjs': MODEL_FILE });
-    const effects = new Effects();
-    const answers = [[['pay', { cents: 2 }]], 'ok'];
-    await scripted(answers, { flags: SESSION }, { tools: effects.tools, cwd });
-    const tools = [
-      ...effects.tools.filter(({ name }) => name !== 'pay'),
-      tool('pay', () => effects.made.push('other')),
-    ];
-    const { asked } = await chatIn(cwd, {
-      tools,
-      answers: ['y', 'n'],
-      flags: [...MODEL, ...SESSION],
-    });
-    expect(asked.slice(0, 2).map(({ question }) => question.includes('Run it?'))).toEqual([
-      true,
-      true,
-    ]);
-    expect(effects.made).toEqual([]);
-  });
-
   it.each([
     ['--session', 'text.json', /text\.json/],
-    ['--session', 'other.json', /./],
-    ['--session', '.', /EISDIR/],
     ['--session', 'no/folder/s.json', /Could not write --session .*ENOENT/],
-    ['--model', './no-model.mjs', /model/],
     ['--model', './throws.mjs', /Could not import --model .*broken/],
-    ['--model', './missing.mjs', /Could not import --model/],
-    ['--model', 'gpt', /Could not import --model gpt/],
-    ['--session', 'new.json', /Expected a prompt/],
   ])('refuses %s %s', async (option, value, message) => {
     const folder = folderWith({
       'text.json': 'Hello',
@@ -269,12 +229,6 @@ describe('tooldex chat with a user', () => {
     expect(err).toMatch(/^Demo: a script answers[^]*--model; tooldex chat --help/);
     expect(out).toMatch(/^The tool answered: .*Hello/);
     expect(out.match(/I only understand/g)).toHaveLength(2);
-    expect((await chatIn(folder, { flags: ['--help'] })).out).toMatch(
-      /@ai-sdk\/openai +OPENAI_API_KEY\n[^]*AI_GATEWAY_API_KEY/,
-    );
-    expect((await scripted(['hello'], { answers: [] })).err).toMatch(
-      /^The model is \.\/model\.mjs/,
-    );
   });
 
   it('prints no character of a model or a tool that steers the terminal', async () => {

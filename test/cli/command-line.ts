@@ -1,26 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll } from 'vitest';
+import { join } from 'node:path';
 import { runCli } from '../../src/cli/run-cli.js';
 import { DEADLINE_MS, program, ROOT } from '../programs.js';
+import { folderWith } from '../folder-with.js';
 import { FakeTerminal, type FakeTerminalOptions } from './fake-terminal.js';
 
-const folders: string[] = [];
-afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
-
-/** Returns a folder of the test with files, which are texts or JSON. */
-export function folderWith(files: Readonly<Record<string, unknown>> = {}): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tooldex-cli-'));
-  folders.push(folder);
-  for (const [file, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
-    writeFileSync(join(folder, file), text);
-  }
-  return folder;
-}
+export { folderWith };
 
 export interface Ended {
   readonly code: number | null;

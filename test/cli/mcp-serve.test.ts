@@ -135,16 +135,6 @@ describe('tooldex mcp serve', () => {
     expect(messages.at(-1)!.result.content![0]!.text).toContain('42');
     expect(terminal.listeners).toBe(0);
   });
-
-  it('ends when the user interrupts it', async () => {
-    const input = new PassThrough();
-    const terminal = new FakeTerminal({ input });
-    const ended = tooldex(['mcp', 'serve'], { cwd: folderWith(), terminal });
-    input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
-    await terminal.prints(/"id":1/);
-    terminal.interrupt();
-    expect((await ended).code).toBe(0);
-  });
 });
 
 describe('tooldex mcp serve --mcp', () => {

@@ -57,17 +57,7 @@ describe('tooldex select', () => {
     });
   });
 
-  it.each([
-    [['x', '--max-danger', 'extreme']],
-    [['x', '--budget', '-1']],
-    [['x', '--max', '1.5']],
-    [[]],
-  ])('exits with 2 for %j', async (args) => {
+  it.each([[['x', '--max', '1.5']], [[]]])('exits with 2 for %j', async (args) => {
     expect((await run(args)).code).toBe(2);
-  });
-
-  it('takes any text', async () => {
-    for (const text of ['', '🔥', '\ud800', '__proto__ constructor', '(a+)+$', 'a'.repeat(100_000)])
-      expect((await run([text, '--json'])).code).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { folderWith, tooldex } from './command-line.js';
 
@@ -10,7 +10,6 @@ const good = {
   side_effects: 'none',
 };
 const bad = { name: 'bad', description: 'Does bad', side_effects: 'logging' };
-const real = resolve(import.meta.dirname, '../../../shared/data/atlas');
 
 let folder: string;
 beforeEach(() => void (folder = folderWith()));
@@ -46,13 +45,6 @@ describe('tooldex validate', () => {
     expect(code).toBe(1);
   });
 
-  it('shows the place of a syntax error in a file', async () => {
-    write('functions.json', '[\n  {"name": "x",\n');
-    const { code, out } = await run('validate', 'functions.json');
-    expect(out).toMatch(/functions\.json:\d+:\d+ error /);
-    expect(code).toBe(1);
-  });
-
   it('checks personas, skills and references in a folder', async () => {
     write('manifests/functions.json', [good]);
     write('manifests/personas/Ada/Toolbox/functions.json', [bad]);
@@ -84,66 +76,6 @@ describe('tooldex validate', () => {
       /^::error file=functions\.json,line=\d+,col=\d+,title=manifest::/,
     );
   });
-
-  it('uses the keys of manifests in messages, as lint does', async () => {
-    write('manifests/functions.json', [
-      good,
-      {
-        ...good,
-        name: 'wrong',
-        description: 'Does wrong',
-        access_mode: 'readonly',
-        side_effects: ['write'],
-      },
-      {
-        ...good,
-        name: 'odd',
-        description: 'Is odd',
-        parameters: { type: 'object', properties: {} },
-        progress_params: ['costTier'],
-      },
-      { ...good, name: 'open', description: 'Reaches out', side_effects: 'network' },
-    ]);
-    const validated = await run('validate', 'manifests');
-    expect(validated.out).toMatch(
-      /error "wrong" .*A tool with access_mode "readonly" can't have the side effect "write"\. Declare the access it really has\./,
-    );
-    const { out } = await run('lint', '--manifests', 'manifests', '--format', 'github');
-    expect(out).toContain('open: declare access_mode, danger_level, execution_category');
-    expect(out).toContain(
-      'good: nothing answers its calls: pass a function (execute, or a handler with its name for a manifest), or declare manual, handler_ref or providers',
-    );
-    expect(out).toContain('odd: progress_params names "costTier", which parameters does'); // What is quoted is the author's.
-  });
-
-  it('fails for a folder without manifests: it is a wrong path', async () => {
-    mkdirSync(join(folder, 'empty'));
-    const { code, out } = await run('validate', 'empty');
-    expect(out).toContain('functions.json');
-    expect(code).toBe(1);
-  });
-
-  it('says that skills are checked with their folder', async () => {
-    write('skills.json', []);
-    const { code, out } = await run('validate', 'skills.json');
-    expect(out).toContain('Validate the folder');
-    expect(code).toBe(1);
-  });
-
-  it('reports a missing file', async () => {
-    const { code, out } = await run('validate', 'nothing.json');
-    expect(out).toContain('nothing.json');
-    expect(code).toBe(1);
-  });
-
-  it.skipIf(!existsSync(real))(
-    'finds exactly the known errors of a real tree (skipped without the recorded data)',
-    async () => {
-      const { code, out } = await run('validate', real);
-      expect(out).toContain('211 of 227 tools usable, 16 errors');
-      expect(code).toBe(1);
-    },
-  );
 });
 
 describe('--manifests', () => {

@@ -1,12 +1,11 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { CapabilityRegistry } from '../../src/capability.js';
 import { serve } from '../../src/http.js';
 import { askUser, defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { tooPale, unnamedControls } from './page-checks.js';
-import { browserPresent, openBrowser, openPage, warnIfNoBrowser } from './page-fixture.js';
+import { browserPresent, useBrowser, warnIfNoBrowser } from './page-fixture.js';
 
 warnIfNoBrowser('the page for operators');
 
@@ -15,14 +14,8 @@ const TOKEN = 'x'.repeat(20);
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 describe.skipIf(!browserPresent)('the operator page (skipped without a browser)', () => {
-  let browser: Browser;
   let executor: ToolExecutor;
   let server: Awaited<ReturnType<typeof serve>>;
-  const open: Awaited<ReturnType<typeof openPage>>[] = [];
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser.close());
 
   beforeEach(async () => {
     const store = new MemoryStateStore();
@@ -66,23 +59,18 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     });
   });
   afterEach(async () => {
-    for (const { page, complaints } of open.splice(0)) {
-      expect(complaints).toEqual([]);
-      await page.context().close();
-    }
     await server.close();
     await executor.close();
   });
 
+  const { open, leave } = useBrowser(); // After the server's hooks, so pages close before it.
+
   async function show(view: string, token = TOKEN, width = 1200) {
-    const opened = await openPage(browser, `${server.url}/#/${view}`, {
-      viewport: { width, height: 900 },
-    });
-    open.push(opened);
-    await opened.page.fill('#token', token);
-    await opened.page.getByRole('button', { name: 'Open' }).click();
-    await opened.page.getByRole('link', { name: /^Waiting/ }).waitFor();
-    return opened.page;
+    const page = await open(`${server.url}/#/${view}`, { viewport: { width, height: 900 } });
+    await page.fill('#token', token);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('link', { name: /^Waiting/ }).waitFor();
+    return page;
   }
   const refund = (order: number) =>
     executor.execute(
@@ -122,7 +110,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await executor.pendingCalls.deny(pending!);
     await approve.click();
     await page.getByRole('alert').filter({ hasText: 'already been answered' }).waitFor();
-    open.splice(0).forEach((each) => void each.page.context().close()); // The aborted requests are complaints.
+    await leave(); // The aborted requests are complaints.
   });
 
   it('is read-only for a token without the role', async () => {
@@ -156,23 +144,20 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await page.getByText('order 2 later', { exact: true }).waitFor();
   });
 
-  it.each([390, 1024])(
-    'has a name for every control and enough contrast at %i pixels',
-    async (width) => {
-      await refund(1);
-      await executor.execute({ id: 'pick', name: 'pick' });
-      for (const view of ['overview', 'waiting', 'calls', 'tools/status']) {
-        const page = await show(view, TOKEN, width);
-        await page
-          .locator(view === 'tools/status' ? '.try' : '.card, .calls')
-          .first()
-          .waitFor();
-        expect(await page.evaluate(unnamedControls)).toEqual([]);
-        expect(await page.evaluate(tooPale)).toEqual([]);
-        const overflow =
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-        expect(await page.evaluate(overflow)).toBe(0);
-      }
-    },
-  );
+  it('has a name for every control and enough contrast at 390 pixels', async () => {
+    await refund(1);
+    await executor.execute({ id: 'pick', name: 'pick' });
+    for (const view of ['overview', 'waiting', 'calls', 'tools/status']) {
+      const page = await show(view, TOKEN, 390);
+      await page
+        .locator(view === 'tools/status' ? '.try' : '.card, .calls')
+        .first()
+        .waitFor();
+      expect(await page.evaluate(unnamedControls)).toEqual([]);
+      expect(await page.evaluate(tooPale)).toEqual([]);
+      const overflow =
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      expect(await page.evaluate(overflow)).toBe(0);
+    }
+  });
 });

@@ -3,11 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { TOOL_FIELDS } from '../../src/tool/tool-fields.js';
-import { AXES } from '../../src/http/facets.js';
-import { valuesOn } from '../../src/http/values-on.js';
-
-type Axis = (typeof AXES)[number];
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { PAGE_FILES } from '../../src/http/page-files.js';
 import { DEADLINE_MS } from '../programs.js';
 
@@ -38,14 +34,45 @@ export function openBrowser(): Promise<Browser> {
   });
 }
 
-/** A page in a context of its own, and everything that must never happen on it. */
-export interface WatchedPage {
+/**
+ * Starts a browser for the tests of a `describe`. Its pages are closed after each test, which fails if
+ * something happened on one that must never happen: errors, refused content, requests to elsewhere, dialogs.
+ */
+export function useBrowser(): {
+  readonly open: (url: string, options?: BrowserContextOptions) => Promise<Page>;
+  /** Closes the pages, whatever happened on them. */
+  readonly leave: () => Promise<void>;
+} {
+  let browser: Browser;
+  const opened: WatchedPage[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  const leave = async () => {
+    for (const { page } of opened.splice(0)) await page.context().close();
+  };
+  afterEach(async () => {
+    const complaints = opened.flatMap((each) => each.complaints);
+    await leave();
+    expect(complaints).toEqual([]);
+  });
+  afterAll(() => browser.close());
+  return {
+    leave,
+    open: async (url, options) => {
+      const watched = await openPage(browser, url, options);
+      opened.push(watched);
+      return watched.page;
+    },
+  };
+}
+
+interface WatchedPage {
   readonly page: Page;
-  /** Errors, refused content, requests to elsewhere, dialogs. */
   readonly complaints: string[];
 }
 
-export async function openPage(
+async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
@@ -87,24 +114,26 @@ export interface Content {
   skills: readonly Item[];
   jobs: readonly Item[];
   findings: readonly Item[];
-  token?: string;
+  personas: readonly string[];
 }
 
-/** A server that speaks as the real one, with whatever content a test needs. */
+/** A server that speaks as the real one, with whatever content a test needs. It filters nothing. */
 export class FakeCatalogue {
   readonly content: Content;
+  readonly #token: string | undefined;
   readonly #server: Server;
   readonly #listeners = new Set<ServerResponse>();
   readonly #files = new Map(PAGE_FILES.map((file) => [file.path, file]));
-  #revision = 1;
 
-  private constructor(content: Content) {
+  private constructor(content: Content, token: string | undefined) {
     this.content = content;
+    this.#token = token;
     this.#server = createServer((request, response) => this.#answer(request, response));
   }
 
-  static async start(content: Partial<Content> = {}): Promise<FakeCatalogue> {
-    const fake = new FakeCatalogue({ tools: [], skills: [], jobs: [], findings: [], ...content });
+  static async start(content: Partial<Content> = {}, token?: string): Promise<FakeCatalogue> {
+    const nothing = { tools: [], skills: [], jobs: [], findings: [], personas: [] };
+    const fake = new FakeCatalogue({ ...nothing, ...content }, token);
     fake.#server.listen(0, '127.0.0.1');
     await once(fake.#server, 'listening');
     return fake;
@@ -112,18 +141,6 @@ export class FakeCatalogue {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
-  }
-
-  /** Replaces content and tells everybody who listens. */
-  change(content: Partial<Content>): void {
-    Object.assign(this.content, content);
-    this.#revision += 1;
-    for (const listener of this.#listeners)
-      listener.write(`event: change\ndata: {"revision":${this.#revision}}\n\n`);
-  }
-
-  get listeners(): number {
-    return this.#listeners.size;
   }
 
   /** Breaks every stream of changes, as a restart does. */
@@ -144,146 +161,42 @@ export class FakeCatalogue {
     const file = this.#files.get(pathname);
     if (file !== undefined)
       return void response.setHeader('content-type', file.type).end(file.body);
-    if (
-      this.content.token !== undefined &&
-      request.headers.authorization !== `Bearer ${this.content.token}`
-    )
+    if (this.#token !== undefined && request.headers.authorization !== `Bearer ${this.#token}`)
       return send(response, { error: { code: 'UNAUTHORIZED', message: 'Expected a token.' } }, 401);
     if (pathname === '/events') {
       response
         .setHeader('content-type', 'text/event-stream')
-        .write(`event: ready\ndata: {"revision":${this.#revision}}\n\n`);
+        .write('event: ready\ndata: {"revision":1}\n\n');
       this.#listeners.add(response);
       return void response.on('close', () => this.#listeners.delete(response));
     }
     const [, list = '', name] = pathname.split('/');
-    const persona = searchParams.get('persona');
-    if (list === 'health') {
-      const owners = Object.values(this.content)
-        .flat()
-        .flatMap((item) =>
-          typeof item === 'string'
-            ? []
-            : ([item['persona'], item['personas'], item['persona_allowlist']].flat() as unknown[]),
-        );
-      const personas = new Set(owners.filter((owner) => typeof owner === 'string'));
-      return send(response, { personas: [...personas].sort() });
-    }
-    if (list === 'tools' && name !== undefined) {
-      const tool = this.content.tools.find(
-        (each) =>
-          each['name'] === decodeURIComponent(name) &&
-          each['persona'] === searchParams.get('persona'),
-      );
+    const { personas, ...rest } = this.content;
+    if (list === 'health') return send(response, { personas });
+    const lists: Readonly<Record<string, readonly Item[]>> = { ...rest, tasks: [] };
+    const items = Object.hasOwn(lists, list) ? lists[list]! : [];
+    if (name !== undefined) {
+      const tool = items.find((each) => each['name'] === decodeURIComponent(name));
       return tool === undefined
-        ? send(
-            response,
-            {
-              error: {
-                code: 'TOOL_NOT_FOUND',
-                message: `Expected the name of a tool, got "${name}"`,
-              },
-            },
-            404,
-          )
+        ? send(response, { error: { code: 'TOOL_NOT_FOUND', message: `Got "${name}"` } }, 404)
         : send(response, tool);
     }
-    const found = list === 'tools' ? this.#tools(searchParams) : undefined;
-    const mayUse = ({ persona: owner, personas }: Item) =>
-      persona === null ||
-      ((owner === null || owner === persona) &&
-        (!Array.isArray(personas) || personas.includes(persona)));
-    const lists: Readonly<Record<string, readonly Item[]>> = {
-      tools: found?.items ?? [],
-      skills: this.content.skills.filter(mayUse),
-      tasks: [],
-      jobs: this.content.jobs.filter(mayUse),
-      findings: this.content.findings,
+    const word = searchParams.get('q');
+    const found = {
+      score: 1,
+      matches: [{ word, fields: ['name'], related: false }],
+      corrections: [],
     };
-    const items = Object.hasOwn(lists, list) ? lists[list] : undefined;
-    if (items === undefined)
-      return send(
-        response,
-        { error: { code: 'NOT_FOUND', message: 'There is nothing here.' } },
-        404,
-      );
-    const start = Number(searchParams.get('cursor') ?? 0);
-    const end = start + Number(searchParams.get('limit'));
-    searchParams.set('cursor', String(end));
-    const severities = Object.fromEntries(
-      ['error', 'warning'].map((severity) => [
-        severity,
-        items.filter((item) => item['severity'] === severity).length,
-      ]),
-    );
+    const shown = word === null ? items : items.map((item) => ({ ...item, ...found }));
     send(response, {
-      ...(list === 'findings' && { severities }),
-      ...found?.facts,
       total: items.length,
-      revision: this.#revision,
-      next:
-        end < items.length && !searchParams.has('q') ? `/${list}?${searchParams.toString()}` : null,
-      [list]: items.slice(start, end),
+      searched: items.length,
+      facets: {},
+      cells: {},
+      revision: 1,
+      next: null,
+      [list]: shown,
     });
-  }
-
-  /** Whole words in names and descriptions: enough to have something to show. Filters and counts are those of the server. */
-  #tools(parameters: URLSearchParams): { readonly items: readonly Item[]; readonly facts: Item } {
-    const words = parameters.get('q')?.toLowerCase().split(/\W+/);
-    const persona = parameters.get('persona');
-    const isOwn = (tool: Item) => tool['persona'] !== null && tool['persona'] === persona;
-    const searched = this.content.tools.filter((tool) => {
-      if (persona === null || isOwn(tool)) return true;
-      const allowlist = tool['persona_allowlist'] as readonly string[] | null;
-      return (
-        tool['persona'] === null &&
-        (allowlist?.includes(persona) ?? true) &&
-        !this.content.tools.some((other) => isOwn(other) && other['name'] === tool['name'])
-      );
-    });
-    const found = searched.flatMap((tool) => {
-      if (words === undefined) return [tool];
-      const matches = words.flatMap((word) => {
-        const fields = ['name', 'description'].filter((field) =>
-          String(tool[field])
-            .toLowerCase()
-            .split(/[\W_]+/)
-            .includes(word),
-        );
-        return fields.length === 0 ? [] : [{ word, fields, related: false }];
-      });
-      return matches.length === 0
-        ? []
-        : [{ ...tool, score: matches.length * 3.5, matches, corrections: [] }];
-    });
-    const valuesOf = (tool: Item, { key, field }: Axis) =>
-      key === 'health' ? ['no calls'] : valuesOn(tool[TOOL_FIELDS[field].wire]);
-    const passing = (...without: readonly string[]) =>
-      found.filter((tool) =>
-        AXES.every((axis) => {
-          const chosen = without.includes(axis.key) ? [] : parameters.getAll(axis.key);
-          const has = (value: string) => valuesOf(tool, axis).includes(value);
-          return chosen.length === 0 || (axis.all ? chosen.every(has) : chosen.some(has));
-        }),
-      );
-    const counted = (values: readonly string[]) => {
-      const counts = new Map<string, number>();
-      for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-      return Object.fromEntries(counts);
-    };
-    const facets = AXES.map((axis) => [
-      axis.key,
-      counted(passing(...(axis.all ? [] : [axis.key])).flatMap((tool) => valuesOf(tool, axis))),
-    ]);
-    const cells = counted(
-      passing('access_mode', 'danger_level').map(
-        (tool) => `${String(tool['access_mode'])} ${String(tool['danger_level'])}`,
-      ),
-    );
-    return {
-      items: passing(),
-      facts: { searched: searched.length, facets: Object.fromEntries(facets) as object, cells },
-    };
   }
 }
 

@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   browserPresent,
   FakeCatalogue,
-  openBrowser,
-  openPage,
+  useBrowser,
   warnIfNoBrowser,
   wireTool,
 } from './page-fixture.js';
@@ -18,7 +16,7 @@ const PAGE = join(import.meta.dirname, '../../src/http/page');
 const MARKUP =
   '<img src=x onerror="alert(1)"><script>alert(2)</script><style>body{display:none}</style><a href="javascript:alert(3)">x</a>';
 const LONG = `${MARKUP}${'long '.repeat(13_000)}`;
-const NAMES = ['constructor', '__proto__', 'toString', 'a.b-c_d', '...'];
+const NAMES = ['constructor', '__proto__', 'toString', 'a.b-c_d'];
 
 const HOSTILE = wireTool('hostile', {
   description: LONG,
@@ -49,12 +47,12 @@ const HOSTILE = wireTool('hostile', {
 });
 
 describe.skipIf(!browserPresent)('the page with hostile content', () => {
-  let browser: Browser;
+  const { open } = useBrowser();
   let server: FakeCatalogue;
   beforeAll(async () => {
-    browser = await openBrowser();
     server = await FakeCatalogue.start({
       tools: [...NAMES.map((name) => wireTool(name)), HOSTILE],
+      personas: [MARKUP],
       skills: [
         {
           name: MARKUP,
@@ -109,7 +107,6 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     });
   });
   afterAll(async () => {
-    await browser.close();
     await server.stop();
   });
 
@@ -122,85 +119,49 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     '#/findings',
     `#/${encodeURIComponent(MARKUP)}/${encodeURIComponent(MARKUP)}?persona=${encodeURIComponent(MARKUP)}`,
   ])('shows markup as text, and runs and loads nothing from it, at %s', async (hash) => {
-    const { page, complaints } = await openPage(browser, server.url + hash);
-    try {
-      await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
-      await page
-        .getByRole('link', { name: /^Findings/ })
-        .filter({ hasText: '1' })
-        .waitFor();
-      // An image of the markup would have failed before this one.
+    const page = await open(server.url + hash);
+    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+    await page
+      .getByRole('link', { name: /^Findings/ })
+      .filter({ hasText: '1' })
+      .waitFor();
+    // An image of the markup would have failed before this one.
+    await page.evaluate(
+      "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,x' }))",
+    );
+    expect(
       await page.evaluate(
-        "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,x' }))",
-      );
-      expect(
-        await page.evaluate(
-          'document.querySelectorAll(\'img, body script, body style, iframe, object, [style], [onerror], a[href^="javascript:"]\').length',
-        ),
-      ).toBe(0);
-      expect(complaints).toEqual([]);
-    } finally {
-      await page.context().close();
-    }
+        'document.querySelectorAll(\'img, body script, body style, iframe, object, [style], [onerror], a[href^="javascript:"]\').length',
+      ),
+    ).toBe(0);
   });
 
-  it('folds a long description until the user opens it', async () => {
-    const { page } = await openPage(
-      browser,
-      `${server.url}#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`,
-    );
-    const text = page.locator('.detail .prose').first();
-    await page.getByRole('button', { name: /Show all \(63\.\d Ki characters\)/ }).waitFor();
-    expect((await text.textContent())!.length).toBeLessThan(700);
-    expect(await text.textContent()).toContain(MARKUP);
-    await page.getByRole('button', { name: /Show all/ }).click();
-    expect(await text.textContent()).toBe(LONG);
-    await page.context().close();
-  });
-
-  it.each(NAMES.slice(0, -1))('opens a tool named %s', async (name) => {
-    const { page, complaints } = await openPage(
-      browser,
-      `${server.url}#/tools/${encodeURIComponent(name)}`,
-    );
+  it.each(NAMES)('opens a tool named %s', async (name) => {
+    const page = await open(`${server.url}#/tools/${encodeURIComponent(name)}`);
     await page
       .getByRole('complementary', { name: `Tool ${name}` })
       .getByRole('heading', { name: 'Parameters' })
       .waitFor();
-    expect(complaints).toEqual([]);
-    await page.context().close();
-  });
-
-  it("shows the server's message for an unknown tool", async () => {
-    const { page } = await openPage(browser, `${server.url}#/tools/nothing`);
-    await page
-      .getByRole('alert')
-      .filter({ hasText: 'Expected the name of a tool, got "nothing"' })
-      .waitFor();
-    await page.context().close();
   });
 
   it('asks for the token if the server needs it, keeps it for this tab, and reports a wrong one', async () => {
-    const locked = await FakeCatalogue.start({
-      tools: [wireTool('hidden_tool')],
-      token: 'open-sesame-open',
-    });
-    const { page, complaints } = await openPage(browser, locked.url);
-    try {
-      await page.getByLabel('Token').fill('not this one');
-      await page.keyboard.press('Enter');
-      await page.getByRole('alert').filter({ hasText: 'That was not the token.' }).waitFor();
-      await page.getByLabel('Token').fill('open-sesame-open');
-      await page.keyboard.press('Enter');
-      await page.getByRole('link', { name: 'hidden_tool' }).waitFor();
-      await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
-      expect(page.url()).not.toContain('sesame');
-      expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain('sesame');
-      expect(complaints).toEqual([]);
-    } finally {
-      await page.context().close();
-      await locked.stop();
-    }
+    const locked = await FakeCatalogue.start(
+      {
+        tools: [wireTool('hidden_tool')],
+      },
+      'open-sesame-open',
+    );
+    onTestFinished(() => locked.stop());
+    const page = await open(locked.url);
+    await page.getByLabel('Token').fill('not this one');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'That was not the token.' }).waitFor();
+    await page.getByLabel('Token').fill('open-sesame-open');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'hidden_tool' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+    expect(page.url()).not.toContain('sesame');
+    expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain('sesame');
   });
 });
 

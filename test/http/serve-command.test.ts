@@ -289,41 +289,5 @@ describe.skipIf(!redisPresent)(
         ]);
       });
     });
-
-    it('reports a Redis that requires a password', async () => {
-      await redis.command('CONFIG', 'SET', 'requirepass', 'hidden');
-      expect(await refusal({ redis: redis.url })).toMatchObject({
-        code: 1,
-        err: expect.stringMatching(/not answer \((?:NOAUTH|WRONGPASS)\)/) as string,
-      });
-    });
   },
 );
-
-describe('tooldex help serve', () => {
-  it('explains the command, and a wrong port is refused', async () => {
-    const run = async (...args: string[]) => {
-      const terminal = new FakeTerminal();
-      return { code: await runCli(args, terminal, process.cwd()), terminal };
-    };
-    const help = await run('serve', '--help');
-    expect(help.code).toBe(0);
-    for (const option of [
-      '--port',
-      '--host',
-      '--token',
-      'TOOLDEX_TOKEN',
-      '--manifests',
-      '--redis',
-      '--redis-prefix',
-      'TOOLDEX_REDIS_URL',
-    ])
-      expect(help.terminal.printed).toContain(option);
-    expect((await run('serve', '--port', 'x')).code).toBe(2);
-    const refused = await run('serve', '--port', '99999', '--json');
-    expect([refused.code, (JSON.parse(refused.terminal.printed) as Json).error.code]).toEqual([
-      2,
-      'INVALID_ARGUMENT',
-    ]);
-  });
-});

@@ -1,8 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { names, sample, type Json } from './catalogue-fixture.js';
-import { propertyRuns } from '../property-runs.js';
 
 const EVERY = [
   'alpha@shared',
@@ -30,35 +28,14 @@ describe('GET /tools', () => {
     expect(tools[0]!).toMatchObject({
       name: 'alpha',
       persona: null,
-      version: '1.2.0',
-      capability_tags: ['search', 'math'],
       auth: { required: true, type: 'oauth2', envs: { ALPHA_KEY: 'required' } },
-      auth_scopes: ['r', 'w'],
       auth_status: { required: true, ready: false, missing: ['ALPHA_KEY'] },
       available: false,
-      safety_level: 'low',
-      requires_consent: false,
-      allow_parallel: true,
-      idempotency_key: false,
-      default_timeout: 30,
-      side_effects: 'none',
-      cost_per_call: null,
-      persona_allowlist: null,
       providers: [
         { name: 'Primary', priority: 0 },
         { name: 'backup', priority: 5 },
       ],
-      source: 'functions.json',
-      priority: 'high',
-      access_mode: 'readonly',
       danger_level: 'low',
-      execution_category: 'read_only',
-      cost_tier: 'medium',
-      category: 'finance',
-      keywords: ['revenue'],
-      stages: ['planning'],
-      task_types: ['reporting'],
-      requires_approval: false,
       inferred: [
         'access_mode',
         'danger_level',
@@ -77,53 +54,24 @@ describe('GET /tools', () => {
     expect(Object.keys(tools[0]!.health.providers)).toEqual(['Primary', 'backup']);
   });
 
-  it('shows the current health', async () => {
-    const { json, capabilities } = await sample();
-    const rate = async () =>
-      (await json('/tools?name=beta')).tools[0]!.health.tool.success_rate as number | null;
-    expect(await rate()).toBeNull();
-    capabilities.recordTool('beta', { success: true, latencyMs: 1 });
-    expect(await rate()).toBe(1);
-    capabilities.recordTool('beta', { success: false, latencyMs: 1 });
-    expect(await rate()).toBe(0.5);
-  });
-
   it.each([
     ['persona=Atlas', without('only_nova@Nova')],
     ['persona=Atlas&persona=-shared', ['alpha@Atlas', 'only_atlas@Atlas']],
     ['persona=atlas,-shared', ['alpha@Atlas', 'only_atlas@Atlas']],
-    ['persona=-atlas', without('alpha@Atlas', 'only_atlas@Atlas')],
     ['provider=primary', ['alpha@shared', 'alpha@Atlas']],
-    ['provider=PRIMARY&provider=backup', ['alpha@shared']],
     ['version=%3E%3D1.2', ['alpha@shared', 'alpha@Atlas']],
-    ['version=%3E%3D0.9,%3C2', ['alpha@shared', 'beta@shared']],
     ['version=%3E%3D1&version=%3C2', ['alpha@shared']],
-    ['version=%5E1.1', ['alpha@shared']],
     ['capability=SEARCH', ['alpha@shared', 'only_atlas@Atlas']],
-    ['capability=search&capability=math', ['alpha@shared']],
-    ['side_effects=write', ['beta@shared']],
     ['side_effects=write&side_effects=system', ['beta@shared', 'gam.ma@shared']],
     ['safety_level=high', ['gam.ma@shared']],
     ['priority=high', ['alpha@shared']],
-    ['priority=1', ['alpha@shared']],
-    ['access_mode=execute', ['gam.ma@shared']],
     ['danger_level=medium&danger_level=critical', ['beta@shared', 'gam.ma@shared']],
     ['max_danger=low', without('beta@shared', 'gam.ma@shared')],
-    ['execution_category=write', ['beta@shared']],
-    ['cost_tier=medium', ['alpha@shared']],
     ['max_cost_tier=free', without('alpha@shared', 'beta@shared')],
     ['metadata=team%3Dbilling', ['gam.ma@shared']],
-    ['metadata=floor%3D3&metadata=team%3Dbilling&metadata=team%3Dsales', ['gam.ma@shared']],
-    ['metadata=team%3Dsales', []],
     ['category=Finance', ['alpha@shared']],
-    ['keyword=revenue', ['alpha@shared']],
-    ['stage=planning', ['alpha@shared']],
-    ['task_type=reporting', ['alpha@shared']],
     ['available=false', ['alpha@shared']],
-    ['available=true', without('alpha@shared')],
     ['requires_approval=true', ['beta@shared', 'gam.ma@shared']],
-    ['requires_approval=false', without('beta@shared', 'gam.ma@shared')],
-    ['name=alpha', ['alpha@shared', 'alpha@Atlas']],
     ['name=alpha&persona=shared', ['alpha@shared']],
     ['name=constructor', []],
   ])('filters by %s', async (query, expected) => {
@@ -158,23 +106,14 @@ describe('GET /tools', () => {
     ['colour=red', 'colour', 'red', /only q, persona, name/],
     ['__proto__=1', '__proto__', '1', /only q, persona, name/],
     ['danger_level=deadly', 'danger_level', 'deadly', /one of "safe", "low"/],
-    ['danger_level=low,high', 'danger_level', 'low,high', /one of "safe", "low"/],
-    ['danger_level=constructor', 'danger_level', 'constructor', /one of "safe"/],
-    ['priority=urgent', 'priority', 'urgent', /"critical", "high"/],
     ['min_success_rate=80', 'min_success_rate', '80', /at most 1/],
-    ['min_success_rate=abc', 'min_success_rate', 'abc', /a number/],
     ['min_success_rate=-0.1', 'min_success_rate', '-0.1', /a number/],
-    ['min_success_rate=0.5&min_success_rate=0.6', 'min_success_rate', '0.6', /given once/],
     ['version=latest', 'version', 'latest', />=1.2/],
     ['available=yes', 'available', 'yes', /true or false/],
-    ['limit=0', 'limit', '0', /at least 1/],
     ['limit=201', 'limit', '201', /at most 200/],
-    ['limit=1e2', 'limit', '1e2', /a (whole )?number/],
     ['cursor=garbage', 'cursor', 'garbage', /cursor/],
-    ['cursor=eyJyIjoxfQ', 'cursor', 'eyJyIjoxfQ', /cursor/],
     ['fields=name,secret', 'fields', 'name,secret', /names of/],
     ['persona=', 'persona', '', /at least 1/],
-    ['max_danger=low&max_danger=high', 'max_danger', 'high', /given once/],
   ])('refuses %s and names what is wrong', async (query, parameter, found, expected) => {
     const { get } = await sample();
     const response = await get(`/tools?${query}`);
@@ -185,11 +124,6 @@ describe('GET /tools', () => {
     expect(error.expected).toMatch(expected);
   });
 
-  it('refuses shared=maybe as a persona', async () => {
-    const { get } = await sample();
-    expect((await get('/tools?persona=shared%3Dmaybe')).status).toBe(400);
-  });
-
   it('refuses more than 50 parameters', async () => {
     const { get } = await sample();
     expect((await get(`/tools?${'name=a&'.repeat(50)}`)).status).toBe(200);
@@ -198,21 +132,6 @@ describe('GET /tools', () => {
 });
 
 describe('the pages of /tools', () => {
-  it('list every tool exactly once for any page size', async () => {
-    const { json } = await sample(
-      {},
-      catalogueOf(Array.from({ length: 23 }, (_, index) => `tool_${index}`)),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 30 }), async (limit) => {
-        const seen = await walk(json, `/tools?limit=${limit}`);
-        expect(seen).toHaveLength(23);
-        expect(new Set(seen).size).toBe(23);
-      }),
-      { numRuns: propertyRuns(15) },
-    );
-  });
-
   it('say if the catalogue has changed since the first page', async () => {
     const tree = catalogueOf(['a', 'b', 'c']);
     const { json, capabilities } = await sample({}, tree);
@@ -270,22 +189,4 @@ describe('the ETag of an answer', () => {
 
 function catalogueOf(tools: readonly string[]): ManifestTree {
   return new ManifestTree({ 'functions.json': tools.map((name) => toolEntry(name)) });
-}
-
-/** The names on all pages. */
-async function walk(
-  json: (path: string) => Promise<Json>,
-  path: string,
-  afterPage: (page: number) => Promise<void> = async () => {},
-): Promise<string[]> {
-  const seen: string[] = [];
-  let page = 0;
-  for (let next: string | null = path; next !== null;) {
-    const answer: Json = await json(next);
-    seen.push(...answer.tools.map(({ name }) => name));
-    next = answer.next;
-    await afterPage((page += 1));
-    if (page > 50) throw new Error('Expected a last page, got ever more.');
-  }
-  return seen;
 }

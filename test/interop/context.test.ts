@@ -1,6 +1,5 @@
-import { Agent, Runner, setTracingDisabled, type Model, type ModelResponse } from '@openai/agents';
+import { Agent, Runner, setTracingDisabled } from '@openai/agents';
 import { generateText, stepCountIs, type ModelMessage } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
@@ -14,6 +13,7 @@ import {
 } from '../../src/index.js';
 import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
+import { agentsModel, aiModel } from './framework-models.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 
 /** A class that a copy would break: it has a private field and methods. */
@@ -65,63 +65,6 @@ function setUp() {
 }
 
 const ASK = [{ role: 'user', content: 'please' }] satisfies ModelMessage[];
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-  outputTokens: { total: 1, text: 1, reasoning: undefined },
-};
-const aiModel = (name: string, input: object) =>
-  new MockLanguageModelV3({
-    doGenerate: [
-      {
-        content: [
-          { type: 'tool-call', toolCallId: 'c1', toolName: name, input: JSON.stringify(input) },
-        ],
-        finishReason: { unified: 'tool-calls', raw: undefined },
-        usage,
-        warnings: [],
-      },
-      {
-        content: [{ type: 'text', text: 'done' }],
-        finishReason: { unified: 'stop', raw: undefined },
-        usage,
-        warnings: [],
-      },
-    ],
-  });
-
-function agentsModel(name: string, input: object): Model {
-  const outputs = [
-    [
-      {
-        type: 'function_call',
-        callId: 'c1',
-        name,
-        arguments: JSON.stringify(input),
-        status: 'completed',
-      },
-    ],
-    [
-      {
-        type: 'message',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: 'done' }],
-      },
-    ],
-  ];
-  let step = 0;
-  return {
-    getResponse: async () =>
-      ({
-        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
-        output: outputs[step++],
-      }) as unknown as ModelResponse,
-    getStreamedResponse: () => {
-      throw new Error('not streamed here');
-    },
-  };
-}
-
 const scripted = (name: string, input: object) =>
   scriptedModel([{ calls: [{ id: 'c1', name, input: input as Record<string, string> }] }, 'done']);
 
@@ -139,7 +82,7 @@ const agents = async (world: World, name: string, input: object, options: object
   new Runner({ tracingDisabled: true }).run(
     new Agent({
       name: 'a',
-      model: agentsModel(name, input),
+      model: agentsModel([['c1', name, input]], 'done'),
       tools: toOpenAIAgentsTools(world.registry, { executor: world.executor, ...options }),
     }),
     'please',
@@ -178,7 +121,7 @@ const WAYS: readonly Way[] = [
     way: 'the AI SDK, from the options',
     call: ({ executor, registry }, name, input, context) =>
       generateText({
-        model: aiModel(name, input),
+        model: aiModel([['c1', name, input]], 'done'),
         tools: toAISDKTools(registry, { executor, ...caller, context }),
         messages: ASK,
         stopWhen: stepCountIs(3),
@@ -188,7 +131,7 @@ const WAYS: readonly Way[] = [
     way: 'the AI SDK 6, from experimental_context',
     call: ({ executor, registry }, name, input, context) =>
       generateText({
-        model: aiModel(name, input),
+        model: aiModel([['c1', name, input]], 'done'),
         tools: toAISDKTools(registry, { executor, ...caller, context: appOf('another') }),
         messages: ASK,
         stopWhen: stepCountIs(3),
@@ -280,33 +223,6 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
   });
 });
 
-describe('the context of a call', () => {
-  it("LangGraph's own keys don't become context", async () => {
-    const { registry, executor } = setUp();
-    let runs = 0;
-    registry.register(
-      defineTool({
-        name: 'count',
-        description: 'Counts',
-        inputSchema: z.object({}),
-        accessMode: AccessMode.READONLY,
-        cacheTtlMs: 60_000,
-        execute: () => ++runs,
-      }),
-    );
-    const [count] = await toLangChainTools([registry.require('count')], { executor });
-    const config = {
-      configurable: {
-        thread_id: 't1',
-        ls_agent_type: 'root',
-        checkpoint_ns: '',
-        __pregel_send: () => undefined,
-      },
-    };
-    expect([await count.invoke({}, config), await count.invoke({}, config)]).toEqual([1, 1]);
-  });
-});
-
 describe('one set of tools for many users', () => {
   it('caller decides for each call who makes it', async () => {
     const world = setUp();
@@ -317,7 +233,7 @@ describe('one set of tools for many users', () => {
     };
     await agents(world, 'find', { id: '1' }, options, { context: appOf('ada') });
     await generateText({
-      model: aiModel('find', { id: '1' }),
+      model: aiModel([['c1', 'find', { id: '1' }]], 'done'),
       tools: toAISDKTools(world.registry, { executor: world.executor, ...(options as object) }),
       messages: ASK,
       stopWhen: stepCountIs(3),

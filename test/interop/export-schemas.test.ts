@@ -52,26 +52,6 @@ describe('an object schema', () => {
       description: 'Where\nGive one of these: "path"; or "url".',
     });
   });
-
-  it('references and allOf at the top are resolved', () => {
-    const folded = objectSchema({
-      $ref: '#/$defs/input',
-      not: { required: ['x'] },
-      $defs: {
-        input: {
-          type: 'object',
-          properties: { a: { type: 'string' } },
-          allOf: [{ required: ['a'] }, { properties: { b: true } }],
-        },
-      },
-    });
-    expect(folded).toMatchObject({
-      type: 'object',
-      properties: { a: { type: 'string' }, b: {} },
-      required: ['a'],
-    });
-    for (const keyword of ['$ref', 'not', 'allOf']) expect(folded).not.toHaveProperty([keyword]);
-  });
 });
 
 function objectsOf(value: unknown): JsonSchema[] {

@@ -14,7 +14,6 @@ import { z as z3 } from 'zod/v3';
 import {
   AccessMode,
   defineTool,
-  fail,
   SideEffect,
   ToolExecutor,
   ToolMetadataRegistry,
@@ -46,34 +45,6 @@ async function setUp(options: Partial<Parameters<typeof toLangChainTools>[1]> = 
       inputSchema: z.object({ text: z.string() }),
       accessMode: AccessMode.WRITE,
       execute: ({ text }) => void written.push(text),
-    }),
-    defineTool({
-      name: 'person',
-      description: 'A user answers',
-      inputSchema: z.object({}),
-      accessMode: AccessMode.WRITE,
-      manual: true,
-    }),
-    defineTool({
-      name: 'failing',
-      description: 'Fails',
-      inputSchema: z.object({}),
-      ...open,
-      execute: () => fail('no luck today'),
-    }),
-    defineTool({
-      name: 'parts',
-      description: 'Looks like parts of a message',
-      inputSchema: z.object({}),
-      ...open,
-      execute: () => [{ type: 'image_url', image_url: 'x' }],
-    }),
-    defineTool({
-      name: 'direct',
-      description: 'Looks like a message',
-      inputSchema: z.object({}),
-      ...open,
-      execute: () => ({ lc_direct_tool_output: true, content: 'x' }),
     }),
     defineTool({
       name: 'slow',

@@ -1,8 +1,7 @@
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
-import { Agent, Runner, type FunctionTool, type Model, type ModelResponse } from '@openai/agents';
+import { Agent, Runner, type FunctionTool } from '@openai/agents';
 import { generateText, stepCountIs, type ModelMessage } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import { createAgent } from 'langchain';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -22,6 +21,7 @@ import { toOpenAITools } from '../../src/interop/export/to-openai-tools.js';
 import { toAISDKTools } from '../../src/interop/frameworks/to-ai-sdk-tools.js';
 import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
+import { agentsModel, aiModel } from './framework-models.js';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
 
 // One conversation in the loop of each framework: two reads, one with a picture, two writes that need approval, a question,
@@ -43,6 +43,11 @@ const TURNS: readonly (readonly Call[])[] = [
   [['c7', 'cashier', { order: 17 }]],
 ];
 const PNG = Buffer.from('a very small picture').toString('base64');
+
+/** The same with the names that model services allow. */
+const SAID = TURNS.map((turn) =>
+  turn.map(([id, name, input]) => [id, name.replace('.', '__'), input] as const),
+);
 
 function shop() {
   const effects: string[] = [];
@@ -112,9 +117,10 @@ const service =
   async (shop) => {
     const tools = exported(shop);
     const messages: unknown[] = [];
-    for (const turn of TURNS) {
+    for (const [at, said] of SAID.entries()) {
+      const turn = TURNS[at]!;
       const calls = tools
-        .toCalls(answerOf(turn.map(([id, name, input]) => [id, name.replace('.', '__'), input])))
+        .toCalls(answerOf(said))
         .map(({ id, name, input }) => ({ id, name, input }));
       const outcomes = await shop.executor.executeAll(calls);
       messages.push(
@@ -126,33 +132,8 @@ const service =
     return messages;
   };
 
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-  outputTokens: { total: 1, text: 1, reasoning: undefined },
-};
-
 const inAISDK: Loop = async ({ registry, executor }) => {
-  const model = new MockLanguageModelV3({
-    doGenerate: [
-      ...TURNS.map((turn) => ({
-        content: turn.map(([toolCallId, name, input]) => ({
-          type: 'tool-call' as const,
-          toolCallId,
-          toolName: name.replace('.', '__'),
-          input: JSON.stringify(input),
-        })),
-        finishReason: { unified: 'tool-calls' as const, raw: undefined },
-        usage,
-        warnings: [],
-      })),
-      {
-        content: [{ type: 'text', text: 'done' }],
-        finishReason: { unified: 'stop', raw: undefined },
-        usage,
-        warnings: [],
-      },
-    ],
-  });
+  const model = aiModel(...SAID, 'done');
   const tools = toAISDKTools(registry, { executor });
   const messages: ModelMessage[] = [{ role: 'user', content: 'please' }];
   for (;;) {
@@ -180,10 +161,8 @@ const inAISDK: Loop = async ({ registry, executor }) => {
 
 const inLangChain: Loop = async ({ registry, executor }) => {
   const model = fakeModel();
-  for (const turn of TURNS)
-    model.respondWithTools(
-      turn.map(([id, name, args]) => ({ id, name: name.replace('.', '__'), args })),
-    );
+  for (const turn of SAID)
+    model.respondWithTools(turn.map(([id, name, args]) => ({ id, name, args })));
   model.respond(new AIMessage('done'));
   const asked: string[] = [];
   const tools = await toLangChainTools(registry, {
@@ -197,30 +176,7 @@ const inLangChain: Loop = async ({ registry, executor }) => {
 };
 
 const inAgents: Loop = async ({ registry, executor }) => {
-  const outputs: unknown[][] = TURNS.map((turn) =>
-    turn.map(([callId, name, input]) => ({
-      type: 'function_call',
-      callId,
-      name: name.replace('.', '__'),
-      arguments: JSON.stringify(input),
-      status: 'completed',
-    })),
-  );
-  const done = { type: 'output_text', text: 'done' };
-  outputs.push([{ type: 'message', role: 'assistant', status: 'completed', content: [done] }]);
-  let input: unknown;
-  const model: Model = {
-    getResponse: async (request) => {
-      ({ input } = request);
-      return {
-        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
-        output: outputs.shift(),
-      } as unknown as ModelResponse;
-    },
-    getStreamedResponse: () => {
-      throw new Error('not streamed here');
-    },
-  };
+  const model = agentsModel(...SAID, 'done');
   const tools = toOpenAIAgentsTools(registry, { executor }) as FunctionTool[];
   const agent = new Agent({ name: 'shop', model, tools });
   const runner = new Runner({ tracingDisabled: true });
@@ -229,7 +185,7 @@ const inAgents: Loop = async ({ registry, executor }) => {
   run.interruptions.forEach((each) => run.state.approve(each));
   run = await runner.run(agent, run.state);
   expect(run.finalOutput).toBe('done');
-  return input;
+  return model.requests.at(-1)!.input;
 };
 
 const inSession: Loop = async ({ executor }) => {

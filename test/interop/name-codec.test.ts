@@ -44,14 +44,6 @@ describe.each([
 });
 
 describe('a name codec', () => {
-  it('encoded names stay readable', () => {
-    const codec = createNameCodec(['mcp.github.get_issue', 'read_file'], FUNCTION_NAME_RULE);
-    expect([codec.encode('mcp.github.get_issue'), codec.encode('read_file')]).toEqual([
-      'mcp__github__get_issue',
-      'read_file',
-    ]);
-  });
-
   it('colliding names get a digest', () => {
     const both = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE);
     expect(both.encode('a__b')).toBe('a__b');

@@ -5,8 +5,6 @@ import {
   setTracingDisabled,
   type FunctionTool,
   type Model,
-  type ModelRequest,
-  type ModelResponse,
 } from '@openai/agents';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -21,53 +19,10 @@ import {
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
+import { agentsModel, readByAgentsModel, type Turn } from './framework-models.js';
 import { RestartingStore } from '../execution/fixtures/restarting-store.js';
 
 const open = { accessMode: AccessMode.READONLY, sideEffects: SideEffect.NONE } as const;
-
-/**
- * Returns a model that answers with one list of output items after the other, and records its
- * requests.
- */
-function scripted(
-  ...outputs: readonly ModelResponse['output'][]
-): Model & { readonly requests: ModelRequest[] } {
-  const requests: ModelRequest[] = [];
-  return {
-    requests,
-    getResponse: async (request) => {
-      const { signal: _signal, ...asked } = request;
-      requests.push(structuredClone(asked));
-      return {
-        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
-        output: outputs[requests.length - 1]!,
-      } as unknown as ModelResponse;
-    },
-    getStreamedResponse: () => {
-      throw new Error('not streamed here');
-    },
-  };
-}
-
-const call = (callId: string, name: string, input: unknown): ModelResponse['output'][number] => ({
-  type: 'function_call',
-  callId,
-  name,
-  arguments: typeof input === 'string' ? input : JSON.stringify(input),
-  status: 'completed',
-});
-const said = (text: string): ModelResponse['output'] => [
-  {
-    type: 'message',
-    role: 'assistant',
-    status: 'completed',
-    content: [{ type: 'output_text', text }],
-  },
-];
-const results = (model: { readonly requests: ModelRequest[] }) =>
-  (model.requests.at(-1)!.input as { type: string; callId?: string; output?: unknown }[])
-    .filter(({ type }) => type === 'function_call_result')
-    .map(({ callId, output }) => [callId, (output as { text?: string }).text ?? output]);
 
 /** All processes of a program share it. */
 const approvalKey = new Uint8Array(32).fill(3);
@@ -118,17 +73,17 @@ describe('tools in @openai/agents', () => {
 
   it('calls run in a turn, and failures are text', async () => {
     const { agentWith, runner } = setUp();
-    const model = scripted(
+    const model = agentsModel(
       [
-        call('1', 'math__add', { a: 2 }),
-        call('2', 'failing', {}),
-        call('3', 'math__add', { a: 'x' }),
-        call('5', 'image', {}),
+        ['1', 'math__add', { a: 2 }],
+        ['2', 'failing', {}],
+        ['3', 'math__add', { a: 'x' }],
+        ['5', 'image', {}],
       ],
-      said('done'),
+      'done',
     );
     expect((await runner.run(agentWith(model), 'please')).finalOutput).toBe('done');
-    const answers = new Map(results(model) as [string, string][]);
+    const answers = new Map(readByAgentsModel(model));
     expect(answers.get('1')).toBe('{"sum":3}');
     expect(answers.get('2')).toBe('no luck today');
     expect(answers.get('3')).toContain('a: Expected a number');
@@ -143,7 +98,7 @@ describe('tools in @openai/agents', () => {
 
   it('a call interrupts the run for approval, and runs after it, even from a stored state', async () => {
     const { agentWith, runner, written } = setUp();
-    const model = scripted([call('w1', 'write', { text: 'hello' })], said('written'));
+    const model = agentsModel([['w1', 'write', { text: 'hello' }]], 'written');
     const agent = agentWith(model);
     const first = await runner.run(agent, 'please');
     expect(first.interruptions).toHaveLength(1);
@@ -152,7 +107,7 @@ describe('tools in @openai/agents', () => {
     state.approve(state.getInterruptions()[0]!);
     expect((await runner.run(agent, state)).finalOutput).toBe('written');
     expect(written).toEqual(['hello']);
-    expect(results(model)).toEqual([['w1', 'null']]);
+    expect(readByAgentsModel(model)).toEqual([['w1', 'null']]);
   });
 
   it('an approved call runs once, however often the run is resumed', async () => {
@@ -175,9 +130,9 @@ describe('tools in @openai/agents', () => {
     "approved calls that share an id with different inputs don't run: %s",
     async (_, texts, stored) => {
       const { agentWith, runner, written } = setUp();
-      const model = scripted(
-        texts.map((text) => call('w1', 'write', { text })),
-        said('oh'),
+      const model = agentsModel(
+        texts.map((text) => ['w1', 'write', { text }]),
+        'oh',
       );
       const agent = agentWith(model);
       const first = await runner.run(agent, 'please');
@@ -189,7 +144,7 @@ describe('tools in @openai/agents', () => {
       );
       await runner.run(agent, state);
       expect(written).toEqual([]);
-      expect(results(model)).toContainEqual([
+      expect(readByAgentsModel(model)).toContainEqual([
         'w1',
         expect.stringContaining('calls with different inputs'),
       ]);
@@ -199,10 +154,10 @@ describe('tools in @openai/agents', () => {
   it('alwaysApprove runs every call of the tool', async () => {
     const { agentWith, runner, written } = setUp();
     const agent = agentWith(
-      scripted(
-        [call('w1', 'write', { text: 'hello' })],
-        [call('w2', 'write', { text: 'goodbye' })],
-        said('done'),
+      agentsModel(
+        [['w1', 'write', { text: 'hello' }]],
+        [['w2', 'write', { text: 'goodbye' }]],
+        'done',
       ),
     );
     const { state, interruptions } = await runner.run(agent, 'please');
@@ -220,10 +175,10 @@ describe('tools in @openai/agents', () => {
           executor: new ToolExecutor({ registry, ...(shared && { store, approvalKey }) }),
         });
       const agent = agentWith(
-        scripted([call('w1', 'write', { text: 'hello' })], said('written')),
+        agentsModel([['w1', 'write', { text: 'hello' }]], 'written'),
         tools(),
       );
-      const other = agentWith(scripted(said('written')), tools());
+      const other = agentWith(agentsModel('written'), tools());
       const first = await runner.run(agent, 'please');
       const state = await RunState.fromString(other, first.state.toString());
       state.approve(state.getInterruptions()[0]!);
@@ -237,18 +192,18 @@ describe('tools in @openai/agents', () => {
     async (kept) => {
       const { registry, agentWith, runner, written } = setUp();
       const store = new RestartingStore(new ManualClock());
-      const agent = (...outputs: readonly ModelResponse['output'][]) =>
+      const agent = (...turns: readonly Turn[]) =>
         agentWith(
-          scripted(...outputs),
+          agentsModel(...turns),
           toOpenAIAgentsTools(registry, {
             executor: new ToolExecutor({ registry, store, approvalKey }),
           }),
         );
-      const first = await runner.run(agent([call('w1', 'write', { text: 'hello' })]), 'please');
+      const first = await runner.run(agent([['w1', 'write', { text: 'hello' }]]), 'please');
       const stored = first.state.toString();
       store.save();
       for (let round = 0; round < 2; round++) {
-        const again = agent(said('written'));
+        const again = agent('written');
         const state = await RunState.fromString(again, stored);
         state.approve(state.getInterruptions()[0]!);
         await runner.run(again, state);

@@ -1,13 +1,5 @@
-import {
-  Agent,
-  Runner,
-  setTracingDisabled,
-  type FunctionTool,
-  type Model,
-  type ModelResponse,
-} from '@openai/agents';
+import { Agent, Runner, setTracingDisabled, type FunctionTool } from '@openai/agents';
 import { generateText, stepCountIs } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import type { ToolMessage } from '@langchain/core/messages';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -29,6 +21,7 @@ import { toOpenAITools } from '../../src/interop/export/to-openai-tools.js';
 import { toLangChainTools } from '../../src/interop/frameworks/langchain-tools.js';
 import { toOpenAIAgentsTools } from '../../src/interop/frameworks/to-openai-agents-tools.js';
 import { createMcpServer } from '../../src/mcp/server/create-mcp-server.js';
+import { agentsModel, aiModel, readByAgentsModel, readByAIModel } from './framework-models.js';
 import { readOutcome } from '../../src/safety/read-outcome.js';
 import { textOf, WAYS } from '../mcp/server-clients.js';
 
@@ -77,40 +70,17 @@ function setUp(): Setup {
   return { registry, executor: new ToolExecutor({ registry, policy }) };
 }
 
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
-  outputTokens: { total: 1, text: 1, reasoning: undefined },
-};
-
 async function inAISDK({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const model = new MockLanguageModelV3({
-    doGenerate: [
-      {
-        content: [{ type: 'tool-call', toolCallId: 'c1', toolName: name, input: '{}' }],
-        finishReason: { unified: 'tool-calls', raw: undefined },
-        usage,
-        warnings: [],
-      },
-      {
-        content: [{ type: 'text', text: 'done' }],
-        finishReason: { unified: 'stop', raw: undefined },
-        usage,
-        warnings: [],
-      },
-    ],
-  });
+  const model = aiModel([['c1', name, {}]], 'done');
   await generateText({
     model,
     tools: toAISDKTools(registry, { executor }),
     prompt: 'please',
     stopWhen: stepCountIs(2),
   });
-  const [answer] = model.doGenerateCalls
-    .at(-1)!
-    .prompt.filter(({ role }) => role === 'tool')
-    .flatMap(({ content }) => content as { output: { type: string; value: unknown } }[]);
+  const [answer] = readByAIModel(model);
   if (answer === undefined) return { as: 'waiting' };
-  const { type, value } = answer.output;
+  const { type, value } = answer;
   return {
     as: type === 'error-text' ? 'error' : 'result',
     text: typeof value === 'string' ? value : JSON.stringify(value),
@@ -126,30 +96,7 @@ async function inLangChain({ registry, executor }: Setup, name: string): Promise
 }
 
 async function inAgents({ registry, executor }: Setup, name: string): Promise<Shown> {
-  const outputs = [
-    [{ type: 'function_call', callId: 'c1', name, arguments: '{}', status: 'completed' }],
-    [
-      {
-        type: 'message',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: 'done' }],
-      },
-    ],
-  ];
-  const requests: { type: string; output?: { text?: string } | string }[][] = [];
-  const model: Model = {
-    getResponse: async ({ input }) => {
-      requests.push(structuredClone(input) as never);
-      return {
-        usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
-        output: outputs.shift(),
-      } as unknown as ModelResponse;
-    },
-    getStreamedResponse: () => {
-      throw new Error('not streamed here');
-    },
-  };
+  const model = agentsModel([['c1', name, {}]], 'done');
   const { interruptions } = await new Runner({ tracingDisabled: true }).run(
     new Agent({
       name: 'a',
@@ -159,8 +106,7 @@ async function inAgents({ registry, executor }: Setup, name: string): Promise<Sh
     'please',
   );
   if (interruptions.length > 0) return { as: 'waiting' };
-  const { output } = requests.at(-1)!.find(({ type }) => type === 'function_call_result')!;
-  return { as: 'text', text: typeof output === 'string' ? output : output!.text! };
+  return { as: 'text', text: readByAgentsModel(model)[0]![1] as string };
 }
 
 async function inOpenAI({ registry, executor }: Setup, name: string): Promise<Shown> {
@@ -204,101 +150,44 @@ const inMcp =
     return { as: result.isError === true ? 'error' : 'result', text };
   };
 
-/** The form in which each target shows every outcome. */
-const TABLE = [
-  /* target                        show            ok        halt      lost     error    denied   ask_user   manual     approval_required */
-  [
-    'the AI SDK',
-    inAISDK,
-    'result',
-    'result',
-    'error',
-    'error',
-    'error',
-    'error',
-    'waiting',
-    'waiting',
-  ],
-  [
-    'LangChain',
-    inLangChain,
-    'result',
-    'result',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-  ],
-  ['@openai/agents', inAgents, 'text', 'text', 'text', 'text', 'text', 'text', 'text', 'waiting'],
-  [
-    'the chat API of OpenAI',
-    inOpenAI,
-    'result',
-    'result',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-  ],
-  [
-    'Anthropic',
-    inAnthropic,
-    'result',
-    'result',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-  ],
-  ['Gemini', inGemini, 'result', 'result', 'error', 'error', 'error', 'error', 'error', 'error'],
+/** The targets, and the form of each outcome that is not a result or an error as usual. */
+const TABLE: readonly (readonly [string, typeof inAISDK, Readonly<Record<string, string>>])[] = [
+  ['the AI SDK', inAISDK, { manual: 'waiting', approval_required: 'waiting' }],
+  ['LangChain', inLangChain, {}],
+  ['@openai/agents', inAgents, { approval_required: 'waiting' }],
+  ['the chat API of OpenAI', inOpenAI, {}],
+  ['Anthropic', inAnthropic, {}],
+  ['Gemini', inGemini, {}],
   [
     'an MCP client that can ask',
     inMcp(true),
-    'result',
-    'result',
-    'error',
-    'error',
-    'error',
-    'waiting',
-    'error',
-    'waiting',
+    { ask_user: 'waiting', approval_required: 'waiting' },
   ],
-  [
-    'an MCP client that cannot ask',
-    inMcp(false),
-    'result',
-    'result',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error',
-    'error and advice',
-  ],
-] as const;
+  ['an MCP client that cannot ask', inMcp(false), { approval_required: 'error and advice' }],
+];
 const ADVICE =
   ' This client cannot ask the user. The operator of this server can allow such calls: --yes medium of tooldex mcp serve, or a rule of the policy.';
-const OUTCOMES = [
-  'ok',
-  'halt',
-  'lost',
-  'error',
-  'denied',
-  'ask_user',
-  'manual',
-  'approval_required',
-] as const;
+/** The outcomes, and how they are shown as usual. */
+const OUTCOMES = {
+  ok: 'result',
+  halt: 'result',
+  lost: 'error',
+  error: 'error',
+  denied: 'error',
+  ask_user: 'error',
+  manual: 'error',
+  approval_required: 'error',
+};
 
-describe.each(TABLE)('%s', (_, show, ...expected) => {
+describe.each(TABLE)('%s', (target, show, others) => {
   beforeAll(() => setTracingDisabled(true));
 
-  it.each(OUTCOMES.map((outcome, column) => [outcome, expected[column]!] as const))(
+  it.each(
+    Object.entries(OUTCOMES).map(([outcome, usual]) => {
+      const as = others[outcome] ?? (target === '@openai/agents' ? 'text' : usual);
+      return [outcome, as] as const;
+    }),
+  )(
     'an outcome is shown by %s as %s, with the message that all targets share',
     async (name, as) => {
       const setup = setUp();

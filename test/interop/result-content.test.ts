@@ -1,14 +1,6 @@
-import {
-  Agent,
-  Runner,
-  setTracingDisabled,
-  type Model,
-  type ModelRequest,
-  type ModelResponse,
-} from '@openai/agents';
+import { Agent, Runner, setTracingDisabled } from '@openai/agents';
 import type { ToolMessage } from '@langchain/core/messages';
 import { generateText, stepCountIs } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { chat, scriptedModel, Session } from '../../src/chat.js';
 import {
@@ -31,6 +23,7 @@ import {
   toOpenAITools,
 } from '../../src/interop.js';
 import { createMcpServer } from '../../src/mcp.js';
+import { agentsModel, aiModel, readByAgentsModel, readByAIModel } from './framework-models.js';
 import { WAYS } from '../mcp/server-clients.js';
 
 /** A screenshot of 700 kB, with a text for the model, a PDF, a link, and a part for users only. */
@@ -107,26 +100,7 @@ describe('a screenshot with a text, a file and a link', () => {
   });
 
   it("a result with parts reaches the AI SDK's model as content, and the program as its value", async () => {
-    const usage = {
-      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-      outputTokens: { total: 1, text: 1, reasoning: 0 },
-    };
-    const model = new MockLanguageModelV3({
-      doGenerate: [
-        {
-          content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'shot', input: '{}' }],
-          finishReason: { unified: 'tool-calls', raw: undefined },
-          usage,
-          warnings: [],
-        },
-        {
-          content: [{ type: 'text', text: 'done' }],
-          finishReason: { unified: 'stop', raw: undefined },
-          usage,
-          warnings: [],
-        },
-      ],
-    });
+    const model = aiModel([['c1', 'shot', {}]], 'done');
     const { registry, executor } = setUp();
     const { steps } = await generateText({
       model,
@@ -135,8 +109,7 @@ describe('a screenshot with a text, a file and a link', () => {
       stopWhen: stepCountIs(3),
     });
     expect(steps[0]!.toolResults[0]!.output).toEqual({ width: 1_024 });
-    const read = model.doGenerateCalls[1]!.prompt.find(({ role }) => role === 'tool');
-    expect(read?.content[0]).toMatchObject({
+    expect({ output: readByAIModel(model)[0] }).toMatchObject({
       output: {
         type: 'content',
         value: [
@@ -173,39 +146,12 @@ describe('a screenshot with a text, a file and a link', () => {
       { width: 1_024 },
     ]);
 
-    const requests: ModelRequest[] = [];
-    const model = {
-      getResponse: (request: ModelRequest) => {
-        requests.push(request);
-        const output =
-          requests.length === 1
-            ? {
-                type: 'function_call',
-                callId: 'c1',
-                name: 'shot',
-                arguments: '{}',
-                status: 'completed',
-              }
-            : {
-                type: 'message',
-                role: 'assistant',
-                status: 'completed',
-                content: [{ type: 'output_text', text: 'done' }],
-              };
-        return Promise.resolve({
-          usage: { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 },
-          output: [output],
-        } as unknown as ModelResponse);
-      },
-    } as unknown as Model;
+    const model = agentsModel([['c1', 'shot', {}]], 'done');
     await new Runner({ tracingDisabled: true }).run(
       new Agent({ name: 'a', model, tools: toOpenAIAgentsTools(registry, { executor }) as never }),
       'a screenshot please',
     );
-    const result = (requests[1]!.input as readonly { readonly type?: string }[]).find(
-      ({ type }) => type === 'function_call_result',
-    );
-    expect(result).toMatchObject({
+    expect({ output: readByAgentsModel(model)[0]![1] }).toMatchObject({
       output: [
         { type: 'input_text', text: 'The page, 1024 wide' },
         { type: 'input_image', image: `data:image/png;base64,${PNG}` },
@@ -344,16 +290,6 @@ describe('a part that a model service does not take', () => {
       ],
     });
   });
-
-  it('a file with an image is an image, and to Gemini words if it has only an address', async () => {
-    const { openai } = await exported(file(bytes, 'image/PNG; q=1', { name: 'a.png' }));
-    expect(openai).toEqual([
-      { type: 'input_image', image_url: 'data:image/png;base64,AQID', detail: 'auto' },
-    ]);
-    expect(
-      (await exported(image('https://example.org/a.png', 'image/png'))).gemini.parts ?? [],
-    ).toEqual([]);
-  });
 });
 
 describe('a tool set of the AI SDK that several users share', () => {
@@ -394,18 +330,5 @@ describe('a tool set of the AI SDK that several users share', () => {
       imageOf('AQ=='),
       imageOf('Ag=='),
     ]);
-    // If the call was made elsewhere, or its caller reuses the input, the model reads the value.
-    await run('ada', {});
-    expect(shot!.toModelOutput!({ toolCallId: 'call_0', input: {}, output: null })).toEqual({
-      type: 'json',
-      value: null,
-    });
-    expect(shot!.toModelOutput!({ toolCallId: 'call_0', output: null })).toEqual({
-      type: 'json',
-      value: null,
-    });
-    const again = {};
-    const [first] = [await run('ada', again), await run('bob', again)];
-    expect(shot!.toModelOutput!(first)).toEqual({ type: 'json', value: null });
   });
 });

@@ -73,16 +73,6 @@ describe('the hints of a tool', () => {
       { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     ],
     [
-      'it touches nothing',
-      { sideEffects: 'none' },
-      { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    ],
-    [
-      'it writes somewhere',
-      { sideEffects: 'write' },
-      { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-    ],
-    [
       'it only adds',
       { accessMode: 'write', dangerLevel: 'low', idempotencyKey: true },
       { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
@@ -91,11 +81,6 @@ describe('the hints of a tool', () => {
       'its arguments can raise its danger',
       { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'critical' },
       { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-    ],
-    [
-      'it reads what is dangerous to read',
-      { accessMode: 'readonly', dangerLevel: 'high', sideEffects: 'filesystem' },
-      { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     ],
     [
       'its category is network',

@@ -47,16 +47,6 @@ describe('texts of tools', () => {
       '/inputSchema/properties/a\u200b',
     ],
     [
-      'a value',
-      { inputSchema: { type: 'object', properties: { a: { enum: ['a', 'b\u200e'] } } } },
-      '/inputSchema/properties/a/enum/1',
-    ],
-    [
-      'an example of a field',
-      { inputSchema: { type: 'object', properties: { a: { examples: [{ b: '\u{e0020}' }] } } } },
-      '/inputSchema/properties/a/examples/0/b',
-    ],
-    [
       'the output',
       { outputSchema: { type: 'object', properties: { a: { description: '\ue000' } } } },
       '/outputSchema/properties/a/description',

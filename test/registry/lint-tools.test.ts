@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { foreignSchema } from '../../src/json-schema/compile-json-schema.js';
-import {
-  lintTools,
-  type LintOptions,
-  SafetyPolicy,
-  ToolMetadataRegistry,
-} from '../../src/index.js';
+import { lintTools, type LintOptions } from '../../src/index.js';
 import { refusal, registryOf, type LooseOptions } from '../tool/sample-tools.js';
 
 /** A tool that declares everything, so every rule accepts it. */
@@ -237,8 +232,6 @@ describe('lintTools', () => {
       'rules: Expected a known option, got "no-keyword". Did you mean "no-keywords"?',
     ],
     [{ rules: { 'no-keywords': 'warn' } }, 'Expected one of "off", "warning", "error", got "warn"'],
-    [{ rule: {} }, 'Did you mean "rules"?'],
-    [null, 'Expected a plain object, got null'],
   ])('lintTools refuses %j and suggests what was meant', (options, message) => {
     const error = refusal(() => lintTools(registryOf(GOOD), options as never));
     expect([error.code, error.message]).toEqual([
@@ -267,20 +260,6 @@ describe('lintTools', () => {
     ).toEqual([]);
   });
 
-  it('lintTools compares names in invalidates case-sensitively', () => {
-    expect(
-      rulesOf(
-        { ...GOOD, name: 'ReadFile' },
-        {
-          ...WRITES,
-          name: 'other',
-          description: 'Puts a text somewhere',
-          invalidates: ['ReadFile'],
-        },
-      ),
-    ).toEqual([]);
-  });
-
   it("lintTools reports each pattern of a foreign schema, and no pattern of the program's own", () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     expect(
@@ -294,13 +273,6 @@ describe('lintTools', () => {
       },
     ]);
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
-  });
-
-  it("lintTools refuses a SafetyPolicy as options, because it can't read the policy's rules", () => {
-    const registry = new ToolMetadataRegistry();
-    expect(() => lintTools(registry, { policy: new SafetyPolicy({ registry }) as never })).toThrow(
-      /policy: Expected the options of the policy, as \{ rules, allow \}, got an object/,
-    );
   });
 
   it('lintTools reports unknown names in a policy, and aliases in rules that allow', () => {
@@ -342,16 +314,6 @@ describe('lintTools', () => {
         `the allow-list of the policy names "cat", an alias, but rules that allow calls match only the tools' own names; did you mean "read_file"?`,
       ],
     ]);
-    expect(
-      lint({
-        rules: [
-          { verdict: 'deny', tools: 'read_file' },
-          { verdict: 'allow', tools: 'read_file' },
-          { verdict: 'deny' },
-        ],
-      }),
-    ).toEqual([]);
-    expect(Object.isFrozen(lintTools(registry, { allow: ['x'] }))).toBe(true);
   });
 
   it('findings are frozen and ordered by tool, in registration order', () => {

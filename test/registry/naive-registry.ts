@@ -1,9 +1,4 @@
-import {
-  DangerLevel,
-  type ToolEntry,
-  type ToolFilter,
-  type ToolMetadataRegistry,
-} from '../../src/index.js';
+import { DangerLevel, type ToolEntry, type ToolMetadataRegistry } from '../../src/index.js';
 import { splitWords, stem } from '../../src/search/words.js';
 import { ALIASES, CATEGORIES, KEYWORDS, NAMES, STAGES, TASK_TYPES } from './arbitrary-tools.js';
 
@@ -29,12 +24,26 @@ const together = ({ accessMode, executionCategory }: ToolEntry) =>
 const alone = ({ accessMode, executionCategory }: ToolEntry) =>
   accessMode === 'mixed' || executionCategory === 'mixed';
 const twice = <T>(value: T) => [value, value];
-const available = (entry: ToolEntry) => {
+export const available = (entry: ToolEntry) => {
   try {
     return entry.available === undefined || entry.available() === true;
   } catch {
     return false;
   }
+};
+
+const requiresApproval = (entry: ToolEntry) =>
+  changes(entry) || dangerous(entry) || entry.requiresConsent;
+
+/** The rules of the derived sets. */
+export const DERIVED = {
+  write: changes,
+  idempotent: (entry: ToolEntry) => !changes(entry),
+  parallelizable: together,
+  dangerous,
+  requiringApproval: requiresApproval,
+  cacheInvalidating: changes,
+  critical: ({ priority }: ToolEntry) => priority === 0,
 };
 
 /** Returns true if two tools can't run at the same time. */
@@ -135,18 +144,8 @@ export function answersOf(registry: ToolMetadataRegistry): Record<string, unknow
     ),
     mandatory: each(TEXTS, (text) => [...registry.getToolsMatchingMandatoryKeywords(text)]),
     detected: each(TEXTS, (text) => [...registry.detectCategoriesFromText(text)]),
-    filtered: FILTERS.map((filter) => names(registry.filter(filter))),
   };
 }
-
-export const FILTERS: readonly ToolFilter[] = [
-  {},
-  { accessMode: 'write', priority: [1, 2] },
-  { derived: ['dangerous', 'critical'], available: true },
-  { keyword: 'GIT', maxDanger: 'medium' },
-  { category: ['git', 'files'], maxCostTier: 'low' },
-  { available: false },
-];
 
 /** Returns the same answers, computed from the entries in registration order. */
 export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unknown> {
@@ -175,9 +174,6 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
           a.entry.priority - b.entry.priority ||
           (a.entry.name < b.entry.name ? -1 : 1),
       );
-  const approval = (entry: ToolEntry) =>
-    changes(entry) || dangerous(entry) || entry.requiresConsent;
-  const rank = (level: DangerLevel) => Object.values(DangerLevel).indexOf(level);
   const inCategory = (value: string) => (entry: ToolEntry) => entry.category === low(value);
   return {
     size: entries.length,
@@ -210,15 +206,7 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
     taskType: each([...TASK_TYPES, 'none'], (value) =>
       twice(names(({ taskTypes }) => taskTypes.includes(low(value)))),
     ),
-    derived: [
-      changes,
-      (entry: ToolEntry) => !changes(entry),
-      together,
-      dangerous,
-      approval,
-      changes,
-      ({ priority }: ToolEntry) => priority === 0,
-    ].map(names),
+    derived: Object.values(DERIVED).map(names),
     conflicting: each(NAMES, (name) => {
       const entry = resolveNaively(entries, name);
       return sorted(
@@ -247,22 +235,5 @@ export function naiveAnswers(entries: readonly ToolEntry[]): Record<string, unkn
     detected: each(TEXTS, (text) =>
       sorted(scored(text).flatMap(({ entry }) => entry.category ?? [])),
     ),
-    filtered: [
-      names(() => true),
-      names(
-        ({ accessMode, priority }) => accessMode === 'write' && (priority === 1 || priority === 2),
-      ),
-      names((entry) => (dangerous(entry) || entry.priority === 0) && available(entry)),
-      names(
-        ({ keywords, dangerLevel }) =>
-          keywords.includes('git') && rank(dangerLevel) <= rank('medium'),
-      ),
-      names(
-        ({ category, costTier }) =>
-          (category === 'git' || category === 'files') &&
-          (costTier === 'free' || costTier === 'low'),
-      ),
-      names((entry) => !available(entry)),
-    ],
   };
 }

@@ -124,15 +124,6 @@ export function describeDecorators({
       expect(register(Greet).require('greet').accessMode).toBe('mixed');
       expect([...register(Greet, GreetAgain)]).toHaveLength(2);
     });
-
-    it('a class that is a tool can also have decorated methods', () => {
-      const registry = register(Both);
-      expect([...registry].map(({ name }) => name)).toEqual(['whole', 'part']);
-      expect([call(registry.require('whole')), call(registry.require('part'))]).toEqual([
-        'whole',
-        'part',
-      ]);
-    });
   });
 
   describe('an instance', () => {

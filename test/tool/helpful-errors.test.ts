@@ -11,13 +11,8 @@ describe('a refusal', () => {
   it.each([
     [{ ...least, acessMode: 'readonly' }, 'Did you mean "accessMode"?'],
     [{ ...least, handler: () => 1 }, 'Did you mean "execute"?'],
-    [{ ...least, cache: true }, 'Did you mean "cacheTtlMs"?'],
-    [{ ...least, needsApproval: () => true }, 'Did you mean "requiresConsent"?'],
     [{ ...least, readOnly: true }, "Did you mean accessMode: 'readonly'?"],
-    [{ ...least, parallel: true }, 'Did you mean "allowParallel"?'],
-    [{ ...least, name: undefined, id: 'a' }, 'Did you mean "name"?'],
     [{ ...least, annotations: { readOnlyHint: true } }, "Did you mean accessMode: 'readonly'?"],
-    [{ ...least, retries: 2 }, 'Did you mean "idempotencyKey"?'],
     [
       {
         ...least,
@@ -28,10 +23,6 @@ describe('a refusal', () => {
     [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
     [{ ...least, inputSchema: { city: z.string() } }, 'Wrap it in z.object({…})'],
     [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],
-    [
-      { ...least, inputSchema: { properties: 'city' } },
-      '"properties" as an object of schemas, got "city".',
-    ],
     [
       { ...least, inputSchema: { properties: { a: { type: 'strng' } } } },
       'property "a", got "strng".',
@@ -52,12 +43,6 @@ describe('a refusal', () => {
       (registry: ToolMetadataRegistry) =>
         registry.getToolsMatchingTextScored('x', { limit: 1 } as never),
       'minScore, maxResults',
-    ],
-    [
-      'an option that is no number',
-      (registry: ToolMetadataRegistry) =>
-        registry.getToolsMatchingTextScored('x', { minScore: 'x' } as never),
-      'minScore: Expected a number, got "x"',
     ],
     [
       'lint of a list of tools',

@@ -2,15 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { refusal, registryOf, sample } from './sample-tools.js';
 
 const LONG = 'k'.repeat(10_000);
-const NASTY = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  'valueOf',
-  '__defineGetter__',
-];
+const NASTY = ['__proto__', 'constructor', 'hasOwnProperty'];
 
 describe('a nasty name', () => {
   it.each(NASTY)(

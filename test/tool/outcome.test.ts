@@ -59,23 +59,12 @@ describe('the result helpers', () => {
     expect(askUser('Which?', {})).toEqual(askUser('Which?'));
   });
 
-  it.each([
-    { choices: [] },
-    { choices: [''] },
-    { choices: [5] },
-    { choices: 'ab' },
-    { timeoutMs: 0 },
-    'ab',
-  ])('askUser refuses %j as options', (options) => {
-    expect(() => askUser('Which?', options as never)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
-    );
-  });
-
-  it('fail copies its details', () => {
-    const details = { path: 'a' };
-    const result = fail('no', details);
-    details.path = 'b';
-    expect(result).toMatchObject({ details: { path: 'a' } });
-  });
+  it.each([{ choices: [] }, { choices: [''] }, { timeoutMs: 0 }])(
+    'askUser refuses %j as options',
+    (options) => {
+      expect(() => askUser('Which?', options as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,
+      );
+    },
+  );
 });

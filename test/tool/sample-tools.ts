@@ -6,6 +6,7 @@ import {
   type ToolError,
 } from '../../src/index.js';
 import { issuesOf, type Issue } from '../../src/core/errors.js';
+import type { ToolOptions } from '../../src/tool/tool-options.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
 
 /** The minimum that a tool must declare. */
@@ -14,6 +15,81 @@ export const LEAST = Object.freeze({
   description: 'A sample',
   inputSchema: Object.freeze({ type: 'object', properties: Object.freeze({}) }),
 });
+
+/** Every option, each with a text that names it. A new option doesn't compile until it's added. */
+export const EVERY_OPTION = {
+  name: 'mark-name',
+  description: 'mark-description',
+  inputSchema: {
+    type: 'object',
+    properties: { mark: { type: 'string', title: 'mark-inputSchema' } },
+    required: ['mark'],
+  },
+  outputSchema: { type: 'object', title: 'mark-outputSchema' },
+  summary: 'mark-summary',
+  version: '1.0.0+mark-version',
+  category: 'mark-category',
+  priority: 1,
+  accessMode: 'readonly',
+  dangerLevel: 'medium',
+  executionCategory: 'network',
+  costTier: 'low',
+  costPerCall: 7.25,
+  allowParallel: true,
+  sideEffects: ['network', 'read_external_service'],
+  requiresConsent: true,
+  timeoutMs: 5_000,
+  auth: {
+    required: true,
+    type: 'mark-auth',
+    scopes: ['mark-scope'],
+    env: { MARK_AUTH: 'required' },
+    docs: 'mark-docs',
+  },
+  idempotencyKey: true,
+  aliases: ['mark-aliases'],
+  keywords: ['mark-keywords'],
+  mandatoryKeywords: ['mark-mandatorykeywords'],
+  stages: ['mark-stages'],
+  taskTypes: ['mark-tasktypes'],
+  capabilities: ['mark-capabilities'],
+  progressParams: ['mark-progressParams'],
+  examples: ['mark-examples'],
+  invalidates: ['mark-invalidates'],
+  cacheTtlMs: 1_500,
+  maxResultBytes: 2_048,
+  personaAllowlist: ['mark-personaAllowlist'],
+  providers: [{ name: 'mark-providers', config: { key: 'secret-of-provider' } }],
+  manual: false,
+  compact: true,
+  handlerRef: 'mark-handlerRef',
+  reads: ['private'],
+  sends: 'outside',
+  preview: () => 'mark',
+  dangerFor: () => 'high',
+  cacheKey: () => 1,
+  canonicalInput: (input: object) => input,
+  conflictKeys: () => [],
+  available: () => true,
+  metadata: {
+    strict: true,
+    cost_unit: 'mark-costUnit',
+    safety_level: 'high',
+    requires_flags: ['flag'],
+    policy_flags: 1,
+    quota_hints: 1,
+    returns: 1,
+    skill_bindings: 1,
+    idempotency_guidance: 1,
+    notes: 1,
+    other: 'secret-of-metadata',
+  },
+} as const satisfies Required<ToolOptions>;
+
+/** The same without functions: what a file can hold. */
+export const EVERY_VALUE: LooseOptions = Object.fromEntries(
+  Object.entries(EVERY_OPTION).filter(([, value]) => typeof value !== 'function'),
+);
 
 /** Any options, right or wrong. */
 export type LooseOptions = Readonly<Record<string, unknown>>;

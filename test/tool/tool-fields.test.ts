@@ -10,79 +10,10 @@ import {
   type ToolField,
 } from '../../src/tool/tool-fields.js';
 import type { ToolOptions } from '../../src/tool/tool-options.js';
+import { EVERY_OPTION as OPTIONS } from './sample-tools.js';
 import { SCHEMA_LEVELS, renderTool } from '../../src/tool/render-tool.js';
 import { tooldex } from '../cli/command-line.js';
 import { definitionOf } from '../../src/tool/tool-definition.js';
-
-/** Every option, so a new option fails here until it's added. Each text names its option. */
-const OPTIONS = {
-  name: 'mark-name',
-  description: 'mark-description',
-  inputSchema: {
-    type: 'object',
-    properties: { mark: { type: 'string', title: 'mark-inputSchema' } },
-    required: ['mark'],
-  },
-  outputSchema: { type: 'object', title: 'mark-outputSchema' },
-  summary: 'mark-summary',
-  version: '1.0.0+mark-version',
-  category: 'mark-category',
-  priority: 1,
-  accessMode: 'readonly',
-  dangerLevel: 'medium',
-  executionCategory: 'network',
-  costTier: 'low',
-  costPerCall: 7.25,
-  allowParallel: true,
-  sideEffects: ['network', 'read_external_service'],
-  requiresConsent: true,
-  timeoutMs: 5_000,
-  auth: {
-    required: true,
-    type: 'mark-auth',
-    scopes: ['mark-scope'],
-    env: { MARK_AUTH: 'required' },
-    docs: 'mark-docs',
-  },
-  idempotencyKey: true,
-  aliases: ['mark-aliases'],
-  keywords: ['mark-keywords'],
-  mandatoryKeywords: ['mark-mandatorykeywords'],
-  stages: ['mark-stages'],
-  taskTypes: ['mark-tasktypes'],
-  capabilities: ['mark-capabilities'],
-  progressParams: ['mark-progressParams'],
-  examples: ['mark-examples'],
-  invalidates: ['mark-invalidates'],
-  cacheTtlMs: 1_500,
-  maxResultBytes: 2_048,
-  personaAllowlist: ['mark-personaAllowlist'],
-  providers: [{ name: 'mark-providers', config: { key: 'secret-of-provider' } }],
-  manual: false,
-  compact: true,
-  handlerRef: 'mark-handlerRef',
-  reads: ['private'],
-  sends: 'outside',
-  preview: () => 'mark',
-  dangerFor: () => 'high',
-  cacheKey: () => 1,
-  canonicalInput: (input: object) => input,
-  conflictKeys: () => [],
-  available: () => true,
-  metadata: {
-    strict: true,
-    cost_unit: 'mark-costUnit',
-    safety_level: 'high',
-    requires_flags: ['flag'],
-    policy_flags: 1,
-    quota_hints: 1,
-    returns: 1,
-    skill_bindings: 1,
-    idempotency_guidance: 1,
-    notes: 1,
-    other: 'secret-of-metadata',
-  },
-} as const satisfies Required<ToolOptions>;
 
 const tool = definitionOf(OPTIONS);
 const rows = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];

@@ -36,9 +36,6 @@ const fields = (properties: object, ...required: string[]) => ({
 /** Schemas that some JSON value fits, and what is shown of them. */
 const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[] = [
   ['a union with a date that has an id', z.union([z.string(), dated('a')]), text],
-  ['a union with a date that may be null', z.union([z.date().nullable(), z.string()]), text],
-  ['a union with an optional date', z.union([z.date().optional(), z.string()]), text],
-  ['a union with a default of a date', z.union([z.date().default(new Date(0)), z.string()]), text],
   [
     'a union with a caught, a readonly and a branded date',
     z.union([z.date().catch(new Date(0)), z.date().readonly(), z.date().brand('Date'), z.string()]),
@@ -48,11 +45,6 @@ const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[
     'a union with an object that needs a date',
     z.union([z.object({ at: z.date() }), z.object({ b: z.string() })]),
     fields({ b: text }, 'b'),
-  ],
-  [
-    'a union with an object that may have a date',
-    z.union([z.object({ at: z.date().optional(), b: z.string() }), z.string()]),
-    text,
   ],
   [
     'a union with undefined, void, a symbol, a map and a custom type',
@@ -80,28 +72,11 @@ const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[
     { type: 'array', items: text },
   ],
   [
-    'a preprocessed union with a branch that has an id',
-    z.preprocess(String, z.union([z.string(), dated('c')])),
-    text,
-  ],
-  ['an optional date that is preprocessed', z.preprocess(String, z.date().optional()), {}],
-  [
     'a custom type whose wrapper says its JSON Schema',
     z.instanceof(URL).optional().meta({ type: 'string' }),
     text,
   ],
   ['a literal of a text or a bigint', z.literal(['a', 1n]), { enum: ['a'] }],
-  ['a field that must not be given', z.never().optional(), { not: {} }],
-  [
-    'an object without fields',
-    z.record(z.string(), z.never()),
-    { type: 'object', propertyNames: text, additionalProperties: { not: {} } },
-  ],
-  [
-    'a number and a boolean of any value',
-    z.object({ n: z.coerce.number(), b: z.coerce.boolean() }),
-    fields({ n: { type: 'number' }, b: { type: 'boolean' } }, 'n', 'b'),
-  ],
   [
     'a coerced date or bigint with a default',
     z.object({ at: z.coerce.date().default(new Date(0)), id: z.coerce.bigint().default(1n) }),
@@ -115,17 +90,6 @@ const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[
     z.templateLiteral(['v', z.number()]),
     { type: 'string', pattern: '^v-?\\d+(?:\\.\\d+)?$' },
   ],
-  [
-    'a text that is transformed to a date',
-    z
-      .string()
-      .transform((value) => new Date(value))
-      .pipe(z.date()),
-    text,
-  ],
-  ['a promise of a text', z.promise(z.string()), text],
-  ['a text that is a boolean', z.stringbool(), text],
-  ['any value', z.unknown(), {}],
 ];
 
 describe('an input schema that no model can meet', () => {
@@ -144,18 +108,12 @@ describe('an input schema that no model can meet', () => {
 
   it('an impossible schema is refused at any depth, with all its places', () => {
     const wrappers: Readonly<Record<string, (inner: z.ZodType) => z.ZodType>> = {
-      optional: (inner) => inner.optional(),
       nullable: (inner) => inner.nullable(),
-      described: (inner) => inner.describe('When'),
       default: (inner) => inner.default(null),
-      readonly: (inner) => inner.readonly(),
       piped: (inner) => inner.transform(String),
       lazy: (inner) => z.lazy(() => inner),
       list: (inner) => z.array(inner),
-      tuple: (inner) => z.tuple([inner]),
-      record: (inner) => z.record(z.string(), inner),
       object: (inner) => z.object({ inner }),
-      both: (inner) => z.intersection(z.object({ inner }), z.object({})),
     };
     fc.assert(
       fc.property(
@@ -170,18 +128,6 @@ describe('an input schema that no model can meet', () => {
       ),
       { numRuns: propertyRuns(200) },
     );
-  });
-
-  it("an impossible schema is reported quickly and with at most 100 places if it's reused", () => {
-    let used: z.ZodType = z.object({ at: z.date() }).meta({ id: 'Level0' });
-    for (let level = 1; level < 30; level++)
-      used = z.object({ a: used, b: used }).meta({ id: `Level${level}` });
-    expect(refused(z.object({ used })).length).toBe(100);
-    let union: z.ZodType = z.union([z.string(), z.bigint()]);
-    for (let level = 1; level < 30; level++) union = z.union([union, z.date()]);
-    expect(declared({ union, made: z.preprocess((value) => value, used) })).toMatchObject({
-      union: text,
-    });
   });
 
   it('two schemas with the same id are refused', () => {
@@ -246,22 +192,6 @@ describe('an input schema of zod', () => {
     });
   });
 
-  it("union branches that JSON can't carry are left out", () => {
-    expect(
-      declared({
-        a: z.union([z.string(), z.date()]).describe('A'),
-        b: z.union([z.string(), z.int32(), z.undefined()]),
-        c: z.union([z.date(), z.preprocess(String, z.date())]),
-      }),
-    ).toEqual({
-      a: { type: 'string', description: 'A' },
-      b: {
-        anyOf: [{ type: 'string' }, { type: 'integer', minimum: -2147483648, maximum: 2147483647 }],
-      },
-      c: {},
-    });
-  });
-
   it.each(MET)('a schema with %s is shown as what a model can give', (_, schema, json) => {
     expect(
       sampleEntry({ inputSchema: z.object({ it: schema }) }).inputJsonSchema['properties'],
@@ -290,13 +220,9 @@ describe('what a model reads of a schema', () => {
   it('models see no safe-integer bounds, patterns of formats, or dialect', () => {
     const formats = {
       date: z.iso.date(),
-      moment: z.iso.datetime(),
       precise: z.iso.datetime({ offset: true, precision: 3 }),
       email: z.email(),
       uuid: z.uuid(),
-      v4: z.uuidv4(),
-      ip: z.ipv4(),
-      length: z.iso.duration(),
     };
     expect(shown({ count: z.int(), id: z.record(z.string(), z.string()), ...formats })).toEqual({
       count: { type: 'integer' },
@@ -321,12 +247,9 @@ describe('what a model reads of a schema', () => {
   it('models see meaningful bounds and patterns', () => {
     const shape = {
       count: z.int().min(1).max(9),
-      small: z.int32(),
       email: z.email({ pattern: /@example\.org$/ }),
       code: z.string().regex(/^[A-Z]+$/),
       time: z.iso.time(),
-      loose: z.looseObject({ a: z.string() }),
-      keys: z.record(z.string().min(3), z.any()),
     };
     expect(shown(shape)).toEqual(declared(shape));
     const authored = {

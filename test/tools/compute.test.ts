@@ -9,105 +9,42 @@ describe('calculate', () => {
 
   it.each([
     ['1 + 2 * 3', 7],
-    ['(1 + 2) * 3', 9],
-    ['10 - 4 - 3', 3],
-    ['100 / 10 / 5', 2],
     ['2^3^2', 512],
     ['-2^2', -4],
     ['(-2)^2', 4],
-    ['2^-1', 0.5],
     ['2*-3', -6],
-    ['--3', 3],
-    ['+-+3', -3],
-    ['7 % 4', 3],
     ['-7 % 4', -3],
     ['.5 + 5.', 5.5],
-    ['1.5e3', 1500],
     ['2E-2', 0.02],
     ['sqrt(16) + cbrt(27)', 7],
-    ['max(1, 2, min(9, 3))', 3],
     ['sum(1,2,3) / avg(1,3)', 3],
     ['round(2.5) + floor(-1.5) + ceil(1.2) + trunc(-1.7)', 2],
     ['ln(e) + log10(100) + log2(8) + exp(0)', 7],
-    ['PI - pi', 0],
-    ['sin(0) + cos(0)', 1],
     ['\n 1\t+ 1 ', 2],
-    ['-0', 0],
-    ['((((1))))', 1],
   ])('computes %s', (expression, result) => {
     expect(calculate(expression)).toEqual({ result });
   });
 
   it.each([
     ['nothing', ' '],
-    ['a missing value', '1 +'],
-    ['a missing operator', '1 2'],
     ['an open parenthesis', '(1'],
-    ['a lone closing parenthesis', '1)'],
-    ['empty parentheses', '()'],
-    ['a double operator', '1 */ 2'],
     ['an unknown name', 'foo(1)'],
-    ['a function without values', 'sqrt()'],
-    ['too many values', 'sqrt(1, 2)'],
-    ['a function that is not called', 'sqrt'],
-    ['a constant that is called', 'pi(1)'],
     ['a division by zero', '1 / 0'],
-    ['an undefined result', '0 / 0'],
-    ['a root of a negative number', 'sqrt(-1)'],
     ['a result too large', '10^400'],
-    ['a number too large', '1e999'],
-    ['two points', '1.2.3'],
-    ['a hexadecimal number', '0x10'],
     ['an inherited name', 'constructor(1)'],
-    ['another inherited name', 'toString'],
     ['a prototype', '__proto__'],
     ['a member', 'pi.constructor'],
     ['a global', 'process.exit(1)'],
-    ['an import', 'import("fs")'],
     ['a function expression', '(()=>1)()'],
-    ['a template', '`1`'],
-    ['a string', '"1"'],
-    ['an assignment', 'a=1'],
-    ['a sequence', '1,2'],
-    ['a comment', '1//2'],
     ['nested parentheses', '('.repeat(400) + '1' + ')'.repeat(400)],
-    ['nested signs', `${'-'.repeat(900)}1`],
-    ['nested powers', '1^'.repeat(400) + '1'],
-    ['nested calls', 'abs('.repeat(200) + '1' + ')'.repeat(200)],
   ])('fails on %s', (_what, expression) => {
     expect(calculate(expression)).toMatchObject({ status: 'error' });
   });
 
-  it('reports the position and what was expected', () => {
-    expect(calculate('1 + * 2')).toMatchObject({
-      message: 'Expected a number, a name or "(", got "*" at character 5.',
-    });
-  });
-
   it('never throws for any input', () => {
-    const scraps = fc.array(
-      fc.constantFrom(
-        '1',
-        '.',
-        'e',
-        '+',
-        '-',
-        '*',
-        '/',
-        '%',
-        '^',
-        '(',
-        ')',
-        ',',
-        ' ',
-        'sqrt',
-        'max',
-        'pi',
-        '\\',
-        '💥',
-      ),
-      { maxLength: 20 },
-    );
+    const scraps = fc.array(fc.constantFrom(...'1.e+-*/%^(), \\💥', 'sqrt', 'max', 'pi'), {
+      maxLength: 20,
+    });
     fc.assert(
       fc.property(scraps, (parts) => void calculate(parts.join(''))),
       { numRuns: propertyRuns(2_000) },
@@ -147,26 +84,10 @@ describe('encode_text', () => {
   });
 
   it.each([
-    ['line breaks', 'aGVs\r\nbG8=\n', 'base64', 'hello'],
-    ['missing padding', 'aGk', 'base64', 'hi'],
-    ['padding', 'aGk=', 'base64url', 'hi'],
-    ['capital digits', '6A6B', 'hex', 'jk'],
-    ['nothing', '', 'base64', ''],
-  ] as const)('decodes with %s', (_what, text, format, expected) => {
-    expect(convert(text, format, 'decode')).toEqual({ text: expected });
-  });
-
-  it.each([
     ['another alphabet', 'aGk_', 'base64'],
-    ['a character of no alphabet', 'aG*k', 'base64'],
-    ['a length that is impossible', 'aGkaa', 'base64'],
-    ['padding in the middle', 'aG==aG==', 'base64'],
-    ['bits left over', 'aGl=', 'base64'],
     ['an odd number of digits', 'abc', 'hex'],
-    ['letters that are no digits', 'zz', 'hex'],
     ['bytes that are no text', 'ff', 'hex'],
     ['a lone percent sign', '100%', 'url'],
-    ['bytes that are no text in a URL', '%ff', 'url'],
   ] as const)('fails to decode %s', (_what, text, format) => {
     expect(convert(text, format, 'decode')).toMatchObject({ status: 'error' });
   });
@@ -196,13 +117,6 @@ describe('random_id', () => {
     expect(new Set(ids).size).toBe(50);
     for (const id of ids)
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  });
-
-  it('uses the given source of randomness', () => {
-    let last = 0;
-    expect(new RandomId(() => `id-${(last += 1)}`).execute({ count: 2 })).toEqual({
-      ids: ['id-1', 'id-2'],
-    });
   });
 
   it('declares that its results are never cached', () => {

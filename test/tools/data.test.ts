@@ -25,13 +25,9 @@ describe('json_query', () => {
     ['$.a.b[1].c', [2]],
     ['a.b[-1]', [{ d: null }]],
     ['a.b[*].c', [1, 2]],
-    ['a.*[0].c', [1]],
     ['list[*][*]', [1, 2, 3]],
     ['["a key"]["x.y"]', ['dotted']],
-    ['$["a key"]', [{ 'x.y': 'dotted' }]],
     ['[""]', ['empty']],
-    ['a.b[2].d', [null]],
-    ['', [JSON.parse(json)]],
     ['$', [JSON.parse(json)]],
   ])('finds %j', (path, values) => {
     expect(query(path)).toEqual({ values, found: values.length, truncated: false });
@@ -40,30 +36,13 @@ describe('json_query', () => {
   it.each([
     ['a.missing', 'the keys "b"'],
     ['a.b[3]', 'a list of 3 items'],
-    ['a.b[-4]', 'a list of 3 items'],
     ['a.b[0].c.d', 'a number'],
-    ['a.b.length', 'a list of 3 items'],
-    ['a.constructor', 'the keys "b"'],
     ['__proto__', 'the keys "a"'],
-    ['a.b[2].d.x', 'null'],
   ])('fails on %j and lists the existing keys', (path, found) => {
     expect(query(path)).toMatchObject({ status: 'error', message: expect.stringContaining(found) });
   });
 
-  it.each([
-    'a..b',
-    '.a',
-    'a.',
-    'a[',
-    'a[x]',
-    'a[0',
-    'a b[',
-    '["a',
-    'a]',
-    '$a.b[',
-    'a.[0]',
-    `["${'\\'.repeat(400)}`,
-  ])('fails on the malformed path %j', (path) => {
+  it.each(['a..b', `["${'\\'.repeat(400)}`])('fails on the malformed path %j', (path) => {
     expect(query(path)).toMatchObject({ status: 'error' });
   });
 
@@ -100,33 +79,15 @@ describe('json_format', () => {
   });
 
   it.each([
-    ['', 1, 1],
     ['{"a":1,}', 1, 8],
-    ['{"a" 1}', 1, 6],
-    ['{a:1}', 1, 2],
-    ['[1 2]', 1, 4],
     ['[1,\n  2,\n  ]', 3, 3],
-    ['[01]', 1, 3],
-    ['[+1]', 1, 2],
-    ['[1.]', 1, 3],
     ['"a\nb"', 1, 3],
-    ['"\\x"', 1, 2],
-    ['"ok\\u12g4"', 1, 4],
-    ['"open', 1, 6],
-    ["['a']", 1, 2],
-    ['NaN', 1, 1],
-    ['[nullx]', 1, 2],
-    ['1 2', 1, 3],
-    ['[', 1, 2],
-    ['[1]]', 1, 4],
-    ['// comment\n1', 1, 1],
-    ['\u00a01', 1, 1],
   ])('reports the place of the error in %j', (json, line, column) => {
     expect(() => JSON.parse(json) as unknown).toThrow();
     expect(format(json)).toMatchObject({ status: 'error', details: { line, column } });
   });
 
-  it.each(['['.repeat(100_000), '{"a":'.repeat(100_000), `${'['.repeat(300)}${']'.repeat(300)}`])(
+  it.each(['['.repeat(100_000), `${'['.repeat(300)}${']'.repeat(300)}`])(
     'fails on extremely deep nesting',
     (json) => {
       expect(format(json)).toMatchObject({
@@ -138,27 +99,7 @@ describe('json_format', () => {
 
   it('accepts exactly what JSON.parse accepts', () => {
     const scraps = fc.array(
-      fc.constantFrom(
-        '{',
-        '}',
-        '[',
-        ']',
-        ',',
-        ':',
-        '"',
-        '\\',
-        'a',
-        '1',
-        '-',
-        '.',
-        'e',
-        'true',
-        'null',
-        ' ',
-        '\n',
-        '\\u0041',
-        '"k"',
-      ),
+      fc.constantFrom(...'{}[],:"\\a1-.e \n', 'true', 'null', '\\u0041', '"k"'),
       { maxLength: 12 },
     );
     fc.assert(
@@ -206,26 +147,16 @@ describe('csv_query', () => {
 
   it.each([
     ['a byte order mark', '\ufeffa,b\n1,2', ',', [['1', '2']]],
-    ['a missing last line end', 'a,b\n1,2', ',', [['1', '2']]],
-    ['an empty last field', 'a,b\n1,', ',', [['1', '']]],
     ['carriage returns alone', 'a,b\r1,2\r', ',', [['1', '2']]],
     ['semicolons', 'a;b\n1,5;2', ';', [['1,5', '2']]],
-    ['tabs', 'a\tb\n1\t2', '\t', [['1', '2']]],
-    ['an empty quoted field', 'a,b\n"",""', ',', [['', '']]],
-    ['empty rows of a single column', 'a\n\n1\n', ',', [[''], ['1']]],
-    ['pairs of carriage return and line feed', 'a\r\n1\r\n2\r\n', ',', [['1'], ['2']]],
     ['a header alone', 'a,b\n', ',', []],
   ] as const)('reads %s', (_what, csv, delimiter, rows) => {
     expect(new CsvQuery().execute({ csv, delimiter })).toMatchObject({ rows });
   });
 
   it.each([
-    ['an empty text', '', 'header'],
     ['a quote never closed', 'a,b\n1,"2\n3,4', 'Quote Not Closed'],
-    ['text after a closing quote', 'a,b\n"1"x,2', 'line 2'],
-    ['a quote in the middle', 'a,b\n1"2,3', 'line 2'],
     ['too many fields', 'a,b\n1,2\n1,2,3', 'line 3'],
-    ['too few fields', 'a,b\n"x\ny",2\n1', 'line 4'],
     ['a column named twice', 'a,a\n1,2', '"a" occurs twice'],
   ])('fails on %s', (_what, csv, message) => {
     expect(new CsvQuery().execute({ csv })).toMatchObject({
@@ -296,10 +227,6 @@ describe('csv_to_json', () => {
       truncated: true,
     });
   });
-
-  it('fails on text that is not a table', () => {
-    expect(new CsvToJson().execute({ csv: 'a,b\n1' })).toMatchObject({ status: 'error' });
-  });
 });
 
 describe('text_stats', () => {
@@ -317,17 +244,6 @@ describe('text_stats', () => {
         { word: 'well-known', count: 1 },
       ],
     });
-  });
-
-  it.each([
-    ['', 0],
-    ['a', 1],
-    ['a\n', 1],
-    ['\n', 1],
-    ['a\r\nb', 2],
-    ['a\n\nb\r', 3],
-  ])('counts the lines of %j', (text, lines) => {
-    expect(new TextStats().execute({ text }).lines).toBe(lines);
   });
 
   it('lists the requested number of words of the requested length', () => {
@@ -349,20 +265,6 @@ describe('diff_text', () => {
       removed: 1,
       minimal: true,
     });
-  });
-
-  it('returns an empty diff for equal texts', () => {
-    expect(diff('a\n', 'a\n')).toEqual({
-      equal: true,
-      diff: '',
-      added: 0,
-      removed: 0,
-      minimal: true,
-    });
-  });
-
-  it('fails on a diff that is too long to read', () => {
-    expect(diff('a'.repeat(150_000), 'b'.repeat(150_000))).toMatchObject({ status: 'error' });
   });
 
   it('returns a patch that applies in both directions', () => {

@@ -1,18 +1,10 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
+import { folderWith } from '../folder-with.js';
 
 const SECRET = 'the secret outside';
 let base: string;
@@ -21,7 +13,7 @@ let outside: string;
 let wall: FileWall;
 
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'tooldex-'));
+  base = folderWith();
   root = join(base, 'root');
   outside = join(base, 'root-evil');
   mkdirSync(root);
@@ -30,8 +22,6 @@ beforeEach(() => {
   writeFileSync(join(outside, 'only-outside.txt'), SECRET);
   wall = new FileWall(root);
 });
-
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** Swaps a name between what is inside and what is outside, as often as asked; in a thread of its own. */
 const SWAPPER = `

@@ -4,7 +4,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,11 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
+import { folderWith } from '../folder-with.js';
 
 const SECRET = 'the secret outside';
 let base: string;
@@ -27,7 +26,7 @@ let outside: string;
 let wall: FileWall;
 
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'tooldex-'));
+  base = folderWith();
   root = join(base, 'root');
   outside = join(base, 'root-evil');
   mkdirSync(join(root, 'src/deep'), { recursive: true });
@@ -55,8 +54,6 @@ beforeEach(() => {
   execFileSync('mkfifo', [join(root, 'pipe')]);
   wall = new FileWall(root);
 });
-
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** Everything below the temporary folder outside the root: names and contents. */
 function outsideState(): string[] {
@@ -176,6 +173,8 @@ const ATTACKS: readonly Attack[] = [
     '.git/HEAD',
     '.GIT/config',
     '.git./config',
+    '.git /config',
+    '.git/hooks/post-commit',
     'sub/.git/config',
     'link-git',
     'link-git/config',
@@ -218,37 +217,6 @@ describe('FileWall', () => {
       expect(existsSync(join(root, '.docker/config.json'))).toBe(true);
     });
 
-    it.each([
-      undefined,
-      null,
-      42,
-      true,
-      {},
-      [],
-      ['a.txt'],
-      Symbol('a'),
-      () => 'a.txt',
-      { toString: () => 'a.txt' },
-    ])("paths that aren't text (%#)", async (path) => {
-      expect(await codeOf(wall.readText(path as string))).toBe('FORBIDDEN_PATH');
-      expect(await codeOf(wall.writeText(path as string, 'x'))).toBe('FORBIDDEN_PATH');
-    });
-
-    it.each([
-      '.git',
-      '.git/config',
-      '.git/hooks/post-commit',
-      '.GIT/config',
-      '.git./config',
-      '.git /config',
-      'sub/.git/config',
-      'link-git/config',
-    ])('writing to .git: %s', async (path) => {
-      expect(await codeOf(wall.writeText(path, 'x'))).toBe('FORBIDDEN_PATH');
-      expect(await codeOf(wall.move('a.txt', path))).toBe('FORBIDDEN_PATH');
-      expect(readFileSync(join(root, '.git/config'), 'utf8')).toBe('[core]');
-    });
-
     it('reading and replacing a pipe without waiting', async () => {
       expect(await codeOf(wall.readText('pipe'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.writeText('pipe', 'x'))).toBe('FORBIDDEN_PATH');
@@ -275,15 +243,6 @@ describe('FileWall', () => {
           expect(await codeOf(work())).toBe('FORBIDDEN_PATH');
       },
     );
-
-    it('with the given path in the details, shortened if it is long', async () => {
-      const error: unknown = await wall.readText('../x').catch((caught: unknown) => caught);
-      expect(isToolError(error, 'FORBIDDEN_PATH') && error.details).toEqual({ path: '../x' });
-      const long: unknown = await wall
-        .readText(`../${'x'.repeat(9_000)}`)
-        .catch((caught: unknown) => caught);
-      expect(isToolError(long) && String(long.details['path']).length).toBe(200);
-    });
   });
 
   it('never shows absolute paths', async () => {
@@ -365,11 +324,6 @@ describe('FileWall', () => {
   });
 
   describe('reading and writing', () => {
-    it('keeps a byte order mark and line ends', async () => {
-      writeFileSync(join(root, 'bom.txt'), '\uFEFFa\r\nb');
-      expect(await wall.readText('bom.txt')).toBe('\uFEFFa\r\nb');
-    });
-
     it.each([
       ['a NUL', Buffer.from('a\0b')],
       ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe])],
@@ -377,10 +331,6 @@ describe('FileWall', () => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);
-    });
-
-    it('returns bytes as a Uint8Array', () => {
-      expectTypeOf<Awaited<ReturnType<FileWall['readBytes']>>>().toEqualTypeOf<Uint8Array>();
     });
 
     it('reads files up to the maximum size', async () => {
@@ -428,14 +378,6 @@ describe('FileWall', () => {
       expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
       expect(await codeOf(wall.readText('moved-link/secret.txt'))).toBe('FORBIDDEN_PATH');
     });
-
-    it.each(['src', 'src/deep', 'src/new/inner'])(
-      'refuses to move a folder into itself (%s) and creates no folder',
-      async (to) => {
-        expect(await codeOf(wall.move('src', to))).toBe('EXECUTION_FAILED');
-        expect(readdirSync(join(root, 'src')).sort()).toEqual(['b.ts', 'deep', 'link-up']);
-      },
-    );
   });
 
   describe('walk', () => {
@@ -464,10 +406,6 @@ describe('FileWall', () => {
       );
       mkdirSync(join(root, 'a/'.repeat(80)), { recursive: true });
       expect((await wall.walk('a')).truncated).toBe(true);
-    });
-
-    it('stops when aborted', async () => {
-      await expect(wall.walk('.', AbortSignal.abort())).rejects.toThrow('aborted');
     });
   });
 });

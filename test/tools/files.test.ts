@@ -1,17 +1,13 @@
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   DangerLevel,
   isToolError,
@@ -33,6 +29,7 @@ import {
 } from '../../tools/files/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 import { globMatcher } from '../../tools/walls/glob-matcher.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 let wall: FileWall;
@@ -47,14 +44,10 @@ const refused = async (work: Promise<unknown>): Promise<string> =>
   );
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'tooldex-'));
+  root = folderWith({ 'src/a.ts': 'one\ntwo\nthree\n' });
   wall = new FileWall(root);
-  mkdirSync(join(root, 'src'));
-  put('src/a.ts', 'one\ntwo\nthree\n');
   symlinkSync('/etc', join(root, 'link-out'));
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
-
 describe('the tools for files', () => {
   it('throw if the wall refuses a path', async () => {
     const calls = [
@@ -112,7 +105,6 @@ describe('the tools for files', () => {
       'src/a.ts/',
       'src/a.ts/.',
       join(root, 'src/a.ts'),
-      join(realpathSync(root), 'src/a.ts'),
       'src\\a.ts',
     ]) {
       expect(byName.get('read_file')?.conflictKeys?.({ path })).toEqual({ reads: key });
@@ -138,15 +130,7 @@ describe('the tools for files', () => {
     };
     const paths = async (...given: readonly string[]) => Promise.all(given.map(pathOf));
     expect(
-      await paths(
-        './a//b/../c.txt/',
-        'a/.',
-        '.',
-        'a',
-        join(root, 'a'),
-        `${realpathSync(root)}//a/./b`,
-        root,
-      ),
+      await paths('./a//b/../c.txt/', 'a/.', '.', 'a', join(root, 'a'), `${root}//a/./b`, root),
     ).toEqual(['a/c.txt', 'a', '.', 'a', 'a', 'a/b', '.']);
     expect(await paths('../a/./b', '/etc//passwd', 'a\\b', `${root}-evil/a`)).toEqual([
       '../a/./b',
@@ -165,12 +149,6 @@ describe('the tools for files', () => {
     ]);
     expect(new FileWall(root, { ignoresCase: false }).keys.below('SRC')).toEqual(['file:SRC/']);
     expect(new FileWall(join(root, 'missing')).keys.of('a')).toEqual(['file:a']);
-  });
-
-  it('give both conflict keys to a name that some file systems confuse with another', () => {
-    expect(wall.keys.of('src/a.ts. ')).toEqual(['file:src/a.ts. ', 'file:src/a.ts']);
-    expect(wall.keys.of('a.ts::$DATA')).toEqual(['file:a.ts::$DATA', 'file:a.ts']);
-    expect(wall.keys.of('cafe\u0301')).toEqual(['file:cafe\u0301', 'file:caf\u00e9']);
   });
 });
 
@@ -199,9 +177,6 @@ describe('read_file', () => {
 
   it.each([
     ['image/png', 'image', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0]],
-    ['image/jpeg', 'image', [0xff, 0xd8, 0xff, 0xe0]],
-    ['image/gif', 'image', [...Buffer.from('GIF89a\0')]],
-    ['image/webp', 'image', [...Buffer.from('RIFF\0\0\0\0WEBPVP8 ')]],
     ['application/pdf', 'file', [...Buffer.from('%PDF-1.7\n')]],
   ])('recognizes %s by its bytes, not its name', async (mediaType, type, bytes) => {
     writeFileSync(join(root, 'page.txt'), Buffer.from(bytes));
@@ -276,11 +251,6 @@ describe('write_file', () => {
     expect(await write('src/a.ts', 'new', true)).toMatchObject({ created: false });
     expect(get('src/a.ts')).toBe('new');
   });
-
-  it('fails if the path is a folder or below a file', async () => {
-    expect(await write('src', 'x', true)).toEqual(failed('a folder'));
-    expect(await write('src/a.ts/b', 'x', true)).toEqual(failed('a file where a folder is needed'));
-  });
 });
 
 describe('edit_file', () => {
@@ -312,17 +282,6 @@ describe('edit_file', () => {
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('counts overlapping matches as several', async () => {
-    put('src/a.ts', 'aaa');
-    expect(await edit('aa', 'b')).toEqual(failed('more than once'));
-  });
-
-  it('refuses a replacement that would be too large', async () => {
-    put('src/a.ts', 'a'.repeat(1_000_000));
-    expect(await refused(edit('a', 'b'.repeat(100_000), true))).toBe('LIMIT_EXCEEDED');
-    expect(get('src/a.ts').length).toBe(1_000_000);
-  });
-
   it('keeps line ends and the byte order mark, and says if they prevent a match', async () => {
     put('src/a.ts', '\uFEFFone\r\ntwo\r\n');
     expect(await edit('one\ntwo', 'x')).toEqual(failed('CRLF'));
@@ -340,12 +299,6 @@ describe('file_info', () => {
       modified: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     });
     expect(await new FileInfo(wall).execute({ path: 'src' })).toMatchObject({ kind: 'directory' });
-  });
-
-  it('fails if nothing is there', async () => {
-    expect(await new FileInfo(wall).execute({ path: 'missing' })).toEqual(
-      failed('There is nothing at'),
-    );
   });
 });
 
@@ -370,11 +323,6 @@ describe('move_file', () => {
     expect(await move('b.txt', 'src', true)).toEqual(failed('a folder'));
     expect(await move('b.txt', 'src/a.ts', true)).toMatchObject({ overwritten: true });
     expect(get('src/a.ts')).toBe('b');
-  });
-
-  it('fails for a missing source without creating folders', async () => {
-    expect(await move('missing', 'new/place')).toEqual(failed('got nothing'));
-    expect(existsSync(join(root, 'new'))).toBe(false);
   });
 });
 
@@ -420,24 +368,14 @@ describe('find_files', () => {
 describe('globMatcher', () => {
   it.each([
     ['*.ts', 'src/b.ts', true],
-    ['*.ts', 'src/b.tsx', false],
     ['src/*.ts', 'src/b.ts', true],
     ['src/*.ts', 'src/deep/b.ts', false],
     ['src/**/*.ts', 'src/b.ts', true],
     ['src/**/*.ts', 'src/deep/er/b.ts', true],
-    ['src/**', 'src/deep/b.ts', true],
-    ['src/**', 'srcs/b.ts', false],
-    ['**/deep/**/*.ts', 'src/deep/b.ts', true],
-    ['./src/*.ts', 'src/b.ts', true],
     ['src/?.ts', 'src/b.ts', true],
-    ['src/?.ts', 'src/bb.ts', false],
     ['*.{ts,tsx}', 'src/b.tsx', true],
     ['{src,test}/*.ts', 'test/b.ts', true],
-    ['{src,test}/*.ts', 'docs/b.ts', false],
     ['[id].ts', 'app/[id].ts', true],
-    ['a+(b).ts', 'a+(b).ts', true],
-    ['*', '.hidden', true],
-    ['A.ts', 'a.ts', false],
   ])('%s on %s: %s', (pattern, path, expected) => {
     expect(globMatcher(pattern)(path)).toBe(expected);
   });

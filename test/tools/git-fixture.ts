@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import {
   GitBlame,
   GitBranches,
@@ -15,6 +14,7 @@ import {
   GitStatus,
   GitSwitch,
 } from '../../tools/git/index.js';
+import { folderWith } from '../folder-with.js';
 import { GitRepository } from '../../tools/git/git-repository.js';
 import { DEFAULT_ENVIRONMENT, ProgramWall } from '../../tools/walls/program-wall.js';
 
@@ -34,7 +34,7 @@ export let repository: GitRepository;
 /** Gives every test of a file a repository of two commits, made once and copied. */
 export function useRepository(): void {
   beforeAll(async () => {
-    template = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+    template = folderWith();
     const inTemplate = (...argv: string[]) =>
       execFileSync('git', argv, {
         cwd: template,
@@ -51,10 +51,8 @@ export function useRepository(): void {
     inTemplate('commit', '--quiet', '-am', 'Second');
   });
 
-  afterAll(() => rm(template, { recursive: true, force: true }));
-
   beforeEach(async () => {
-    outside = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+    outside = folderWith();
     root = join(outside, 'work');
     await cp(template, root, { recursive: true, preserveTimestamps: true });
     git('update-index', '--refresh');
@@ -65,10 +63,7 @@ export function useRepository(): void {
     );
   });
 
-  afterEach(async () => {
-    vi.unstubAllEnvs();
-    await rm(outside, { recursive: true, force: true });
-  });
+  afterEach(() => void vi.unstubAllEnvs());
 }
 
 export const git = (...argv: string[]) =>
@@ -122,10 +117,17 @@ export async function withRemote(): Promise<string> {
   return remote;
 }
 
-export async function hostileSubmodule(
-  sub: string,
-  inSub: (...argv: string[]) => unknown,
-): Promise<void> {
+/** Commits a submodule in a folder, and then configures it to start a program. */
+export async function hostileSubmodule(folder: string): Promise<void> {
+  const sub = join(root, folder);
+  const inSub = (...argv: string[]) => execFileSync('git', argv, { cwd: sub, stdio: 'ignore' });
+  await mkdir(sub, { recursive: true });
+  inSub('init', '--quiet');
+  await writeFile(join(sub, 'f'), 'f\n');
+  inSub('add', '.');
+  inSub('commit', '--quiet', '-m', 'sub');
+  git('-c', 'advice.addEmbeddedRepo=false', 'add', folder);
+  git('commit', '--quiet', '-m', 'with sub');
   const evil = join(outside, 'evil.sh');
   await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`, { mode: 0o755 });
   await writeFile(join(sub, '.gitattributes'), '* filter=evil\n');

@@ -1,27 +1,26 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry, type PendingApproval } from '../../src/index.js';
 import { createDefaultTools } from '../../tools/index.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 let executor: ToolExecutor;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'previews-'));
+  root = folderWith();
   const registry = new ToolMetadataRegistry();
   registry.registerAll(createDefaultTools({ root }));
   executor = new ToolExecutor({ registry });
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
-
 const call = (name: string, input: object) => ({ id: name, name, input });
 async function pendingOf(name: string, input: object): Promise<PendingApproval> {
   const outcome = await executor.execute(call(name, input));
   if (outcome.status !== 'approval_required') throw new Error(JSON.stringify(outcome));
   return outcome.pending;
 }
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
 const shownOf = async (name: string, input: object) => (await pendingOf(name, input)).preview;
 
 describe('previews of the bundled tools that can change something', () => {
@@ -96,7 +95,6 @@ describe('previews of the bundled tools that can change something', () => {
   });
 
   it('show the files and changes of a commit', async () => {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     writeFileSync(join(root, 'a.txt'), 'one');
     expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({
@@ -111,13 +109,9 @@ describe('previews of the bundled tools that can change something', () => {
   });
 
   it('ask again if the changes of a commit differ, even for the same files', async () => {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
-    for (const [key, value] of [
-      ['user.name', 'Ada'],
-      ['user.email', 'ada@example.org'],
-    ] as const)
-      git('config', key, value);
+    git('config', 'user.name', 'Ada');
+    git('config', 'user.email', 'ada@example.org');
     writeFileSync(join(root, 'a.txt'), 'one');
     const commit = { message: 'Add a' };
     const approval = await executor.approve(await pendingOf('git_commit', commit));
@@ -135,7 +129,6 @@ describe('previews of the bundled tools that can change something', () => {
   });
 
   it('show the address of a push, and ask again if it changed', async () => {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
     git('init', '-q', '-b', 'main');
     git('remote', 'add', 'origin', 'https://ada:secret@git.example.org/ada/project.git');
     const pending = await pendingOf('git_push', {});

@@ -1,24 +1,21 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { RunProgram, RunShell } from '../../tools/shell/index.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 let wall: ProgramWall;
 
 beforeEach(async () => {
-  root = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
+  root = folderWith();
   wall = new ProgramWall({ root });
 });
 
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(root, { recursive: true, force: true });
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 const program = (name: string, argv: string[] = [], more = {}) =>
   new RunProgram(wall).execute({ program: name, arguments: argv, cwd: '.', ...more }, {});
@@ -41,20 +38,11 @@ describe('run_program', () => {
     });
   });
 
-  it.each(['sh', 'bash', 'git', 'touch', '/bin/sh', 'env'])(
-    "refuses %s, which isn't allowed",
-    async (name) => {
-      await expect(program(name, ['-c', 'touch MARKER'])).rejects.toMatchObject({
-        code: 'FORBIDDEN_PROGRAM',
-      });
-      expect(existsSync(join(root, 'MARKER'))).toBe(false);
-    },
-  );
-
-  it('stops a program after its time limit', async () => {
-    expect(
-      await program('node', ['-e', 'setInterval(() => {}, 1000)'], { timeoutMs: 300 }),
-    ).toMatchObject({ timedOut: true, exitCode: null });
+  it.each(['sh', 'git', '/bin/sh'])("refuses %s, which isn't allowed", async (name) => {
+    await expect(program(name, ['-c', 'touch MARKER'])).rejects.toMatchObject({
+      code: 'FORBIDDEN_PROGRAM',
+    });
+    expect(existsSync(join(root, 'MARKER'))).toBe(false);
   });
 });
 
@@ -84,20 +72,9 @@ describe('run_shell', () => {
     ).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('2') });
   });
 
-  it('accepts a command that starts with a hyphen', async () => {
-    expect(await shell('-x; echo after')).toMatchObject({ exitCode: 0, stdout: 'after\n' });
-  });
-
   it("doesn't pass the process's secrets to the command", async () => {
     vi.stubEnv('MY_API_KEY', 'sk-secret');
     expect((await shell('env')).stdout).not.toContain('sk-secret');
-  });
-
-  it("doesn't wait for background programs", async () => {
-    expect(await shell('sleep 300 & echo started')).toMatchObject({
-      stdout: 'started\n',
-      timedOut: false,
-    });
   });
 
   it('stops after its time limit and returns the output so far', async () => {

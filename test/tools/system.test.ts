@@ -1,5 +1,4 @@
 import { hostname, tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DiskUsage, EnvironmentVariables, SystemInfo } from '../../tools/system/index.js';
 
@@ -47,12 +46,6 @@ describe('disk_usage', () => {
     expect(usage.usedBytes).toBeLessThanOrEqual(usage.totalBytes);
     expect(usage.usedPercent).toBeLessThanOrEqual(100);
   });
-
-  it("fails without a path if the folder doesn't exist", async () => {
-    const usage = await new DiskUsage(join(tmpdir(), 'tooldex-missing')).execute();
-    expect(usage).toMatchObject({ status: 'error' });
-    expect(JSON.stringify(usage)).not.toContain('tooldex-missing');
-  });
 });
 
 describe('environment_variables', () => {
@@ -74,11 +67,5 @@ describe('environment_variables', () => {
       names: [],
       truncated: false,
     });
-  });
-
-  it('says if there are too many', () => {
-    for (let i = 0; i < 1_001; i++) vi.stubEnv(`TOOLDEX_MANY_${i}`, '');
-    const { names, truncated } = new EnvironmentVariables().execute({ contains: 'tooldex_many' });
-    expect([names.length, truncated]).toEqual([1_000, true]);
   });
 });

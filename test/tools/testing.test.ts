@@ -1,19 +1,15 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ListTests, RunTests } from '../../tools/testing/index.js';
 import { FileWall } from '../../tools/walls/file-wall.js';
 import { ProgramWall } from '../../tools/walls/program-wall.js';
+import { folderWith } from '../folder-with.js';
 
 let root: string;
 
-beforeEach(async () => {
-  root = await realpath(await mkdtemp(join(tmpdir(), 'tooldex-')));
-});
-
-afterEach(() => rm(root, { recursive: true, force: true }));
+beforeEach(() => void (root = folderWith()));
 
 const put = async (path: string, text = '') => {
   await mkdir(dirname(join(root, path)), { recursive: true });
@@ -84,25 +80,10 @@ describe('run_tests', () => {
     expect(existsSync(join(root, 'MARKER'))).toBe(false);
   });
 
-  it('refuses a broken or huge package.json', async () => {
-    await put('package.json', '{');
-    await expect(run()).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
-    await put('package.json', ' '.repeat(2_000_000));
-    await expect(run()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
-  });
-
   it('follows a link of package.json only inside the root', async () => {
-    const elsewhere = await mkdtemp(join(tmpdir(), 'tooldex-'));
-    try {
-      await writeFile(
-        join(elsewhere, 'package.json'),
-        JSON.stringify({ scripts: { test: 'node -e 0' } }),
-      );
-      await symlink(join(elsewhere, 'package.json'), join(root, 'package.json'));
-      await expect(run()).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
-    } finally {
-      await rm(elsewhere, { recursive: true });
-    }
+    const elsewhere = folderWith({ 'package.json': { scripts: { test: 'node -e 0' } } });
+    await symlink(join(elsewhere, 'package.json'), join(root, 'package.json'));
+    await expect(run()).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
     await rm(join(root, 'package.json'));
     await put('own.json', JSON.stringify({ scripts: { test: 'node -e 0' } }));
     await symlink('own.json', join(root, 'package.json'));
@@ -145,15 +126,5 @@ describe('list_tests', () => {
       truncated: false,
     });
     expect(await list({ limit: 2 })).toMatchObject({ truncated: true });
-  });
-
-  it('stops if the call is aborted', async () => {
-    await put('a.test.ts');
-    await expect(
-      new ListTests(new FileWall(root)).execute(
-        { contains: '', limit: 5 },
-        { signal: AbortSignal.abort() },
-      ),
-    ).rejects.toThrow('aborted');
   });
 });

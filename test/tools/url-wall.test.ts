@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isToolError } from '../../src/index.js';
 import { guardedFetch } from '../../tools/walls/guarded-fetch.js';
-import { classifyAddress } from '../../tools/walls/ip-ranges.js';
 import { UrlWall } from '../../tools/walls/url-wall.js';
 
 const servers: Server[] = [];
@@ -100,6 +99,7 @@ const REFUSED: readonly (readonly [attack: string, url: string])[] = [
   ['IPv6 site-local', 'http://[fec0::1]/'],
   ['IPv6 multicast', 'http://[ff02::1]/'],
   ['IPv6 discard', 'http://[100::1]/'],
+  ['IPv6 that is not global', 'http://[4000::1]/'],
   ['IPv6 segment routing', 'http://[5f00::1]/'],
   ['IPv6 metadata', 'http://[fd00:ec2::254]/'],
   ['private 10', 'http://10.0.0.1/'],
@@ -224,21 +224,6 @@ describe('UrlWall', () => {
     expect(await new UrlWall({ resolve }).check(text)).toMatchObject({ hostname, addresses });
   });
 
-  it('allows a public address without a DNS query', async () => {
-    const { asked, resolve } = resolverOf();
-    expect(
-      (await new UrlWall({ resolve }).check('https://[2606:4700:4700::1111]/')).addresses,
-    ).toEqual(['2606:4700:4700::1111']);
-    expect(asked).toEqual([]);
-  });
-
-  it('refuses a name that resolves to a private address the next time', async () => {
-    const { resolve } = resolverOf(['93.184.215.14'], ['127.0.0.1']);
-    const wall = new UrlWall({ resolve });
-    expect((await wall.check('http://rebind.example.com/')).addresses).toEqual(['93.184.215.14']);
-    expect(await codeOf(wall.check('http://rebind.example.com/'))).toBe('FORBIDDEN_URL');
-  });
-
   it('names only the origin of a refused URL', async () => {
     const error: unknown = await new UrlWall()
       .check('http://user:pa55@10.0.0.1/path?token=s3cret#f')
@@ -274,41 +259,6 @@ describe('UrlWall', () => {
     const { resolve } = resolverOf(['192.168.1.7']);
     expect(await codeOf(new UrlWall({ allowPrivate: true, resolve }).check(url))).toBe('passed');
   });
-
-  it('names the host that has no address', async () => {
-    const wall = new UrlWall({
-      resolve: () => Promise.reject(new Error('queryA ENOTFOUND 10.0.0.53')),
-    });
-    const error: unknown = await wall
-      .check('http://nowhere.example.com/')
-      .catch((thrown: unknown) => thrown);
-    expect(isToolError(error, 'EXECUTION_FAILED') && error.message).toMatch(
-      /nowhere\.example\.com/,
-    );
-    expect(String(error)).not.toContain('10.0.0.53');
-  });
-});
-
-describe('classifyAddress', () => {
-  it.each([
-    ['9.255.255.255', 'public'],
-    ['11.0.0.0', 'public'],
-    ['100.63.255.255', 'public'],
-    ['100.128.0.0', 'public'],
-    ['172.15.255.255', 'public'],
-    ['172.32.0.0', 'public'],
-    ['192.167.255.255', 'public'],
-    ['192.169.0.0', 'public'],
-    ['223.255.255.255', 'public'],
-    ['2001:200::1', 'public'],
-    ['2003::1', 'public'],
-    ['1fff::1', 'forbidden'],
-    ['4000::1', 'forbidden'],
-    ['', 'forbidden'],
-    ['127.1', 'forbidden'],
-  ])('puts %j on the right side of its range: %s', (address, expected) => {
-    expect(classifyAddress(address)).toBe(expected);
-  });
 });
 
 describe('guardedFetch', () => {
@@ -319,17 +269,6 @@ describe('guardedFetch', () => {
     const answer = await guardedFetch(`http://rebind.example.com:${server.port}/`, { wall });
     expect(answer.body.toString()).toBe(`rebind.example.com:${server.port}`);
     expect(asked).toEqual(['rebind.example.com']);
-  });
-
-  it("resolves names with the system's resolver by default", async () => {
-    const server = await serve();
-    const { signal } = new AbortController();
-    expect(
-      (
-        await guardedFetch(`http://localhost:${server.port}/`, { wall: local, signal })
-      ).body.toString(),
-    ).toBe('reached');
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('checks a redirect to the same name again', async () => {
@@ -429,14 +368,6 @@ describe('guardedFetch', () => {
     await closed;
   });
 
-  it("doesn't connect if the caller has already aborted", async () => {
-    const server = await serve();
-    expect(
-      await codeOf(guardedFetch(server.origin, { wall: local, signal: AbortSignal.abort() })),
-    ).toBe('ABORTED');
-    expect(server.connections).toBe(0);
-  });
-
   it.each([
     ['another host', { Host: 'internal' }],
     ['a switch of protocols', { Upgrade: 'websocket' }],
@@ -451,25 +382,5 @@ describe('guardedFetch', () => {
       'INVALID_INPUT',
     );
     expect(server.connections).toBe(0);
-  });
-
-  it('refuses a server that switches protocols', async () => {
-    const server = await serve();
-    servers.at(-1)?.removeAllListeners('request');
-    servers
-      .at(-1)
-      ?.on('connection', (socket) =>
-        socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
-      );
-    expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('EXECUTION_FAILED');
-  });
-
-  it('reports why a server cannot be reached, without addresses', async () => {
-    const server = await serve();
-    await new Promise((resolve) => servers.pop()?.close(resolve));
-    const error: unknown = await guardedFetch(server.origin, { wall: local }).catch(
-      (thrown: unknown) => thrown,
-    );
-    expect(isToolError(error, 'EXECUTION_FAILED') && error.message).toContain('ECONNREFUSED');
   });
 });

@@ -154,12 +154,6 @@ describe('tooldex audit of own tools', () => {
     );
   });
 
-  it('exits with 1 if a tool lies, and otherwise with 0', async () => {
-    expect((await audit(OWN)).code).toBe(1);
-    writeFileSync(join(folder, 'src/tools.ts'), HONEST);
-    expect((await audit(OWN)).code).toBe(0);
-  });
-
   it("exits with 1 if a file didn't load, and reports the file", async () => {
     writeFileSync(join(folder, 'src/tools.ts'), HONEST);
     writeFileSync(join(folder, 'src/broken.ts'), "export { nothing } from './nowhere.ts';");
@@ -274,11 +268,6 @@ describe('names that would steer a terminal or a workflow', () => {
 describe('tooldex audit refuses', () => {
   it.each([
     [
-      '--update-baseline without a file',
-      [...OWN, '--update-baseline'],
-      /^error --update-baseline only works with --baseline\./,
-    ],
-    [
       '--listing without --mcp',
       [...OWN, '--listing', 'x.json'],
       /^error --listing only works with --mcp\./,
@@ -292,11 +281,6 @@ describe('tooldex audit refuses', () => {
       'a baseline that is none',
       [...OWN, '--baseline', 'package.json'],
       /^error Expected a baseline as tooldex audit --update-baseline writes it/,
-    ],
-    [
-      'a package that is not installed',
-      ['--mcp', 'no-such-server-here'],
-      /^error Expected the package no-such-server-here to be installed/,
     ],
   ])('%s', async (_, args, message) => {
     const { code, err } = await audit(args);

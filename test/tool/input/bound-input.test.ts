@@ -84,29 +84,6 @@ describe('boundInput', () => {
     ['a value shared 2⁶⁰ times', () => doubled],
     ['a text of 10 MB', () => 'x'.repeat(10_000_000)],
     ['a list of four billion holes', () => new Array<number>(4_000_000_000)],
-    ['a list of a million items', () => new Array<number>(1_000_000).fill(0)],
-    [
-      'a proxy that is a list without end',
-      () =>
-        new Proxy([], {
-          get: (list, key) =>
-            key === 'length' ? Number.MAX_SAFE_INTEGER : (Reflect.get(list, key) as unknown),
-        }),
-    ],
-    [
-      'a proxy that nests without end',
-      () => {
-        const self: object = new Proxy(
-          {},
-          {
-            ownKeys: () => ['again'],
-            getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }),
-            get: (): unknown => self,
-          },
-        );
-        return self;
-      },
-    ],
   ])('boundInput stops at a limit for %s', (_, make) => {
     const error = refusal(() => boundInput(make()));
     expect(error.code).toBe('LIMIT_EXCEEDED');
@@ -117,8 +94,6 @@ describe('boundInput', () => {
   it.each([
     ['a function', { a: { b: () => 1 } }, 'a.b: ', 'a function'],
     ['a date', { a: [0, new Date(0)] }, 'a[1]: ', 'an object'],
-    ['NaN', { 'a b': NaN }, '["a b"]: ', 'NaN'],
-    ['a bigint', { a: 1n }, 'a: ', '1n'],
     // eslint-disable-next-line no-sparse-arrays
     ['a hole in a list', [1, , 2], '[1]: ', 'undefined'],
   ])('boundInput refuses %s, with its path and value', (_, value, place, found) => {
