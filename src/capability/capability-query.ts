@@ -11,6 +11,7 @@ import type {
   CapabilityTask,
   CapabilityTool,
 } from './state/capability-items.js';
+import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
@@ -153,13 +154,8 @@ const includesAll =
     return all.every((each) => values.includes(each));
   };
 
-type Measured = CapabilityTool | CapabilityJob;
-
-/** Returns the share of recent calls that succeeded, or `null` without calls. */
-const rateOf = ({ health }: Measured) => ('tool' in health ? health.tool : health).successRate;
-
 /** The test that each condition makes of its value. */
-const TESTS: Readonly<Record<string, (value: never) => Test>> = {
+const TESTS: Readonly<Record<string, (value: never, ledger: HealthLedger) => Test>> = {
   personas: (value: readonly string[]) => {
     const filter = parsePersonas(value);
     const maySchedule = ({ personas }: Pick<CapabilityJob, 'personas'>) =>
@@ -168,8 +164,10 @@ const TESTS: Readonly<Record<string, (value: never) => Test>> = {
       ownerMatches(filter, item.owner) && (!('personas' in item) || maySchedule(item));
   },
   available: (value: boolean) => (item: Item) => item.available === value,
-  minSuccessRate: (least: number) => (item: Measured) => (rateOf(item) ?? 1) >= least,
-  requireCalls: (value: boolean) => (item: Measured) => !value || rateOf(item) !== null,
+  minSuccessRate: (least: number, ledger) => (item: CapabilityTool | CapabilityJob) =>
+    (ledger.rateOf(item) ?? 1) >= least,
+  requireCalls: (value: boolean, ledger) => (item: CapabilityTool | CapabilityJob) =>
+    !value || ledger.rateOf(item) !== null,
   provider: includesAll<CapabilityTool>(({ entry }) => entry.providers.map(({ name }) => name)),
   capability: includesAll<CapabilityTool | CapabilitySkill>((item) => item.capabilityTags),
   requiredCapability: includesAll<CapabilitySkill | CapabilityJob>(
@@ -200,10 +198,11 @@ const TESTS: Readonly<Record<string, (value: never) => Test>> = {
 export function compileQuery<Kind extends keyof Items>(
   kind: Kind,
   query: unknown,
+  ledger: HealthLedger,
 ): (item: Items[Kind]) => boolean {
   const checked = checkOptions(SCHEMAS[kind], query ?? null, 'conditions of the query');
   const tests = Object.entries(checked).flatMap(([name, value]) =>
-    value === undefined ? [] : (TESTS[name]?.(value as never) ?? []),
+    value === undefined ? [] : (TESTS[name]?.(value as never, ledger) ?? []),
   );
   return (item) => tests.every((test) => test(item as never));
 }

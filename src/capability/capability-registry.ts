@@ -215,7 +215,7 @@ export class CapabilityRegistry {
    * tool doesn't hide the shared tool of the same name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
-    return Object.freeze(this.#state.tools.all.filter(compileQuery('tool', query)));
+    return Object.freeze(this.#state.tools.all.filter(compileQuery('tool', query, this.#ledger)));
   }
 
   /** Returns the tool that a persona calls by a name: its own, or else the shared one. */
@@ -235,17 +235,17 @@ export class CapabilityRegistry {
 
   /** Returns the skills that match a query, ordered as in `tools`. */
   skills(query: SkillQuery = {}): readonly CapabilitySkill[] {
-    return Object.freeze(this.#state.skills.all.filter(compileQuery('skill', query)));
+    return Object.freeze(this.#state.skills.all.filter(compileQuery('skill', query, this.#ledger)));
   }
 
   /** Returns the tasks that match a query, ordered as in `tools`. */
   tasks(query: TaskQuery = {}): readonly CapabilityTask[] {
-    return Object.freeze(this.#state.tasks.all.filter(compileQuery('task', query)));
+    return Object.freeze(this.#state.tasks.all.filter(compileQuery('task', query, this.#ledger)));
   }
 
   /** Returns the jobs that match a query, ordered as in `tools`. */
   jobs(query: JobQuery = {}): readonly CapabilityJob[] {
-    return Object.freeze(this.#state.jobs.all.filter(compileQuery('job', query)));
+    return Object.freeze(this.#state.jobs.all.filter(compileQuery('job', query, this.#ledger)));
   }
 
   /**
@@ -287,8 +287,6 @@ export class CapabilityRegistry {
    * persona sees them.
    */
   attach(executor: ExecutionEvents, options: Persona = {}): () => void {
-    if (typeof (executor as Partial<ExecutionEvents> | null | undefined)?.on !== 'function')
-      throw invalidArgument('an executor that emits events', executor);
     const persona = personaIn(options);
     const counted = this.#ledger.countsIn(executor.health);
     return executor.on((event) => {
@@ -346,7 +344,6 @@ export class CapabilityRegistry {
     // Nothing is awaited here, so readers see either all of the change or nothing.
     this.#inputs = inputs;
     this.#state = state;
-    this.#views.keepOnly(state);
     const { revision, contents } = state;
     const changed = revision !== before.revision;
     const difference = differenceOf(before.contents, contents);

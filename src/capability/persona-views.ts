@@ -42,12 +42,6 @@ export class PersonaViews {
   wasOffered(entry: ToolEntry): boolean {
     return this.#offered.has(entry);
   }
-
-  /** Removes personas that no longer exist. */
-  keepOnly(state: CapabilityState): void {
-    for (const key of this.#views.keys())
-      if (key !== '' && !state.personas.has(key)) this.#views.delete(key);
-  }
 }
 
 /**

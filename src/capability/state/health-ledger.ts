@@ -211,6 +211,12 @@ export class HealthLedger {
     });
   }
 
+  /** Returns the share of a tool's or job's recent calls that succeeded, or `null` without calls. */
+  rateOf(item: { readonly owner: string | null; readonly name: string }): number | null {
+    const kind = 'entry' in item ? 'tool' : 'job';
+    return this.#log.summary(kind, ledgerName(item.owner, item.name)).successRate;
+  }
+
   job(owner: string | null, name: string): HealthSummary {
     return this.#log.summary('job', ledgerName(owner, name));
   }
