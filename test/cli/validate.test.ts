@@ -106,7 +106,7 @@ describe('tooldex validate', () => {
     ]);
     const validated = await run('validate', 'manifests');
     expect(validated.out).toMatch(
-      /error "wrong" .*A tool with access_mode "readonly" can't have the side effect "write"\. Declare the access it really has\./,
+      /error "wrong" .*A tool with access_mode "readonly" can't have the side effect "write"\. Declare the access mode it really has\./,
     );
     const { out } = await run('lint', '--manifests', 'manifests', '--format', 'github');
     expect(out).toContain('open: declare access_mode, danger_level, execution_category');

@@ -114,7 +114,7 @@ const THROWN: readonly (readonly [
   [
     'register([tool])',
     () => js.empty().register([read]),
-    'got a list of 1. Register the tools of a list with registerAll(list)',
+    'got a list of 1. Register a list of tools with registerAll(list)',
   ],
   [
     'register(promise)',
@@ -125,7 +125,7 @@ const THROWN: readonly (readonly [
   [
     'register("name", tool)',
     () => js.empty().register('read', read),
-    'got "read". Register the tool itself, without its name',
+    'got "read". Pass the tool itself instead of its name',
   ],
   [
     'register(options)',
@@ -161,7 +161,7 @@ const THROWN: readonly (readonly [
   [
     'registerAll(module)',
     () => js.empty().registerAll(module),
-    'Expected a list of tools, got an object. Pass the values of a module or an object: registerAll(Object.values(module)).',
+    'Expected a list of tools, got an object. Pass the values of the module or object: registerAll(Object.values(module)).',
   ],
   [
     'registerAll({ read })',
@@ -236,7 +236,7 @@ const THROWN: readonly (readonly [
   [
     'registerAll([[tool]])',
     () => js.empty().registerAll([[read]]),
-    'Register the tools of a list with registerAll(list)',
+    'Register a list of tools with registerAll(list)',
   ],
   [
     'registerAll([promise])',

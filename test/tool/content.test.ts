@@ -121,7 +121,7 @@ describe('a part of a result', () => {
     [
       'a part that is not plain data',
       () => ok(1, { content: [{ type: 'image', mediaType: 'image/png', data: PIXEL }] as never }),
-      /Expected a part as an object of plain data, got an object\. Make the parts with text, image/,
+      /Expected a part as an object of plain data, got an object\. Create the parts with text, image/,
     ],
     [
       'a hole in the list',
@@ -131,23 +131,23 @@ describe('a part of a result', () => {
     [
       'bad base64 in a part written by hand',
       () => ok(1, { content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] }),
-      /The fields of a part of the content are refused:\n {2}data: Expected standard base64/,
+      /The fields of a content part are refused:\n {2}data: Expected standard base64/,
     ],
     [
       'options that are null',
       () => ok(1, null as never),
-      /Expected the options of ok as an object, got null\. Write ok\(value, \{ content/,
+      /Expected an options object for ok, got null\. Write ok\(value, \{ content/,
     ],
     [
       'a failure as the value of a halt',
       () => halt('enough', fail('no')),
-      /Expected a value, or a result of ok, got a result with the status error\. Return that result instead\./,
+      /Expected a plain value or a result of ok, got a result with the status error\. Return that result instead\./,
     ],
     ['an unknown reader', () => text('a', { audience: ['model'] } as never), /"user", "assistant"/],
     [
       'content that was written by hand',
       () => ok(1, { content: [{ type: 'picture' }] as never }),
-      /a part made by text, image, audio, file, or resourceLink, got "picture"/,
+      /a part created by text, image, audio, file, or resourceLink, got "picture"/,
     ],
   ])('a part %s is refused', (_, make, message) => {
     expect(codeOf(make)).toMatch(/^INVALID_ARGUMENT/);

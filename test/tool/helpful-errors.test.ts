@@ -23,9 +23,9 @@ describe('a refusal', () => {
         ...least,
         inputSchema: { '~standard': { version: 1, vendor: 'valibot', validate: () => ({}) } },
       },
-      'Wrap it in toStandardJsonSchema(…) of @valibot/to-json-schema.',
+      'Wrap it in toStandardJsonSchema(…) from @valibot/to-json-schema.',
     ],
-    [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
+    [{ ...least, inputSchema: undefined }, 'z.object({}) if the tool takes no input'],
     [{ ...least, inputSchema: { city: z.string() } }, 'Wrap it in z.object({…})'],
     [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],
     [

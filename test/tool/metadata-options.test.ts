@@ -198,7 +198,7 @@ const WRONG: readonly (readonly [
     'a zod schema, a Standard Schema with JSON Schema, or a JSON Schema object',
     'undefined. Use z.object({})',
   ],
-  ['inputSchema', z.string(), ['inputSchema'], 'a schema of an object', '"string"'],
+  ['inputSchema', z.string(), ['inputSchema'], 'an object schema', '"string"'],
   ['outputSchema', 'object', ['outputSchema'], 'a zod schema', '"object"'],
 ];
 
