@@ -3,9 +3,7 @@ import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
 import type { ToolOptions } from './tool-options.js';
 
-/**
- * The kind of a field's value. Each target defines how to check, read, write, or show each kind.
- */
+/** The kind of a field's value. Each target has one rule per kind. */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'bytes' | 'object' | 'input' | 'output' | 'function'
@@ -14,11 +12,9 @@ export type FieldKind =
 
 /**
  * A place where a field appears. `model`: models read it. `manifest`: it's a key in manifests.
- * `list` and `detail`: HTTP returns it in lists, or only in the details of a tool. `column` and
- * `show`: the command line prints it in lists, or only when showing one tool. `row`, `axis`, and
- * `facts`: the page reads it for each row, filters by it, or lists it among a tool's facts. A
- * tool's stored form (`toolToJson`) contains all declared data, so a field without targets appears
- * only there.
+ * `list`, `detail`: HTTP returns it in lists, or only for a single tool. `column`, `show`: the same
+ * for the command line. `row`, `axis`, `facts`: the page shows it per row, filters by it, or lists
+ * it as a fact. Stored tools (`toolToJson`) have all declared fields.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
@@ -39,10 +35,7 @@ export interface ToolField {
   /** The name outside the process: snake_case, with times in seconds. */
   readonly wire: string;
   readonly kind: FieldKind;
-  /**
-   * The origin of a value that isn't a tool option: the resolved entry, the catalogue, or the
-   * manifest.
-   */
+  /** The origin of a value that isn't a tool option. */
   readonly from?: 'entry' | 'catalogue' | 'manifest';
   readonly on: readonly FieldTarget[];
   /** The meaning of the field, written for manifest authors. */
@@ -76,8 +69,7 @@ export const TOOL_FIELDS = {
     kind: 'name',
     on: ['model', 'manifest', 'list', 'column', 'row'],
     label: 'tool',
-    about:
-      'The name that models and programs use to call the tool. Must be unique within its file.',
+    about: 'The name used to call the tool. Must be unique within its file.',
     filter: { param: 'name', condition: 'name', about: "The tool's own name" },
   },
   owner: {
@@ -142,8 +134,7 @@ export const TOOL_FIELDS = {
     kind: 'priority',
     on: AXIS,
     label: 'priority',
-    about:
-      'How strongly the tool is preferred when offering tools to a model. The default is "medium".',
+    about: 'How strongly the tool is preferred in selections. The default is "medium".',
     filter: {
       param: 'priority',
       condition: 'priority',
@@ -156,8 +147,7 @@ export const TOOL_FIELDS = {
     kind: 'accessMode',
     on: AXIS,
     label: 'access',
-    about:
-      'What a call can do: read, write, execute or a mix. Inferred from side_effects if omitted.',
+    about: 'What a call can do. Inferred from side_effects if omitted.',
     filter: {
       param: 'access_mode',
       condition: 'accessMode',
@@ -408,8 +398,7 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'detail', 'show'],
     label: 'progress by',
     missing: [],
-    about:
-      'Input fields that indicate progress: calls with the same values in these fields are treated as a loop.',
+    about: 'Input fields that show progress. Calls with the same values are treated as a loop.',
   },
   examples: {
     wire: 'examples',
@@ -482,12 +471,7 @@ export const TOOL_FIELDS = {
     on: CARRIED,
     about: "The name of the function that runs the tool. Defaults to the tool's name.",
   },
-  dangerFor: {
-    wire: 'danger_for',
-    kind: 'function',
-    on: [],
-    about: 'Returns the danger level of one call.',
-  },
+  dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
   preview: {
     wire: 'preview',
     kind: 'function',
@@ -685,10 +669,7 @@ export const DEFAULTS = Object.freeze(
 
 export const SAFETY_LEVELS = Object.freeze(['low', 'medium', 'high'] as const);
 
-/**
- * The values of each kind that has a fixed set of values: as written outside the process, in
- * ascending order.
- */
+/** The values of each kind that has a fixed set, in ascending order, as written outside. */
 const VALUES_OF_KIND = Object.freeze({
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),
