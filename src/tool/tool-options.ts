@@ -223,7 +223,7 @@ export interface ToolOptions<
    *
    * Creating a preview must not have side effects. The preview is created before the user is asked,
    * and again before the approved call runs. If the two differ, the user is asked again. The time
-   * limit is two seconds. If the tool is a class, `this` is the instance. @default only the
+   * limit is ten seconds. If the tool is a class, `this` is the instance. @default only the
    * arguments are shown
    */
   readonly preview?: (

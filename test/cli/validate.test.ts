@@ -111,9 +111,9 @@ describe('tooldex validate', () => {
     const { out } = await run('lint', '--manifests', 'manifests', '--format', 'github');
     expect(out).toContain('open: declare access_mode, danger_level, execution_category');
     expect(out).toContain(
-      'good: nothing answers its calls: pass a function (execute, or a handler with its name for a manifest), or declare manual, handler_ref or providers',
+      "good: nothing answers its calls: pass a function (execute, or in a manifest a handler with the tool's name), or declare manual, handler_ref or providers",
     );
-    expect(out).toContain('odd: progress_params names "costTier", which parameters does'); // What is quoted is the author's.
+    expect(out).toContain('odd: progress_params lists "costTier", which isn\'t in parameters'); // What is quoted is the author's.
   });
 
   it('fails for a folder without manifests: it is a wrong path', async () => {

@@ -390,7 +390,7 @@ const THROWN: readonly (readonly [
     () => js.planExecution(js.registry(), ['read']),
     'Expected {name, input} at position 0 of the calls, got "read"',
   ],
-  ['lintTools([tool])', () => js.lintTools([read]), 'Register the tools in one first.'],
+  ['lintTools([tool])', () => js.lintTools([read]), 'Register the tools in a registry first.'],
   ['loadTools()', () => js.loadTools(), "Call loadTools('src/tools/**/*.ts')."],
 ];
 

@@ -29,7 +29,7 @@ const anyPolicy = fc.record({
 });
 
 describe('policies over any tools and rules', () => {
-  it('a tool that requires approval runs without a question only if a rule or the allow-list allows it', () => {
+  it('a tool that requires approval runs without a question only if a rule or the allowlist allows it', () => {
     run(
       fc.property(anyTool, anyPolicy, anyContext, anyInput, (tool, options, context, input) => {
         const registry = registryOf(tool);

@@ -49,7 +49,7 @@ describe('a request with a wrong part', () => {
       );
       expect([error.code, error.message]).toEqual([
         'INVALID_ARGUMENT',
-        expect.stringContaining('a function rank that returns [{ toolName, score }]'),
+        expect.stringContaining('a rank function that returns [{ toolName, score }]'),
       ]);
     },
   );

@@ -62,7 +62,7 @@ describe('a refusal', () => {
     [
       'lint of a list of tools',
       () => lintTools([definitionOf(least)] as never),
-      'Register the tools in one first',
+      'Register the tools in a registry first',
     ],
   ])('passing %s is refused with what was expected', (_, act, help) => {
     expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
