@@ -95,7 +95,7 @@ describe('tooldex plan', () => {
       { id: 'a', name: 'x' },
       { id: 'a', name: 'x' },
     ];
-    expect((await plan(twins, ['--run'])).err).toContain('Give each call its own id.');
+    expect((await plan(twins, ['--run'])).err).toContain('Give each call a unique id.');
     for (const wrong of [
       '{}',
       '[',

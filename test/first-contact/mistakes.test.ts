@@ -405,7 +405,7 @@ const REFUSED: readonly (readonly [
     'Expected a call as { id, name, input }, got "read". Write execute(',
   ],
   ['execute()', [], 'Expected a call as { id, name, input }, got undefined'],
-  ['execute([call])', [[call]], 'Make several with executeAll(calls).'],
+  ['execute([call])', [[call]], 'Use executeAll(calls) for several calls.'],
   ['execute(promise)', [Promise.resolve(call)], 'got a promise. Await it first.'],
   [
     'execute with JSON text as input',
@@ -420,12 +420,12 @@ const REFUSED: readonly (readonly [
   [
     'execute with toolName in place of name',
     [{ id: '1', toolName: 'read', input: {} }],
-    "Expected the tool's name under name, got toolName. Give { id, name, input }.",
+    "Expected the tool's name under name, got toolName. Pass { id, name, input }.",
   ],
   [
     "execute with OpenAI's form of a call",
     [{ id: '1', type: 'function', function: { name: 'read', arguments: '{}' } }],
-    'got function. Give { id, name, input }.',
+    'got function. Pass { id, name, input }.',
   ],
   [
     'execute with a misspelt option',

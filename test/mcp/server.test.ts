@@ -117,7 +117,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       expect(result).toMatchObject({ isError: true });
       expect(result.structuredContent).toBeUndefined();
       expect(textOf(result)).toBe(
-        "lies ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.",
+        "lies ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.",
       );
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });

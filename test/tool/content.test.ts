@@ -265,7 +265,7 @@ describe('the result of a tool with content', () => {
     expect(await outcomeOf(foreign)).toMatchObject({
       status: 'error',
       code: 'INVALID_RESULT',
-      message: expect.stringMatching(/content made of text, images/),
+      message: expect.stringMatching(/content that consists of text, images/),
     });
   });
 });
