@@ -172,7 +172,7 @@ function reason(earlier: CallProfile, call: CallProfile): string {
   const writers = [earlier, call]
     .filter(({ writes }) => writes.length > 0)
     .map(({ toolName }) => shown(toolName));
-  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} doesn't say`} what it touches`;
+  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither declares' : `${silent[0]} doesn't declare`} what it touches`;
 }
 
 /**

@@ -116,7 +116,7 @@ export function matches(pattern: string, matcher: Matcher): Check {
     if (typeof value !== 'string') return true;
     if (matcher === undefined) return (run.unsure = true);
     run.spend(value.length >> 4);
-    return matcher(value) || run.fail(`a text that matches ${clip(pattern, MAX_LISTED)}`, value);
+    return matcher(value) || run.fail(`text that matches ${clip(pattern, MAX_LISTED)}`, value);
   };
 }
 

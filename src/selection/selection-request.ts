@@ -154,7 +154,7 @@ function checkCounts(countTokens: (text: string) => number): (text: string) => n
     if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returned ${describeValue(count)}`, 'Return the number of tokens in the text.')}`,
+      `Invalid options of selectTools:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returned ${describeValue(count)}`, 'Return the number of tokens in the text.')}`,
     );
   };
 }

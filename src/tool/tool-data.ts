@@ -313,7 +313,7 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
 
 function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
   const who = typeof name === 'string' ? `The stored tool ${describeValue(name)}` : 'A stored tool';
-  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, {
+  return new ToolError('INVALID_METADATA', `${who} is invalid:\n  ${formatIssues(issues)}`, {
     details: { issues },
   });
 }

@@ -308,7 +308,7 @@ function sentence(error: unknown, otherwise: string, advice = ''): string {
 }
 
 function refused(who: string, name: unknown, issues: readonly Issue[]): ToolError {
-  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, {
+  return new ToolError('INVALID_METADATA', `${who} is invalid:\n  ${formatIssues(issues)}`, {
     details: { name: typeof name === 'string' ? name.slice(0, 128) : undefined, issues },
   });
 }

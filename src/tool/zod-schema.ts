@@ -21,11 +21,9 @@ export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target
   const known = new Map<$ZodType, readonly Issue[]>();
   const issues = unmetIn(schema, known);
   if (issues.length > 0)
-    throw new ToolError(
-      'INVALID_INPUT_SCHEMA',
-      `The schema is refused:\n  ${formatIssues(issues)}`,
-      { details: { issues } },
-    );
+    throw new ToolError('INVALID_INPUT_SCHEMA', `Invalid schema:\n  ${formatIssues(issues)}`, {
+      details: { issues },
+    });
   return converted(() =>
     toJSONSchema(schema, {
       ...options,

@@ -329,13 +329,13 @@ describe('queries of skills, tasks and jobs', () => {
   it('refuse unknown conditions', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(() => registry.jobs({ capability: 'x' } as never)).toThrow(
-      /Expected a known option, got "capability"\. Known are /,
+      /Expected a known option, got "capability"\. Known options: /,
     );
     expect(() => registry.skills({ skill: 'x' } as never)).toThrow(
-      /Expected a known option, got "skill"\. Known are /,
+      /Expected a known option, got "skill"\. Known options: /,
     );
     expect(() => registry.tasks({ minSuccessRate: 1 } as never)).toThrow(
-      /Expected a known option, got "minSuccessRate"\. Known are /,
+      /Expected a known option, got "minSuccessRate"\. Known options: /,
     );
   });
 });

@@ -52,7 +52,7 @@ describe('a result', () => {
     expect(output).toMatchObject({
       type: 'text',
       value: expect.stringMatching(
-        /^ä{24576}\n\[… 65546 of 131082 bytes are not shown: ask for less at once …\]\nä{8192}$/,
+        /^ä{24576}\n\[… 65546 of 131082 bytes are not shown: request less at a time …\]\nä{8192}$/,
       ),
     });
     const data = await readOf({ list: Array.from({ length: 20_000 }, (_, at) => at) });

@@ -227,7 +227,7 @@ describe('an approval', () => {
         {
           type: 'execution-denied',
           reason:
-            'pay was not run: closed for today. Do not repeat the call; do something else, or ask the user.',
+            "pay didn't run: closed for today. Don't repeat the call; do something else, or ask the user.",
         },
       ],
     ]);

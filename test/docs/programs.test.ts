@@ -214,7 +214,7 @@ describe('the agent of LangChain', () => {
     [
       'tells the model when it is not approved',
       'n',
-      'tool: change_address was not run: the user denied this call',
+      "tool: change_address didn't run: the user denied this call",
     ],
   ])('%s', async (_, answer, told) => {
     const agent = run('langchain-agent.ts');

@@ -85,7 +85,7 @@ const THROWN: readonly (readonly [
     'new ToolExecutor({ tools })',
     () => new js.Executor({ tools: [read] }),
     'registry: Expected a ToolMetadataRegistry',
-    'Expected a known option, got "tools". Known are registry,',
+    'Expected a known option, got "tools". Known options: registry,',
   ],
   [
     'new ToolExecutor({ registry: [tool] })',
@@ -321,7 +321,7 @@ const THROWN: readonly (readonly [
   [
     'search(text, { max })',
     () => js.registry().search('read', { max: 5 }),
-    'got "max". Known are limit, filter.',
+    'got "max". Known options: limit, filter.',
   ],
   [
     'selectTools(registry, { max })',

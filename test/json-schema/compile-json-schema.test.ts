@@ -412,11 +412,11 @@ describe('a pattern of a trusted schema', () => {
 
   it('a failed pattern is reported with the expectation, for values and names', () => {
     expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual([
-      'a: Expected a text that matches ^[a-z]+$, got "A".',
+      'a: Expected text that matches ^[a-z]+$, got "A".',
     ]);
     expect(told({ propertyNames: { pattern: '^[a-z]+$' } }, { A: 1, ok: 1, B: 1 })).toEqual([
-      'A: Expected a text that matches ^[a-z]+$, got "A".',
-      'B: Expected a text that matches ^[a-z]+$, got "B".',
+      'A: Expected text that matches ^[a-z]+$, got "A".',
+      'B: Expected text that matches ^[a-z]+$, got "B".',
     ]);
   });
 

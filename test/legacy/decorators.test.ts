@@ -344,7 +344,7 @@ describeDecorators({
         }
         return Wrong;
       },
-      'Tool "wrong" is refused',
+      'Tool "wrong" is invalid',
     ],
     [
       'a name among the defaults',

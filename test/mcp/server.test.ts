@@ -270,7 +270,7 @@ describe.each(WAYS)('a served registry, $way', ({ open }) => {
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
       expect(textOf(result)).toMatch(
-        /files\.write was not run yet: this call needs approval\. .*write/,
+        /files\.write hasn't run yet: this call needs approval\. .*write/,
       );
     });
 

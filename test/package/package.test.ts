@@ -187,7 +187,7 @@ describe('what importing costs', () => {
     const mixed = program('list', '--tools', '*.mjs', '--tools', 'typed.ts', '--json');
     expect([JSON.parse(mixed.stdout), mixed.status]).toMatchObject([[{ name: 'own' }], 1]);
     expect(mixed.stderr.trim()).toBe(
-      "not loaded typed.ts: The package tsx isn't installed, or it doesn't load. TypeScript files need it: run npm install --save-dev tsx.",
+      "not loaded typed.ts: The package tsx isn't installed or can't be loaded. TypeScript files need it: run npm install --save-dev tsx.",
     );
     expect(JSON.parse(program('validate', 'functions.json', '--json').stdout)).toMatchObject({
       usable: 1,

@@ -29,7 +29,7 @@ describe('personas', () => {
         { verdict: 'deny', rule: 'persona-allowlist' },
       ]);
     }
-    expect(decide(['Planner'], {}).reason).toContain('names no persona');
+    expect(decide(['Planner'], {}).reason).toContain('has no persona');
   });
 
   it('an empty allowlist lets no persona call the tool', () =>

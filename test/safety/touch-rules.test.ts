@@ -109,7 +109,7 @@ describe('rules that deny writing *.lock', () => {
     ).toBe('deny');
   });
 
-  it("a deny rule asks for approval when a tool that can write doesn't say what it touches", async () => {
+  it("a deny rule asks for approval when a tool that can write doesn't declare what it touches", async () => {
     expect(await verdict('run_shell', { command: 'ls' }, LOCKED)).toBe('confirm');
     expect(await verdict('run_program', { program: 'node' }, LOCKED)).toBe('confirm');
     const policy = policyOver(
@@ -134,7 +134,7 @@ describe('rules that deny writing *.lock', () => {
     ).toEqual(['confirm', 'confirm', 'allow', 'confirm']);
     expect(policy.decide({ id: '1', name: 'silent' })).toMatchObject({
       rule: 'rule 1',
-      reason: "lock files are written by their tools, and silent doesn't say what it touches",
+      reason: "lock files are written by their tools, and silent doesn't declare what it touches",
     });
   });
 

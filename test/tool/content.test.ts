@@ -131,7 +131,7 @@ describe('a part of a result', () => {
     [
       'bad base64 in a part written by hand',
       () => ok(1, { content: [{ type: 'image', mediaType: 'image/png', data: '<html>' }] }),
-      /The fields of a content part are refused:\n {2}data: Expected standard base64/,
+      /Invalid fields of a content part:\n {2}data: Expected standard base64/,
     ],
     [
       'options that are null',
@@ -283,7 +283,7 @@ describe('a result larger than maxResultBytes', () => {
       expect(outcome).toMatchObject({ status: 'ok', value: long });
       const reading = readOutcome(outcome);
       expect(reading.text).toMatch(
-        /^BEGINx+\n\[… \d+ of 200008 bytes are not shown: ask for less at once …\]\nx+END$/,
+        /^BEGINx+\n\[… \d+ of 200008 bytes are not shown: request less at a time …\]\nx+END$/,
       );
       expect(reading.text.length).toBeLessThan(most + 100);
       expect(reading.data).toBe(long);
@@ -302,7 +302,7 @@ describe('a result larger than maxResultBytes', () => {
           else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
           expect(Buffer.from(shown).toString()).toBe(shown); // The text has no half characters.
           const [head = '', tail = ''] = shown.split(
-            /\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/,
+            /\n\[… \d+ of \d+ bytes are not shown: request less at a time …\]\n/,
           );
           expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
         },

@@ -338,7 +338,7 @@ describeDecorators({
         }
         return Wrong;
       },
-      'Tool "wrong" is refused',
+      'Tool "wrong" is invalid',
     ],
     [
       'a name among the defaults',

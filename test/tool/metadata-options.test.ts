@@ -238,7 +238,7 @@ describe('a wrong option', () => {
     const error = refusal(() =>
       sample({ aliases: ['ok', 'not ok'], providers: [{ name: 'p', priority: 'x' }] }),
     );
-    expect(error.message).toContain('Tool "sample" is refused');
+    expect(error.message).toContain('Tool "sample" is invalid');
     expect(error.message).toContain('aliases[1]: ');
     expect(error.message).toContain('providers[0].priority: ');
     expect(error.details['name']).toBe('sample');

@@ -160,9 +160,9 @@ describe('checkInput', () => {
     [z.number().multipleOf(5), 7, 'a multiple of 5, got 7.'],
     [z.string().length(3), 'ab', 'exactly 3 characters, got "ab".'],
     [z.email(), 'no', 'a valid email address, got "no".'],
-    [z.string().regex(/^a+$/), 'b', 'a text that matches /^a+$/, got "b".'],
-    [z.string().startsWith('a'), 'b', 'a text that begins with "a", got "b".'],
-    [z.string().includes('a'), 'b', 'a text that contains "a", got "b".'],
+    [z.string().regex(/^a+$/), 'b', 'text that matches /^a+$/, got "b".'],
+    [z.string().startsWith('a'), 'b', 'text that begins with "a", got "b".'],
+    [z.string().includes('a'), 'b', 'text that contains "a", got "b".'],
     [
       z.number().refine((n) => n % 2 === 0, 'must be even'),
       3,
