@@ -223,10 +223,10 @@ describe('tools in the AI SDK', () => {
     await generateText({ model, tools: set(), messages });
     await store.restart('saved');
     await generateText({ model, tools: set(), messages });
-    expect(told(model)).toMatchObject([{ value: expect.stringContaining('Its store restarted') }]);
+    expect(told(model)).toMatchObject([{ value: expect.stringContaining('its store restarted') }]);
     await generateText({ model, tools: set(new MemoryStateStore()), messages });
     expect(told(model)).toMatchObject([
-      { value: expect.stringContaining('executor does not know') },
+      { value: expect.stringContaining("executor doesn't know") },
     ]);
     expect(written).toEqual(['hello']);
   });
