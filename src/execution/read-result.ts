@@ -250,7 +250,7 @@ export function failure(error: unknown): Failure {
       ...(details && { details }),
     };
   } catch {
-    return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error could not be read' }; // A hostile getter or proxy threw.
+    return { status: 'error', code: 'EXECUTION_FAILED', message: "the error couldn't be read" }; // A hostile getter or proxy threw.
   }
 }
 

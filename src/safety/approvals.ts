@@ -344,7 +344,7 @@ export function previewLines({
     summary,
     ...(recipients.length === 0 ? [] : [`To: ${recipients.join(', ')}`]),
     ...(cost === undefined ? [] : [`Cost: ${cost}`]),
-    ...(reversible === false ? ['This cannot be undone.'] : []),
+    ...(reversible === false ? ["This can't be undone."] : []),
     ...(diff === undefined ? [] : diff.replace(/\n$/, '').split('\n')),
   ];
 }

@@ -38,14 +38,14 @@ circle['not'] = circle;
 
 /** Schemas that are invalid, endless, or misunderstood, and what their refusal says. */
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
-  ['a reference to itself', { $ref: '#' }, /leads back to itself/],
+  ['a reference to itself', { $ref: '#' }, /points back to itself/],
   [
     'two definitions that are each other',
     {
       $ref: '#/$defs/a',
       $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } },
     },
-    /leads back to itself/,
+    /points back to itself/,
   ],
   ['a dynamic reference', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /a \$ref, got/],
   ['100,000 levels', nestedIn(100_000, (not) => ({ not })), /at most 64 levels deep/],
@@ -235,14 +235,14 @@ describe('a check', () => {
     const error = refusal(() => compiled.check(boundInput(input)));
     expect(error.code).toBe('LIMIT_EXCEEDED');
     expect(error.message).toMatch(
-      /^Expected an input .*, got .*\. (?:Send shorter texts and lists|Flatten it)\.$/,
+      /^Expected an input .*, got .*\. (?:Send shorter text and lists|Flatten it)\.$/,
     );
   });
 
   it.each(LARGE)('a check handles %s', (_, schema, input, answer) => {
     const issues = compileJsonSchema(schema).check(boundInput(input));
     expect(issues.length === 0).toBe(answer);
-    expect(issues.map(({ message }) => message).join()).not.toMatch(/a value that fits the schema/);
+    expect(issues.map(({ message }) => message).join()).not.toMatch(/that matches the schema/);
   });
 
   it('a check handles realistic recursive schemas, long lists, and texts of usual length', () => {
@@ -571,7 +571,7 @@ describe('an answer', () => {
     ]);
     expect(
       told({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 }),
-    ).toEqual(['a: Expected a value that fits exactly one schema, got 1 (it fits 2).']);
+    ).toEqual(['a: Expected a value that matches exactly one schema, got 1 (it matches 2).']);
     expect(told({ properties: { 'a/b~c %': { const: [1] } } }, { 'a/b~c %': 2 })).toEqual([
       '["a/b~c %"]: Expected [1], got 2.',
     ]);

@@ -95,7 +95,7 @@ it('a bundle with tsx in it says how TypeScript loads, and one without does load
   expect(await run([])).toEqual([
     [],
     [
-      "The package tsx isn't installed or can't be loaded. If you bundle your program, leave tsx out of the bundle: external: ['tsx'].",
+      "The package tsx isn't installed or can't be loaded. If you bundle your program, exclude tsx from the bundle: external: ['tsx'].",
     ],
   ]);
   expect(await run(['tsx'])).toEqual([['one'], []]);

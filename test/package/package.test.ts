@@ -202,7 +202,7 @@ describe('what importing costs', () => {
     ]);
     expect(program('serve', '--host', '0.0.0.0')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('needs a token'),
+      stderr: expect.stringContaining('requires a token'),
     });
     expect(program('lst')).toMatchObject({
       status: 2,

@@ -56,7 +56,7 @@ describe('evaluateSelection', () => {
       {
         toolName: 'list_orders',
         place: expect.any(Number) as number,
-        reason: '2 tools fit better',
+        reason: '2 tools match better',
         instead: [{ toolName: 'cancel_order' }],
       },
     ]);
