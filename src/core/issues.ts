@@ -336,6 +336,6 @@ function valueAt(input: unknown, path: Issue['path']): unknown {
   return path.reduce<unknown>((value, step) => {
     if (typeof value === 'object' && value !== null)
       return (value as Record<PropertyKey, unknown>)[step];
-    return step === 0 ? value : undefined; // A single value stands in for a list of one.
+    return step === 0 ? value : undefined; // A single value is treated as a list of one.
   }, input);
 }

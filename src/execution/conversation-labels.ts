@@ -78,7 +78,7 @@ export class ConversationLabels {
   async add(conversationId: string, added: Flow): Promise<void> {
     if (Object.keys(added).length === 0) return;
     try {
-      await this.#read(conversationId); // First write the labels that couldn't be written before.
+      await this.#read(conversationId); // Writes the labels that couldn't be written before.
       await this.#change(conversationId, (now) => ({ ...added, ...now }));
     } catch (error) {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;

@@ -207,7 +207,7 @@ function plainOf(value: unknown): Json | undefined {
   try {
     return isShownByJson(value) ? boundInput(value) : undefined;
   } catch {
-    return undefined; // Larger than an input may be.
+    return undefined; // The value is larger than an input may be.
   }
 }
 

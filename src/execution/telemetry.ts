@@ -69,7 +69,7 @@ export async function openTelemetry({
   return {
     around(call, entry, run) {
       const startedAt = clock.elapsed();
-      const toolName = entry?.name ?? 'unknown'; // Models invent names, and each would become a metric of its own.
+      const toolName = entry?.name ?? 'unknown'; // Models invent names, and each would become a separate metric.
       const shared = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': toolName };
       const attributes: OpenTelemetryApi.Attributes = {
         ...shared,

@@ -251,7 +251,7 @@ export class ToolExecutor {
         if (this.#budgets) await this.#budgets.spend(entry, run.options);
         if (run.options.onStart) await announceStart(this.#frame, run, entry);
         assertSame(this.#frame, run, entry);
-        if (approval) await this.#desk.redeem(run, approval); // Redeem last, so that a refused call doesn't use up the approval.
+        if (approval) await this.#desk.redeem(run, approval); // Redeemed last, so that a refused call doesn't use up the approval.
         assertWanted(run.options.signal, entry.name);
         this.#repeats.started(run.options.conversationId, entry, raw);
         const isApproved = approval !== undefined;

@@ -208,14 +208,14 @@ export function refusal(
 const CLOSE = Object.freeze({ connection: 'close' });
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
-  if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
+  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
   return origin === `http://${host}` || origin === `https://${host}` || isListed(origin, allowed);
 }
 
 /** Returns true if the origin or its host is listed. */
 export function isListed(origin: string, allowed: ReadonlySet<string>): boolean {
   if (allowed.has(origin)) return true;
-  if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
+  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
   const { protocol, hostname } = new URL(origin);
   // An allowed host includes its web pages, but not programs whose windows have addresses such as
   // `tauri://localhost`.

@@ -434,7 +434,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** Returns all keywords of the tools in this category. */
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
-    if (entries.length === 0) return new ImmutableSet<string>(); // Answers for arbitrary strings aren't cached: there could be any number of them.
+    if (entries.length === 0) return new ImmutableSet<string>(); // Not cached, because there could be any number of unknown categories.
     return this.#answer(`keywords of ${normalizeLabel(category)}`, () =>
       sorted(entries.flatMap(({ keywords }) => keywords)),
     );

@@ -349,7 +349,7 @@ function fieldMatches(input: unknown, field: string, values: readonly unknown[])
 }
 
 /**
- * Returns true if a condition holds. A condition that throws must never be the reason why a call
+ * Returns true if a `when` condition is met. A condition that throws must never be the reason why a call
  * runs.
  */
 function holds(

@@ -48,11 +48,11 @@ interface OutcomeReading {
  * | status | kind | text |
  * |---|---|---|
  * | `ok`, `halt` | `result` | the value (a string unchanged, anything else as JSON), then the content; text in the content replaces the value |
- * | `ok`, `halt` with a value JSON can't hold | `error` | says that the tool ran, and what its result contains |
- * | `error` | `error` | the message, and the details that the tool gave `fail` |
- * | `denied` | `error` | the reason, and advice not to repeat the call; never the name of the rule |
+ * | `ok`, `halt` with a value that isn't JSON-serializable | `error` | an explanation that the tool ran, and what is wrong with its result |
+ * | `error` | `error` | the message, and the details that the tool passed to `fail` |
+ * | `denied` | `error` | the reason, and advice not to repeat the call, but not the rule's name |
  * | `ask_user` | `waiting` | the question and its options |
- * | `manual` | `waiting` | says that a user or another program answers |
+ * | `manual` | `waiting` | an explanation that a user or another program answers |
  * | `approval_required` | `waiting` | why the call needs approval |
  *
  * Never throws, whatever the value is.
@@ -177,7 +177,7 @@ function lossIn(value: unknown): string | undefined {
       ? undefined
       : 'an object of a class that looks empty in JSON';
   }
-  if (typeof value === 'bigint') return 'a big integer'; // Models don't see what it is.
+  if (typeof value === 'bigint') return 'a big integer'; // Models don't know the name bigint.
   return typeof value === 'function' ||
     typeof value === 'symbol' ||
     (typeof value === 'number' && !Number.isFinite(value))
@@ -207,7 +207,7 @@ function resultReading(
 ): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
-    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Model APIs refuse blank text parts.
+    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Model APIs reject blank text parts.
     const isWorded =
       shown.some(({ type }) => type === 'text') ||
       (shown.length > 0 && (data === null || text.trim() === ''));

@@ -124,7 +124,7 @@ const optionsSchema = once(() =>
  * 2. The rules, in order.
  * 3. Writes, dangerous calls and tools that require consent need approval. Everything else may run.
  *
- * `flows` may then tighten the answer. The policy never throws: it denies what it can't judge.
+ * `flows` may then tighten the answer. The policy never throws: it denies calls that it can't evaluate.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';

@@ -38,7 +38,7 @@ export class Signer {
         ? Object.freeze(copy)
         : undefined;
     } catch {
-      return undefined; // Data from outside may be anything.
+      return undefined; // Data from outside can be anything.
     }
   }
 

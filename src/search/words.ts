@@ -140,7 +140,7 @@ function dropPastAndGerund(word: string): string {
       ? word.slice(0, -3)
       : undefined;
   if (base === undefined || base.length < 2 || !hasVowel(base)) return word;
-  if (base.length === 2 || /(?:at|bl|iz)$/.test(base)) return `${base}e`; // used, using: use
+  if (base.length === 2 || /(?:at|bl|iz)$/.test(base)) return `${base}e`; // used, using → use
   if (base.at(-1) === base.at(-2) && !isVowel(base, base.length - 1) && !/[lsz]$/.test(base))
     return base.slice(0, -1);
   return measure(base) === 1 && endsShort(base) ? `${base}e` : base;
@@ -151,7 +151,7 @@ function yToI(word: string): string {
 }
 
 function dropFinalE(word: string): string {
-  if (!word.endsWith('e') || word.length < 4) return word; // `use` is not `us`.
+  if (!word.endsWith('e') || word.length < 4) return word; // `use` isn't `us`.
   const base = word.slice(0, -1);
   const size = measure(base);
   return size > 1 || (size === 1 && !endsShort(base)) ? base : word;

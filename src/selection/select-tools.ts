@@ -378,7 +378,7 @@ function carriedOver(
 ): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // It only filled remaining room, which this request may need.
+    if (reason === 'high_priority') continue; // It only filled the remaining space, which this request may need.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');

@@ -66,7 +66,7 @@ export function createToolSearchTool(
     options,
     'options of the tool search',
   );
-  compilePermission(registry, limits); // Throws for a wrong filter now instead of when the model calls.
+  compilePermission(registry, limits); // Throws for an invalid filter now, rather than when the model calls the tool.
 
   return defineTool({
     name,
@@ -80,7 +80,7 @@ export function createToolSearchTool(
     costTier: CostTier.FREE,
     sideEffects: SideEffect.NONE,
     category: 'tools',
-    metadata: { toolSearch: true }, // Chats recognize the tool by this mark under any name.
+    metadata: { toolSearch: true }, // Chats recognize the tool by this mark, whatever its name.
     keywords: ['find tool', 'which tool', 'tool help'],
     examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
     execute: ({ query, names = [] }) => {

@@ -87,7 +87,7 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
             typeof raw === 'string' ? 'Parse the JSON text first.' : undefined,
           ),
         },
-      ]); // A string can hold a whole input, secrets included.
+      ]); // The string isn't shown: it can contain a whole input, including secrets.
     return askSchema(entry, raw);
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));

@@ -180,7 +180,7 @@ function checkedPart(given: unknown): ContentPart {
     return given as ContentPart;
   let copy: unknown;
   try {
-    copy = cloneFrozen(given); // Copied first, because a getter could return something else next time.
+    copy = cloneFrozen(given); // Copied first, because a getter could return a different value next time.
   } catch {
     // The check below refuses it.
   }

@@ -68,7 +68,7 @@ export interface ToolEntry extends ToolMetadata {
  * The key under which a definition stores its entry. All loaded copies of the package share this
  * key.
  */
-const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries, so entries of another shape aren't recognized.
+const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries, so entries with another shape aren't recognized.
 
 /** Returns true for a value made by `defineTool` or taken from a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {

@@ -189,8 +189,8 @@ export interface ToolOptions<
   readonly reads?: readonly FlowLabel[];
   /**
    * The destination of a call's arguments. Use `outside` for email, public posts, and URLs in
-   * arguments. If it's missing and the tool names the network, the tool counts as sending outside
-   * once its conversation has read something.
+   * arguments. @default inferred from the side effects and `executionCategory`; the policy then
+   * counts only network access as sending outside
    */
   readonly sends?: FlowTarget;
   /**

@@ -68,7 +68,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
       ? undefined
       : Object.freeze({ reads: read, writes: written });
   } catch {
-    return undefined; // The input can be anything that a model made up. The call itself reports what is wrong with it.
+    return undefined; // A model can send any input. The call itself reports what is wrong with it.
   }
 }
 
@@ -82,7 +82,7 @@ function keysIn(list: unknown): readonly string[] | undefined {
     const key: unknown = list[index];
     if (typeof key !== 'string' || key.length > MAX_KEY_LENGTH) return undefined;
     const canonical = canonicalKey(key.replaceAll('\\', '/'));
-    if (canonical === '' && key !== '') return undefined; // The key covers everything without a kind.
+    if (canonical === '' && key !== '') return undefined; // The key would cover everything.
     keys.add(canonical);
   }
   return Object.freeze([...keys]);

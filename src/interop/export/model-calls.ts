@@ -113,7 +113,7 @@ export function withMethods<Tool, Message>(
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
-  const encoded = codec.encode(written); // Models read a tool's own name in descriptions.
+  const encoded = codec.encode(written); // Models may see a tool's own name in descriptions.
   const similar =
     encoded === undefined
       ? suggestNames(

@@ -186,8 +186,8 @@ export type AnnotatedAxes = Pick<
  *
  * | hints | axes |
  * |---|---|
- * | readOnlyHint, and no destructiveHint | readonly, reads an external service, no consent, parallel, repeatable |
- * | destructiveHint: false | write, danger low; consent as by default |
+ * | readOnlyHint, and no destructiveHint | readonly, reads an external service, needs no consent, parallel, repeatable |
+ * | destructiveHint: false | write, low danger, default consent |
  * | idempotentHint | repeatable |
  * | openWorldHint: false | sends nowhere |
  *

@@ -184,7 +184,7 @@ export class GuardedCalls {
         "The executor doesn't know this approval: its store restarted, or the call, its arguments, its tool or its caller changed. Ask again.",
       );
     }
-    if (pending.answer !== undefined) return; // The executor checks whether it ran.
+    if (pending.answer !== undefined) return; // The executor checks whether the call has already run.
     const others = (await pendingCalls.list()).filter(
       (each) =>
         each.kind === 'approval' &&

@@ -138,7 +138,7 @@ function toTool(
     description: tool.rendered.description,
     schema: shownSchema(tool),
     metadata: metadataOf(entry),
-    verboseParsingErrors: true, // Otherwise the model doesn't read what is wrong.
+    verboseParsingErrors: true, // Otherwise the model can't see what is wrong.
     func: async (input, runManager, config) => {
       // The config contains `toolCall` if the tool is invoked with a model's call.
       const { toolCall, signal, context, configurable } = (config ?? {}) as {
