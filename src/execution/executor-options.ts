@@ -208,7 +208,7 @@ const schema = once(() =>
           })
           .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, {
             error: 'calls or cost',
-            params: { advice: 'A budget without either limits nothing.' },
+            params: { advice: 'Without at least one of them, a budget has no limit.' },
           }),
       )
       .default([]),

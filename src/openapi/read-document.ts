@@ -85,7 +85,7 @@ function upgraded(document: unknown): Part {
   if (!/^(?:2\.0|3\.[01](?:\.\d+)?)$/.test(String(version)))
     throw unreadable(
       `the version is ${describeValue(version)}`,
-      'Use a document of Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
+      'Use Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
     );
   try {
     if (version === '2.0') nameNullable(document);

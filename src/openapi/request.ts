@@ -75,7 +75,7 @@ function headerValue({ argument }: Parameter, text: string): string {
 function outside(name: string): ToolError {
   return new ToolError(
     'INVALID_INPUT',
-    `The arguments of ${name} lead outside the base URL. Change the path.`,
+    `The arguments of ${name} would take the request outside the base URL. Change the path.`,
   );
 }
 

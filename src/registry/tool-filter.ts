@@ -184,7 +184,7 @@ export function unavailableReason(
   } catch (error) {
     return isToolError(error, 'TOOL_UNAVAILABLE')
       ? error.message
-      : `${name} isn't available right now: its availability check failed with an error. Use another tool.`;
+      : `${name} isn't available right now: its availability check threw an error. Use another tool.`;
   }
   return hasCredentials || hasProvider
     ? undefined

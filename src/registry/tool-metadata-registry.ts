@@ -150,7 +150,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   constructor(options: RegistryOptions = {}) {
     if (Array.isArray(options) || typeof options !== 'object' || isToolDefinition(options))
       throw invalidArgument(
-        'an object with the options of a registry',
+        'an object with registry options',
         options,
         'Register tools afterwards: registry.registerAll([…]).',
       );

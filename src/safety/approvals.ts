@@ -210,7 +210,7 @@ export class Approvals {
     const different = BOUND.filter(([field]) => now[field] !== genuine[field]);
     if (different.length > 0)
       throw invalid(
-        `This approval is for another call: ${different.map(([, name]) => name).join(' and ')} differ${different.length === 1 ? 's' : ''}. Ask again.`,
+        `This approval is for another call: ${different.map(([, name]) => name).join(' and ')} differ${different.length === 1 ? 's' : ''}. Request a new approval.`,
         genuine.pendingId,
       );
     return genuine;
@@ -250,7 +250,7 @@ export class Approvals {
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
     if (!(await this.#move(pending.id, pending, 'open', answer)))
       throw invalid(
-        'This call has been answered, has expired, or is unknown to the state store. Ask again.',
+        'This call has been answered, has expired, or is unknown to the state store. Request a new approval.',
         pending.id,
       );
   }
@@ -276,7 +276,7 @@ export class Approvals {
     } catch (error) {
       if (isRestarted(error))
         throw invalid(
-          'The state store has restarted or been replaced since the question. Ask again.',
+          'The state store has restarted or been replaced since this approval was requested. Request a new approval.',
           id,
         );
       throw error;
@@ -382,7 +382,7 @@ function invalid(message: string, pendingId: string | undefined): ToolError {
 
 function used(pendingId: string): ToolError {
   return invalid(
-    'This approval has been used, has expired, or is unknown to the state store. Ask again.',
+    'This approval has been used, has expired, or is unknown to the state store. Request a new approval.',
     pendingId,
   );
 }

@@ -111,7 +111,7 @@ export class Grants {
     if (asked.danger === DangerLevel.CRITICAL || asksEveryTime(entry, asked.rule))
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `Calls like this one of ${asked.toolName} need approval every time. Approve only this call.`,
+        `Calls like this ${asked.toolName} call need approval every time. Approve only this call.`,
       );
     const { input, uses, until } = checkScope(given);
     const { time, identity } = await this.#store.now();

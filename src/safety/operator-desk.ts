@@ -204,7 +204,7 @@ function checkedAnswer(pending: StoredPending, value: unknown): Json {
   if (issues.length > 0)
     throw new ToolError(
       'INVALID_INPUT',
-      expectedGot("a result that matches the tool's output schema", 'another', issues[0]!.message),
+      expectedGot("a result matching the tool's output schema", 'another one', issues[0]!.message),
       { details: { issues } },
     );
   return value as Json;

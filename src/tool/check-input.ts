@@ -127,7 +127,7 @@ function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
 
 function requiredIn({ inputJsonSchema: { required } }: ToolEntry): string | undefined {
   return Array.isArray(required) && required.length > 0
-    ? `Required ${required.length === 1 ? 'is' : 'are'} ${required.map(describeValue).join(', ')}.`
+    ? `Required ${required.length === 1 ? 'parameter:' : 'parameters:'} ${required.map(describeValue).join(', ')}.`
     : undefined;
 }
 

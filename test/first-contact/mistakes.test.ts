@@ -108,7 +108,7 @@ const THROWN: readonly (readonly [
   [
     'new ToolMetadataRegistry([tool])',
     () => new js.Registry([read]),
-    'Expected an object with the options of a registry, got a list of 1. Register tools afterwards: registry.registerAll([…]).',
+    'Expected an object with registry options, got a list of 1. Register tools afterwards: registry.registerAll([…]).',
   ],
   ['new ToolMetadataRegistry(tool)', () => new js.Registry(read), 'Register tools afterwards'],
   [

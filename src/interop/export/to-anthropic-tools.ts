@@ -104,7 +104,7 @@ export function toAnthropicTools(
   const { level, resolve, deferLoading, toolSearch, cacheControl } = checkOptions(
     schema,
     options,
-    'options of the export to Anthropic',
+    'options for exporting to Anthropic',
   );
   const exported = exportTools(
     input,

@@ -61,7 +61,7 @@ const optionsSchema = z.strictObject(exportShape);
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
 export function toGeminiTools(input: ExportInput, options: ExportOptions = {}): GeminiTools {
-  const checked = checkOptions(optionsSchema, options, 'options of the export to Gemini');
+  const checked = checkOptions(optionsSchema, options, 'options for exporting to Gemini');
   const exported = exportTools(input, checked, GEMINI_NAME_RULE);
   const functionDeclarations = exported.tools.map(({ entry, name, rendered }): GeminiFunction => {
     const declared = { name, description: rendered.description };

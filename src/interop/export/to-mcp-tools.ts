@@ -45,7 +45,7 @@ export function toMcpTools(
   input: ExportInput,
   options: ExportOptions = {},
 ): McpTool[] & { readonly tools: McpTool[] } {
-  const checked = checkOptions(schema, options, 'options of the export to MCP');
+  const checked = checkOptions(schema, options, 'options for exporting to MCP');
   const tools = exportTools(input, checked).tools.map(({ entry, rendered }): McpTool => {
     const annotations = { ...annotationsOf(entry) };
     const { title } = annotations;

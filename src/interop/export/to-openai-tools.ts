@@ -88,7 +88,7 @@ export function toOpenAITools(
   const { api, maxDescription, level, resolve } = checkOptions(
     schema,
     options,
-    'options of the export to OpenAI',
+    'options for exporting to OpenAI',
   );
   const exported = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const functions = exported.tools.map(({ name, rendered }) => ({

@@ -181,7 +181,7 @@ export class GuardedCalls {
       if (always) return;
       throw new ToolError(
         'INVALID_APPROVAL',
-        "The executor doesn't know this approval: its store restarted, or the call, its arguments, its tool or its caller changed. Ask again.",
+        "The executor doesn't know this approval: its store restarted, or the call, its arguments, its tool or its caller changed. Request a new approval.",
       );
     }
     if (pending.answer !== undefined) return; // The executor checks whether the call has already run.

@@ -69,13 +69,13 @@ export function importTools<T>(
   read: (name: string, tool: T) => ForeignTool,
   options: ImportOptions,
 ): readonly ToolDefinition[] {
-  const { overrides, trusted } = checkOptions(schema, options, 'options of the import');
+  const { overrides, trusted } = checkOptions(schema, options, 'options for the import');
   const names = new Set(tools.map(([name]) => name));
   const refused = Object.keys(overrides)
     .filter((name) => !names.has(name))
     .map(
       (name) =>
-        `overrides: ${expectedGot('names of the imported tools', describeValue(name), `They are ${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ' …' : ''}.`)}`,
+        `overrides: ${expectedGot('names of the imported tools', describeValue(name), `The imported tools are ${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ' …' : ''}.`)}`,
     );
   const definitions = tools.flatMap(([name, tool]) => {
     try {
@@ -153,6 +153,6 @@ export function refusedTool(
 ): ToolError {
   return new ToolError(
     'INVALID_METADATA',
-    `Tool ${describeValue(name)} is refused:\n  ${expectedGot(expected, got, advice)}`,
+    `Tool ${describeValue(name)} is invalid:\n  ${expectedGot(expected, got, advice)}`,
   );
 }

@@ -116,7 +116,7 @@ export async function toLangChainTools(
   const { executor, confirm, level, resolve, ...rest } = checkOptions(
     optionsSchema,
     options,
-    'options of the export to LangChain',
+    'options for exporting to LangChain',
   );
   const { tools } = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const langChain = await importLangChain();
@@ -265,7 +265,7 @@ function checkedSchema(
     throw refusedTool(
       name,
       'a schema that JSON Schema can express',
-      'another',
+      'a different kind of schema',
       'Give the tool a JSON Schema.',
     );
   }

@@ -179,7 +179,7 @@ export function toAISDKTools(
   const { executor, policy, progress, level, resolve, ...rest } = checkOptions(
     optionsSchema,
     options,
-    'options of the export to the AI SDK',
+    'options for exporting to the AI SDK',
   );
   const frame = framing(rest);
   const calls = executor && new GuardedCalls(executor, policy);

@@ -66,7 +66,7 @@ export function toOpenAIAgentsTools(
   const { executor, policy, level, resolve, ...rest } = checkOptions(
     frameworkSchema,
     options,
-    'options of the export to @openai/agents',
+    'options for exporting to @openai/agents',
   );
   const calls = new GuardedCalls(executor, policy);
   const frame = framing(rest);

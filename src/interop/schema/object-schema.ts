@@ -83,7 +83,7 @@ function either(branches: readonly Folded[]): Folded {
     notes: [
       ...branches.flatMap(({ notes }) => notes),
       ...(note.length === sets.length
-        ? [`Give one of these: ${[...new Set(note)].join('; or ')}.`]
+        ? [`Provide one of these: ${[...new Set(note)].join('; or ')}.`]
         : []),
     ],
   };

@@ -233,10 +233,10 @@ describe('checkInput', () => {
 
   it('checkInput names the required parameters if null was passed instead', () => {
     expect(refused(FIELDS, null).message).toMatch(
-      /named parameters, got null\. Required is "path"\.$/,
+      /named parameters, got null\. Required parameter: "path"\.$/,
     );
     expect(refused(z.object({ a: z.string(), b: z.number() }), null).message).toMatch(
-      /got null\. Required are "a", "b"\.$/,
+      /got null\. Required parameters: "a", "b"\.$/,
     );
   });
 
