@@ -182,7 +182,7 @@ describe.each(TAKERS)('options of %s', (_, call, good, option, wrong) => {
       expect.arrayContaining([option, undefined]),
     );
     for (const { message } of issuesOf(error)) expect(message).toMatch(/^Expected .+, got .+[.?]$/);
-    expect(error.message).toMatch(/^The .+ are refused:\n {2}/);
+    expect(error.message).toMatch(/^Invalid .+:\n {2}/);
   });
 
   it.each([null, 5, 'text', [[]], new Map()])(

@@ -10,26 +10,27 @@ interface TimerOptions {
 }
 
 /**
- * A source of time. Everything that waits or measures takes a clock, so tests can control the time.
+ * A source of time. Everything that waits or measures time accepts a clock, so that tests can
+ * control it.
  */
 export interface Clock {
   /**
-   * Returns milliseconds since 1970, for dates that are shown. It can jump when the machine's clock
-   * is set.
+   * Returns the time in milliseconds since 1970, for dates that are shown. It can jump when the
+   * system time is changed.
    */
   now(): number;
   /**
-   * Returns milliseconds since an arbitrary moment. It only ever increases: use it for durations
+   * Returns milliseconds since an arbitrary moment. The value never decreases: use it for durations
    * and deadlines.
    */
   elapsed(): number;
-  /** Calls `call` once after `ms` milliseconds. The returned function cancels it. */
+  /** Calls `call` once after `ms` milliseconds. Returns a function that cancels the timer. */
   after(ms: number, call: () => void, options?: TimerOptions): () => void;
 }
 
 /**
- * The time of this machine. Node fires timers over 2³¹−1 ms at once, so longer delays are shortened
- * to that.
+ * The system clock. Node fires timers over 2³¹−1 ms immediately, so longer delays are reduced to
+ * that.
  */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
@@ -41,7 +42,7 @@ export const systemClock: Clock = Object.freeze({
   },
 });
 
-/** Waits `ms` milliseconds, or until the signal fires. */
+/** Waits `ms` milliseconds, or until the signal is aborted. */
 export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const ends = [clock.after(ms, end), onAbort(signal, end)];
@@ -52,18 +53,18 @@ export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promis
   });
 }
 
-/** Turns of the promise queue that work gets to finish after its signal has fired. */
+/** The number of microtask turns in which work can finish after its signal was aborted. */
 const TURNS = 20;
 
 /**
- * Waits a few turns of the promise queue until nothing runs. Work that stops as soon as its signal
- * fires therefore ends together with its call.
+ * Waits until nothing is running, for at most a few microtask turns. Work that stops as soon as its
+ * signal is aborted therefore ends together with its call.
  */
 export async function untilQuiet(running: () => number): Promise<void> {
   for (let turn = 0; turn < TURNS && running() > 0; turn++) await Promise.resolve();
 }
 
-/** Resolves in the next turn of the event loop, without a delay. */
+/** Resolves in the next event-loop turn, without a delay. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) =>
     typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0),

@@ -3,10 +3,11 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
- * Node's own crypto if the program runs in Node. It's 5 to 14 times as fast as the library.
+ * Node's own crypto module, if the program runs in Node. It's 5 to 14 times as fast as the bundled
+ * library.
  *
- * It isn't imported, so bundles for browsers and edge runtimes contain no Node module. It loads on
- * first use, because loading takes a few milliseconds.
+ * It isn't imported, so that bundles for browsers and edge runtimes don't contain Node modules.
+ * It's loaded on first use, because loading takes a few milliseconds.
  */
 const node = () => nodeProcess()?.getBuiltinModule?.('node:crypto');
 
@@ -15,8 +16,8 @@ interface Digesting {
 }
 
 /**
- * Returns Node's process, if there is one, typed by hand: the page is type-checked without Node's
- * types.
+ * Returns Node's `process`, if there is one. Typed by hand because this file is also part of the
+ * web page, which is type-checked without Node's types.
  */
 function nodeProcess() {
   return (globalThis as { readonly process?: unknown }).process as
@@ -30,7 +31,7 @@ function nodeProcess() {
     | undefined;
 }
 
-/** Returns the SHA-256 of a text or of bytes as hexadecimal digits. */
+/** Returns the SHA-256 of a string or of bytes as hexadecimal digits. */
 export function sha256Of(data: string | Uint8Array): string {
   return (
     node()?.createHash('sha256').update(data).digest('hex') ??
@@ -38,7 +39,7 @@ export function sha256Of(data: string | Uint8Array): string {
   );
 }
 
-/** Returns the HMAC-SHA-256 of a text as hexadecimal digits. */
+/** Returns the HMAC-SHA-256 of a string as hexadecimal digits. */
 export function hmacOf(key: Uint8Array, text: string): string {
   return (
     node()?.createHmac('sha256', key).update(text).digest('hex') ??
@@ -46,7 +47,10 @@ export function hmacOf(key: Uint8Array, text: string): string {
   );
 }
 
-/** Compares two signatures in constant time, so a forger can't guess a signature digit by digit. */
+/**
+ * Compares two signatures in constant time, so that an attacker can't guess a signature digit by
+ * digit.
+ */
 export function isEqualSignature(one: string, other: string): boolean {
   let difference = one.length ^ other.length;
   for (let index = 0; index < one.length; index += 1)
@@ -54,24 +58,24 @@ export function isEqualSignature(one: string, other: string): boolean {
   return difference === 0;
 }
 
-/** Returns random bytes that cannot be predicted. */
+/** Returns cryptographically secure random bytes. */
 export function randomBytes(length: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(length));
 }
 
-/** Returns a random UUID. Browsers offer `crypto.randomUUID` on secure pages only. */
+/** Returns a random UUID. In browsers, `crypto.randomUUID` is available only on secure pages. */
 export function randomUUID(): string {
   return crypto.randomUUID();
 }
 
-/** Returns the environment variables of the process, or an empty object outside Node. */
+/** Returns the process's environment variables, or an empty object outside Node. */
 export function environment(): Readonly<Record<string, string | undefined>> {
   return nodeProcess()?.env ?? {};
 }
 
 /**
- * Node's own base64 if the program runs in Node. It's more than 20 times as fast as `atob` and
- * `btoa`.
+ * Node's own base64 implementation, if the program runs in Node. It's more than 20 times as fast as
+ * `atob` and `btoa`.
  */
 const nodeBuffer = () =>
   (globalThis as { readonly Buffer?: unknown }).Buffer as
@@ -94,8 +98,8 @@ export function base64Of(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the number of bytes that a base64 text encodes. Returns `undefined` unless the text is
- * padded and without spaces, the form that model services accept.
+ * Returns the number of bytes encoded by a base64 string. Returns `undefined` unless the string is
+ * padded and has no spaces, as model APIs require.
  */
 export function base64Size(text: string): number | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
@@ -107,7 +111,7 @@ export function base64Size(text: string): number | undefined {
   return (text.length / 4) * 3 - padding;
 }
 
-/** Returns the bytes that a base64 text encodes. @throws TypeError if the text isn't base64. */
+/** Decodes a base64 string. @throws TypeError if the string isn't base64. */
 export function bytesOf(base64: string): Uint8Array {
   if (base64Size(base64) === undefined) throw new TypeError('base64 with its padding');
   return new Uint8Array(

@@ -6,10 +6,10 @@ export const PRIORITY_NAMES: readonly PriorityName[] = Object.freeze(
 );
 type PriorityName = Lowercase<keyof typeof Priority>;
 
-/** The danger levels from harmless to worst. A level's rank is its index. */
+/** The danger levels, from harmless to most dangerous. A level's rank is its index. */
 export const DANGER_LEVELS: readonly DangerLevel[] = Object.freeze(Object.values(DangerLevel));
 
-/** The cost tiers from free to high. A tier's rank (0–3) is its index. */
+/** The cost tiers, from free to high. A tier's rank (0–3) is its index. */
 const COST_TIERS: readonly CostTier[] = Object.freeze(Object.values(CostTier));
 
 /** Returns the rank of a danger level: 0 for `safe` up to 4 for `critical`. */
@@ -22,7 +22,7 @@ export function costRank(tier: CostTier): number {
   return COST_TIERS.indexOf(tier);
 }
 
-/** Returns true if the danger level alone requires approval: `HIGH` and `CRITICAL`. */
+/** Returns true if calls with this danger level need approval: `HIGH` and `CRITICAL`. */
 export function isDangerous(level: DangerLevel): boolean {
   return dangerRank(level) >= dangerRank(DangerLevel.HIGH);
 }
@@ -46,10 +46,11 @@ export const PRIORITY_BOOST: Readonly<Record<Priority, number>> = Object.freeze(
 const { READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED } = ExecutionCategory;
 
 /**
- * The categories whose calls can't run at the same time. The relation is symmetric.
+ * The execution categories that can't run at the same time as each category. The relation is
+ * symmetric.
  *
- * A write conflicts with writes, an execute with writes and executes, and a mixed call with every
- * other call. Calls that only read or compute can run together.
+ * A write conflicts with writes and executes, an execute with writes and executes, and a mixed call
+ * with every other call. Calls that only read or compute can run at the same time.
  */
 const CONFLICTS: Readonly<Record<ExecutionCategory, readonly ExecutionCategory[]>> = Object.freeze({
   [READ_ONLY]: [MIXED],
@@ -67,8 +68,8 @@ interface ConcurrencyAxes {
 }
 
 /**
- * Returns the stricter of a tool's access mode and execution category, as a category. The derived
- * sets and the planner both use it.
+ * Returns the stricter of a tool's access mode and execution category, as a category. Both the
+ * derived sets and the planner use it.
  */
 export function concurrencyOf({
   accessMode,
@@ -79,10 +80,7 @@ export function concurrencyOf({
   return accessMode === AccessMode.WRITE ? WRITE : executionCategory;
 }
 
-/**
- * Returns the execution categories whose calls can't run at the same time as a call of this
- * category.
- */
+/** Returns the execution categories that can't run at the same time as this category. */
 export function conflictingCategories(category: ExecutionCategory): readonly ExecutionCategory[] {
   return CONFLICTS[category];
 }

@@ -1,38 +1,40 @@
 /**
- * The vocabulary of tool metadata: seven enums, each a frozen object with a union type of the same
+ * The vocabulary of tool metadata: seven enums, each a frozen object and a union type with the same
  * name.
  *
- * They are objects rather than TypeScript `enum`s so that plain literals work (`accessMode:
- * 'write'`), bundlers drop unused enums, and files that import them run under type stripping.
+ * They're objects instead of TypeScript enums so that plain literals work (`accessMode: 'write'`),
+ * bundlers can drop unused enums, and files that import them work with type stripping.
  */
 
-/** The eagerness with which a tool is offered to a model. A lower number is more important. @enum */
+/**
+ * The priority of a tool when tools are offered to a model. Lower numbers are more important. @enum
+ */
 export const Priority = Object.freeze({
-  /** A tool that is part of every selection. */
+  /** A priority for tools that are part of every selection. */
   CRITICAL: 0,
-  /** A tool for most tasks. */
+  /** A priority for tools that are useful for most tasks. */
   HIGH: 1,
-  /** A tool for requests that it fits. */
+  /** A priority for tools that are offered if they match the request. */
   MEDIUM: 2,
-  /** A tool only for requests that need it. */
+  /** A priority for tools that are offered only if the request needs them. */
   LOW: 3,
 });
 export type Priority = (typeof Priority)[keyof typeof Priority];
 
-/** The effect that a call can have on the world. @enum */
+/** The kind of access that a call has. @enum */
 export const AccessMode = Object.freeze({
-  /** Changes nothing. Results may be cached. */
+  /** Changes nothing. Results can be cached. */
   READONLY: 'readonly',
   /** Changes state. */
   WRITE: 'write',
-  /** Runs code or programs. */
+  /** Runs code or other programs. */
   EXECUTE: 'execute',
-  /** Does several of these, or isn't known. */
+  /** Does several of these, or is unknown. */
   MIXED: 'mixed',
 });
 export type AccessMode = (typeof AccessMode)[keyof typeof AccessMode];
 
-/** The harm that a wrong call can do. Calls need approval from `HIGH` on. @enum */
+/** The amount of harm that a wrong call can do. Calls need approval from `HIGH` upwards. @enum */
 export const DangerLevel = Object.freeze({
   SAFE: 'safe',
   LOW: 'low',
@@ -42,7 +44,7 @@ export const DangerLevel = Object.freeze({
 });
 export type DangerLevel = (typeof DangerLevel)[keyof typeof DangerLevel];
 
-/** The kind of work that a call does. It decides which calls can run in parallel. @enum */
+/** The kind of work that a call does. Determines which calls can run in parallel. @enum */
 export const ExecutionCategory = Object.freeze({
   READ_ONLY: 'read_only',
   WRITE: 'write',
@@ -53,20 +55,20 @@ export const ExecutionCategory = Object.freeze({
 });
 export type ExecutionCategory = (typeof ExecutionCategory)[keyof typeof ExecutionCategory];
 
-/** The cost of a call. @enum */
+/** The approximate cost of a call. @enum */
 export const CostTier = Object.freeze({
   /** Local operations. */
   FREE: 'free',
-  /** Local computing. */
+  /** Local computation. */
   LOW: 'low',
   /** Calls to external services. */
   MEDIUM: 'medium',
-  /** Expensive calls, in money or resources. */
+  /** Calls that are expensive in money or resources. */
   HIGH: 'high',
 });
 export type CostTier = (typeof CostTier)[keyof typeof CostTier];
 
-/** The effects that a call can have, as tool manifests name them. @enum */
+/** The side effects that a call can have, named as in tool manifests. @enum */
 export const SideEffect = Object.freeze({
   NONE: 'none',
   WRITE: 'write',
@@ -82,7 +84,7 @@ export type SideEffect = (typeof SideEffect)[keyof typeof SideEffect];
 /**
  * The usual phases of an agent's work.
  *
- * The set is open: a tool can name any other string, and lint reports stages that aren't in this
+ * The set is open: tools can declare any other string, and lint reports stages that aren't in this
  * list. @enum
  */
 export const Stage = Object.freeze({

@@ -1,8 +1,8 @@
 /**
- * Every error code of the library.
+ * All error codes of the library.
  *
- * Programs compare codes, so codes are part of the public contract: new ones are added, existing
- * ones never change.
+ * Programs compare codes, so they're part of the public contract: codes can be added, but existing
+ * codes never change.
  */
 export const TOOL_ERROR_CODES = Object.freeze([
   'INVALID_METADATA',
@@ -40,31 +40,37 @@ export const TOOL_ERROR_CODES = Object.freeze([
   'STALE_SESSION',
   'MODEL_FAILED',
 ] as const);
-/** The code of a `ToolError`. Codes are stable, so programs can tell errors apart by them. */
+/** The code of a `ToolError`. Codes are stable, so programs can use them to tell errors apart. */
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
-/** One thing that is wrong: where it is, what was expected, and what came instead. */
+/** A problem with a value: where it is, what was expected, and the actual value. */
 export interface Issue {
-  /** The path as field names and list indexes, outermost first. Empty for the whole value. */
+  /**
+   * The path to the problem, as field names and list indexes, outermost first. Empty if the problem
+   * concerns the whole value.
+   */
   readonly path: readonly (string | number)[];
-  /** A message for users: what was expected, what came, and what to do about it. */
+  /** A message for users: what was expected, the actual value, and how to fix it. */
   readonly message: string;
 }
 
 interface ToolErrorOptions {
-  /** Facts for programs: plain data without secrets or absolute paths. @default none */
+  /** Details for programs, as plain data without secrets or absolute paths. @default none */
   readonly details?: Readonly<Record<string, unknown>>;
   /** The error that caused this error. @default none */
   readonly cause?: unknown;
 }
 
 /**
- * Marks every error. It's a shared symbol rather than the class, because two loaded copies of the
- * package must recognize each other's errors.
+ * Marks every `ToolError`. It's a shared symbol, because multiple loaded copies of the package must
+ * recognize each other's errors.
  */
 const BRAND = Symbol.for('tooldex/error/v1');
 
-/** The library's only error class. `code` says what went wrong, `details` has the facts. */
+/**
+ * The only error class of the library. `code` identifies the kind of error, and `details` contains
+ * the facts.
+ */
 export class ToolError extends Error {
   override readonly name: string = 'ToolError';
   readonly code: ToolErrorCode;
@@ -77,7 +83,7 @@ export class ToolError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** Returns the error in a form that is safe to send: without stack and cause. */
+  /** Returns the error in a form that is safe to send, without its stack and cause. */
   toJSON(): {
     readonly name: string;
     readonly code: ToolErrorCode;
@@ -89,7 +95,7 @@ export class ToolError extends Error {
   }
 }
 
-/** Returns true for a `ToolError`, also if another copy of the package made it. */
+/** Returns true for a `ToolError`, even if it was created by another copy of the package. */
 export function isToolError(value: unknown, code?: ToolErrorCode): value is ToolError {
   if (typeof value !== 'object' || value === null) return false;
   try {

@@ -3,19 +3,21 @@ import type { z } from 'zod';
 import { ToolError, type Issue } from './errors.js';
 import { describeValue } from './plain-data.js';
 
-/** Returns an error message: what was expected, what came, and what to do about it. */
+/**
+ * Returns an error message that describes what was expected, the actual value, and how to fix it.
+ */
 export function expectedGot(expected: string, got: string, advice?: string): string {
   return `Expected ${expected}, got ${got}.${advice === undefined ? '' : ` ${advice}`}`;
 }
 
-/** Returns the error for one wrong argument. `got` is the value itself. */
+/** Returns the error for an invalid argument. `got` is the actual value. */
 export function invalidArgument(expected: string, got: unknown, advice?: string): ToolError {
   return new ToolError('INVALID_ARGUMENT', expectedGot(expected, describeValue(got), advice));
 }
 
 /**
- * Returns the error for a value with several issues: a header, then one line per issue.
- * `details.issues` has them for programs.
+ * Returns the error for a value with several issues: a header, followed by one line per issue.
+ * Programs can read the issues from `details.issues`.
  */
 export function refusal(header: string, issues: readonly Issue[]): ToolError {
   return new ToolError('INVALID_ARGUMENT', `${header}:\n  ${formatIssues(issues)}`, {
@@ -23,14 +25,14 @@ export function refusal(header: string, issues: readonly Issue[]): ToolError {
   });
 }
 
-/** The advice if a promise was passed instead of its value. */
+/** Advice for when a promise was passed instead of its value. */
 export const AWAIT = 'Await it first.';
 
 /**
- * Returns a handler for the `catch` of an optional package's `import()`. It throws
- * `MISSING_PACKAGE` and says what to install.
+ * Returns a handler for the `catch` of an optional package's `import()`. The handler throws
+ * `MISSING_PACKAGE` with advice on what to install.
  *
- * Keep the `import()` of a literal name directly before it. Bundlers then include the package if
+ * Put the `import()` of a literal name directly before it. Bundlers then include the package if
  * it's installed, and still work if it isn't.
  */
 export function missingPackage(
@@ -40,7 +42,7 @@ export function missingPackage(
   return (cause) => {
     throw new ToolError(
       'MISSING_PACKAGE',
-      `The package ${name} isn't installed, or it doesn't load. ${advice}`,
+      `The package ${name} isn't installed or can't be loaded. ${advice}`,
       { details: { package: name }, cause },
     );
   };
@@ -52,7 +54,7 @@ export function requireText(text: unknown): string {
   throw invalidArgument('a string', text);
 }
 
-/** Converts zod's issues to the library's: the path, what was expected, and what came. */
+/** Converts zod issues to tooldex's format: the path, what was expected, and the actual value. */
 export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
   return error.issues.flatMap((issue): readonly Issue[] => {
     const path = issue.path.filter((step): step is string | number => typeof step !== 'symbol');
@@ -84,7 +86,7 @@ export function toIssues(error: z.ZodError, input: unknown): readonly Issue[] {
 }
 
 /**
- * Returns a path as code writes it, such as `list[0].name`. Names that aren't identifiers go in
+ * Formats a path as in code, such as `list[0].name`. Names that aren't identifiers are put in
  * brackets.
  */
 export function formatPath(path: Issue['path']): string {
@@ -96,25 +98,27 @@ export function formatPath(path: Issue['path']): string {
   return steps.join('');
 }
 
-/** Returns one line per issue. Each line begins with the path. */
+/** Formats issues with one line per issue. Each line begins with the path. */
 export function formatIssues(issues: readonly Issue[]): string {
   return issues
     .map(({ path, message }) => (path.length > 0 ? `${formatPath(path)}: ${message}` : message))
     .join('\n  ');
 }
 
-/** The beginning of zod's own messages. All others come from the schema's author. */
+/** Matches the start of zod's own messages. All other messages come from the schema's author. */
 const ZODS_WORDS = /^(?:Invalid |Too (?:big|small): )/;
 
-/** Returns true if zod wrote the issue's message, false if the schema's author did. */
+/**
+ * Returns true if the issue's message comes from zod, false if it comes from the schema's author.
+ */
 export function isWordedByZod({ message }: z.core.$ZodIssue): boolean {
   return ZODS_WORDS.test(message);
 }
 
 /**
- * Returns the expectation in a zod issue, to follow "Expected".
+ * Returns what a zod issue expects, worded to follow "Expected".
  *
- * @param forModel leaves out what the schema's author wrote; the advice has it.
+ * @param forModel Omits the message of the schema's author, because it's part of the advice.
  */
 export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string {
   const words = isWordedByZod(issue) ? undefined : issue.message.replace(/^expected /i, ''); // A refinement's message can be a whole sentence.
@@ -141,7 +145,7 @@ export function expectationOf(issue: z.core.$ZodIssue, forModel = false): string
 }
 
 /**
- * Returns what the branches of a union expect, or the values that tell the branches apart. Each
+ * Returns what the branches of a union expect, or the values that distinguish the branches. Each
  * branch is described by its first issue.
  */
 function unionOf(issue: z.core.$ZodIssueInvalidUnion, forModel: boolean): string {
@@ -162,18 +166,18 @@ function formatOf(issue: z.core.$ZodIssueInvalidStringFormat): string {
   const { format, pattern, prefix, suffix, includes, message } =
     issue as z.core.$ZodIssueInvalidStringFormat &
       Readonly<Record<'prefix' | 'suffix' | 'includes', string | undefined>>;
-  if (prefix !== undefined) return `a text that begins with ${JSON.stringify(prefix)}`;
-  if (suffix !== undefined) return `a text that ends with ${JSON.stringify(suffix)}`;
-  if (includes !== undefined) return `a text that contains ${JSON.stringify(includes)}`;
+  if (prefix !== undefined) return `text that begins with ${JSON.stringify(prefix)}`;
+  if (suffix !== undefined) return `text that ends with ${JSON.stringify(suffix)}`;
+  if (includes !== undefined) return `text that contains ${JSON.stringify(includes)}`;
   return format === 'regex'
-    ? `a text that matches ${pattern}`
+    ? `text that matches ${pattern}`
     : `a valid ${message.startsWith('Invalid ') ? message.slice(8) : format}`;
 }
 
-/** The expectation for a missing value. */
+/** The expected value if a value is missing. */
 export const REQUIRED = 'a value (it is required)';
 
-/** Returns a type name of zod or JSON Schema in plain English. */
+/** Translates a zod or JSON Schema type name into plain English. */
 export function typeWords(type: string): string {
   return EXPECTED[type] ?? type;
 }
@@ -190,7 +194,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   integer: 'a whole number',
 };
 
-/** Returns the kind of a value without the value itself, for fields that can hold a secret. */
+/** Returns the kind of a value without the value itself, for fields that can contain secrets. */
 export function kindOf(value: unknown): string {
   switch (typeof value) {
     case 'string':
@@ -205,11 +209,11 @@ export function kindOf(value: unknown): string {
   }
 }
 
-/** Facts about a refinement that don't fit in its message. Pass them to zod as `params`. */
+/** Additional information about a failed refinement. Pass them to zod as `params`. */
 export interface IssueHints {
-  /** The advice, as a whole sentence. */
+  /** The advice, as a complete sentence. */
   readonly advice?: string;
-  /** Names only the kind of the value, not the value. */
+  /** Shows only the kind of the value, not the value itself. */
   readonly secret?: boolean;
 }
 
@@ -226,15 +230,15 @@ function amount(bound: number | bigint, origin: string): string {
 
 /** The maximum number of names in one message. */
 const MOST_NAMED = 30;
-/** The beginning of the message that `knownKeys` gives to zod. */
+/** The prefix of the messages that `knownKeys` passes to zod. */
 const KNOWN = 'known: ';
 
 /**
- * Returns the names an object knows, for `safeParse(value, { error: knownKeys })`. `toIssues` then
- * suggests names for unknown keys.
+ * Returns a message with the keys that an object accepts, for `safeParse(value, { error: knownKeys
+ * })`. `toIssues` uses it to suggest names for unknown keys.
  *
- * zod only reveals which object refused a key while it parses, so the known keys travel in the
- * issue's message.
+ * zod reveals which object rejected a key only while parsing, so the accepted keys are passed in
+ * the issue's message.
  */
 export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== 'unrecognized_keys') return undefined;
@@ -244,15 +248,13 @@ export function knownKeys(issue: z.core.$ZodRawIssue): string | undefined {
   return shape === undefined ? undefined : `${KNOWN}${Object.keys(shape).join(', ')}`;
 }
 
-/** Names that other libraries use for our options. */
+/** Names that other libraries use for tooldex options. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['maxSteps', 'maxTurns'],
   ['maxIterations', 'maxTurns'],
 ]);
 
-/**
- * Returns the message for an unknown option: it suggests the closest name, or lists all of them.
- */
+/** Returns the message for an unknown option, with the closest name or a list of all names. */
 export function unknownOption(given: string, known: readonly string[]): string {
   const begun = known
     .filter((name) => name.startsWith(given) || name === OTHER_NAMES.get(given))
@@ -263,12 +265,12 @@ export function unknownOption(given: string, known: readonly string[]): string {
     close.length > 0
       ? `Did you mean ${close.map((name) => JSON.stringify(name)).join(' or ')}?`
       : known.length > 0 && known.length <= MOST_NAMED
-        ? `Known are ${known.join(', ')}.`
+        ? `Known options: ${known.join(', ')}.`
         : undefined;
   return expectedGot('a known option', describeValue(given), advice);
 }
 
-/** Words that people write instead of an enum's value. */
+/** Words that people use instead of an enum's values. */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ['dangerous', 'high'],
   ['destructive', 'critical'],
@@ -281,7 +283,7 @@ const MEANT: ReadonlyMap<string, string> = new Map([
   ['db', 'database'],
 ]);
 
-/** Returns the known name that was probably meant, ignoring case and punctuation. */
+/** Returns the known value that was probably meant, ignoring case and punctuation. */
 export function suggestValue(given: unknown, known: readonly unknown[]): string | undefined {
   const letters = (text: string) => text.toLowerCase().replace(/[^a-z]/g, '');
   if (typeof given !== 'string' || letters(given) === '') return undefined;
@@ -297,7 +299,7 @@ function didYouMean(value: unknown): string | undefined {
   return value === undefined ? undefined : `Did you mean ${JSON.stringify(value)}?`;
 }
 
-/** Returns the error for a value that isn't in the enum, and suggests the closest value. */
+/** Returns the error for a value that isn't in an enum, with the closest value as a suggestion. */
 export function unknownValue(
   given: unknown,
   allowed: Readonly<Record<string, string | number>>,
@@ -307,17 +309,17 @@ export function unknownValue(
   return invalidArgument(`one of ${values.join(', ')}`, given, didYouMean(allowed[meant]));
 }
 
-/** The maximum length of a name that can be a misspelling. */
+/** The maximum length of names for which suggestions are made. */
 const LONGEST = 64;
 /**
- * The maximum number of names to compare. A model can invent names often, and each comparison takes
+ * The maximum number of names to compare. Models often invent names, and each comparison takes
  * about 30 µs.
  */
 const MOST_COMPARED = 500;
 /** The maximum difference in length between a name and its misspelling. */
 const LENGTH_DIFFERENCE = 4;
 
-/** Returns up to three known names that look like `asked`, best first. */
+/** Returns up to three known names that are similar to `asked`, best match first. */
 export function suggestNames(asked: string, known: readonly string[]): readonly string[] {
   if (asked.length > LONGEST) return [];
   const candidates = known
@@ -334,6 +336,6 @@ function valueAt(input: unknown, path: Issue['path']): unknown {
   return path.reduce<unknown>((value, step) => {
     if (typeof value === 'object' && value !== null)
       return (value as Record<PropertyKey, unknown>)[step];
-    return step === 0 ? value : undefined; // A single value stands in for a list of one.
+    return step === 0 ? value : undefined; // A single value is treated as a list of one.
   }, input);
 }

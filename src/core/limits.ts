@@ -1,23 +1,21 @@
 /**
- * The limits of what tooldex accepts, in one place.
+ * All limits on what tooldex accepts.
  *
- * Each limit is far above honest use and far below what could hurt a process.
+ * Each limit is far above legitimate use, and far below anything that could harm a process.
  */
 export const LIMITS = Object.freeze({
   /** The maximum length of a description, in characters: 64 KiB. */
   descriptionLength: 65_536,
   /** The maximum length of a keyword, category, stage, or task type, in characters. */
   labelLength: 200,
-  /** The maximum number of entries in any list of a tool. */
+  /** The maximum number of entries in any list that a tool declares. */
   listLength: 1_000,
   /** The maximum length of one example request or summary, in characters. */
   sentenceLength: 8_192,
-  /**
-   * The longest delay a timer can hold, in milliseconds. A timer with a longer delay fires at once.
-   */
+  /** The maximum delay of a timer, in milliseconds. Timers with a longer delay fire immediately. */
   timerMs: 2_147_483_647,
-  /** The number of characters of a request that are read. The rest is ignored. */
+  /** The maximum number of characters of a request that are read. The rest is ignored. */
   queryLength: 8_192,
-  /** The number of tools that a selection offers by default. */
+  /** The default number of tools in a selection. */
   selectedTools: 12,
 });

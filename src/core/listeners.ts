@@ -1,8 +1,8 @@
-/** A set of listeners. Each listener receives the events one after the other. */
+/** A set of event listeners. Each listener receives one event at a time. */
 export class Listeners<Event> {
   /**
    * Each function is wrapped in its own object, so a function that was added twice can be removed
-   * once.
+   * separately.
    */
   readonly #listeners = new Set<{ readonly call: (event: Event) => unknown }>();
   readonly #waiting: Event[] = [];
@@ -12,7 +12,7 @@ export class Listeners<Event> {
     return this.#listeners.size;
   }
 
-  /** Calls the function with every event. Returns a function that removes it. */
+  /** Calls the function for every event. Returns a function that removes it. */
   add(call: (event: Event) => unknown): () => void {
     const listener = { call };
     this.#listeners.add(listener);
@@ -20,10 +20,10 @@ export class Listeners<Event> {
   }
 
   /**
-   * Sends a frozen event to all listeners. If a listener throws, the exception is ignored, because
-   * the event has already happened.
+   * Sends a frozen event to all listeners. Errors thrown by listeners are ignored, because the
+   * event has already happened.
    *
-   * If a listener causes another event, that event is sent after the current one, so all listeners
+   * If a listener triggers another event, it's sent after the current event, so that all listeners
    * receive events in the same order.
    */
   tell(event: Event): void {
@@ -37,7 +37,7 @@ export class Listeners<Event> {
           const returned = listener.call(next);
           if (returned instanceof Promise) returned.catch(() => undefined);
         } catch {
-          // The event has already happened, so a listener can't stop it.
+          // The event has already happened, so a listener can't prevent it.
         }
       }
     }
@@ -45,19 +45,19 @@ export class Listeners<Event> {
   }
 }
 
-/** The callbacks that wait for each signal. */
+/** The callbacks that are waiting for each signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back once when the signal fires. Returns a function that cancels the callback.
+ * Calls `call` once when the signal is aborted. Returns a function that cancels the callback.
  *
- * All callbacks of a signal share one listener, which is removed with the last callback. Otherwise
- * Node would warn of a leak as soon as eleven calls share a signal.
+ * All callbacks of a signal share one listener, which is removed together with the last callback.
+ * Otherwise, Node would warn about a leak as soon as eleven calls share a signal.
  */
 export function onAbort(signal: AbortSignal | undefined, call: () => void): () => void {
   if (signal === undefined) return () => undefined;
   const calls = waiting.get(signal) ?? new Set<() => void>();
-  const own = () => call(); // The same function can wait twice.
+  const own = () => call(); // A new function, because the same callback can be added twice.
   if (calls.size === 0) {
     waiting.set(signal, calls);
     signal.addEventListener('abort', fire, { once: true });

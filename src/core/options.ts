@@ -5,15 +5,15 @@ import { LIMITS } from './limits.js';
 import { describeValue, isPlainObject } from './plain-data.js';
 
 /**
- * Checks an options object against the declaration of its fields. Returns the options with their
- * defaults, frozen.
+ * Validates an options object against a schema of its fields. Returns the options with defaults
+ * applied, frozen.
  *
- * `undefined` counts as no options. The given object isn't changed.
+ * `undefined` is treated as an empty object. The original object isn't changed.
  *
- * @param declaration a schema, or a function made with `once` that returns the schema.
- * @param what names the options in the plural: "options of the executor", "conditions of the
+ * @param declaration A schema, or a function created with `once` that returns the schema.
+ * @param what Describes the options in the plural: "options of the executor", "conditions of the
  * filter".
- * @throws ToolError `INVALID_ARGUMENT` with every unknown, missing, and wrong option.
+ * @throws ToolError `INVALID_ARGUMENT` with every unknown, missing, and invalid option.
  * `details.issues` lists them.
  */
 export function checkOptions<S extends z.ZodType>(
@@ -22,9 +22,9 @@ export function checkOptions<S extends z.ZodType>(
   what: string,
 ): Readonly<z.output<S>> {
   const schema = typeof declaration === 'function' ? declaration() : declaration;
-  const header = `The ${what} are refused`;
+  const header = `Invalid ${what}`;
   const given = options === undefined ? {} : options;
-  // An instance of a class can have members that were never meant as options.
+  // A class instance can have members that were never meant as options.
   if (!isPlainObject(given))
     throw refusal(header, [
       {
@@ -38,8 +38,8 @@ export function checkOptions<S extends z.ZodType>(
     ]);
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
-  // Parsing again, because a map of messages makes every check ten times slower: only failed checks
-  // pay for good messages.
+  // Parses again to get better messages. A custom error map makes every check ten times slower, so
+  // only failed checks use it.
   throw refusal(
     header,
     toIssues(schema.safeParse(given, { error: knownKeys }).error ?? parsed.error, given),
@@ -47,17 +47,17 @@ export function checkOptions<S extends z.ZodType>(
 }
 
 /**
- * Returns a function that makes a value on its first call and returns the same value from then on.
+ * Returns a function that creates a value on its first call and returns the same value afterwards.
  *
- * Everything that the root entry point loads makes its schemas this way. Made at load time, they
- * took half the time of `import 'tooldex'`.
+ * All modules that the root entry point loads create their schemas this way. When schemas were
+ * created at load time, they took half the time of `import 'tooldex'`.
  */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
-/** Returns the advice for a value that was passed directly instead of in an options object. */
+/** Returns advice for a value that was passed directly instead of in an options object. */
 function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
   const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   if (typeof given === 'string' && fields.includes('text')) return 'Write { text: … }.';
@@ -68,7 +68,10 @@ function wrapIn(schema: z.ZodType, given: unknown): string | undefined {
     : undefined;
 }
 
-/** Returns "an instance of" and the class name. The object's constructor can be anything. */
+/**
+ * Returns "an instance of", followed by the class name. The object's `constructor` property can be
+ * anything.
+ */
 export function instanceOf(value: unknown): string | undefined {
   if (!isObject(value) || Array.isArray(value) || value instanceof Promise) return undefined;
   try {
@@ -83,21 +86,21 @@ export function instanceOf(value: unknown): string | undefined {
 }
 
 /**
- * The fields of a schema that declares exactly the options of the interface `T`: `z.strictObject({
- * … } satisfies FieldsOf<SomeOptions>)`.
+ * The shape of a schema that declares exactly the options of the interface `T`: `z.strictObject({ …
+ * } satisfies FieldsOf<SomeOptions>)`.
  */
 export type FieldsOf<T> = {
   readonly [Option in keyof T]-?: z.ZodType<unknown, T[Option] | undefined>;
 };
 
-/** Returns a field for a function. */
+/** Returns a schema for a function. */
 export function aFunction<T>(what = 'a function'): z.ZodType<T, T> {
   return z.custom<T>((value) => typeof value === 'function', what);
 }
 
 /**
- * Returns a field for an object with these methods. Its class isn't checked, because it can come
- * from another copy of the package.
+ * Returns a schema for an object with these methods. Its class isn't checked, because the object
+ * can come from another copy of the package.
  */
 export function withMethods<T>(
   what: string,
@@ -111,16 +114,16 @@ export function withMethods<T>(
   );
 }
 
-/** Returns a field for an object whose members are checked elsewhere. */
+/** Returns a schema for an object whose members are checked elsewhere. */
 export function anObject<T>(what = 'an object'): z.ZodType<T, T> {
   return z.custom<T>((value) => isObject(value) && !(value instanceof Promise), what);
 }
 
-/** Returns a field for a string that isn't blank. */
+/** Returns a schema for a string that isn't blank. */
 export const text = () =>
   z.string().refine((value) => value.trim() !== '', "a string that isn't blank");
 
-/** Returns a field for a whole number. */
+/** Returns a schema for an integer. */
 export function wholeBetween(
   least: number,
   most: number = Number.MAX_SAFE_INTEGER,
@@ -134,7 +137,7 @@ export function wholeBetween(
   );
 }
 
-/** Returns a field for a number of milliseconds that a timer can hold. */
+/** Returns a schema for a number of milliseconds that is valid for a timer. */
 export function milliseconds(least = 1, most: number = LIMITS.timerMs): z.ZodType<number, number> {
   return z.custom<number>(
     (value) => typeof value === 'number' && value >= least && value <= most,
@@ -142,7 +145,7 @@ export function milliseconds(least = 1, most: number = LIMITS.timerMs): z.ZodTyp
   );
 }
 
-/** Returns a field for a list or any other iterable. */
+/** Returns a schema for a list or any other iterable. */
 export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
   return z.custom<Iterable<T>>(
     (value) =>
@@ -151,7 +154,7 @@ export function iterable<T>(what: string): z.ZodType<Iterable<T>, Iterable<T>> {
   );
 }
 
-/** Returns a field for one value or a list of values. Its output is always a list. */
+/** Returns a schema for a single value or a list of values. Its output is always a list. */
 export function oneOrMore<T, Given>(
   item: z.ZodType<T, Given>,
 ): z.ZodType<readonly T[], Given | readonly Given[]> {
@@ -161,7 +164,7 @@ export function oneOrMore<T, Given>(
   ) as unknown as z.ZodType<readonly T[], Given | readonly Given[]>;
 }
 
-/** Returns a field for a value that can be secret. Messages name only its kind. */
+/** Returns a schema for a value that can be secret. Messages mention only the kind of the value. */
 export function secret<T>(
   what: string,
   allows: (value: unknown) => boolean,
@@ -171,9 +174,9 @@ export function secret<T>(
   return z.custom<T>(allows, { error: what, params: { ...hints } });
 }
 
-/** Returns a field for a clock. */
+/** Returns a schema for a clock. */
 export const clock = () => withMethods<Clock>('a clock', 'now');
-/** Returns a field for an AbortSignal. */
+/** Returns a schema for an AbortSignal. */
 export const signal = () =>
   z.custom<AbortSignal>(
     (value) =>

@@ -1,22 +1,23 @@
 import { sha256Of } from './crypto.js';
 
 /**
- * The maximum depth of plain data: far deeper than any real metadata, far below the depth at which
- * recursion fails.
+ * The maximum depth of plain data: far deeper than any real metadata, and far less than the depth
+ * at which recursion fails.
  */
 export const MAX_DATA_DEPTH = 64;
 
-/** A value that JSON can hold. */
+/** A JSON-serializable value. */
 export type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**
- * Returns a deep copy of plain data, deeply frozen.
+ * Returns a deeply frozen copy of plain data.
  *
- * Keys keep their order. Keys whose value is `undefined` are dropped, so the copy equals its JSON.
+ * Preserves the order of keys. Keys with the value `undefined` are dropped, so the copy equals its
+ * JSON.
  *
- * @throws TypeError naming the path of anything that isn't plain data: functions, class instances,
- * cycles, numbers that JSON can't hold, and data nested deeper than 64 levels.
+ * @throws TypeError with the path of anything that isn't plain data: functions, class instances,
+ * cycles, non-finite numbers, and data nested more than 64 levels deep.
  */
 export function cloneFrozen<T>(value: T): T {
   return clone(value, '', 0) as T;
@@ -54,19 +55,19 @@ function clone(value: unknown, place: string, depth: number): unknown {
   );
 }
 
-/** Returns true for an object of keys and values that isn't an instance of a class. */
+/** Returns true for an object that isn't an instance of a class. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The maximum number of values that plain data can have and still be searched. */
+/** The maximum number of values in data that `isShownByJson` examines. */
 const MOST_VALUES = 100_000;
 
 /**
- * Returns true if the JSON of a value shows all of it. Getters, symbol keys, hidden fields, fields
- * of lists, and instances of classes don't show in JSON.
+ * Returns true if a value's JSON shows everything in it. JSON doesn't show getters, symbol keys,
+ * non-enumerable fields, fields of lists, or class instances.
  */
 export function isShownByJson(value: unknown): boolean {
   let left = MOST_VALUES;
@@ -94,7 +95,7 @@ export function isShownByJson(value: unknown): boolean {
   return isShown(value, 0);
 }
 
-/** Returns the value as JSON with sorted keys: equal data gives equal text. */
+/** Returns a value as JSON with sorted keys, so that equal data produces equal text. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value))
     return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
@@ -109,20 +110,17 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** Returns the SHA-256 of a value's canonical JSON, as 64 hexadecimal digits. */
+/** Returns the SHA-256 of a value's canonical JSON as 64 hexadecimal digits. */
 export function digestOf(value: unknown): string {
   return sha256Of(canonicalJson(value));
 }
 
-/** Compares texts by code units, so the order doesn't depend on the locale. */
+/** Compares strings by code units, so that the order doesn't depend on the locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/**
- * Returns a value as error messages show it: its kind, and the value itself if it's short and
- * plain.
- */
+/** Describes a value for error messages: its kind, and the value itself if it's short and plain. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'string')
@@ -137,8 +135,8 @@ export function describeValue(value: unknown): string {
 }
 
 /**
- * Returns an object with the same keys in the same order and other values. It also copies a key
- * named `__proto__`.
+ * Maps the values of an object. Keys and their order stay the same. Also handles a key named
+ * `__proto__`.
  */
 export function mapValues<T>(
   values: Readonly<Record<string, unknown>>,

@@ -3,24 +3,27 @@ import { withoutSecrets } from './public-message.js';
 import { escapedPart, hiddenParts, mixedWords, readAloud } from './visible-text.js';
 
 /**
- * A part of a tool's text that users can't see as it is, or that tells a model what to do instead
- * of what the tool does.
+ * A part of a tool's text that users can't see as it is, or that instructs the model instead of
+ * describing the tool.
  */
 export interface PoisonedText {
   readonly rule: 'hidden-text' | 'mixed-alphabets' | 'instruction-text';
-  /** A clause such as `invisible characters at /description, character 12: "Adds\u{200b}"`. */
+  /** A description such as `invisible characters at /description, character 12: "Adds\u{200b}"`. */
   readonly message: string;
   /** A JSON pointer into the tool. */
   readonly path: string;
   readonly offset: number;
 }
 
-/** The minimum length of a sentence that can steer a model, in characters. */
+/** The minimum length of a sentence that can manipulate a model, in characters. */
 const SHORTEST = 12;
-/** The maximum number of places reported per tool. More of them would add nothing. */
+/** The maximum number of findings per tool. Reporting more wouldn't be useful. */
 const MOST = 8;
 
-/** The published ways to steer a model, by what each is about. docs/lint.md names the sources. */
+/**
+ * Patterns of published attacks that manipulate a model, by purpose. The sources are listed in
+ * docs/lint.md.
+ */
 const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: RegExp])[] = [
   [
     'to keep something from the user',
@@ -55,7 +58,7 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
   ],
   [
     'to give away secrets',
-    // `config` and `known_hosts` contain no credentials.
+    // `config` and `known_hosts` don't contain credentials.
     /\b(?:read|open|load|look|grab|send|pass|includ|attach|put|copy|content|hold|text|add)(?:e|ing|s)?\b.*(?:\bid[_ ]rsa\b|~\/\.ssh\b(?!\/(?:config|known_hosts))|\.aws\/credentials|\betc[/ ](?:passwd|shadow)\b|\bmcp\.json\b|\.(?:netrc|npmrc|pgpass|gnupg)\b)/i,
     /\b(?:never|not|such as|e\.g|path|location)\b/i,
   ],
@@ -113,16 +116,20 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
     /\b(?:decod|decrypt|base64|rot13)(?:e|ed|ing)?\b.{0,60}\b(?:follow|obey|carry out|act on|execute (?:it|the (?:result|text)))\b|\b(?=[A-Za-z0-9+/]{0,60}[0-9])[A-Za-z0-9+/]{160}/i,
   ],
 ];
-/** A sentence, or up to 400 characters of it. A line break inside a sentence counts as a space. */
+/**
+ * Matches a sentence, or up to 400 characters of it. A line break inside a sentence counts as a
+ * space.
+ */
 const SENTENCE = /(?:[^.!?\n]|[.!?](?=\S)|\n(?!\s{0,20}(?:[\n*#•-]|\d))){1,400}/g;
 
 /**
- * Returns up to eight suspicious places in the text that a model reads of a tool. They are hidden
- * characters, words that mix letters of two alphabets, and sentences that steer the model.
+ * Returns up to eight suspicious parts of the texts that a model reads about a tool. These are
+ * hidden characters, words that mix letters from two alphabets, and sentences that manipulate the
+ * model.
  *
- * Honest tools have none of them in any language. Steering is recognized in English only.
+ * Legitimate tools have none of them, in any language. Manipulation is detected only in English.
  *
- * @param tool plain data. All its strings are read, and the names of its fields.
+ * @param tool Plain data. All its strings and field names are checked.
  */
 export function poisonedTexts(tool: Readonly<Record<string, unknown>>): readonly PoisonedText[] {
   const found: PoisonedText[] = [];
@@ -148,7 +155,7 @@ export function poisonedTexts(tool: Readonly<Record<string, unknown>>): readonly
   return Object.freeze(found.slice(0, MOST));
 }
 
-/** Returns the first sentence for each way to steer a model. */
+/** Returns the first matching sentence for each purpose of manipulation. */
 function steeringIn(
   text: string,
 ): readonly (readonly [about: string, offset: number, length: number])[] {
@@ -164,19 +171,19 @@ function steeringIn(
   return [...found.values()];
 }
 
-/** A word that says when to call a tool. */
+/** Matches a word that says when to call a tool. */
 const STEERING =
   /\b(?:before|after|instead|always|never|must|first|when|whenever|prefer|not|avoid|rather)\b|n['’]t\b/i;
 
 /**
- * The words around a quoted name that make it the name of a tool and not of a parameter: "call
- * `search`", "`search` is used".
+ * Match the text around a quoted name that shows that it's the name of a tool and not of a
+ * parameter: "call `search`", "`search` is used".
  */
 const CALL = /\b(?:call(?:ing)?|invok(?:e|ing)|run(?:ning)?|tool) $/i;
 const CALLED = /^["'`] (?:tool|is|was|has|runs?)\b/i;
 
 /**
- * Returns the tools that a text tells the model to call, with their places. It looks for
+ * Returns the names of tools that a text tells the model to call, with their positions. Looks for
  * identifiers and quoted names in sentences that say when to call something.
  */
 export function steeredNames(
@@ -203,8 +210,8 @@ export function steeredNames(
 }
 
 /**
- * Yields the strings of plain data with their JSON pointers. Field names count as strings too, with
- * spaces instead of underscores.
+ * Yields all strings in plain data with their JSON pointers. Field names are included as strings,
+ * with spaces instead of underscores.
  */
 function* textsIn(value: unknown, path = ''): Generator<readonly [path: string, text: string]> {
   if (typeof value === 'string') yield [path, value];
@@ -219,12 +226,12 @@ function* textsIn(value: unknown, path = ''): Generator<readonly [path: string, 
   }
 }
 
-/** Characters around a place that are searched for a secret. */
+/** The number of characters around a position that are searched for secrets. */
 const AROUND = 200;
 
 /**
- * Returns a short description of a place for messages. Hidden characters are written as their
- * codes, and text with a credential isn't shown.
+ * Describes a position briefly for messages. Hidden characters are replaced with their codes, and
+ * text that contains a credential isn't shown.
  */
 function placeOf(path: string, text: string, offset: number, length: number): string {
   const around = text.slice(Math.max(0, offset - AROUND), offset + AROUND);

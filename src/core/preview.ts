@@ -3,18 +3,18 @@ import { cloneFrozen, digestOf } from './plain-data.js';
 import { hiddenWritten } from './visible-text.js';
 
 /**
- * The effect that a call would have, as the user sees it before approving the call. It's plain
- * data; making it has no effect.
+ * A preview of a call's effect, shown to the user before approval. It's plain data, and creating it
+ * must not have side effects.
  */
 export interface Preview {
   /** One line of at most 500 characters. */
   readonly summary: string;
   /**
-   * The changes as a unified diff of at most 20,000 characters. A longer diff is cut and ends with
-   * a note.
+   * The changes as a unified diff of at most 20,000 characters. A longer diff is truncated and ends
+   * with a note.
    */
   readonly diff?: string;
-  /** The addresses or people that the call reaches, at most 50. */
+  /** The addresses or people reached by the call, at most 50. */
   readonly recipients?: readonly string[];
   /** The cost as text, with its unit. */
   readonly cost?: string;
@@ -28,7 +28,7 @@ const LONGEST_RECIPIENT = 320;
 const MOST_RECIPIENTS = 50;
 
 /**
- * Returns the schema of a preview that was read before. Stored previews are shown unchanged,
+ * Returns the schema of a preview that has already been read. Stored previews are shown unchanged,
  * because a signature reveals any change.
  */
 export const previewSchema = () =>
@@ -44,8 +44,8 @@ const line = (longest: number) =>
   z
     .string()
     .transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
-// Made on first use, and without the core's option helpers: the catalogue page reads these types
-// and doesn't know Node.
+// Created on first use, and without the option helpers, because the catalogue's web page uses these
+// types and can't use Node's.
 let schema: ReturnType<typeof makeSchema> | undefined;
 const makeSchema = () =>
   z.strictObject({
@@ -60,8 +60,8 @@ const makeSchema = () =>
   });
 
 /**
- * Returns a preview in the form that users see: shortened, with hidden characters written as codes.
- * Returns `undefined` for anything else.
+ * Returns a preview in the form that users see: truncated, and with hidden characters replaced by
+ * codes. Returns `undefined` for anything else.
  */
 export function readPreview(given: unknown): Preview | undefined {
   try {
@@ -75,13 +75,13 @@ export function readPreview(given: unknown): Preview | undefined {
 }
 
 /**
- * Returns the beginning of a text with hidden characters written as codes. The rest isn't
- * processed, because it can be many megabytes.
+ * Returns the start of a text, with hidden characters replaced by codes. The rest isn't processed,
+ * because it can be many megabytes long.
  */
 function shown(text: string, longest: number, tidied = (written: string) => written): string {
   const beginning = tidied(hiddenWritten(text.slice(0, 4 * longest)));
   if (text.length <= 4 * longest && beginning.length <= longest) return beginning;
-  // The digest covers the part that isn't shown: a change there makes a different preview.
+  // The digest covers the part that isn't shown, so a change there results in a different preview.
   const note = ` … [${text.length} characters in all, digest ${digestOf(text).slice(0, 16)}]`;
   return beginning.slice(0, longest - note.length).replace(/[\uD800-\uDBFF]$/, '') + note;
 }

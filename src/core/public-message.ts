@@ -1,18 +1,18 @@
 /** The maximum length of an error message that is passed on, in characters. */
 const LONGEST = 1_000;
 /**
- * The number of characters that are read. Secrets are replaced before the message is cut, because
- * half a secret wouldn't be recognized.
+ * The number of characters that are examined. Secrets are replaced before the message is truncated,
+ * because half a secret wouldn't be recognized.
  */
 const LOOKED_AT = 10 * LONGEST;
 const NO_MESSAGE = 'no message';
 
 /*
- * Every expression below starts at a place that a look-behind allows once per word, and never reads the same text twice
- * with two of its parts: each is linear in the message.
+ * Every regular expression below starts at a position that its lookbehind allows only once per
+ * word, and no two of its parts match the same text, so each takes linear time.
  */
 
-/** The known formats of tokens, anywhere in a text. */
+/** The known token formats, anywhere in a text. */
 const SECRETS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])(?:sk|rk|pk|gsk|whsec|gh[opsur]|github_pat|glpat|dckr_pat|xox[a-z])[-_][A-Za-z0-9_-]{8,}/g,
   /(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}/g,
@@ -21,13 +21,13 @@ const SECRETS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])AIza[0-9A-Za-z_-]{20,}/g,
   /(?<![A-Za-z0-9])ya29\.[0-9A-Za-z_-]{10,}/g,
   /(?<![\w-])eyJ[\w-]{8,}\.[\w.-]{2,}/g,
-  // Requires a digit or capital letter: "basic authentication" isn't a credential.
+  // Requires a digit or capital letter, because "basic authentication" isn't a credential.
   /(?<![\w-])(?:Bearer|bearer|BEARER|Basic|basic|BASIC)\s{1,3}(?=[a-z]*[A-Z0-9+/=_~])[A-Za-z0-9._~+/=-]{8,}/g,
 ];
 const COOKIES = /(?<![\w-])((?:set-)?cookie["'`]?\s{0,3}[=:]\s{0,3})\S.*/gi;
 /**
- * A value after a name such as `API_KEY=` or `"clientSecret": `. It doesn't match the words of an
- * error about such a field.
+ * Matches a value after a name such as `API_KEY=` or `"clientSecret": `. Doesn't match the words of
+ * an error message about such a field.
  */
 const NAMED_SECRET =
   /(?<![\w-])([\w-]{0,200}?(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|passw(?:or)?d|passphrase|authorization)["'`]?\s{0,3}[=:]\s{0,3})(?!(?:expected|required|missing|invalid|undefined|null|none|not|is|was|has|must|cannot|it|the|a|no|lies)(?![^\s,;.]))(?:"[^"]+"|'[^']+'|`[^`]+`|["'`]?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s{1,3})?[^\s"'`&,;]+)/gi;
@@ -35,22 +35,22 @@ const SIGNED_URL = /([?&](?:key|sig|code|[\w-]{0,60}?signature)=)[^\s&"'`#]+/gi;
 const URL_PASSWORD = /(:\/\/[^\s:/@]{0,200}:)[^\s/]{1,500}@/g;
 
 const FILE_URL = /(?<!\w)file:\/\/[^\s"'`<>()]*/gi;
-/** A quoted path, which can contain spaces. */
+/** Matches a quoted path, which can contain spaces. */
 const QUOTED_PATH = /(["'`])((?:[A-Za-z]:[\\/]|\\\\|\/(?!\/))[^"'`]{1,4096})\1/g;
 /**
- * An absolute path. It doesn't match parts of words or of relative paths (`a/b`, `../a`, `**\/a`),
- * nor the `//` of a URL.
+ * Matches an absolute path. Doesn't match parts of words or of relative paths (`a/b`, `../a`,
+ * `**\/a`), or the `//` of a URL.
  */
 const ABSOLUTE_PATH =
   /(?<![\p{L}\p{N}_/\\.~*@%$+!?#&\])}-])(?:[A-Za-z]:[\\/]{1,2}|\\\\|\/(?!\/))(?:[^\s/\\'"`:,;()<>|]{1,255}[/\\]{1,2}){1,64}(?:[^\s/\\'"`:,;()<>|]{1,255})?/gu;
 
 /**
- * Returns the first line of an error's message, without credentials and absolute paths, so it can
- * leave the process.
+ * Returns the first line of an error's message without credentials and absolute paths, so that it
+ * can leave the process.
  *
- * Text that looks like a credential becomes `[secret]`, and a path is reduced to its last part.
- * Errors are often built from the data a tool was working on, so this catches most secrets but
- * can't promise all: don't write secrets into messages.
+ * Text that looks like a credential becomes `[secret]`, and paths are reduced to their last part.
+ * Errors are often built from data that a tool was working on, so this catches most secrets but not
+ * all: don't write secrets into messages.
  */
 export function publicMessage(error: unknown): string {
   let text = withoutSecrets(firstLine(error));
@@ -77,31 +77,32 @@ export function withoutSecrets(line: string): string {
     .replace(URL_PASSWORD, '$1[secret]@');
 }
 
-/** The host part of a URL, including any credentials. */
+/** Matches the host part of a URL, including any credentials. */
 const URL_HOST = /(?<=:\/\/)[^\s/"'`<>()?#]{1,500}/g;
 const IP_ADDRESS =
   /(?<![\w.:-])(?:(?:\d{1,3}\.){3}\d{1,3}|\[[\da-f:.]{2,45}\]|(?:[\da-f]{1,4}:){3,7}[\da-f]{1,4}|::(?:1\b|ffff:[\d.]{7,15})|(?=[\da-f:]{0,40}\d)(?:[\da-f]{1,4}:){1,6}:(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,5}(?:%\w{1,15})?)?)(?::\d{1,5})?(?![\w.]*\w)/gi;
-/** A host after the code of a network error, or after the word "host". */
+/** Matches a host after the code of a network error, or after the word "host". */
 const NAMED_HOST =
   /(?<![\w-])((?:(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|host(?:name)?)\s{1,3}|(?:[Hh]ost(?:[Nn]ame)?|HOST(?:NAME)?)["'`]?\s{0,3}[:=]\s{0,3})["'`]?)(?!is\b|was\b|not\b|has\b|key\b|name\b|unreachable\b)[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?/g;
-/** A quoted name after words that announce a server. */
+/** Matches a quoted name after words that refer to a server. */
 const QUOTED_HOST =
   /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
 /**
- * A name that ends in a common domain. File names end differently. An ending that other names share
- * requires a longer name.
+ * Matches a name that ends in a common top-level domain. File names have other endings. Endings
+ * that are also used in other names require a longer name.
  */
 const DOMAIN =
   /(?<![\w@/\\.-])(?:(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|invalid|xyz|bank|tech)|(?:[a-z\d](?:[a-z\d-]{0,62})\.){2,10}(?:test|tools|solutions|systems|services|network|online|site|software|zone|group|global|health|media))(?::\d{1,5})?(?![\w-]|\.\w)/gi;
-/** A dotted name with a port. A number after a file name is a line number. */
+/** Matches a dotted name with a port. A number after a file name is treated as a line number. */
 const DOTTED_AND_PORT =
   /(?<![\w@/\\.-])(?:[a-z\d][a-z\d-]{0,62}\.){1,10}(?!(?:[cm]?[jt]sx?|json[c5l]?|mdx?|txt|log|csv|ya?ml|toml|xml|html?|s?css|less|vue|svelte|py|rb|go|rs|java|kts?|scala|swift|php|cs|cc|cpp|[chm]|hpp|sh|bash|ps1|sql|lua|dart|exs?|erl|hs|lock|conf|cfg|ini|env|test|spec):)[a-z][a-z\d-]{1,62}:\d{2,5}(?![\w:]|\.\w)/gi;
 /**
- * A name without a dot: localhost, a name with a common port, or a hyphenated name with any port.
+ * Matches a name without a dot: localhost, a name with a common port, or a hyphenated name with any
+ * port.
  */
 const HOST_AND_PORT =
   /(?<![\w./\\-])(?:localhost(?::\d{1,5})?|[a-z][a-z\d-]{1,62}:(?:80|443|\d{4,5})|[a-z][a-z\d]{0,40}-[a-z\d-]{1,40}:\d{2,3})(?![\w:]|\.\w)/gi;
-/** All forms of hosts, in the order in which they're replaced. */
+/** The patterns for all kinds of hosts, in the order in which they're replaced. */
 const HOSTS: readonly (readonly [RegExp, string])[] = [
   [URL_HOST, '[host]'],
   [IP_ADDRESS, '[host]'],
@@ -120,7 +121,9 @@ export function withoutHosts(text: string): string {
   return HOSTS.reduce((shown, [host, replacement]) => shown.replace(host, replacement), text);
 }
 
-/** The escape sequences that color terminal output, and other control characters within a line. */
+/**
+ * Matches escape sequences that color terminal output, and other control characters within a line.
+ */
 const TERMINAL_CONTROLS =
   // eslint-disable-next-line no-control-regex
   /\u001b\[[0-9;:?]{0,40}[A-Za-z]|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
@@ -128,7 +131,7 @@ const TERMINAL_CONTROLS =
 /** Returns the last part of a path, which is enough to recognize the file. */
 function lastPart(path: string): string {
   const parts = path.split(/[/\\]+/).filter((part) => part !== '');
-  // `/tmp` reveals nothing more.
+  // A path such as `/tmp` doesn't reveal anything.
   return parts.length < 2 ? path : parts.at(-1)!;
 }
 

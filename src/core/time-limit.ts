@@ -1,8 +1,8 @@
 import type { Clock } from './clock.js';
 
 /**
- * Pauses the time limits of a signal and of the signals around it. It returns a function that
- * resumes them.
+ * Pauses the time limits of a signal and of its parent signals. Returns a function that resumes
+ * them.
  */
 type Pause = () => () => void;
 
@@ -11,15 +11,15 @@ const pauses = new WeakMap<AbortSignal, Pause>();
 interface TimeLimit {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** The signal of the work that this work is part of. */
+  /** The signal of the work that this work belongs to. */
   readonly parent?: AbortSignal | undefined;
 }
 
 /**
- * Calls back when the work's time is up. `pauseLimits`, called with the work's signal, stops the
- * clock.
+ * Calls `onEnd` when the time limit is reached. Calling `pauseLimits` with the work's signal pauses
+ * the limit.
  *
- * @returns a function that ends the limit.
+ * @returns A function that ends the limit.
  */
 export function limitTime(
   signal: AbortSignal,
@@ -50,14 +50,14 @@ export function limitTime(
   };
 }
 
-/** Applies the limits of one signal to another signal that follows it. */
+/** Applies the limits of a parent signal to a signal that follows it. */
 export function followLimits(signal: AbortSignal, parent: AbortSignal | undefined): void {
   pauses.set(signal, () => pauseLimits(parent));
 }
 
 /**
- * Pauses the time limits of the work that has this signal, because waiting for a user doesn't
- * count. @returns a function that resumes them; only its first call counts.
+ * Pauses the time limits of the work that has this signal, because time spent waiting for a user
+ * doesn't count. @returns A function that resumes them. Only its first call has an effect.
  */
 export function pauseLimits(signal: AbortSignal | undefined): () => void {
   let goOn = signal === undefined ? undefined : pauses.get(signal)?.();

@@ -2,8 +2,8 @@ import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
 import type { FlowLabel } from './flow.js';
 
-// These are aliases of object types rather than interfaces: emitted declarations of users can spell
-// them out if they can't import them.
+// These are type aliases rather than interfaces, so that a user's generated declarations can inline
+// them if they can't import them.
 
 /** The fields that every event about a call has. */
 export type CallFacts = {
@@ -22,7 +22,7 @@ export type Verdict = 'allow' | 'confirm' | 'deny';
 type OutcomeStatus =
   'ok' | 'error' | 'ask_user' | 'halt' | 'manual' | 'denied' | 'approval_required';
 
-/** An event about tool calls. One stream serves audit, health, metrics, and progress. */
+/** An event about tool calls. A single stream serves audit, health, metrics, and progress. */
 export type ToolEvent =
   | (CallFacts & {
       readonly type: 'decision';
@@ -33,19 +33,21 @@ export type ToolEvent =
     })
   | (CallFacts & {
       readonly type: 'approval';
-      /** `covered` means that a grant replaced the question. `pendingId` is then the grant's id. */ readonly state:
-        'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered';
+      /**
+       * `covered` means that a grant made the question unnecessary. `pendingId` is then the grant's
+       * id.
+       */ readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered';
       readonly pendingId: string;
       readonly reason?: string;
     })
   /**
-   * The call is about to read something new to the conversation. `from` is the host that its
-   * arguments name.
+   * The call is about to read content of a kind that is new in the conversation. `from` is the host
+   * in its arguments.
    */
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
   /**
-   * A tool that declares what it reads runs without a conversation, so its labels can't be stored.
-   * Reported once.
+   * A tool that declares what it reads is running without a conversation, so its labels can't be
+   * stored. Reported only once.
    */
   | (CallFacts & { readonly type: 'flow-unknown' })
   | (CallFacts & { readonly type: 'call-started' })
@@ -64,14 +66,15 @@ export type ToolEvent =
       /** Marks a call that was answered while the tool was still working. */
       readonly abandoned?: true;
     })
-  /** The call is answered while its work continues. */
+  /** The call was answered while its work was still running. */
   | (CallFacts & { readonly type: 'call-abandoned' })
   /**
-   * The cache is neither read nor written, because the state that the answer belongs to isn't
-   * known.
+   * The cache is neither read nor written, because it's unknown which state the result depends on.
    */
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
-  /** A tool answered after its time was up or its caller had gone. The answer was dropped. */
+  /**
+   * A tool finished after its deadline, or after the caller had aborted. The result was dropped.
+   */
   | (CallFacts & { readonly type: 'late-result' })
   | (ProviderFacts & {
       readonly type: 'provider-attempt';

@@ -1,4 +1,7 @@
-/** A part of a text that models read and users can't see as it is. Offsets count UTF-16 units. */
+/**
+ * A part of a text that models can read but users can't see as it is. Offsets are in UTF-16 code
+ * units.
+ */
 interface HiddenPart {
   readonly offset: number;
   readonly length: number;
@@ -10,29 +13,29 @@ interface HiddenPart {
 }
 
 /**
- * The characters that can hide something: control characters other than line breaks and tabs, lone
- * surrogates, private-use characters, and the Braille blank. Also everything that is drawn as
- * nothing: zero-width spaces, direction marks, selectors, and tags.
+ * Matches the characters that can hide something: control characters other than line breaks and
+ * tabs, lone surrogates, private-use characters, and the Braille blank. It also matches all
+ * characters that are rendered as nothing: zero-width spaces, direction marks, selectors, and tags.
  */
 const SUSPECT = /(?![\t\n\r])\p{Cc}|\p{Surrogate}|\p{Co}|\u2800|\p{Default_Ignorable_Code_Point}/gu;
 const TURNING = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 const OVERRIDE = /[\u202D\u202E]/u;
 const RIGHT_TO_LEFT =
   /(?=\p{L})[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Mand}]/u;
-/** The scripts whose spelling uses joiners and zero-width spaces. */
+/** Matches the scripts whose spelling uses joiners and zero-width spaces. */
 const JOINING =
   /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Java}\p{scx=Bali}]/u;
 const JOINERS = /[\u034F\u17B4\u17B5\u180B-\u180F\u200B-\u200D]/u;
-/** The flags of England, Scotland, and Wales, the only honest use of tags. */
+/** Matches the flags of England, Scotland, and Wales, the only legitimate use of tags. */
 const FLAG =
   /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/uy;
-/** The number of spaces and lines after which no window shows both parts of a text. */
+/** The number of spaces or lines after which no window shows both parts of a text. */
 const FAR_BLANKS = 120;
 const FAR_LINES = 25;
 
 /**
- * Returns the hidden parts of a text in order, and joins neighbors of the same kind. It never
- * reports the normal spelling of any language. Takes linear time.
+ * Returns the hidden parts of a text in order, merging adjacent parts of the same kind. It never
+ * reports the normal spelling of any language. It takes linear time.
  */
 export function hiddenParts(text: string): readonly HiddenPart[] {
   const parts = farParts(text);
@@ -84,8 +87,8 @@ function farParts(text: string): HiddenPart[] {
 }
 
 /**
- * Returns true for a line with letters of a right-to-left language in which every direction mark is
- * closed and nothing is overridden.
+ * Returns true for a line that contains letters of a right-to-left language, in which every
+ * direction mark is closed and nothing is overridden.
  */
 function isHonestlyTurned(line: string): boolean {
   if (
@@ -103,8 +106,8 @@ function isHonestlyTurned(line: string): boolean {
 }
 
 /**
- * Returns true for a joiner or selector that belongs to the spelling: in scripts that join letters,
- * in emoji, and after signs with several forms.
+ * Returns true for a joiner or selector that is part of the normal spelling: in scripts that join
+ * letters, in emoji, and after symbols with several forms.
  */
 function isSpelling(character: string, before: string, after: string): boolean {
   if (JOINERS.test(character) && /[\p{L}\p{M}]$/u.test(before) && JOINING.test(before.slice(-1)))
@@ -120,8 +123,8 @@ function isSpelling(character: string, before: string, after: string): boolean {
 }
 
 /**
- * Returns a text without invisible characters and direction marks. The normal spelling of any
- * language stays.
+ * Returns a text without invisible characters and direction marks. The normal spelling of all
+ * languages is kept.
  */
 export function withoutHidden(text: string): string {
   let clean = '';
@@ -135,8 +138,8 @@ export function withoutHidden(text: string): string {
 }
 
 /**
- * Returns a text with everything hidden written as codes. The normal spelling of any language
- * stays.
+ * Returns a text with hidden characters replaced by codes. The normal spelling of all languages is
+ * kept.
  */
 export function hiddenWritten(text: string): string {
   let written = '';
@@ -152,7 +155,7 @@ export function hiddenWritten(text: string): string {
 
 const codeOf = (character: string) => `\\u{${character.codePointAt(0)!.toString(16)}}`;
 
-/** Returns a short quoted part of a text, with everything hidden written as codes. */
+/** Returns a short quoted part of a text, with hidden characters replaced by codes. */
 export function escapedPart(text: string, offset: number, length: number): string {
   const [start, end] = [
     Math.max(0, offset - 16),
@@ -164,7 +167,7 @@ export function escapedPart(text: string, offset: number, length: number): strin
 }
 
 /**
- * Letters of other alphabets that look like Latin letters, from the Unicode table of confusables
+ * Letters from other alphabets that look like Latin letters, from the Unicode confusables table
  * (UTS #39).
  */
 const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
@@ -199,8 +202,8 @@ const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
 const COMPARED = 256;
 
 /**
- * Returns a name as it looks: in compatibility form, without case, separators, and differences that
- * people overlook.
+ * Returns a name in the form in which people perceive it: in compatibility form, and without case,
+ * separators, and differences that people overlook.
  */
 export function lookOf(name: string): string {
   const plain = name.slice(0, COMPARED).normalize('NFKC').toLowerCase();
@@ -211,7 +214,7 @@ export function lookOf(name: string): string {
 
 /**
  * Finds words that mix Latin letters with look-alikes from another alphabet, as in `pаssword`.
- * `σmax` and `JSONа` are fine.
+ * `σmax` and `JSONа` aren't reported.
  */
 export function mixedWords(
   text: string,
@@ -231,8 +234,8 @@ export function mixedWords(
 }
 
 /**
- * Returns a text as people see it: without hidden characters and accents, and with look-alikes
- * replaced.
+ * Returns a text as people see it: without hidden characters and accents, and with look-alike
+ * letters replaced.
  *
  * `at` maps a position in the result to the position in the original text.
  */

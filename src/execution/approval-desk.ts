@@ -16,25 +16,25 @@ import { failure } from './read-result.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
-/** The arguments the user approved, if they differ from the ones in the question. */
+/** The arguments that the user approved, if they differ from those in the question. */
 type Edited = { readonly input: unknown } | undefined;
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
-/** The outcome of a question: either the call continues from the top, or it has ended. */
+/** The result of a question: the call continues from the top with an approval, or it has ended. */
 export type Answered =
   { readonly approval: Approval; readonly edited: Edited } | { readonly outcome: OutcomeBody };
 
 interface Asking {
   readonly decision: Decision;
-  /** Counts a new question. @throws ToolError `LOOP_DETECTED`. */
+  /** Counts a new question against the repeat limit. @throws ToolError `LOOP_DETECTED`. */
   readonly admit: () => void;
   /** Builds the preview shown with a new question. */
   readonly preview: () => Promise<Shown>;
 }
 
 /**
- * Counts the questions put to users, their answers, and the calls that a grant let through without
- * a question.
+ * Counts the questions put to users, their answers, and the calls that a grant allowed without a
+ * question.
  */
 export interface ApprovalMetrics {
   readonly asked: number;
@@ -44,8 +44,8 @@ export interface ApprovalMetrics {
 }
 
 /**
- * Keeps calls pending until a user approves them. If the program has a `confirm` function, asks
- * right away. Reports everything as events.
+ * Stores calls that wait for approval until a user decides. If the program has a `confirm`
+ * function, asks the user immediately. Reports every step as an event.
  */
 export class ApprovalDesk {
   readonly metrics = { asked: 0, granted: 0, denied: 0, coveredByGrants: 0 };
@@ -60,8 +60,8 @@ export class ApprovalDesk {
   }
 
   /**
-   * Finds the stored question about a call, or stores a new one. If there's a `confirm` function,
-   * the user is asked right away.
+   * Finds the stored question about a call, or stores a new question. If there's a `confirm`
+   * function, asks the user immediately.
    */
   async ask(run: RunningCall, call: ApprovedCall, asking: Asking): Promise<Answered> {
     const { confirm: own } = this.#frame;
@@ -89,8 +89,8 @@ export class ApprovalDesk {
   }
 
   /**
-   * Turns the stored answer into a denial, an approval, or an error if the approval has already
-   * been used.
+   * Turns a stored answer into a denial or an approval, or into an error if the approval has
+   * already been used.
    */
   async #answerTo(
     run: RunningCall,
@@ -117,15 +117,15 @@ export class ApprovalDesk {
     return pending;
   }
 
-  /** Returns the stored question about a call, with its answer if it has one. */
+  /** Returns the stored question about a call, including its answer, if any. */
   async #stored(call: ApprovedCall): Promise<(StoredPending & PendingApproval) | undefined> {
     const stored = await this.#pending.find(call);
     return stored?.kind === 'approval' ? stored : undefined;
   }
 
   /**
-   * Returns the stored question about a call. Stores a new one if there's none or its approval has
-   * been used. Doesn't ask anybody.
+   * Returns the stored question about a call. Stores a new question if there's none, or if its
+   * approval has already been used. Doesn't ask the user.
    */
   async stored(run: RunningCall, call: ApprovedCall, asking: Asking): Promise<PendingApproval> {
     const stored = await this.#stored(call);
@@ -135,7 +135,7 @@ export class ApprovalDesk {
     return stored === undefined || isUsedUp ? this.request(run, call, asking) : stored;
   }
 
-  /** Returns the user's answer: an approval, `later`, or the reason for the denial. */
+  /** Returns the user's answer: an approval, `'later'`, or the reason for the denial. */
   async #confirmed(
     run: RunningCall,
     confirm: Confirm,
@@ -197,7 +197,7 @@ export class ApprovalDesk {
     run.tell({ type: 'approval', state: 'redeemed', pendingId: approval.pendingId });
   }
 
-  /** @param isNow True if the call continues right now. */
+  /** @param isNow True if the call continues immediately. */
   async approve(pending: PendingApproval, edited?: Edited, isNow = false): Promise<Approval> {
     const approval = await (isNow
       ? this.#pending.approveNow(pending, edited)
@@ -206,15 +206,15 @@ export class ApprovalDesk {
     return approval;
   }
 
-  /** Records that the user approved a call and further calls like it. */
+  /** Records that the user approved a call and similar calls in the future. */
   async grant(
     pending: PendingApproval,
     scope: GrantScope,
     edited?: Edited,
     isNow = false,
   ): Promise<{ readonly approval: Approval; readonly grant: Grant }> {
-    // Build the grant first: if that fails, the question must stay open. Nothing is granted if
-    // somebody has already answered.
+    // Creates the grant first: if that fails, the question must stay open. If the question has
+    // already been answered, nothing is granted.
     const entry = this.#frame.registry.get(pending.toolName);
     const grant = await this.#grants.make(pending, scope, entry);
     const approval = await this.approve(pending, edited, isNow);
@@ -224,7 +224,7 @@ export class ApprovalDesk {
 
   /**
    * Counts this call against a grant.
-   * @returns false if the grant has been revoked or used up by other calls.
+   * @returns false if the grant has been revoked, or used up by other calls.
    */
   async useGrant(run: RunningCall, grant: Grant): Promise<boolean> {
     if (!(await this.#grants.use(grant))) return false;
@@ -287,13 +287,13 @@ function denied({ danger }: Decision, reason: string): Answered {
   return { outcome: { status: 'denied', reason, rule: 'confirmation', danger } };
 }
 
-/** The approved call, as it is or with other arguments, and perhaps further calls. */
+/** An approval of the call, possibly with edited arguments, and possibly of further calls. */
 type Approved = { readonly edited: Edited; readonly scope?: GrantScope };
 const NO = 'the user denied this call';
 
 /**
- * Asks the user. Anything that isn't clearly an approval or `later` counts as a denial, including
- * an error.
+ * Asks the user with the `confirm` function. Anything other than a clear approval or `'later'`
+ * counts as a denial, even an error.
  */
 async function askUser(
   confirm: Confirm,
@@ -311,7 +311,7 @@ async function askUser(
     if (edited !== undefined) return { edited };
     return answer === undefined
       ? 'confirm returned undefined. Return true to approve or false to deny'
-      : `confirm returned ${describeValue(answer)}. Return true to approve, false to deny, or { input } or { grant } to approve more`;
+      : `confirm returned ${describeValue(answer)}. Return true to approve, false to deny, { input } to approve edited arguments, or { grant } to approve further calls`;
   } catch {
     return NO;
   }

@@ -5,33 +5,37 @@ import { isToolResult, resultLike } from '../tool/outcome.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ToolContext } from '../tool/tool-options.js';
 
-/** The call as an `Around` function sees it. Frozen. */
+/** The call that an `Around` function receives. Frozen. */
 export interface AroundCall {
   readonly tool: ToolEntry;
   readonly id: string;
   /**
-   * The input as the caller gave it and the policy judged it. Frozen. The tool gets the input that
-   * its schema produces from this.
+   * The input from the caller, which the policy has evaluated. Frozen. The tool receives the parsed
+   * input that its schema produces from this input.
    */
   readonly input: Json;
-  /** The context that the tool also receives. */
+  /** The same context that the tool receives. */
   readonly context: ToolContext;
 }
 
 /**
- * A function that wraps a tool's work. Its return value replaces the tool's result. See
- * `ToolExecutor.use`.
+ * A function that wraps a tool's work, like middleware. Its return value replaces the tool's
+ * result. See `ToolExecutor.use`.
  *
- * `run` does the work and may be called once. It resolves to the tool's return value (for
- * `ok(value)`, to the value; results of `fail`, `askUser` and `halt` are passed on unchanged). It
- * rejects if the tool throws.
+ * `run` starts the tool's work and may be called only once. It resolves to the tool's return value.
+ * `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed on
+ * unchanged. It rejects if the tool throws.
  *
- * If the function returns the value it got, the content of `ok(value, { content })` is kept. If it
- * returns a different value, that content is dropped, and the function may supply its own.
+ * If the function returns the value from `run` unchanged, the content of `ok(value, { content })`
+ * is kept. If it returns a different value, that content is dropped, and the function can return
+ * its own.
  */
 export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
 
-/** The wrappers in use at one moment. Equal ids mean the same wrappers; 0 means none. */
+/**
+ * The wrappers that are active at one moment. Equal ids mean identical wrappers; 0 means that there
+ * are none.
+ */
 export interface AroundStack {
   readonly id: number;
   readonly list: readonly Around[];
@@ -40,16 +44,16 @@ export interface AroundStack {
 const NONE: AroundStack = Object.freeze({ id: 0, list: Object.freeze([]) });
 
 /**
- * The wrappers around an executor's calls. Each call keeps the wrappers that were in use when the
- * executor looked it up in the cache.
+ * The wrappers of an executor's calls. A call uses the wrappers that were active when it was looked
+ * up in the cache.
  */
 export class Arounds {
   current = NONE;
   #changes = 0;
 
   /**
-   * Adds a wrapper inside the existing ones.
-   * @returns a function that removes it. Calling that function twice is harmless.
+   * Adds a wrapper inside the existing wrappers.
+   * @returns A function that removes the wrapper. Calling it twice is harmless.
    */
   add(around: Around): () => void {
     if (typeof around !== 'function')
@@ -67,36 +71,36 @@ export class Arounds {
   }
 
   /**
-   * Ids are never reused, so an answer cached under one set of wrappers isn't found by calls with
-   * another.
+   * Ids are never reused, so a result cached under one set of wrappers isn't found by calls with
+   * other wrappers.
    */
   #become(list: readonly Around[]): void {
     this.current = list.length === 0 ? NONE : { id: ++this.#changes, list };
   }
 }
 
-/** The errors of wrappers and of the way they use `run`. */
+/** Errors thrown by wrappers, or caused by their use of `run`. */
 const ERRORS = new WeakSet<object>();
 
-/** Returns true if a wrapper caused this error, and false if the tool did. */
+/** Returns true if a wrapper caused this error, or false if the tool did. */
 export function isAroundError(error: unknown): error is ToolError {
   return typeof error === 'object' && error !== null && ERRORS.has(error);
 }
 
-/** The work inside all wrappers. */
+/** The tool's work, inside all wrappers. */
 interface InnerWork {
   readonly start: () => Promise<unknown>;
   /** Returns true while the call is still waiting for its result. */
   readonly isOpen: () => boolean;
   /**
-   * Stops the work if a wrapper returns before the work it started has finished: nobody is waiting
-   * for it any more.
+   * Stops the work if a wrapper returns without waiting for it, because then nobody needs the
+   * result.
    */
   readonly onLeft: () => void;
 }
 
 /**
- * Runs the work inside the wrappers; the first one added is outermost.
+ * Runs the work inside the wrappers; the wrapper added first is the outermost.
  * @throws whatever the work throws, or an error for which `isAroundError` returns true.
  */
 export async function runAround(
@@ -105,7 +109,7 @@ export async function runAround(
   work: InnerWork,
 ): Promise<unknown> {
   if (around === undefined) return work.start();
-  const what = `The function around ${call.tool.name}`;
+  const what = `The function that wraps ${call.tool.name}`;
   let waiting = true;
   let running: Promise<unknown> | undefined;
   let ended:
@@ -121,12 +125,12 @@ export async function runAround(
     if (!isOpen())
       throw made(
         'INVALID_STATE',
-        `${what} called run after it had returned, so nothing was run. Call run before you return.`,
+        `${what} called run after it had returned, so nothing ran. Call run before you return.`,
       );
     if (running !== undefined)
       throw made(
         'INVALID_STATE',
-        `${what} called run twice. The second call ran nothing; reuse the result of the first.`,
+        `${what} called run twice. The second call did nothing; reuse the result of the first.`,
       );
     running = runAround(inner, call, { ...work, isOpen }).then((whole) => {
       const value = valueOf(whole);
@@ -149,9 +153,9 @@ export async function runAround(
     )
       throw made(
         'INVALID_RESULT',
-        `${what} returned undefined. Return the result of run(), or null for no value.`,
+        `${what} returned undefined. Return the result of run(), or null if there is no value.`,
       );
-    // If the value was changed in place, its content may no longer match.
+    // If the value was modified in place, its content may no longer match.
     if (ended?.whole !== undefined && returned === ended.value && jsonOf(returned) === ended.json)
       return ended.whole;
     return resultLike(ended?.value, returned);
@@ -163,7 +167,7 @@ export async function runAround(
       throw error;
     throw made(
       'EXECUTION_FAILED',
-      `A function around ${call.tool.name} failed. Its error isn't shown. Try something else, or ask the user.`,
+      `A function that wraps ${call.tool.name} failed. Its error isn't shown. Try something else, or ask the user.`,
       error,
     );
   } finally {

@@ -5,7 +5,7 @@ import type { CallContext } from '../safety/calls.js';
 import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** Limits how many calls each principal or conversation may make and how much they may cost. */
+/** A limit on how many calls each principal or conversation can make, or how much they can cost. */
 export interface Budget {
   /** Counts per principal or per conversation. */
   readonly per: 'principal' | 'conversation';
@@ -17,8 +17,8 @@ export interface Budget {
    */
   readonly cost?: number | undefined;
   /**
-   * Length of a window in milliseconds. The first call starts a window; the first call after it
-   * ends starts the next.
+   * Length of a window in milliseconds. The first call starts a window, and the first call after
+   * its end starts the next window.
    * @default never resets
    */
   readonly windowMs?: number | undefined;
@@ -26,7 +26,7 @@ export interface Budget {
 
 const UNITS = ['calls', 'cost'] as const;
 
-/** A number that must stay below its limit. */
+/** A counter that must not exceed its limit. */
 interface Counter {
   readonly key: string;
   readonly max: number;
@@ -34,15 +34,15 @@ interface Counter {
   readonly budget: Budget;
 }
 
-/** Calls without a principal share one budget. Otherwise they'd be free. */
+/** Calls without a principal share one budget. Otherwise they would be unlimited. */
 const NOBODY = '';
 
 /**
  * Counts calls and costs before they happen, in a store that processes can share. Each window has
  * its own counter.
  *
- * A failed call still counts. If the store can't be reached, the call doesn't run. A counter that
- * somebody deletes from the store starts again at zero.
+ * Failed calls count too. If the store can't be reached, the call doesn't run. If a counter is
+ * deleted from the store, it starts again at zero.
  */
 export class Budgets {
   readonly #budgets: readonly Budget[];
@@ -54,10 +54,10 @@ export class Budgets {
   }
 
   /**
-   * Charges one call to every budget. If any budget refuses, none is charged, unless two calls race
-   * for the last of it.
+   * Charges one call to every budget. If any budget refuses the call, no budget is charged, except
+   * when two calls compete for the last of a budget.
    *
-   * @throws ToolError `BUDGET_EXCEEDED`, which names the exhausted budget, or `STATE_UNAVAILABLE`.
+   * @throws ToolError `BUDGET_EXCEEDED` with the exhausted budget, or `STATE_UNAVAILABLE`.
    */
   async spend(entry: ToolEntry, { principal, conversationId }: CallContext): Promise<void> {
     const counters = this.#counters(({ per }) =>
@@ -65,7 +65,7 @@ export class Budgets {
     );
     const byOf = ({ unit }: Counter) =>
       unit === 'calls' ? 1 : (entry.costPerCall ?? costRank(entry.costTier));
-    // Checked before spending, so a call that one budget refuses rarely uses up another.
+    // Checked before charging, so a call that one budget refuses rarely uses up another.
     if (counters.length > 1)
       for (const counter of counters) {
         const spent = Number((await this.#store.get(counter.key)) ?? 0);
@@ -80,12 +80,12 @@ export class Budgets {
   }
 
   /**
-   * Resets the budgets of a principal or conversation; pass '' for calls without one.
+   * Resets the budgets of a principal or conversation. Pass '' for calls without one.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async reset(owner: string): Promise<void> {
     for (const { key } of this.#counters(() => owner))
-      // Retry if another call charged the budget in between.
+      // Retries if another call charged the budget in between.
       while (!(await this.#store.compareAndSet(key, await this.#store.get(key), undefined)));
   }
 
@@ -95,9 +95,9 @@ export class Budgets {
         const { per, windowMs = 'ever', [unit]: max } = budget;
         const isSame = (other: Budget) => other.per === per && other.windowMs === budget.windowMs;
         // Two budgets of the same kind count separately. Other processes may have a different
-        // number of them.
+        // number of budgets.
         const nth = this.#budgets.slice(0, index).filter(isSame).length;
-        // A digest, because names may have any length and any characters.
+        // Hashed, because names can have any length and contain any characters.
         const owner = digestOf(ownerOf(budget) ?? NOBODY);
         const key = `budget:${per}:${unit}:${windowMs}:${nth}:${owner}`;
         return max === undefined ? [] : [{ key, max, unit, budget }];
@@ -109,7 +109,7 @@ export class Budgets {
 function exceeded({ budget, unit, max }: Counter, spent: number, needed: number): ToolError {
   return new ToolError(
     'BUDGET_EXCEEDED',
-    `This call would exceed the limit of ${max} ${unit} per ${budget.per}: ${spent} spent, ${needed} more needed. Finish without this tool, or ask for a higher limit.`,
+    `This call would exceed the limit of ${max} ${unit} per ${budget.per}: ${spent} already used, ${needed} more needed. Finish without this tool, or ask for a higher limit.`,
     { details: { per: budget.per, unit, limit: max, spent, needed } },
   );
 }

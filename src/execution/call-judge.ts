@@ -20,7 +20,7 @@ import { failure } from './read-result.js';
 import { RunningCall } from './running-call.js';
 import { aborted, assertWanted, withDeadline } from './with-deadline.js';
 
-/** The time a policy may take to decide. */
+/** The time limit for a policy's decision. */
 const POLICY_TIMEOUT_MS = 5_000;
 /** Ordered from least to most strict. */
 const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
@@ -28,22 +28,19 @@ const VERDICTS: readonly unknown[] = ['allow', 'confirm', 'deny'];
 /** A call whose input matches the tool's schema. */
 export interface AcceptedCall {
   readonly entry: ToolEntry;
-  /**
-   * The input as the caller gave it, copied once and frozen. Approvals and cached answers are bound
-   * to it.
-   */
+  /** A frozen copy of the input from the caller. Approvals and cached results are bound to it. */
   readonly raw: Json;
-  /** The input after the tool's schema has parsed it. */
+  /** The input as parsed by the tool's schema. */
   readonly input: unknown;
 }
 
 /** The decision about a call and the facts behind it. */
 interface Judged {
   readonly decision: Decision;
-  /** The grant that lets the call run. Without it, the user would be asked `question`. */
+  /** The grant that allows the call. Without the grant, the user would be asked `question`. */
   readonly grant?: Grant;
   readonly question?: Decision;
-  /** The conversation's labels at that moment. */
+  /** The conversation's labels at the time of the decision. */
   readonly flow: Flow | undefined;
 }
 
@@ -52,7 +49,10 @@ export class CallJudge {
   readonly #frame: ExecutorFrame;
   readonly #labels: ConversationLabels;
   readonly #grants: Grants;
-  /** Returns true if providers answer a tool's calls, the providers need the credentials, not the tool. */
+  /**
+   * Returns true if providers answer the tool's calls. In that case, the providers need the
+   * credentials, not the tool.
+   */
   readonly #isRouted: (entry: ToolEntry) => boolean;
 
   constructor(
@@ -71,7 +71,7 @@ export class CallJudge {
    * Returns the call with its parsed input. Returns a promise only if the schema is asynchronous.
    *
    * @param refuse Called with the decision if the call is refused.
-   * @throws ToolError `TOOL_NOT_FOUND`, or the reason why the input is refused.
+   * @throws ToolError `TOOL_NOT_FOUND`, or the error that explains why the input is refused.
    */
   accept(
     run: RunningCall,
@@ -80,7 +80,7 @@ export class CallJudge {
     const { name, input } = run.call;
     const entry = this.#frame.registry.get(name);
     if (entry === undefined) {
-      refuse(refusal('unknown-tool', 'there is no tool of this name'));
+      refuse(refusal('unknown-tool', 'there is no tool with this name'));
       throw unknownTool(name, this.#frame);
     }
     run.toolName = entry.name;
@@ -91,8 +91,8 @@ export class CallJudge {
   }
 
   /**
-   * Returns the stricter decision of the executor's policy and the call's own, after grants have
-   * been applied.
+   * Returns the stricter of two decisions (by the executor's policy and the call's own policy),
+   * after applying grants.
    * @throws ToolError `ABORTED`.
    */
   decide(run: RunningCall, call: AcceptedCall): Judged | Promise<Judged> {
@@ -129,13 +129,15 @@ export class CallJudge {
     const isStricter =
       second !== undefined && VERDICTS.indexOf(second.verdict) > VERDICTS.indexOf(first.verdict);
     const decision = isStricter ? second : first;
-    // If a tool has providers but its own function runs, the tool itself needs the credentials.
+    // If a tool has providers but its own function runs the call, the tool itself needs the
+    // credentials.
     if (decision.verdict !== 'deny' && entry.providers.length > 0 && !this.#isRouted(entry)) {
       const missing = missingCredentials(entry, this.#frame.env ?? environment());
       if (missing !== undefined)
         return { decision: { ...decision, verdict: 'deny', ...missing }, flow };
     }
-    // Two policies may ask for different reasons, but a grant answers only one question.
+    // Two policies can ask for approval for different reasons, but a grant answers only one
+    // question.
     const isOneQuestion = first.verdict !== second?.verdict || first.rule === second.rule;
     if (decision.verdict !== 'confirm' || !isOneQuestion || run.options.approval)
       return { decision, flow };
@@ -157,7 +159,7 @@ export class CallJudge {
   }
 }
 
-/** Returns the part of the options that a policy sees. */
+/** Returns the options that a policy can see. */
 function contextOf(options: ExecuteOptions, flow: Flow | undefined): CallContext {
   const { principal, scopes, flags, persona, conversationId, mode } = options;
   return { principal, scopes, flags, persona, conversationId, mode, flow } as CallContext;
@@ -173,7 +175,7 @@ function accepted(
   throw check.error;
 }
 
-/** Returns the denial of a call that no policy was asked about. */
+/** Returns the decision to deny a call without asking a policy. */
 export function refusal(rule: string, reason: string): Decision {
   return { verdict: 'deny', rule, reason, danger: DangerLevel.CRITICAL };
 }
@@ -196,8 +198,8 @@ function unknownTool(name: string, { registry }: ExecutorFrame): ToolError {
 }
 
 /**
- * Returns a policy's decision. A policy that throws, takes too long, or returns something else
- * counts as a denial.
+ * Returns a policy's decision. If the policy throws, takes too long, or returns anything else, the
+ * call is denied.
  * @throws ToolError `ABORTED`.
  */
 function askPolicy(
@@ -232,7 +234,7 @@ async function decisionOf(
     'policy-error',
     settled.kind === 'threw'
       ? 'the policy failed'
-      : `the policy did not answer within ${POLICY_TIMEOUT_MS} ms`,
+      : `the policy didn't decide within ${POLICY_TIMEOUT_MS} ms`,
   );
 }
 
@@ -243,12 +245,12 @@ function readDecision(value: unknown): Decision {
     typeof rule === 'string' &&
     DANGER_LEVELS.includes(danger as DangerLevel)
     ? (value as Decision)
-    : refusal('policy-error', 'the policy did not return a decision');
+    : refusal('policy-error', "the policy didn't return a decision");
 }
 
 /**
- * The decision about a call that isn't made. `refused` says why the call's input is refused or why
- * the call can't run.
+ * The decision about a call that wasn't run. `refused` explains why the call's input is refused or
+ * why the call can't run.
  */
 export type DecidedCall = Decision & {
   readonly callId: string;
@@ -257,7 +259,7 @@ export type DecidedCall = Decision & {
 };
 
 /**
- * Decides about a call without running or recording anything. `call` is missing if its input is
+ * Decides about a call without running it or recording anything. `call` is missing if its input is
  * refused.
  * @throws ToolError `ABORTED`.
  */
@@ -290,7 +292,7 @@ export async function decideCall(
     refused = failure(error).message;
     const entry = frame.registry.get(own.name);
     if (entry === undefined) return { run, decided: end(refusal('unknown-tool', refused)) };
-    // Show the policy's decision anyway.
+    // The policy's decision is returned anyway.
     call = { entry, raw: null, input: own.input };
   }
   const { decision } = await judge.decide(run, call);
@@ -298,7 +300,7 @@ export async function decideCall(
   return refused === undefined ? { run, call, decided } : { run, decided };
 }
 
-/** @throws ToolError `ABORTED` if the caller gave up, or `TOOL_UNAVAILABLE`. */
+/** @throws ToolError `ABORTED` if the caller aborted, or `TOOL_UNAVAILABLE`. */
 export function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
   assertWanted(options.signal, entry.name);
   const reason = entry.available === undefined ? undefined : unavailableReason(entry);
@@ -306,20 +308,20 @@ export function assertUsable({ options }: RunningCall, entry: ToolEntry): void {
 }
 
 /**
- * @throws ToolError `TOOL_CHANGED` if the tool was replaced or removed after the call was judged,
- * or `ABORTED`.
+ * @throws ToolError `TOOL_CHANGED` if the tool was replaced or removed after the policy evaluated
+ * the call, or `ABORTED`.
  */
 export function assertSame({ registry }: ExecutorFrame, run: RunningCall, entry: ToolEntry): void {
   assertWanted(run.options.signal, entry.name);
   if (registry.get(run.call.name) !== entry)
     throw new ToolError(
       'TOOL_CHANGED',
-      `${entry.name} was replaced or removed after this call was judged, so it didn't run. Call it again.`,
+      `${entry.name} was replaced or removed after the policy evaluated this call, so it didn't run. Call it again.`,
     );
 }
 
 /**
- * Tells the caller that the tool is about to start.
+ * Notifies the caller that the tool is about to start.
  * @throws whatever `onStart` throws, or ToolError `TIMEOUT` or `ABORTED`.
  */
 export async function announceStart(

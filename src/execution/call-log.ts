@@ -3,13 +3,13 @@ import { withoutSecrets } from '../core/public-message.js';
 import type { Decision, ToolOutcome } from '../safety/calls.js';
 import type { StateStore } from '../state/state-store.js';
 
-/** The record of one call, kept in the store for operators. */
+/** The record of one call, stored for operators. */
 export interface RecordedCall {
   readonly callId: string;
   readonly toolName: string;
   readonly principal?: string;
   readonly conversationId?: string;
-  /** The end of the call, in milliseconds since 1970. */
+  /** The time at which the call ended, in milliseconds since 1970. */
   readonly at: number;
   readonly status: ToolOutcome['status'];
   readonly code?: ToolErrorCode;
@@ -17,24 +17,25 @@ export interface RecordedCall {
   readonly attempts: number;
   readonly cached: boolean;
   readonly provider?: string;
-  /** The decision and the rule behind it. Missing if the call ended before it was judged. */
+  /**
+   * The policy's decision and the rule behind it. Missing if the call ended before the policy
+   * evaluated it.
+   */
   readonly verdict?: Decision['verdict'];
   readonly rule?: string;
-  /**
-   * The arguments as JSON, shortened and with secrets removed. Present only with `recordArguments`.
-   */
+  /** The arguments as JSON, truncated and without secrets. Present only with `recordArguments`. */
   readonly input?: string;
 }
 
 const KEY = 'calls';
-/** Maximum number of calls kept in a store. */
+/** The maximum number of calls kept in a store. */
 const MOST_CALLS = 1_000;
-/** Maximum length of the recorded arguments, in characters. */
+/** The maximum length of the recorded arguments, in characters. */
 const LONGEST_INPUT = 2_000;
 
 /**
- * Records the most recent calls of all executors in their store. If the store doesn't answer,
- * records are lost, but no call is delayed.
+ * Records the most recent calls of all executors that share a store. If the store doesn't respond,
+ * records are lost, but calls aren't delayed.
  */
 export class CallLog {
   readonly #store: StateStore;
@@ -74,7 +75,7 @@ export class CallLog {
 }
 
 /**
- * Returns the last thousand calls of all executors on a store, newest first.
+ * Returns the last thousand calls of all executors that share a store, newest first.
  * @throws ToolError `STATE_UNAVAILABLE`.
  */
 export async function readCallLog(store: StateStore): Promise<readonly RecordedCall[]> {

@@ -23,7 +23,7 @@ import { aroundFailure, failure, readResult, thrownFailure } from './read-result
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline, type Settled, type Stop } from './with-deadline.js';
 
-/** Shorter than a provider's backoff, because a user is waiting. */
+/** Shorter than the backoff for providers, because a user is waiting. */
 const RETRY_BASE_MS = 100;
 const RETRY_CAP_MS = 2_000;
 
@@ -35,14 +35,14 @@ interface StartingCall extends AcceptedCall {
 }
 
 /**
- * The progress of one call: how many functions and providers are running, and whether the call has
+ * The progress of a call: how many functions and providers are running, and whether the call has
  * been answered.
  */
 interface Work {
   running: number;
   isAnswered: boolean;
   readonly place: Place;
-  /** The tool's own result, if wrappers may have replaced it. */
+  /** The tool's own result, kept because wrappers may replace it. */
   inner?:
     | { readonly state: 'idle' | 'running' }
     | { readonly state: 'done' | 'failed'; readonly latencyMs: number };
@@ -50,7 +50,7 @@ interface Work {
 
 type Ended = Extract<Settled<unknown>, { kind: 'returned' | 'threw' }>;
 
-/** Runs the tool's function or its providers, within the time limit, and retries if that's safe. */
+/** Runs a tool's function or its providers within the time limit, and retries if that's safe. */
 export class CallWorker {
   readonly #frame: ExecutorFrame;
   readonly #places: Places;
@@ -61,7 +61,7 @@ export class CallWorker {
     { readonly entry: ToolEntry; readonly router: ProviderRouter }
   >();
 
-  /** @throws ToolError `INVALID_ARGUMENT`, which names the wrong option of `routing`. */
+  /** @throws ToolError `INVALID_ARGUMENT` with the invalid option of `routing`. */
   constructor(frame: ExecutorFrame, places: Places, dropCached: (entry: ToolEntry) => void) {
     if (frame.routing !== undefined) requireRoutingOptions(frame.routing);
     this.#frame = frame;
@@ -83,7 +83,7 @@ export class CallWorker {
   /**
    * Returns true if providers answer this tool's calls.
    *
-   * A tool falls back to its own function if none of its providers has a factory.
+   * A tool that has its own function uses it if none of its providers has a factory.
    */
   isRouted({ definition, providers }: ToolEntry): boolean {
     return (
@@ -92,7 +92,10 @@ export class CallWorker {
     );
   }
 
-  /** Returns the state of a tool's providers. Empty if the tool has none or hasn't been called. */
+  /**
+   * Returns the state of a tool's providers. Returns an empty list if the tool has no providers or
+   * hasn't been called.
+   */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#routers.get(toolName)?.router.snapshot() ?? [];
   }
@@ -143,8 +146,9 @@ export class CallWorker {
     return body;
   }
 
-  /** Replaces the entry of a tool that turned out to have changed, so that the next call is judged by
-   * the new definition.
+  /**
+   * Replaces the entry of a tool that has turned out to be outdated, so that the policy evaluates
+   * the next call with the new definition.
    */
   #renew(entry: ToolEntry, error: unknown): void {
     const { registry } = this.#frame;
@@ -154,7 +158,7 @@ export class CallWorker {
   }
 
   /**
-   * Resolves to what the tool returned, or throws what it threw.
+   * Resolves to the tool's return value, or rejects with its error.
    * @throws ToolError `TIMEOUT` or `ABORTED`.
    */
   async #inTime(run: RunningCall, call: StartingCall, work: Work): Promise<Ended> {
@@ -181,7 +185,7 @@ export class CallWorker {
     if (settled.kind === 'timeout')
       throw new ToolError(
         'TIMEOUT',
-        `${entry.name} didn't answer within ${timeoutMs} ms. Ask for less at once, or give the tool more time.`,
+        `${entry.name} didn't answer within ${timeoutMs} ms. Request less at a time, or give the tool more time.`,
         { details: { timeoutMs } },
       );
     return settled;
@@ -191,7 +195,7 @@ export class CallWorker {
     const { entry, input, raw, isApproved, arounds } = call;
     const { execute } = entry.definition;
     const writes = isWriting(entry.accessMode);
-    // An approval covers a single start of a write.
+    // An approval covers only a single start of a write.
     const repeatable = isRepeatable(entry) && !(isApproved && writes);
     const key = writes
       ? (run.options.idempotencyKey ?? idempotencyKey(run, entry, raw))
@@ -210,7 +214,7 @@ export class CallWorker {
       : this.#inside(run, call, work, run.contextFor(entry.digest, stop, key), timeoutMs, start);
   }
 
-  /** Starts the tool's function once. Returns a promise only if the function does. */
+  /** Calls the tool's function once. Returns a promise only if the function does. */
   #attempt(run: RunningCall, call: StartingCall, work: Work, execute: () => unknown): unknown {
     this.#began(run, work);
     let returned: unknown;
@@ -241,7 +245,7 @@ export class CallWorker {
     run.attempts++;
   }
 
-  /** One provider may still hang after another one has answered. */
+  /** A provider may still be running after another provider has answered. */
   #ended(run: RunningCall, { entry }: StartingCall, work: Work): void {
     work.running--;
     if (!work.isAnswered) return;
@@ -306,8 +310,8 @@ export class CallWorker {
     options: { readonly repeatable: boolean; readonly timeoutMs: number },
   ): Promise<unknown> {
     const { entry, input } = call;
-    // A short deadline of the caller mustn't count against the provider, so the router sees it as
-    // an aborted call.
+    // A short deadline set by the caller must not count against the provider, so the router treats
+    // it as an aborted call.
     const signal = context.signal!;
     const controller = new AbortController();
     followLimits(controller.signal, signal);
@@ -351,10 +355,10 @@ export class CallWorker {
   }
 
   /**
-   * Repeats work that fails with a temporary error, after a random pause.
+   * Retries work that fails with a temporary error, after a random delay.
    *
-   * Only for work that may safely run twice. The pause before attempt n + 1 is between 0 and 100 ms
-   * · 2^(n − 1), at most 2 s.
+   * Only for work that is safe to repeat. The delay before attempt n + 1 is between 0 and 100 ms ·
+   * 2^(n − 1), at most 2 s.
    */
   #withRetries(work: () => unknown, stop: Stop, attempt = 1): unknown {
     const retry = async (error: unknown): Promise<unknown> => {
@@ -375,7 +379,7 @@ export class CallWorker {
 }
 
 /**
- * Returns true if calling the tool twice is safe: it declares that it's readonly or has an
+ * Returns true if it's safe to call the tool twice: it's declared readonly or has an
  * `idempotencyKey`.
  */
 export function isRepeatable({
@@ -397,8 +401,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Returns true if the tool did its work, as far as anyone can know: a wrapper may have answered in
- * its place.
+ * Returns true if the tool did its work, as far as we can know: a wrapper may have answered
+ * instead.
  */
 function hasSucceeded(
   { inner }: Work,
@@ -410,7 +414,7 @@ function hasSucceeded(
   return inner.state === 'running' && status === 'error' && !isAroundsOwn ? false : undefined;
 }
 
-/** Derives a key from the call's identity, so that a retry after a crash carries the same key. */
+/** Derives a key from the call's identity, so that a retry after a crash uses the same key. */
 function idempotencyKey({ call, options }: RunningCall, entry: ToolEntry, raw: Json): string {
   if (options.conversationId === undefined) return randomUUID();
   return digestOf([options.principal ?? null, options.conversationId, call.id, entry.name, raw]);

@@ -10,18 +10,21 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './running-call.js';
 
-/** Maximum number of conversations whose labels wait here until the store is back. */
+/**
+ * The maximum number of conversations whose labels are kept in memory until the store is available
+ * again.
+ */
 const MOST_UNWRITTEN = 10_000;
-/** Bringing a label again extends its life by at least a day. */
+/** A label older than this is written again when a call adds it, which extends its lifetime. */
 const RENEWED_AFTER_MS = 86_400_000;
 const NOTHING: Flow = Object.freeze({});
 
 /**
- * Remembers what each conversation has read: for each label, the first call that brought it.
- * Processes share this through the store.
+ * Remembers what each conversation has read: each label, and the first call that added it.
+ * Processes share labels through the store.
  *
- * While the store can't be reached, a conversation counts as having read everything. New labels are
- * written when the store is back.
+ * While the store is unavailable, every conversation is treated as having read everything. New
+ * labels are written once the store is available again.
  */
 export class ConversationLabels {
   readonly #store: StateStore;
@@ -48,7 +51,7 @@ export class ConversationLabels {
   assumed(conversationId: string): Promise<Flow> {
     return this.#read(conversationId).catch((error: unknown) => {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
-      return everything('the state store cannot be reached');
+      return everything("the state store can't be reached");
     });
   }
 
@@ -62,20 +65,20 @@ export class ConversationLabels {
   }
 
   /**
-   * Adds labels given by the program.
+   * Adds labels provided by the program.
    * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
    */
   async addFrom(conversationId: string, flow: Flow): Promise<void> {
     const read = flowSchema().safeParse(flow);
-    if (!read.success) throw invalidArgument('a flow as executor.flow returns it', flow);
+    if (!read.success) throw invalidArgument('a flow as returned by executor.flow', flow);
     await this.add(conversationId, read.data as Flow);
   }
 
-  /** Adds labels. A label keeps the call that brought it first. */
+  /** Adds labels. A label that already exists keeps its original call. */
   async add(conversationId: string, added: Flow): Promise<void> {
     if (Object.keys(added).length === 0) return;
     try {
-      await this.#read(conversationId); // First write the labels that couldn't be written before.
+      await this.#read(conversationId); // Writes the labels that couldn't be written before.
       await this.#change(conversationId, (now) => ({ ...added, ...now }));
     } catch (error) {
       if (!isToolError(error, 'STATE_UNAVAILABLE')) throw error;
@@ -84,7 +87,7 @@ export class ConversationLabels {
     }
   }
 
-  /** Adds the labels of a call before its tool starts, so that a crash can't lose them. */
+  /** Adds a call's labels before its tool starts, so that a crash can't lose them. */
   note(
     run: RunningCall,
     { entry, input }: { readonly entry: ToolEntry; readonly input: unknown },
@@ -116,7 +119,7 @@ export class ConversationLabels {
     });
   }
 
-  /** Removes labels. @throws ToolError `STATE_UNAVAILABLE`; the labels may then still be there. */
+  /** Removes labels. @throws ToolError `STATE_UNAVAILABLE`; the labels may then still exist. */
   async clear(conversationId: string, labels: readonly FlowLabel[]): Promise<void> {
     if (!Array.isArray(labels) || !labels.every((label: FlowLabel) => FLOW_LABELS.includes(label)))
       throw invalidArgument(`a list of ${FLOW_LABELS.join(' and ')}`, labels);
@@ -134,7 +137,7 @@ export class ConversationLabels {
       const text = await this.#store.get(key);
       const next = change(readFlow(text));
       const written = Object.keys(next).length === 0 ? undefined : canonicalJson(next);
-      // A label lives on as long as calls keep bringing it.
+      // A label's lifetime is extended whenever it's written again.
       if (await this.#store.compareAndSet(key, text, written, { ttlMs: LIMITS.timerMs }))
         return Object.freeze(next);
     }
@@ -142,15 +145,15 @@ export class ConversationLabels {
 }
 
 /**
- * Returns the store key of a conversation: readable for ordinary ids, a digest for ids that a store
- * might not accept.
+ * Returns the store key of a conversation. Ordinary ids stay readable; ids that a store might not
+ * accept are hashed.
  */
 const keyOf = (conversationId: string) =>
   `flow:${/^[\w.:@-]{1,300}$/.test(conversationId) ? conversationId : `sha256:${digestOf(conversationId)}`}`;
 
 /**
- * All labels, used if nothing is known. They're dated so far back that real labels still get
- * written.
+ * Returns all labels. Used if nothing is known about a conversation. Their time is 0, so that the
+ * actual labels are still written later.
  */
 function everything(callId: string): Flow {
   const unknown: FlowCause = Object.freeze({ toolName: 'unknown', callId, at: 0, inferred: true });
@@ -158,14 +161,14 @@ function everything(callId: string): Flow {
 }
 
 /**
- * Reads a stored flow. If it's unreadable, somebody else changed it, so assume that everything was
- * read.
+ * Reads a stored flow. An unreadable flow was changed by someone else, so it's treated as if
+ * everything had been read.
  */
 function readFlow(text: string | undefined): Flow {
   if (text === undefined) return NOTHING;
   try {
     return flowSchema().parse(JSON.parse(text)) as Flow;
   } catch {
-    return everything('the stored labels cannot be read');
+    return everything("the stored labels can't be read");
   }
 }

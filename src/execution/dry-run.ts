@@ -4,12 +4,15 @@ import { decideCall, type CallJudge, type DecidedCall } from './call-judge.js';
 import type { ConversationLabels } from './conversation-labels.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
 
-/** The result of one call in a dry run. */
+/** The result for one call in a dry run. */
 export type DryRun = Pick<DecidedCall, 'callId' | 'toolName' | 'refused'> & {
   readonly decision: Decision;
 };
 
-/** Returns the policy's decision for each call in turn. Each is judged by what the calls before it would read. */
+/**
+ * Returns the policy's decision for each call in turn. Each decision takes into account what the
+ * calls before it would read.
+ */
 export async function dryRun(
   frame: ExecutorFrame,
   judge: CallJudge,

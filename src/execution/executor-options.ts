@@ -23,11 +23,11 @@ import type { StateStore } from '../state/state-store.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Budget } from './budgets.js';
 
-/** Observes calls from outside, for example a tracer. */
+/** Observes calls, for example with a tracer. */
 export interface Telemetry {
   /**
-   * Must call `run` exactly once and resolve to its result. `entry` is missing if the tool is
-   * unknown.
+   * Must call `run` exactly once and resolve to its result. `entry` is missing if the tool doesn't
+   * exist.
    */
   around(
     call: ToolCall,
@@ -43,33 +43,34 @@ export interface ToolExecutorOptions {
   /** The policy that decides about every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /**
-   * Asks the user if the policy says `confirm`. Without it, such calls end as `approval_required`.
+   * Asks the user if the policy's verdict is `confirm`. Without this function, such calls end with
+   * status `approval_required`.
    */
   readonly confirm?: Confirm;
   /**
-   * The key that signs approvals: at least 32 bytes, and the same in all processes that share a
+   * The key that signs approvals: at least 32 bytes. Use the same key in all processes that share a
    * store.
    * @default random
    */
   readonly approvalKey?: Uint8Array;
-  /** Milliseconds after the question in which an approval may be given and used. @default
-   * 600,000 (ten minutes)
+  /**
+   * The time in which a user can approve a call and the approval can be used, in milliseconds after
+   * the question. @default 600,000 (ten minutes)
    */
   readonly approvalTtlMs?: number;
-  /** Limits on calls and cost. @default none */
+  /** Limits on the number and cost of calls. @default none */
   readonly budgets?: readonly Budget[];
   /**
-   * The store that processes share: approvals, grants, budgets, labels, health.
+   * The store that processes share, for approvals, grants, budgets, labels, and health.
    * @default this process's memory
    */
   readonly store?: StateStore;
   /**
-   * Records the arguments of the last thousand calls in the store, shortened and with secrets
-   * removed.
+   * Stores the arguments of the last thousand calls, truncated and without secrets.
    * @default false
    */
   readonly recordArguments?: boolean;
-  /** The services behind tools that name providers, by provider name. @default none */
+  /** The factories of the services that tools list as providers, by provider name. @default none */
   readonly providers?:
     Readonly<Record<string, ProviderFactory>> | ReadonlyMap<string, ProviderFactory>;
   /**
@@ -79,68 +80,72 @@ export interface ToolExecutorOptions {
   readonly routing?: RoutingOptions;
   /**
    * Records the health of tools and providers.
-   * @default shared through `store` if there is one, otherwise kept in this process
+   * @default shared through `store` if set, otherwise kept in this process
    */
   readonly health?: HealthLog;
   /**
-   * Milliseconds that a call may take if its tool declares no `timeoutMs`.
+   * The timeout in milliseconds of calls whose tool doesn't declare `timeoutMs`.
    * @default 30,000
    */
   readonly timeoutMs?: number;
   /**
-   * Maximum number of times a tool's function is started for one call. Each provider is asked at most once.
+   * The maximum number of times a tool's function is started for one call. Each provider is called
+   * at most once.
    * @default 3
    */
   readonly maxAttempts?: number;
-  /** Maximum number of calls running at the same time. @default 16 */
+  /** The maximum number of calls that run at the same time. @default 16 */
   readonly maxConcurrent?: number;
   /**
-   * Maximum number of calls of one tool running at the same time. Tools with `allowParallel: false`
-   * always run one at a time.
+   * The maximum number of calls of one tool that run at the same time. Tools with `allowParallel:
+   * false` always run one at a time.
    * @default same as `maxConcurrent`
    */
   readonly maxConcurrentPerTool?: number;
-  /** Maximum number of times a conversation may repeat a call without progress. @default 4 */
+  /** The maximum number of times a conversation can repeat a call without progress. @default 4 */
   readonly maxRepeats?: number;
   /**
-   * Maximum number of cached answers; 0 turns the cache off. Only tools with `cacheTtlMs` are
-   * cached.
+   * The maximum number of cached results; 0 disables the cache. Only results of tools with
+   * `cacheTtlMs` are cached.
    * @default 1,000
    */
   readonly cacheEntries?: number;
-  /** Maximum total size of cached answers, in characters of JSON. @default 16,777,216 (16 Mi) */
+  /**
+   * The maximum total size of cached results, in characters of JSON. @default 16,777,216 (16 Mi)
+   */
   readonly cacheSize?: number;
   /**
-   * The part of a thrown error that the outcome shows: nothing, the message without credentials, paths
-   * and host names, or the full message. Errors that a tool reports with `fail` are always shown.
+   * The part of a thrown error that is shown in the outcome: nothing, the message without
+   * credentials, paths, and host names, or the full message. Errors that a tool reports with `fail`
+   * are always shown.
    * @default 'public'
    */
   readonly exposeErrors?: 'none' | 'public' | 'full';
   /**
-   * Maximum bytes of a result that a model reads, if the tool doesn't say. A longer result is
-   * shortened to its beginning, its end and its size.
+   * The maximum size of a result shown to models, in bytes, for tools that don't set it. Models see
+   * the start, the end, and the size of longer results.
    * @default 65,536 (64 KiB)
    */
   readonly maxResultBytes?: number;
-  /** Wraps calls in spans and counts them. See `openTelemetry`. @default none */
+  /** Records calls as spans and metrics. See `openTelemetry`. @default none */
   readonly telemetry?: Telemetry;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
-  /** Returns a number from 0 up to 1, used to randomize pauses. @default Math.random */
+  /** Returns a random number from 0 up to 1, used to randomize delays. @default Math.random */
   readonly random?: () => number;
-  /** The environment that the policy and providers read. @default process.env */
+  /** The environment variables that the policy and providers read. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Options of a call that is only judged: the caller, and a signal that aborts the call. */
+/** The options of a call that is only evaluated: the caller, and a signal that aborts the call. */
 export interface JudgeOptions extends Omit<CallContext, 'flow'> {
   /** A second policy for this call. The stricter decision wins. @default none */
   readonly policy?: Policy;
   /** Aborts the call. @default none */
   readonly signal?: AbortSignal;
   /**
-   * Passed to the tool as `context.context`: facts that the program knows and the model doesn't.
-   * Plain data is copied and frozen; any other object is passed on as it is.
+   * The value that the tool receives as `context.context`, for facts that the program knows and the
+   * model doesn't. Plain data is copied and frozen; any other object is passed by reference.
    * @default none
    */
   readonly context?: unknown;
@@ -151,33 +156,32 @@ export interface ExecuteOptions extends JudgeOptions {
   /** The user's approval of exactly this call. @default none */
   readonly approval?: Approval;
   /**
-   * Asks the user in place of the executor's own `confirm`. If this function returns `later`, the
-   * executor's is asked.
+   * Asks the user instead of the executor's `confirm`. If this function returns `'later'`, the
+   * executor's function is called.
    * @default the executor's
    */
   readonly confirm?: Confirm;
   /**
-   * A key for writing tools: the same key means the same effect.
-   * @default derived from conversation, call and arguments
+   * An idempotency key for tools that write: calls with the same key have a single effect.
+   * @default derived from conversation, call, and arguments
    */
   readonly idempotencyKey?: string;
   /**
-   * Runs right before the tool starts. At that point only one thing can still stop the call:
-   * another process using up its approval at the same moment. If `onStart` throws, the tool isn't
-   * started, and the approval stays valid. Not called for cached answers or for calls that a user
-   * answers.
+   * Runs right before the tool starts. After that, the call can be stopped only if another process
+   * uses up its approval at the same moment. If `onStart` throws, the tool isn't started and the
+   * approval stays valid. Not called for cached results, or for calls that a user answers.
    * @default none
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;
 }
 
-/** Options for several calls. */
+/** The options of `executeAll`. */
 export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'idempotencyKey'> {
   /** Approvals for some of the calls, matched by `callId`. @default none */
   readonly approvals?: readonly Approval[];
   /**
-   * Receives each outcome as soon as it's available. Later calls wait for the promise it returns.
-   * It must not throw.
+   * Receives each outcome as soon as it's available. Later calls wait for the promise that it
+   * returns. It must not throw.
    * @default none
    */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;
@@ -204,7 +208,7 @@ const schema = once(() =>
           })
           .refine((budget) => budget.calls !== undefined || budget.cost !== undefined, {
             error: 'calls or cost',
-            params: { advice: 'A budget without either limits nothing.' },
+            params: { advice: 'Without at least one of them, a budget has no limit.' },
           }),
       )
       .default([]),
@@ -223,7 +227,7 @@ const schema = once(() =>
           [...(providers instanceof Map ? providers.values() : Object.values(providers))].every(
             (factory) => typeof factory === 'function',
           ),
-        'a function that makes a provider for every name',
+        'for every name, a function that creates a provider',
       )
       .optional(),
     routing: anObject<RoutingOptions>('options of routing').optional(),
@@ -244,7 +248,7 @@ const schema = once(() =>
   } satisfies FieldsOf<ToolExecutorOptions>),
 );
 
-/** The options with their defaults, plus the objects that the executor's parts share. */
+/** The options with defaults applied, and the objects that the executor's parts share. */
 export type ExecutorFrame = z.output<ReturnType<typeof schema>> & {
   readonly policy: Policy;
   readonly health: HealthLog;
@@ -252,8 +256,8 @@ export type ExecutorFrame = z.output<ReturnType<typeof schema>> & {
 };
 
 /**
- * Returns the options with their defaults.
- * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option.
+ * Returns the options with defaults applied.
+ * @throws ToolError `INVALID_ARGUMENT` listing every invalid option.
  */
 export function checkExecutorOptions(
   options: ToolExecutorOptions,

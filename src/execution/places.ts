@@ -5,13 +5,15 @@ import { canonicalJson } from '../core/plain-data.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
-/** A call that was answered while its work was still running, and whose work hasn't ended yet. */
+/**
+ * A call that was answered while its work was still running, and whose work hasn't finished yet.
+ */
 export type AbandonedCall = {
   readonly callId: string;
   readonly toolName: string;
   readonly principal?: string;
   readonly conversationId?: string;
-  /** The time of the answer, in milliseconds since 1970. */
+  /** The time at which the call was answered, in milliseconds since 1970. */
   readonly since: number;
 };
 
@@ -22,10 +24,10 @@ interface PlaceLimits {
   readonly timeoutMs: number;
 }
 
-/** The slot of a running call. It counts towards the total limit and the tool's limit. */
+/** A slot for a running call. It counts towards the total limit and the tool's limit. */
 export interface Place {
   readonly toolName: string;
-  /** The call, once it has been answered while its work continues. */
+  /** The abandoned call, if it was answered before its work finished. */
   abandoned?: AbandonedCall;
   isFree: boolean;
 }
@@ -36,11 +38,11 @@ interface Waiting {
 }
 
 /**
- * Limits how many calls run at once, in total and per tool. Also tracks calls whose work continues
- * after the answer.
+ * Limits how many calls run at the same time, in total and per tool. Also tracks calls whose work
+ * continues after they've been answered.
  *
- * Such work can't be stopped, only counted. It keeps its place until it ends or an operator
- * releases it. Readonly work that may run in parallel does no harm, so it gives up its place.
+ * Such work can't be stopped, only counted. It occupies its slot until it finishes or an operator
+ * releases it. Readonly work that can run in parallel is harmless, so its slot is freed.
  */
 export class Places {
   readonly #limits: PlaceLimits;
@@ -54,8 +56,8 @@ export class Places {
   }
 
   /**
-   * Waits for a place and does the work in it.
-   * @throws ToolError `TIMEOUT` or `ABORTED` if no place becomes free in time, or whatever the work
+   * Waits for a free slot and does the work in it.
+   * @throws ToolError `TIMEOUT` or `ABORTED` if no slot becomes free in time, or whatever the work
    * throws.
    */
   async within<T>(
@@ -72,8 +74,8 @@ export class Places {
   }
 
   /**
-   * Records that a call was answered while its work is running. Call `ended` when the work has
-   * ended.
+   * Records that a call was answered while its work was still running. Call `ended` when the work
+   * has finished.
    */
   abandon(
     place: Place,
@@ -96,8 +98,8 @@ export class Places {
   }
 
   /**
-   * Frees the place of an abandoned call, as if its work had ended.
-   * @returns true if there was such a call.
+   * Frees the slot of an abandoned call, as if its work had finished.
+   * @returns true if the call was abandoned and hadn't been released yet.
    *
    * @throws ToolError `INVALID_ARGUMENT` if several calls have this id.
    */
@@ -135,7 +137,7 @@ export class Places {
     const left = this.#ofTool.get(place.toolName)! - 1;
     if (left === 0) this.#ofTool.delete(place.toolName);
     else this.#ofTool.set(place.toolName, left);
-    // First come, first served. A call waiting for its own tool doesn't hold up others.
+    // First come, first served. A call that waits for its tool doesn't block calls of other tools.
     for (const waiting of this.#waiting) {
       if (!this.#fits(waiting.entry)) continue;
       this.#waiting.delete(waiting);
@@ -157,14 +159,14 @@ export class Places {
     );
     if (waited.kind === 'returned') return waited.value;
     if (waiting !== undefined) this.#waiting.delete(waiting);
-    // The place became free in the moment the wait ended.
+    // The slot became free at the moment when the wait ended.
     if (taken !== undefined) this.#leave(taken);
     if (waited.kind !== 'timeout') throw aborted(name);
     const held = [...this.#abandoned].find(({ toolName, isFree }) => toolName === name && !isFree);
     const why =
       held === undefined
         ? 'other calls are still running. Try again later'
-        : `the abandoned call ${JSON.stringify(held.abandoned!.callId)} is still running. Wait until it ends, or release it`;
+        : `the abandoned call ${JSON.stringify(held.abandoned!.callId)} is still running. Wait until it finishes, or release it`;
     throw new ToolError(
       'TIMEOUT',
       `Timed out after ${timeoutMs} ms waiting to run ${name}: ${why}.`,

@@ -7,34 +7,35 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { kindOfKey, touchesOf } from '../tool/touches.js';
 
 /**
- * A call as a program gives it; `id` may be missing. For planning, `conflictKeys` gets `input` as
- * it is here.
+ * A call as provided by a program; `id` is optional. For planning, `conflictKeys` receives this
+ * `input` unchanged.
  */
 export type PlannableCall = Omit<ToolCall, 'id'> & Partial<Pick<ToolCall, 'id'>>;
 
-/** A call and its place in a plan. */
+/** A call and its position in a plan. */
 type PlannedCall = {
-  /** The position in the list of calls, from 0. */
+  /** The index in the list of calls. */
   readonly position: number;
   readonly id: string;
   /**
-   * The tool's own name, even if the call uses an alias. For an unknown tool, the name in the call.
+   * The tool's own name, even if the call uses an alias. If the tool is unknown, the name in the
+   * call.
    */
   readonly toolName: string;
-  /** The position in the list of batches, from 0. */
+  /** The index in the list of batches. */
   readonly batch: number;
   /**
-   * The reason why the call isn't in an earlier batch: a conflicting call in the batch before, and what they
-   * conflict over. Missing in batch 0.
+   * The reason why the call isn't in an earlier batch: a conflicting call in the previous batch,
+   * and the cause of the conflict. Missing in batch 0.
    */
   readonly after?: { readonly position: number; readonly reason: string };
 };
 
-/** Says which calls run together, and in what order. Frozen. */
+/** A plan that defines which calls run together, and in what order. Frozen. */
 export interface ExecutionPlan {
   /**
-   * The batches, in the order in which they run. Each lists the positions of calls that may run at
-   * the same time, ascending.
+   * The batches, in the order in which they run. Each batch lists the indexes of the calls that can
+   * run at the same time, in ascending order.
    */
   readonly batches: readonly (readonly number[])[];
   /** The calls, in the given order. */
@@ -42,7 +43,7 @@ export interface ExecutionPlan {
 }
 
 /**
- * Plans which calls of one turn may run at the same time; calls that conflict keep their order.
+ * Plans which calls of one turn can run at the same time. Calls that conflict keep their order.
  *
  * ```ts
  * import { defineTool, planExecution, ToolMetadataRegistry } from 'tooldex';
@@ -62,25 +63,27 @@ export interface ExecutionPlan {
  * console.log(plan.calls[2]?.after?.reason); // after call 0, write: both touch file:a.txt
  * ```
  *
- * Calls conflict by the access mode and execution category of their tools:
- * - A tool that is `mixed` in either, or unknown, runs alone.
- * - A call that writes (`write` or `execute` in either) conflicts with reads and other writes, unless both
- *   calls say what they touch (`conflictKeys`) and neither writes what the other touches.
- * - Calls of a tool with `allowParallel: false` conflict with each other, also under its aliases.
- * - Calls that read, or use the network readonly, conflict only with writes. Readonly `compute` calls
- *   conflict with nothing.
+ * Whether calls conflict depends on the access mode and execution category of their tools:
+ * - A tool that is unknown, or `mixed` in either, runs alone.
+ * - A call that writes (`write` or `execute` in either) conflicts with reads and other writes,
+ *   unless both calls return `conflictKeys` and neither writes what the other touches.
+ * - Calls of a tool with `allowParallel: false` conflict with each other, even under different
+ *   aliases.
+ * - Calls that only read, including over the network, conflict only with writes. Readonly `compute`
+ *   calls never conflict.
  *
- * A key is read as a path, so `./a.txt` is `a.txt`. A key that ends in `/` or names only a kind covers
- * everything below it. If `conflictKeys` throws or returns no keys, more than 1,000, keys over 1,024
- * characters, or something other than strings, nothing is known about the call.
+ * Keys are treated as paths, so `./a.txt` is the same as `a.txt`. A key that ends in `/` or
+ * consists only of a kind covers everything below it. The keys of a call are unknown if
+ * `conflictKeys` throws, or if it returns no keys, more than 1,000 keys, keys over 1,024
+ * characters, or values that aren't strings.
  *
- * Each call goes into the earliest batch after all earlier calls that it conflicts with, so adding calls
- * never moves earlier ones. If a schema transforms its input (defaults, trimming), pass the parsed input:
- * keys of raw input may name something other than what the call touches.
+ * Each call goes into the earliest batch after all earlier calls with which it conflicts, so adding
+ * calls never moves earlier calls. If a schema transforms its input (with defaults or trimming, for
+ * example), pass the parsed input: keys derived from raw input may not be what the call touches.
  *
- * Time and memory grow with the number of calls and keys, not with the number of pairs of calls.
+ * Time and memory grow with the number of calls and keys, not with the number of pairs.
  *
- * @throws ToolError `INVALID_ARGUMENT` with the position of the invalid call; nothing is planned then.
+ * @throws ToolError `INVALID_ARGUMENT` with the index of the invalid call; nothing is planned then.
  */
 export function planExecution(
   registry: Pick<ToolMetadataRegistry, 'get'>,
@@ -98,8 +101,8 @@ export function planExecution(
   const checked = Array.from(calls as readonly unknown[], checkCall);
 
   /**
-   * Maps each mark to the call that left it: the one in the latest batch, or the first of several
-   * there.
+   * Maps each mark to the call that left it: the call in the latest batch, or the first of several
+   * in that batch.
    */
   const left = new Map<string, PlacedCall>();
   const batches: number[][] = [];
@@ -139,8 +142,8 @@ function checkCall(call: unknown, position: number): Required<PlannableCall> {
 }
 
 /**
- * Maximum length of a name or key in an explanation, because a model can make them as long as it
- * likes.
+ * The maximum length of a name or key in an explanation, because models can make them arbitrarily
+ * long.
  */
 const SHOWN_LENGTH = 100;
 
@@ -169,10 +172,13 @@ function reason(earlier: CallProfile, call: CallProfile): string {
   const writers = [earlier, call]
     .filter(({ writes }) => writes.length > 0)
     .map(({ toolName }) => shown(toolName));
-  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither says' : `${silent[0]} doesn't say`} what it touches`;
+  return `${writers.length === 2 ? 'both write' : `${writers[0]} writes`}, and ${silent.length === 2 ? 'neither declares' : `${silent[0]} doesn't declare`} what it touches`;
 }
 
-/** Returns the first conflicting key of the later call; of the two keys, the narrower. */
+/**
+ * Returns the first key of the later call that conflicts. Of the two conflicting keys, returns the
+ * narrower.
+ */
 function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined {
   if (earlier === 'anything' || later === 'anything') return undefined;
   const left = new Set(earlier.flatMap((key) => leftBy(key)));
@@ -190,31 +196,31 @@ function shown(text: string): string {
 }
 
 /**
- * The effect of a call on others.
+ * The effect of a call on other calls.
  *
- * A `reader` sees what others change, a `writer` changes it, and a `computing` call does neither.
- * An `alone` call could do anything, so it runs by itself.
+ * A `reader` sees what other calls change, a `writer` changes something, and a `computing` call
+ * does neither. An `alone` call could do anything, so no other call runs at the same time.
  */
 type CallRole = 'reader' | 'computing' | 'writer' | 'alone';
 
-/** The facts about a call that planning needs. */
+/** The information about a call that planning needs. */
 interface CallProfile {
   readonly position: number;
-  /** The tool's own name. For an unknown tool, the name in the call. */
+  /** The tool's own name. If the tool is unknown, the name in the call. */
   readonly toolName: string;
   readonly known: boolean;
   readonly role: CallRole;
-  /** True if calls of this tool never run in parallel. */
+  /** True if calls of this tool must not run in parallel. */
   readonly serial: boolean;
   /** The keys that the call touches. Used only for readers and writers. */
   readonly reads: TouchedKeys;
   readonly writes: TouchedKeys;
 }
 
-/** The touched keys, or `anything` if the tool doesn't say. */
+/** The touched keys, or `anything` if they're unknown. */
 type TouchedKeys = readonly string[] | 'anything';
 
-/** Reads the planning facts from a tool's entry. A call of an unknown tool runs alone. */
+/** Reads the planning information from a tool's entry. A call of an unknown tool runs alone. */
 function profileCall(
   position: number,
   name: string,
@@ -296,8 +302,8 @@ function marksOf({ role, serial, toolName, ...keys }: CallProfile): {
 }
 
 /**
- * Returns the marks that a key leaves: at its own spot, over what it covers, and below everything
- * above it.
+ * Returns the marks that a key leaves: one at its own path, one over everything it covers, and one
+ * below each of its parents.
  */
 function leftBy(key: string): readonly string[] {
   const spots = spotsOf(key);
@@ -307,7 +313,7 @@ function leftBy(key: string): readonly string[] {
 }
 
 /**
- * Returns the marks that conflict with a key: those at its spot, those that cover it, and those
+ * Returns the marks that conflict with a key: those at its path, those that cover it, and those
  * that it covers.
  */
 function metBy(key: string): readonly string[] {
@@ -316,15 +322,12 @@ function metBy(key: string): readonly string[] {
   return [covers(key) ? `below ${own}` : `at ${own}`, ...spots.map((spot) => `over ${spot}`)];
 }
 
-/** A key covers everything below it if it ends in `/` or names only a kind. */
+/** Returns true if a key covers everything below it: it ends in `/` or consists only of a kind. */
 function covers(key: string): boolean {
   return key.endsWith('/') || (key !== '' && kindOfKey(key) === key);
 }
 
-/**
- * Returns every spot on the way to a key, the key itself last: `file:`, `file:a` and `file:a/b` for
- * `file:a/b`.
- */
+/** Returns a key's parents and the key itself: `file:`, `file:a`, and `file:a/b` for `file:a/b`. */
 function spotsOf(key: string): readonly string[] {
   const kind = kindOfKey(key);
   if (kind !== '' && kind === key) return [kind];

@@ -2,7 +2,10 @@ import type { ToolMetadataRegistry } from '../registry/tool-metadata-registry.js
 import type { ToolCall } from '../safety/calls.js';
 import { checkAhead } from '../tool/check-input.js';
 
-/** Returns each call with the input that planning needs. For tools with conflict keys that's the parsed input. */
+/**
+ * Returns each call with the input to use for planning. If the tool has `conflictKeys`, that's the
+ * parsed input.
+ */
 export async function plannable(
   registry: ToolMetadataRegistry,
   calls: readonly ToolCall[],

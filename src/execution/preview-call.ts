@@ -6,20 +6,23 @@ import type { Place, Places } from './places.js';
 import type { RunningCall } from './running-call.js';
 import { aborted, withDeadline } from './with-deadline.js';
 
-/** Short, because a user waits for the preview, and again when the approved call runs. */
+/**
+ * Short, because a user waits for the preview, both before approving and when the approved call
+ * runs.
+ */
 const TIMEOUT_MS = 10_000;
-/** A preview changes nothing, so one that hangs gives up its place. */
+/** A preview changes nothing, so a preview that hangs doesn't occupy a slot. */
 const HARMLESS = { allowParallel: true, accessMode: 'readonly' } as const;
 
-/** The preview shown with a call that needs approval, or the reason why there is none. */
+/** The preview shown with a call that needs approval, or the reason why it has none. */
 type Shown = Pick<PendingApproval, 'preview' | 'noPreview'>;
 
 /**
- * Returns the tool's preview of a call. If the preview fails, takes longer than ten seconds or
- * returns something else, there's none: the user sees the reason and approves the arguments alone.
+ * Returns the tool's preview of a call. If the preview fails, takes longer than ten seconds, or
+ * returns an invalid value, there's none: the user sees the reason and approves only the arguments.
  *
- * @param place The place in which the preview runs. If it hangs, it's listed as abandoned.
- * @throws ToolError `ABORTED` if the caller gives up first.
+ * @param place The slot in which the preview runs. A preview that hangs is listed as abandoned.
+ * @throws ToolError `ABORTED` if the caller aborts first.
  */
 export async function previewOf(
   clock: Clock,

@@ -6,7 +6,7 @@ import type { ToolCall } from '../safety/calls.js';
 import { boundInput } from '../tool/bound-input.js';
 import type { ExecuteOptions } from './executor-options.js';
 
-/** Reads a call and gives it an id if it has none. A call without a name belongs to no tool. */
+/** Reads a call, adding an id if it has none. A call without a name doesn't match any tool. */
 export function readCall(call: unknown): ToolCall {
   const { id, name, input } = (call ?? {}) as Record<string, unknown>;
   return {
@@ -17,7 +17,7 @@ export function readCall(call: unknown): ToolCall {
 }
 
 /**
- * Returns a copy of a list of calls, including their input.
+ * Returns a copy of a list of calls and their inputs.
  *
  * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list of calls with names.
  */
@@ -34,8 +34,8 @@ export function readCalls(calls: unknown): readonly ToolCall[] {
 }
 
 /**
- * Returns a frozen copy. A value that can't be copied is returned unchanged, and refused later,
- * when its call is made.
+ * Returns a frozen copy. A value that can't be copied is returned unchanged, and refused later when
+ * the call runs.
  */
 function copyOf(value: unknown): unknown {
   try {
@@ -45,7 +45,7 @@ function copyOf(value: unknown): unknown {
   }
 }
 
-/** The options of a call and their types. `context` may have any type. */
+/** The options of a call and their types. `context` can have any type. */
 const OPTIONS: Readonly<Record<keyof ExecuteOptions, string>> = {
   principal: 'string',
   scopes: 'object',
@@ -84,8 +84,8 @@ function assertApproval(approval: unknown): void {
 /**
  * Returns a copy of a call's options. A context that is plain data is copied too.
  *
- * @throws ToolError `INVALID_ARGUMENT` for unknown and wrong options. A misspelt `principal` would
- * otherwise run the call for nobody.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown and invalid options. Otherwise, a call with a
+ * misspelled `principal` would run without a principal.
  */
 export function readOptions(options: ExecuteOptions): ExecuteOptions {
   const read = { ...options };
@@ -102,14 +102,14 @@ export function readOptions(options: ExecuteOptions): ExecuteOptions {
   return { ...read, context: copyOf(read.context) };
 }
 
-/** Other names that model APIs use for a call's `input` and `name`. */
+/** Names that model APIs use instead of `input` and `name`. */
 const MISNOMERS = {
   input: ['arguments', 'args', 'parameters'],
   name: ['toolName', 'tool', 'function'],
 };
 
 /**
- * @throws ToolError `TOOL_NOT_FOUND` if `call` isn't a call. `INVALID_INPUT` if its input is under
+ * @throws ToolError `TOOL_NOT_FOUND` if `call` isn't a call. `INVALID_INPUT` if its input has
  * another name, because the tool would run without arguments.
  */
 export function assertCall(call: unknown): void {
@@ -117,7 +117,7 @@ export function assertCall(call: unknown): void {
     throw new ToolError(
       'TOOL_NOT_FOUND',
       Array.isArray(call)
-        ? expectedGot('one call', 'a list', 'Make several with executeAll(calls).')
+        ? expectedGot('one call', 'a list', 'Use executeAll(calls) for several calls.')
         : expectedGot(
             'a call as { id, name, input }',
             describeValue(call),
@@ -131,7 +131,7 @@ export function assertCall(call: unknown): void {
   if (misnamed !== undefined)
     throw new ToolError(
       'TOOL_NOT_FOUND',
-      expectedGot("the tool's name under name", misnamed, 'Give { id, name, input }.'),
+      expectedGot("the tool's name under name", misnamed, 'Pass { id, name, input }.'),
     );
   const misnomer = misnomerIn(call, 'input');
   if (misnomer !== undefined)

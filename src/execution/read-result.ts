@@ -19,20 +19,22 @@ type Failure = Extract<OutcomeBody, { status: 'error' }>;
 
 const QUESTION = once(() => z.object(questionFields()));
 
-/** Maximum size of an answer that is checked against a schema: 16 MiB of JSON. */
+/** The maximum size of a result that is checked against a schema: 16 MiB of JSON. */
 const MOST_BYTES = 16 * 2 ** 20;
-/** Maximum number of issues listed for one answer. */
+/** The maximum number of issues listed for one result. */
 const MOST_ISSUES = 20;
 
 /**
- * Turns a tool's return value into an outcome. A plain value is the tool's answer, `undefined`
- * counts as null, and only the helpers (`fail`, `askUser`, `halt`) produce anything else.
+ * Converts a tool's return value into an outcome. A plain value is the tool's result, and
+ * `undefined` is treated as null. Only the helpers (`fail`, `askUser`, `halt`) produce other
+ * outcomes.
  *
- * The answer must match the tool's `outputSchema`, and the outcome carries the value that the
- * schema produces. An answer that doesn't match, or that JSON can't hold, becomes `INVALID_RESULT`,
- * with the value for programs. The same goes for the value of `halt`.
+ * The result must match the tool's `outputSchema`, and the outcome contains the value that the
+ * schema produces. A result that doesn't match, or isn't JSON-serializable, becomes
+ * `INVALID_RESULT`. The outcome then includes the value for programs. The same applies to the value
+ * of `halt`.
  *
- * @throws ToolError `INVALID_RESULT` for a malformed result from another copy of the helpers.
+ * @throws ToolError `INVALID_RESULT` for a malformed result created by another copy of the helpers.
  */
 export function readResult(
   entry: ToolEntry,
@@ -67,8 +69,7 @@ async function readOwnResult(
     }
     case 'ask_user': {
       const question = QUESTION().safeParse(result);
-      if (!question.success)
-        throw malformed('a question as text, with the options that askUser makes');
+      if (!question.success) throw malformed('a question as text, with options created by askUser');
       return {
         status: 'ask_user',
         ...(question.data as Question),
@@ -89,13 +90,13 @@ function contentOf(result: Readonly<Record<string, unknown>>): {
     const content = checkContent(result['content'] ?? []);
     return content.length > 0 ? { content } : {};
   } catch {
-    throw malformed('content made of text, images, audio, files and links');
+    throw malformed('content that consists of text, images, audio, files and links');
   }
 }
 
 /**
- * Reads a `halt` result. Without a value there's nothing to check. If the value is refused, the run
- * still ends.
+ * Reads a `halt` result. If it has no value, there's nothing to check. Even if the value is
+ * refused, the run still ends.
  */
 async function readHalt(
   entry: ToolEntry,
@@ -114,7 +115,10 @@ async function readHalt(
 
 type Answered = Failure | Extract<OutcomeBody, { status: 'ok' }>;
 
-/** Checks an answer. Returns a promise only if the tool's output schema is a Standard Schema. */
+/**
+ * Checks a result against the output schema. Returns a promise only if the output schema is a
+ * Standard Schema.
+ */
 function checkAnswer(
   { name, outputSchema }: ToolEntry,
   returned: unknown,
@@ -140,7 +144,7 @@ async function checkStandard(
     return broken(name, given, [
       {
         path: [],
-        message: 'The output schema failed while it checked this answer.',
+        message: 'The output schema threw while checking this result.',
       },
     ]);
   }
@@ -152,7 +156,7 @@ function checkPlain(
   value: unknown,
   schema: object | undefined,
 ): Answered {
-  // JSON loses nothing of these.
+  // These values survive JSON unchanged.
   const isSimple = typeof value === 'string' || typeof value === 'boolean' || value === null;
   if (schema === undefined && isSimple) return { status: 'ok', value };
   try {
@@ -164,7 +168,7 @@ function checkPlain(
   }
 }
 
-/** Returns the issues that an answer has under its JSON Schema. */
+/** Validates a result against its JSON Schema and returns the issues. */
 export function answerIssues(schema: object, data: Json): readonly Issue[] {
   try {
     return compileJsonSchema(schema).check(boundInput(data, MOST_BYTES));
@@ -173,24 +177,24 @@ export function answerIssues(schema: object, data: Json): readonly Issue[] {
       {
         path: [],
         message: isToolError(error, 'LIMIT_EXCEEDED')
-          ? 'This answer is too large for its schema to check in time.'
-          : 'The output schema failed while it checked this answer.',
+          ? 'This result is too large to check against its schema in time.'
+          : 'The output schema threw while checking this result.',
       },
     ];
   }
 }
 
-/** The issues quote the tool's answer, so like the value they're only for programs. */
+/** The issues quote the tool's result, so like the value, they're only for programs. */
 function broken(toolName: string, value: unknown, issues: readonly Issue[]): Failure {
   return invalid(
-    `${toolName} ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.`,
+    `${toolName} ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.`,
     value,
     issues.slice(0, MOST_ISSUES),
   );
 }
 
 /**
- * The tool ran and may have had an effect, so the call isn't repeated. The value is only for
+ * The tool ran and may have had side effects, so the call isn't repeated. The value is only for
  * programs.
  */
 function invalid(message: string, value: unknown, issues?: readonly Issue[]): Failure {
@@ -212,26 +216,26 @@ function textIn(result: Readonly<Record<string, unknown>>, field: string): strin
 function malformed(expected: string): ToolError {
   return new ToolError(
     'INVALID_RESULT',
-    `A tool returned a malformed result: expected ${expected}. Make results with ok, fail, askUser or halt.`,
+    `A tool returned a malformed result: expected ${expected}. Create results with ok, fail, askUser or halt.`,
     { details: { ran: true } },
   );
 }
 
 /**
- * Maximum number of lines of a message that are passed on. The library's own messages use one line
+ * The maximum number of lines of a message that are passed on. tooldex's own messages use one line
  * per issue.
  */
 const MOST_LINES = 40;
-/** Maximum length of a message that is shown unchanged, in characters. */
+/** The maximum length of a full message, in characters. */
 const LONGEST_FULL = 10_000;
-/** The library's errors that quote what a service said. */
+/** The tooldex errors that quote a service's message. */
 const QUOTING: ReadonlySet<unknown> = new Set<ToolError['code']>([
   'PROVIDERS_EXHAUSTED',
   'PROVIDER_UNAVAILABLE',
 ]);
 
 /**
- * Turns anything that was thrown into an outcome: the code if it's a `ToolError`, a message without
+ * Converts a thrown value into an outcome: the code if it's a `ToolError`, a message without
  * secrets, and details that are plain data.
  */
 export function failure(error: unknown): Failure {
@@ -246,11 +250,11 @@ export function failure(error: unknown): Failure {
       ...(details && { details }),
     };
   } catch {
-    return { status: 'error', code: 'EXECUTION_FAILED', message: 'the error could not be read' }; // A hostile getter or proxy threw.
+    return { status: 'error', code: 'EXECUTION_FAILED', message: "the error couldn't be read" }; // A hostile getter or proxy threw.
   }
 }
 
-/** Turns an error that a tool threw into an outcome, as far as it may be shown. */
+/** Converts an error thrown by a tool into an outcome that shows as much as `expose` allows. */
 export function thrownFailure(
   error: unknown,
   toolName: string,
@@ -266,15 +270,15 @@ export function thrownFailure(
       origin: 'thrown',
     };
   if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
-  // A typed error's author chose its words.
+  // The author of a typed error chose its wording.
   return isToolError(error) && !QUOTING.has(error.code)
     ? body
     : { ...body, message: withoutHosts(body.message) };
 }
 
 /**
- * Turns a wrapper's error into an outcome. The error belongs to the program, so only `full` shows
- * it.
+ * Converts a wrapper's error into an outcome. The error belongs to the program, so it's shown only
+ * with `full`.
  */
 export function aroundFailure(
   error: ToolError,
@@ -312,7 +316,7 @@ function linesOf(error: ToolError): string {
     .join('\n');
 }
 
-/** Keeps only details that are plain data. */
+/** Returns the details only if they're plain data. */
 function detailsOf(error: ToolError): Failure['details'] {
   try {
     const details = cloneFrozen(error.details);

@@ -5,24 +5,24 @@ import { RecentMap } from '../core/recent-map.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 const MOST_CONVERSATIONS = 1_000;
-/** Maximum number of different calls remembered per conversation. */
+/** The maximum number of different calls remembered per conversation. */
 const MOST_CALLS = 64;
-/** Calls longer than this many characters are remembered by their digest. */
+/** Calls longer than this number of characters are stored as a digest. */
 const LONGEST = 256;
 
 class Conversation {
-  /** Counts each call since the last progress. */
+  /** The number of times each call was made since the last progress. */
   readonly counts = new RecentMap<string, number>(MOST_CALLS);
-  /** Writes made before. Making them again isn't progress. */
+  /** The writes made so far. Making the same write again isn't progress. */
   readonly writes = new RecentMap<string, true>(MOST_CALLS);
 }
 
 /**
- * Notices if a model makes the same call again and again, whether it ran or the user denied it.
+ * Detects that a model keeps making the same call, whether it ran or the user denied it.
  *
- * Two calls of a tool are the same if their `progressParams` are equal, or all arguments if the
- * tool declares none. A write that the conversation hasn't made before is progress: once it starts,
- * every call may be made again.
+ * Two calls of a tool are the same if their `progressParams` are equal. If the tool doesn't declare
+ * any, all arguments must be equal. A write that is new in the conversation is progress: when it
+ * starts, all counts are reset.
  */
 export class RepeatGuard {
   readonly #conversations = new RecentMap<string, Conversation>(MOST_CONVERSATIONS);
@@ -32,14 +32,14 @@ export class RepeatGuard {
     this.#maxRepeats = maxRepeats;
   }
 
-  /** Forgets the calls of a conversation, because a user's message counts as progress. */
+  /** Resets the counts of a conversation, because a message from the user counts as progress. */
   forget(conversationId: string): void {
     this.#conversations.delete(conversationId);
   }
 
   /**
    * Counts a call.
-   * @throws ToolError `LOOP_DETECTED` if it has already been made `maxRepeats` times without
+   * @throws ToolError `LOOP_DETECTED` if the call has already been made `maxRepeats` times without
    * progress.
    */
   admit(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
@@ -50,12 +50,12 @@ export class RepeatGuard {
     if (made >= this.#maxRepeats)
       throw new ToolError(
         'LOOP_DETECTED',
-        `${entry.name} was called ${this.#maxRepeats} times with the same arguments and no progress. Use the answers you already have, or try something else.`,
+        `${entry.name} was called ${this.#maxRepeats} times with the same arguments and no progress. Use the results you already have, or try something else.`,
       );
     counts.set(signature, made + 1);
   }
 
-  /** Records that a call starts. */
+  /** Records that a call is starting. */
   started(conversationId: string | undefined, entry: ToolEntry, input: Json): void {
     if (conversationId === undefined || !isWriting(entry.accessMode)) return;
     const { counts, writes } = this.#of(conversationId);

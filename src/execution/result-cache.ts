@@ -11,37 +11,37 @@ import type { AcceptedCall } from './call-judge.js';
 import type { ExecutorFrame } from './executor-options.js';
 import type { RunningCall } from './running-call.js';
 
-/** The cached part of an answer: its value and content. */
+/** The cached part of a result: its value and content. */
 type Answer = Pick<Extract<OutcomeBody, { status: 'ok' }>, 'value' | 'content'>;
 
 interface Kept {
   readonly answer: Answer;
   readonly size: number;
   readonly stamp: string;
-  /** Expires when `elapsed()` reaches this. */
+  /** The value of `elapsed()` at which the result expires. */
   readonly until: number;
 }
 
 /**
- * Maximum size of a cached answer, in characters of JSON. A larger answer would push out hundreds
+ * The maximum size of a cached result, in characters of JSON. A larger result would evict hundreds
  * of others.
  */
 const LARGEST = 2 ** 20;
 
 /**
- * Caches the answers of readonly tools by tool, definition, arguments, principal, and either
- * conversation and context or `cacheKey`. An answer lives until it expires or a write in this
- * process makes it stale.
+ * Caches the results of readonly tools. The key consists of tool, definition, arguments, and
+ * principal, and either of conversation and context or of `cacheKey`. A result is kept until it
+ * expires or a write in this process makes it stale.
  *
- * Each answer is stamped before its tool starts, so a write during the call makes the answer stale
- * before it's cached. Equal calls at the same time run once. If that run fails, each of the others
- * runs by itself.
+ * Each result is stamped before its tool starts, so a write during the call makes the result stale
+ * before it's cached. Equal calls at the same time run only once. If that run fails, each of the
+ * other calls runs separately.
  */
 export class ResultCache {
   /** Ordered from least to most recently used. */
   readonly #kept = new Map<string, Kept>();
   readonly #running = new Map<string, Promise<OutcomeBody>>();
-  /** Counts the drops of each scope. */
+  /** The number of times each scope has been invalidated. */
   readonly #drops = new Map<string, number>();
   readonly #frame: ExecutorFrame;
   #size = 0;
@@ -51,9 +51,9 @@ export class ResultCache {
   }
 
   /**
-   * Returns the cached answer, or does the work.
+   * Returns the cached result, or does the work.
    *
-   * @param aroundId The id of the wrappers around the work, which may change the answer.
+   * @param aroundId The id of the wrappers, which may change the result.
    * @throws whatever the work throws.
    */
   async through(
@@ -83,12 +83,12 @@ export class ResultCache {
         run.cached = true;
         return { status: 'ok', ...answer };
       }
-      // If one caller gives up, the others mustn't all start at once.
+      // If one caller aborts, the others must not all start at once.
       if (body.status !== 'error' || body.code !== 'ABORTED') return work();
     }
   }
 
-  /** Marks answers as stale that a call of this tool may have changed. */
+  /** Marks the results that a call of this tool may have changed as stale. */
   dropAfter(entry: ToolEntry): void {
     for (const scope of scopesDroppedBy(entry, this.#frame.registry))
       this.#drops.set(scope, (this.#drops.get(scope) ?? 0) + 1);
@@ -149,7 +149,7 @@ export class ResultCache {
 }
 
 /**
- * Returns true if the tool's answers may be cached: it declares both `cacheTtlMs` and that it's
+ * Returns true if the tool's results can be cached: it declares `cacheTtlMs` and is declared
  * readonly.
  */
 function isCacheable({ cacheTtlMs, accessMode, inferred }: ToolEntry): boolean {
@@ -160,16 +160,16 @@ function isCacheable({ cacheTtlMs, accessMode, inferred }: ToolEntry): boolean {
   );
 }
 
-/** Turns what another call threw into an outcome. */
+/** Converts another call's error into an outcome. */
 function failed(error: unknown): OutcomeBody {
   const code = isToolError(error, 'ABORTED') ? 'ABORTED' : 'EXECUTION_FAILED';
   return { status: 'error', code, message: '' };
 }
 
 /**
- * Returns what an answer depends on besides tool and arguments: the principal, and either the
- * conversation and context or the tool's `cacheKey`. Returns a string with the reason if the answer
- * can't be cached.
+ * Returns what a result depends on in addition to tool and arguments: the principal, and either the
+ * conversation and context or the tool's `cacheKey`. If the result can't be cached, returns the
+ * reason as a string.
  */
 function cacheFrame(
   { cacheKey }: ToolEntry,
@@ -179,8 +179,8 @@ function cacheFrame(
   const owner = principal ?? null;
   if (cacheKey === undefined) {
     if (context === undefined) return [owner, conversationId ?? null];
-    // A context copied for this call can't change any more. Any other context could change before
-    // the tool reads it.
+    // A context that was copied for this call can't change any more. Any other context could change
+    // before the tool reads it.
     const copy = plainOf(context);
     return copy === context
       ? [owner, conversationId ?? null, copy]
@@ -207,13 +207,13 @@ function plainOf(value: unknown): Json | undefined {
   try {
     return isShownByJson(value) ? boundInput(value) : undefined;
   } catch {
-    return undefined; // Larger than an input may be.
+    return undefined; // The value is larger than an input may be.
   }
 }
 
 /**
- * Returns a frozen copy, or `undefined` if the answer isn't plain data: caching it would share a
- * mutable object.
+ * Returns a frozen copy, or `undefined` if the result isn't plain data, because caching it would
+ * share a mutable object.
  */
 function plainCopy({ value, content }: Answer): Answer | undefined {
   try {
@@ -224,7 +224,7 @@ function plainCopy({ value, content }: Answer): Answer | undefined {
 }
 
 function sizeOf({ value, content = [] }: Answer): number {
-  // Beyond this, the JSON might exceed the maximum string length.
+  // Above this size, the JSON might exceed the maximum string length.
   const data = content.reduce((sum, part) => sum + ('data' in part ? part.data.length : 0), 0);
   if (typeof value === 'string' && value.length > LARGEST) return value.length;
   try {
@@ -234,22 +234,24 @@ function sizeOf({ value, content = [] }: Answer): number {
   }
 }
 
-/** The scope of every cached answer. */
+/** The scope of every cached result. */
 const EVERYTHING = '*';
-/** The scope of tools without a category. Any write may affect them. */
+/** The scope of tools without a category. Any write may affect their results. */
 const UNDECLARED = 'category:';
 
-/** Returns the scopes of a cached answer. Dropping any of them drops the answer. */
+/**
+ * Returns the scopes of a tool's cached results. Invalidating any of them makes the results stale.
+ */
 function scopesOf({ name, category }: ToolEntry): readonly string[] {
   return [EVERYTHING, `tool:${name}`, category === undefined ? UNDECLARED : `category:${category}`];
 }
 
 /**
- * Returns the scopes that a call makes stale: the tool's `invalidates`, or else its category.
- * Readonly tools drop nothing.
+ * Returns the scopes that a call makes stale: the tool's `invalidates`, or its category if it
+ * declares none. Readonly tools don't invalidate anything.
  *
- * An execute or mixed call can change anything. So can a write that declares neither `invalidates`
- * nor a category.
+ * A call that is `execute` or `mixed` can change anything. The same is true of a write that
+ * declares neither `invalidates` nor a category.
  */
 function scopesDroppedBy(
   { accessMode, executionCategory, invalidates, category }: ToolEntry,

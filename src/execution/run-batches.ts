@@ -1,8 +1,9 @@
 /**
- * Runs calls batch by batch. Calls that wait for a turn to ask the user run last in their batch,
- * one at a time and in order.
+ * Runs calls in batches. Calls that need to ask the user run last in their batch, in order and one
+ * at a time.
  *
- * @param start Runs the call at a position. `turn` resolves when it's that call's turn.
+ * @param start Runs the call with this index. `turn` resolves when it's the call's turn to ask the
+ * user.
  */
 export async function runBatches(
   batches: readonly (readonly number[])[],

@@ -17,10 +17,10 @@ import type { ToolContext } from '../tool/tool-options.js';
 import { jsonSchemaOf } from '../tool/tool-schema.js';
 import type { ExecuteOptions, ExecutorFrame } from './executor-options.js';
 
-/** Maximum length of an unknown tool's name in events, in characters. */
+/** The maximum length of an unknown tool's name in events, in characters. */
 const LONGEST_NAME = 128;
 
-/** An event about a call, without the facts that every event has. */
+/** An event about a call, without the fields that all events have. */
 type CallEvent = ToolEvent extends infer Each
   ? Each extends CallFacts
     ? Omit<Each, keyof CallFacts>
@@ -29,22 +29,22 @@ type CallEvent = ToolEvent extends infer Each
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
-/** A call in progress: the request, and what has become of it so far. */
+/** A call in progress: the request, and its state so far. */
 export class RunningCall {
   toolName: string;
   attempts = 0;
   cached = false;
   provider: string | undefined;
-  /** Maximum bytes of the result that models read, if the tool or executor says. */
+  /** The maximum size of the result shown to models, in bytes, if the tool or executor sets it. */
   maxResultBytes: number | undefined;
-  /** True if the call was answered while its work continued. */
+  /** True if the call was answered while its work was still running. */
   isAbandoned = false;
   /**
-   * The labels the conversation had when the model made the calls, for a call of `executeAll`.
-   * Otherwise the current labels count.
+   * The labels of the conversation when the model made the calls. Set only for calls in
+   * `executeAll`; otherwise the current labels are used.
    */
   flow: Flow | undefined;
-  /** Waits for this call's turn to ask the user, for a call of `executeAll`. */
+  /** Waits for the call's turn to ask the user. Set only for calls in `executeAll`. */
   turn: (() => Promise<void>) | undefined;
   call: ToolCall;
   options: ExecuteOptions;
@@ -72,7 +72,7 @@ export class RunningCall {
     return owner;
   }
 
-  /** The facts that a call's record starts with. */
+  /** The first fields of a call's record. */
   get recorded(): Pick<CallFacts, 'at' | 'principal' | 'conversationId'> {
     const { callId: _, ...owner } = this.owner;
     return { ...owner, at: this.#frame.clock.now() };
@@ -83,14 +83,14 @@ export class RunningCall {
     return this.#told;
   }
 
-  /** Returns the call in the form that an approval is bound to. */
+  /** Returns the call in the form to which approvals are bound. */
   asked({ name: toolName, digest: definitionDigest }: ToolEntry, input: Json): ApprovedCall {
     const { principal, conversationId } = this.options;
     const { id: callId } = this.call;
     return { callId, toolName, definitionDigest, principal, conversationId, input };
   }
 
-  /** Continues with the user's approval, of the original arguments or of edited ones. */
+  /** Continues with the user's approval, for the original or for edited arguments. */
   approved(approval: Approval, edited: { readonly input: unknown } | undefined): this {
     if (edited !== undefined) {
       this.call = Object.freeze({ ...this.call, input: edited.input });
@@ -103,13 +103,13 @@ export class RunningCall {
   tell(event: CallEvent): void {
     const { listeners, clock } = this.#frame;
     if (listeners.size === 0) return;
-    // Assign to one object: spreading objects of many shapes took a quarter of a call's time.
+    // Assigns to a single object: spreading objects of many shapes took a quarter of a call's time.
     listeners.tell(Object.assign(this.owner, { toolName: this.toolName, at: clock.now() }, event));
   }
 
   /**
-   * Reports the first decision about the call and its arguments. Reports a later one only if it
-   * differs.
+   * Reports the first decision about the call and its arguments. Reports a later decision only if
+   * it differs.
    */
   tellDecision({ verdict, reason, rule, danger }: Decision): void {
     if (this.#told?.danger === danger && verdict !== 'deny') return;
@@ -152,7 +152,7 @@ export class RunningCall {
     return cloneFrozen({ kind: 'question', ...facts, ...question, ...expiry });
   }
 
-  /** Completes the outcome with the call's facts and reports it as an event. */
+  /** Completes the outcome with information about the call, and reports it as an event. */
   settle(body: OutcomeBody): ToolOutcome {
     this.#isSettled = true;
     const { attempts, cached, provider, maxResultBytes } = this;
@@ -196,12 +196,12 @@ export class RunningCall {
     try {
       this.tell({ type: 'call-progress', progress: cloneFrozen(progress) });
     } catch {
-      // Data that isn't plain isn't worth failing the call.
+      // Invalid progress data isn't worth failing the call.
     }
   }
 }
 
-/** Returns the schema that an answer from elsewhere must match, if JSON Schema can express it. */
+/** Returns the schema that an external answer must match, if JSON Schema can express it. */
 function outputSchemaOf({ outputSchema }: ToolEntry): Pick<PendingManualCall, 'outputSchema'> {
   try {
     return outputSchema === undefined

@@ -6,10 +6,10 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { Telemetry } from './executor-options.js';
 
 /**
- * Runs a call inside telemetry.
+ * Runs a call with telemetry.
  *
- * If the telemetry throws, doesn't start the call or returns another outcome, the call's own
- * outcome still counts. Losing it would make the caller repeat the call.
+ * If the telemetry throws, doesn't start the call, or returns another outcome, the call's own
+ * outcome is still returned. If it were lost, the caller would repeat the call.
  */
 export async function observeCall(
   telemetry: Telemetry,
@@ -22,14 +22,17 @@ export async function observeCall(
   try {
     await telemetry.around(call, entry, begin);
   } catch {
-    // The telemetry's own failure.
+    // The telemetry itself failed.
   }
   return begin();
 }
 
-/** The name under which spans and metrics are recorded. */
+/** The name of the tracer and meter. */
 const SCOPE = 'tooldex';
-/** Buckets in seconds, as the OpenTelemetry conventions recommend for client operations. */
+/**
+ * Histogram buckets in seconds, as recommended by the OpenTelemetry conventions for client
+ * operations.
+ */
 const SECONDS = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
@@ -38,17 +41,17 @@ const SECONDS = [
  * Creates telemetry that records every call as a span `execute_tool <tool>` and in the histogram
  * `gen_ai.execute_tool.duration`.
  *
- * Names follow the OpenTelemetry semantic conventions for generative AI. Anything they don't cover
- * begins with `tooldex.`. Arguments and results aren't recorded, because they may be private. Spans
- * that a tool starts are children of the call's span. Without a registered SDK nothing is recorded,
- * at little cost.
+ * Names follow the OpenTelemetry semantic conventions for generative AI. Other names begin with
+ * `tooldex.`. Arguments and results aren't recorded, because they may be private. Spans that a tool
+ * starts are children of the call's span. If no SDK is registered, nothing is recorded and the
+ * overhead is small.
  *
  * ```js
  * const executor = new ToolExecutor({ registry, telemetry: await openTelemetry() });
  * ```
  *
- * @param options `clock` measures durations for the metric (the system's clock by default). Spans
- * use the SDK's own time.
+ * @param options `clock` measures durations for the metric (the system clock by default). Spans use
+ * the SDK's clock.
  * @throws ToolError `MISSING_PACKAGE` if `@opentelemetry/api` isn't installed.
  */
 export async function openTelemetry({
@@ -59,14 +62,14 @@ export async function openTelemetry({
   );
   const tracer = trace.getTracer(SCOPE);
   const duration = metrics.getMeter(SCOPE).createHistogram('gen_ai.execute_tool.duration', {
-    description: 'How long tools took to answer calls',
+    description: 'Duration of tool calls',
     unit: 's',
     advice: { explicitBucketBoundaries: SECONDS },
   });
   return {
     around(call, entry, run) {
       const startedAt = clock.elapsed();
-      const toolName = entry?.name ?? 'unknown'; // Models invent names, and each would become a metric of its own.
+      const toolName = entry?.name ?? 'unknown'; // Models invent names, and each would become a separate metric.
       const shared = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': toolName };
       const attributes: OpenTelemetryApi.Attributes = {
         ...shared,

@@ -70,10 +70,11 @@ import { assertWanted, untilAborted } from './with-deadline.js';
 const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
- * Runs tools safely. It checks input, asks the policy, gets approvals, and handles caches, budgets, time limits and retries.
+ * Runs tools safely. It validates input, asks the policy, obtains approvals, and handles caching, budgets, timeouts,
+ * and retries.
  *
- * Whatever goes wrong in a tool or a model's call is an outcome: `execute` never throws. Listeners receive all calls and
- * decisions as events.
+ * Any failure in a tool or in a model's call becomes an outcome: `execute` never throws. Listeners receive all calls
+ * and decisions as events.
  *
  * ```ts
  * import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
@@ -89,11 +90,11 @@ const NO_OPTIONS: ExecuteOptions = Object.freeze({});
  * ```
  */
 export class ToolExecutor {
-  /** Approval counts since this executor was created. */
+  /** The number of approvals since this executor was created. */
   readonly metrics: { readonly approvals: ApprovalMetrics };
-  /** Success rates and latencies of the tools that were called, and of their providers. */
+  /** The success rates and latencies of called tools and their providers. */
   readonly health: HealthLog;
-  /** The calls that wait for a user. Lets you list and answer them. */
+  /** The calls that are waiting for a user. Use it to list and answer them. */
   readonly pendingCalls: PendingCalls;
 
   readonly #frame: ExecutorFrame;
@@ -108,15 +109,15 @@ export class ToolExecutor {
   readonly #places: Places;
   readonly #budgets: Budgets | undefined;
   readonly #worker: CallWorker;
-  /** Records calls for other processes on the store to read. */
+  /** Records calls so that other processes that share the store can read them. */
   readonly #log: CallLog | undefined;
-  /** Closed together with the executor, so that pending data gets written. */
+  /** Closed together with the executor, so that pending data is written. */
   readonly #ownHealth: PublishedHealth | undefined;
   readonly #stopWatchingStore: (() => void) | undefined;
-  /** The state that a call shares with the other calls of its `executeAll`. */
+  /** The state that a call shares with the other calls in its `executeAll`. */
   readonly #together = new WeakMap<object, (run: RunningCall) => void>();
 
-  /** @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option. */
+  /** @throws ToolError `INVALID_ARGUMENT` listing every invalid option. */
   constructor(options: ToolExecutorOptions) {
     const checked = checkExecutorOptions(options);
     const { registry, clock, env, budgets, approvalTtlMs: ttlMs } = checked;
@@ -152,7 +153,7 @@ export class ToolExecutor {
     return this.#frame.registry;
   }
 
-  /** Makes one call and returns its outcome. A call without an id gets a random one. */
+  /** Runs one call and returns its outcome. A call without an id gets a random one. */
   async execute(call: PlannableCall, options: ExecuteOptions = NO_OPTIONS): Promise<ToolOutcome> {
     const own = readCall(call);
     let run: RunningCall;
@@ -176,10 +177,10 @@ export class ToolExecutor {
   }
 
   /**
-   * Calls a registered tool with the types of its definition, so `value` of an `ok` outcome has the type the tool
-   * returns.
+   * Calls a registered tool with the types of its definition, so that the `value` of an `ok` outcome has the type that
+   * the tool returns.
    *
-   * @param options Same as for `execute`, plus the call's `id`.
+   * @param options The options of `execute`, and the call's `id`.
    * @default a random id
    * @throws ToolError `TOOL_NOT_FOUND` if the definition isn't registered.
    */
@@ -192,7 +193,7 @@ export class ToolExecutor {
     if (this.registry.get(name)?.definition !== (definition as unknown))
       throw new ToolError(
         'TOOL_NOT_FOUND',
-        `This definition of ${JSON.stringify(name)} isn't registered with the executor's registry. Call registry.register(definition) first.`,
+        `This definition of ${JSON.stringify(name)} isn't registered in the executor's registry. Call registry.register(definition) first.`,
       );
     const call = { name, input, ...(id !== undefined && { id }) };
     return (await this.execute(call, options)) as TypedOutcome<Result>;
@@ -204,10 +205,7 @@ export class ToolExecutor {
     return outcome;
   }
 
-  /**
-   * Takes a call from its arguments to its end. Any line may end it, and nothing jumps back, except that an approved
-   * call is judged once more.
-   */
+  /** Runs a call from start to end. No step is repeated, except that an approved call is evaluated once more. */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
     const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
     const call = accepting instanceof Promise ? await accepting : accepting;
@@ -253,7 +251,7 @@ export class ToolExecutor {
         if (this.#budgets) await this.#budgets.spend(entry, run.options);
         if (run.options.onStart) await announceStart(this.#frame, run, entry);
         assertSame(this.#frame, run, entry);
-        if (approval) await this.#desk.redeem(run, approval); // Redeem last, so that a refused call doesn't use up the approval.
+        if (approval) await this.#desk.redeem(run, approval); // Redeemed last, so that a refused call doesn't use up the approval.
         assertWanted(run.options.signal, entry.name);
         this.#repeats.started(run.options.conversationId, entry, raw);
         const isApproved = approval !== undefined;
@@ -296,7 +294,7 @@ export class ToolExecutor {
     return previewOf(this.#frame.clock, this.#places, run, call, place);
   }
 
-  /** Returns the outcome of a call that a user or another program answers, with the stored answer if there is one. */
+  /** Returns the outcome of a call that a user or another program answers, with the stored answer, if any. */
   async #awaited(
     body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,
   ): Promise<OutcomeBody> {
@@ -307,11 +305,12 @@ export class ToolExecutor {
   }
 
   /**
-   * Makes several calls in the order that `planExecution` gives, and returns their outcomes in the order of the calls.
+   * Runs several calls in the order determined by `planExecution`, and returns their outcomes in the order of the
+   * calls.
    *
-   * Every call is judged by what the conversation had read before the first one started. Calls that need the user run
-   * last in their batch, one at a time, and the user is asked right before each runs. A call that ends as
-   * `approval_required` delays no other.
+   * The policy evaluates every call based on what the conversation had read before the first call started. Calls that
+   * need the user run last in their batch, one at a time, and the user is asked right before each call runs. A call
+   * that ends with `approval_required` doesn't delay the others.
    *
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list or if two calls have the same id.
    */
@@ -324,7 +323,7 @@ export class ToolExecutor {
     if (new Set(own.map(({ call }) => call.id)).size < own.length)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `Several of these ${own.length} calls have the same id, so their outcomes couldn't be told apart. Give each call its own id.`,
+        `Several of these ${own.length} calls have the same id, so their outcomes can't be told apart. Give each call a unique id.`,
       );
     const { batches } = planExecution(
       this.registry,
@@ -346,7 +345,7 @@ export class ToolExecutor {
   }
 
   /**
-   * Plans which of these calls would run together, using their input as the tools' schemas parse it.
+   * Plans which of these calls would run together, based on their parsed input.
    *
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list of calls.
    */
@@ -359,9 +358,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the policy's decision about a call, after grants have been applied. Doesn't run, count, store or report
-   * anything.
-   * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for wrong options.
+   * Returns the policy's decision about a call, after applying grants. Doesn't run, count, store, or report anything.
+   * @throws ToolError `ABORTED`, or `INVALID_ARGUMENT` for invalid options.
    */
   async decide(call: PlannableCall, options: JudgeOptions = {}): Promise<DecidedCall> {
     const {
@@ -375,11 +373,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Stores a call that needs approval or whose tool is manual. Runs nothing.
+   * Stores a call that needs approval or whose tool is manual, without running it. Calling it again returns the stored
+   * call and its answer.
    *
-   * Calling it again returns the stored call with its answer. `execute` of the same call then uses that answer, once.
+   * Executing the same call then uses that answer, once.
    *
-   * @returns the pending call (`kind`), or the decision (`verdict`) if the call needs nobody or can't be made.
+   * @returns The pending call (with `kind`), or the decision (with `verdict`) if the call doesn't need a user or can't
+   * run.
    * @throws ToolError `STATE_UNAVAILABLE`, `ABORTED`.
    */
   async request(
@@ -411,8 +411,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the policy's decision for each call in turn, and the inputs that would be refused. Runs nothing and sends
-   * no events.
+   * Returns the policy's decision for each call in order, and reports inputs that would be refused. Runs nothing and
+   * doesn't send events.
    */
   async dryRun(
     calls: readonly PlannableCall[],
@@ -425,7 +425,7 @@ export class ToolExecutor {
     return dryRun(this.#frame, this.#judge, this.#labels, readCalls(calls), options);
   }
 
-  /** Calls `listener` with every event. Returns a function that unsubscribes. */
+  /** Calls `listener` for every event. Returns a function that unsubscribes. */
   on(listener: (event: ToolEvent) => void): () => void {
     if (typeof listener !== 'function')
       throw invalidArgument('a function that receives all events', listener);
@@ -433,23 +433,22 @@ export class ToolExecutor {
   }
 
   /**
-   * Wraps the work of every call that is allowed, approved and not answered from the cache. Use it to log, time or
-   * redact calls, or to replace their results. The result is then checked, cached and returned as if the tool had
-   * produced it.
+   * Wraps every call that is allowed, approved, and not answered from the cache. Use it to log, time, or redact calls,
+   * or to replace their results. The wrapper's result is checked, cached, and returned as if it came from the tool.
    *
-   * Wrappers nest in the order of `use`, the first outermost. If a wrapper throws, the call fails and the error isn't
-   * shown.
-   * @returns a function that removes the wrapper. Running calls keep it.
+   * Wrappers are nested in the order of the `use` calls, with the first outermost. If a wrapper throws, the call fails
+   * and the error isn't shown.
+   * @returns A function that removes the wrapper. Calls that are already running keep it.
    */
   use(around: Around): () => void {
     return this.#arounds.add(around);
   }
 
   /**
-   * Records that a user approved a pending call, and returns the approval. With it, the call can run once.
+   * Records that a user approved a pending call, and returns the approval. The approval lets the call run once.
    *
-   * @param edited The arguments to approve in place of the original ones.
-   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired or is already answered;
+   * @param edited The arguments to approve instead of the original arguments.
+   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired, or has already been answered;
    * `STATE_UNAVAILABLE`.
    */
   async approve(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
@@ -457,10 +456,10 @@ export class ToolExecutor {
   }
 
   /**
-   * Records that a user approved a pending call and further calls like it: same tool, definition, principal and
-   * conversation.
+   * Records that a user approved a pending call and further calls like it, with the same tool, definition, principal,
+   * and conversation.
    *
-   * @throws ToolError as `approve` does. `INVALID_ARGUMENT` if the scope has no limit, or if such calls need approval
+   * @throws ToolError like `approve`. `INVALID_ARGUMENT` if the scope has no limit, or if such calls need approval
    * every time (consent, critical tools, flows).
    */
   async grant(
@@ -470,14 +469,14 @@ export class ToolExecutor {
     return this.#desk.grant(pending, scope);
   }
 
-  /** Returns the grants to offer with a question, narrowest first. Empty if such calls always need approval. */
+  /** Returns the grants to offer the user, narrowest first, or none if such calls always need approval. */
   grantChoices(pending: PendingApproval): readonly GrantChoice[] {
     const entry = this.registry.get(pending.toolName);
     return entry === undefined ? [] : grantChoices(entry, pending);
   }
 
   /**
-   * Returns the active grants that match a filter, oldest first, with how often each was used.
+   * Returns the active grants that match a filter, oldest first, and how often each was used.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async grants(
@@ -492,26 +491,26 @@ export class ToolExecutor {
   }
 
   /**
-   * Calls `listener` once for each pending call on the store that somebody answers. Make that call again, and it uses
-   * the answer. The executor polls the store every second until you call the returned function.
+   * Calls `listener` once for each pending call in the store that is answered. To use the answer, make that call again.
+   * Polls the store every second until you call the returned function.
    */
   onAnswered(listener: (answered: StoredPending) => void): () => void {
     return watchAnswers(this.pendingCalls, this.#frame.clock, listener);
   }
 
-  /** Records that a user denied a pending call. @throws ToolError as `approve` does. */
+  /** Records that a user denied a pending call. @throws ToolError like `approve`. */
   async deny(pending: PendingApproval): Promise<void> {
     await this.#desk.deny(pending);
   }
 
-  /** The store that other processes can read, or `undefined` if you gave the executor none. */
+  /** The store that other processes can read, or `undefined` if the executor has no `store`. */
   get sharedStore(): StateStore | undefined {
     return this.#frame.store;
   }
 
   /**
-   * Claims a one-time action for 24 days among all processes on the store.
-   * @returns true if nobody claimed it before.
+   * Claims a one-time action for 24 days across all processes that share the store.
+   * @returns true if the action hadn't been claimed before.
    * @throws ToolError `STATE_UNAVAILABLE`, also if the store's `identity` differs.
    */
   async claim(deed: Json, identity?: string): Promise<boolean> {
@@ -521,16 +520,16 @@ export class ToolExecutor {
     });
   }
 
-  /** Returns what a conversation has read, and the calls that brought it. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Returns what a conversation has read, and the calls that read it. @throws ToolError `STATE_UNAVAILABLE`. */
   async flow(conversationId: string): Promise<Flow> {
     return this.#labels.of(conversationId);
   }
 
   /**
-   * Forgets that a conversation read untrusted content or private data. Call it only after a user has reviewed the
-   * conversation. No model and no tool result can remove a label.
+   * Forgets that a conversation has read untrusted content or private data. Call it only after a user has reviewed the
+   * conversation. Models and tool results can't remove labels.
    *
-   * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still be there. `INVALID_ARGUMENT` for unknown labels.
+   * @throws ToolError `STATE_UNAVAILABLE`; the labels may then still exist. `INVALID_ARGUMENT` for unknown labels.
    */
   async clearFlow(
     conversationId: string,
@@ -540,7 +539,7 @@ export class ToolExecutor {
   }
 
   /**
-   * Adds labels for content that your program adds itself, or that the conversation read in another process.
+   * Adds labels for content that your program adds to a conversation, or that the conversation read in another process.
    * @throws ToolError `INVALID_ARGUMENT` if `flow` isn't a flow.
    */
   async addFlow(conversationId: string, flow: Flow): Promise<void> {
@@ -548,26 +547,24 @@ export class ToolExecutor {
   }
 
   /**
-   * Forgets which calls a conversation repeated. Call it when the user says something new, because equal calls after
-   * that aren't a loop.
+   * Resets the repeat counts of a conversation. Call it when the user says something new, because repeating a call
+   * after that isn't a loop.
    */
   resetRepeats(conversationId: string): void {
     this.#repeats.forget(conversationId);
   }
 
-  /**
-   * Returns the calls that were given up while their work still runs, longest-running first. Includes previews that
-   * hang.
-   */
+  /** Returns abandoned calls whose work is still running, longest-running first. Includes hanging previews. */
   abandoned(): readonly AbandonedCall[] {
     return this.#places.abandoned();
   }
 
   /**
-   * Frees the place of an abandoned call, as if its work had ended. The work goes on, but no longer counts.
-   * @returns true if there was such a call.
+   * Frees the slot of an abandoned call, as if its work had finished. The work continues but no longer counts toward
+   * the limits.
+   * @returns true if the call was abandoned and hadn't been released yet.
    *
-   * @param call Its id, or the call object from `abandoned()`. Ids are unique only within a conversation.
+   * @param call The call's id, or the call object from `abandoned()`. Ids are unique only within a conversation.
    * @throws ToolError `INVALID_ARGUMENT` if several abandoned calls have this id.
    */
   release(call: string | AbandonedCall): boolean {
@@ -575,18 +572,19 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the state of a tool's providers, as of their last calls. Empty if the tool has none or hasn't been called.
+   * Returns the state of a tool's providers, as of their last calls. Returns an empty list if the tool has no providers
+   * or hasn't been called.
    */
   providers(toolName: string): readonly ProviderSnapshot[] {
     return this.#worker.providers(this.registry.get(toolName)?.name ?? toolName);
   }
 
-  /** Resets the budgets of an owner; '' stands for calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
+  /** Resets the budgets of an owner. Pass '' for calls without one. @throws ToolError `STATE_UNAVAILABLE`. */
   async resetBudgets(owner: string): Promise<void> {
     await this.#budgets?.reset(owner);
   }
 
-  /** Writes pending data and stops listening to the store. Doesn't stop running calls or close the store. */
+  /** Writes pending data, and stops listening to the store. Doesn't stop running calls, and doesn't close the store. */
   async close(): Promise<void> {
     this.#stopWatchingStore?.();
     await this.#log?.flush();

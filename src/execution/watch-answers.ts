@@ -5,10 +5,10 @@ import type { PendingCalls } from '../safety/pending-calls.js';
 const POLL_MS = 1_000;
 
 /**
- * Polls the store every second and calls `listener` once for each pending call that has an unused
+ * Polls the store every second, and calls `listener` once for each pending call that has an unused
  * answer.
  *
- * @returns a function that stops polling.
+ * @returns A function that stops polling.
  */
 export function watchAnswers(
   pendingCalls: PendingCalls,
@@ -18,7 +18,7 @@ export function watchAnswers(
   const known = new Set<string>();
   let cancel: (() => void) | undefined = () => undefined;
   const look = async (): Promise<void> => {
-    // If the store can't be reached, try again a second later.
+    // If the store can't be reached, the next poll tries again.
     const answered = await pendingCalls.answered(known).catch(() => []);
     if (cancel === undefined) return;
     cancel = clock.after(POLL_MS, () => void look(), { background: true });

@@ -3,7 +3,7 @@ import { ToolError } from '../core/errors.js';
 import { onAbort } from '../core/listeners.js';
 import { limitTime } from '../core/time-limit.js';
 
-/** The end of work under a deadline. */
+/** The way in which work with a deadline ended. */
 export type Settled<T> =
   | { readonly kind: 'returned'; readonly value: T }
   | { readonly kind: 'threw'; readonly error: unknown }
@@ -17,21 +17,21 @@ interface Deadline {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A signal that is created on first use. */
+/** A signal that is created on first access. */
 export interface Stop {
   readonly signal: AbortSignal;
 }
 
-/** Work that ends within this many microtask turns needs no timer. */
+/** Work that finishes within this many microtask turns doesn't need a timer. */
 const TURNS = 8;
 
 /**
- * Runs work and answers in time, whatever the work does.
+ * Runs work, and returns in time no matter what the work does.
  *
- * At the deadline, or if the caller aborts, the work's signal fires and the answer is returned at
- * once. At the deadline the signal's reason is a `TimeoutError`. Anything the work returns or
- * throws later is dropped, and no timer or listener is left behind. `pauseLimits` on the work's
- * signal stops the clock. Work that blocks the thread can't be interrupted.
+ * At the deadline, or if the caller aborts, the work's signal is aborted and the function returns
+ * immediately. At the deadline, the signal's reason is a `TimeoutError`. Anything that the work
+ * returns or throws later is ignored, and no timer or listener is left behind. `pauseLimits` on the
+ * work's signal pauses the deadline. Work that blocks the thread can't be interrupted.
  */
 export function withDeadline<T>(
   work: (limit: Stop) => T | Promise<T>,
@@ -54,8 +54,8 @@ export function withDeadline<T>(
 }
 
 /**
- * The time limit of one piece of work. Creates its signal and timer only when needed, because most
- * work ends first.
+ * The time limit of one piece of work. The signal and timer are created only when needed, because
+ * most work finishes before that.
  */
 class Limit<T> implements Stop {
   readonly #deadline: Deadline;
@@ -71,12 +71,12 @@ class Limit<T> implements Stop {
     this.#startedAt = deadline.clock.elapsed();
   }
 
-  /** Fires when the work should stop. */
+  /** Aborted when the work should stop. */
   get signal(): AbortSignal {
     return this.#watch().signal;
   }
 
-  /** Ends the limit. Only the first end counts. */
+  /** Ends the limit. Only the first call has an effect. */
   settle(end: Settled<T>): void {
     if (this.#end !== undefined) return;
     this.#end = end;
@@ -117,7 +117,7 @@ class Limit<T> implements Stop {
 }
 
 /**
- * Waits for shared work until the caller gives up.
+ * Waits for shared work until the caller aborts.
  *
  * @throws ToolError `ABORTED`. The work itself continues.
  */
@@ -134,12 +134,12 @@ export function untilAborted<T>(
   });
 }
 
-/** Returns the error for a call whose caller gave up. */
+/** Returns the error for a call that its caller aborted. */
 export function aborted(toolName: string): ToolError {
   return new ToolError('ABORTED', `The caller aborted ${toolName} before it finished.`);
 }
 
-/** @throws ToolError `ABORTED` if the caller has given up. */
+/** @throws ToolError `ABORTED` if the caller has aborted. */
 export function assertWanted(signal: AbortSignal | undefined, toolName: string): void {
   if (signal?.aborted === true) throw aborted(toolName);
 }

@@ -2,35 +2,37 @@ import { hostname, networkInterfaces } from 'node:os';
 import { z } from 'zod';
 import { text, wholeBetween } from '../core/options.js';
 
-/** The names that this machine has for itself. */
+/** The host names by which this machine refers to itself. */
 export const LOOPBACK_HOSTS: readonly string[] = Object.freeze(['localhost', '127.0.0.1', '[::1]']);
 
-/** A host and an optional port, without a user, a path, or a second colon outside brackets. */
+/**
+ * Matches a host and an optional port, without a user, a path, or a second colon outside brackets.
+ */
 const AUTHORITY = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9](?:[a-z0-9._-]{0,252}))(?::\d{1,5})?$/;
 
 /**
- * Returns the host of an authority in the form for comparing (lower case, without port and trailing
- * dot). Returns `undefined` for anything else.
+ * Returns the host of an authority in a comparable form (lowercase, without port and trailing dot).
+ * Returns `undefined` if the authority is invalid.
  */
 export function hostOf(authority: string): string | undefined {
   return AUTHORITY.exec(authority.toLowerCase())?.[1]!.replace(/\.$/, '');
 }
 
-/** The option fields for the address to listen on. */
+/** The schema fields for the address to listen on. */
 export const listenFields = { port: wholeBetween(0, 65_535), host: text() };
 
-/** An option field for the hosts under which clients reach a server. */
+/** The schema for the hosts under which clients reach a server. */
 export const allowedHosts = z
   .array(z.custom<string>(isHost, 'a host name or address without a port, IPv6 in brackets'))
   .readonly();
 
 /**
- * An option field for the origin of a website. It refuses `*` and `null`, which stand for unknown
+ * The schema for the origin of a website. It refuses `*` and `null`, because they match unknown
  * pages.
  */
 export const origin = z.custom<string>(isOrigin, 'an origin such as "https://tools.example"');
 
-/** An option field for pages that can send requests, by origin or by host. */
+/** The schema for pages that can send requests, by origin or by host. */
 export const hostOrOrigin = z.custom<string>(
   (value) => isHost(value) || isOrigin(value),
   'a host name without a port, or an origin such as "https://tools.example"',
@@ -53,19 +55,19 @@ function isOrigin(value: unknown): boolean {
   );
 }
 
-/** Returns true for an address that only this machine can connect to. */
+/** Returns true for an address to which only this machine can connect. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Returns true for an address that stands for all addresses of this machine. */
+/** Returns true for an address that covers all addresses of this machine. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
 /**
  * Returns the hosts under which clients can reach a server that listens on this address. For a
- * wildcard it adds this machine's name and addresses.
+ * wildcard address, includes this machine's name and addresses.
  */
 export function hostsFor(host: string): readonly string[] {
   const others = isWildcard(host)
@@ -76,11 +78,11 @@ export function hostsFor(host: string): readonly string[] {
         ),
       ]
     : [host];
-  // An address with a zone (`fe80::1%eth0`) isn't valid as the host of a URL.
+  // An address with a zone (`fe80::1%eth0`) isn't valid as the host in a URL.
   return [...LOOPBACK_HOSTS, ...others.filter((each) => !each.includes('%')).map(authorityHost)];
 }
 
-/** Returns an address as URLs write it: IPv6 in brackets. */
+/** Formats an address as in URLs: IPv6 in brackets. */
 export function authorityHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -3,23 +3,25 @@ import { isListed, type GuardedRequest } from './request-guard.js';
 type Headers = Readonly<Record<string, string>>;
 
 interface CorsOptions {
-  /** The origins whose scripts can read answers, or host names for all origins of a host. */
+  /**
+   * The origins whose scripts can read responses, or host names that allow all origins of a host.
+   */
   readonly allowedOrigins: readonly string[];
   readonly methods: string;
   readonly requestHeaders: string;
-  /** The answer headers that scripts can read. */
+  /** The response headers that scripts can read. */
   readonly exposedHeaders: string;
 }
 
 /**
- * Makes the headers with which browsers let scripts of other sites send requests and read answers.
+ * Creates the CORS headers that allow scripts from other sites to send requests and read responses.
  */
 interface Cors {
-  /** Returns the headers of every answer to a request, or none if no site is allowed. */
+  /** Returns the headers for every response to a request, or none if no site is allowed. */
   headersOf(request: GuardedRequest): Headers;
   /**
-   * Returns the headers of the answer to a preflight request, or `undefined` for all other
-   * requests.
+   * Returns the headers for the response to a preflight request, or `undefined` for any other
+   * request.
    */
   preflightOf(request: GuardedRequest): Headers | undefined;
 }

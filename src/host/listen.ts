@@ -12,56 +12,60 @@ import { describeValue } from '../core/plain-data.js';
 import { authorityHost, isLoopback, isWildcard } from './addresses.js';
 import { refusal, type Refusal } from './request-guard.js';
 
-/** The limits of a connection. Node's own limits are minutes, or missing. */
+/** Limits on connections. Node's own limits are minutes long or don't exist. */
 const LIMITS = Object.freeze({
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 5_000,
   /**
-   * The interval at which Node checks the first two limits. With its default of 30 s they would become 40 and
-   * 60 s.
+   * The interval at which Node enforces the first two limits. With Node's default of 30 s, the
+   * limits would effectively be 40 and 60 s.
    */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
   /**
-   * Refuses lenient parsing, which enables request smuggling, even if the program was started with
+   * Disables lenient parsing, which allows request smuggling, even if the program was started with
    * --insecure-http-parser.
    */
   insecureHTTPParser: false,
 }) satisfies ServerOptions;
-/** The maximum number of requests per connection, so no client keeps its connection forever. */
+/**
+ * The maximum number of requests per connection, so that clients can't keep a connection forever.
+ */
 const REQUESTS_PER_CONNECTION = 100;
 const CONNECTIONS = 1_024;
 
 /** A server that is listening. */
 export interface RunningServer {
-  /** The URL of the server, without a trailing slash. */
+  /** The server's URL, without a trailing slash. */
   readonly url: string;
-  /** Stops the server at once, and closes all connections. */
+  /** Stops the server immediately and closes all connections. */
   close(): Promise<void>;
 }
 
 interface ListenOptions {
-  /** The port. 0 picks any free port. */
+  /** The port, or 0 for any free port. */
   readonly port: number;
   readonly host: string;
-  /** Requires a token for every request. Without a token, only this machine can connect. */
+  /** True if every request needs a token. If false, only this machine can connect. */
   readonly needsToken: boolean;
   /**
-   * Milliseconds without a byte in either direction after which a connection is closed. @default
-   * unlimited, because a tool can take a long time to answer
+   * The time in milliseconds without any data in either direction after which a connection is
+   * closed. @default unlimited, because a tool can take a long time to answer
    */
   readonly silenceMs?: number;
   readonly answer: (request: Request, outgoing: ServerResponse) => Response | Promise<Response>;
-  /** Returns the response to a request that never reached `answer`, or that `answer` failed on. */
+  /**
+   * Returns the response to a request that never reached `answer`, or for which `answer` failed.
+   */
   readonly refuse: (refusal: Refusal) => Response;
 }
 
 /**
- * Listens with node:http and limits everything that a client can occupy.
+ * Listens with node:http, with limits on everything that a client can occupy.
  *
- * @throws ToolError `INVALID_ARGUMENT` if others can connect and there is no token, if the port is
- * taken or not allowed, or if the address doesn't belong to this machine.
+ * @throws ToolError `INVALID_ARGUMENT` if other machines can connect and there is no token, if the
+ * port is in use or not allowed, or if the address doesn't belong to this machine.
  */
 export async function listen({
   port,
@@ -74,7 +78,7 @@ export async function listen({
   if (!needsToken && !isLoopback(host)) {
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Listening on ${describeValue(host)} needs a token, because others can connect there. Pass the option token (--token), or listen on 127.0.0.1.`,
+      `Listening on ${describeValue(host)} requires a token, because other machines can connect to it. Pass the option token (--token), or listen on 127.0.0.1.`,
     );
   }
   const listener = getRequestListener(
@@ -87,12 +91,12 @@ export async function listen({
             ? refusal(
                 400,
                 'INVALID_ARGUMENT',
-                'The request has a malformed address or host. Send a valid request line and Host header.',
+                'The request has an invalid address or host. Send a valid request line and Host header.',
               )
             : refusal(
                 500,
                 'INTERNAL_ERROR',
-                'The server failed to answer this request. It is still running.',
+                "The server failed to answer this request. It's still running.",
               ),
         ),
     },
@@ -134,9 +138,9 @@ function listenError(
   const reasons = new Map([
     [
       'EADDRINUSE',
-      `The port of ${place} is already in use. Choose another port, or 0 for any free port.`,
+      `The address ${place} is already in use. Choose another port, or 0 for any free port.`,
     ],
-    ['EACCES', `This user isn't allowed to listen on ${place}. Choose a port from 1024 up.`],
+    ['EACCES', `This user isn't allowed to listen on ${place}. Choose port 1024 or above.`],
   ]);
   return new ToolError(
     'INVALID_ARGUMENT',
@@ -146,19 +150,20 @@ function listenError(
 }
 
 /**
- * Limits the number of connections. When a new connection exceeds the limit, the oldest connection
+ * Limits the number of connections. If a new connection exceeds the limit, the oldest connection
  * without a request in progress is closed.
  *
- * `server.maxConnections` would refuse the newest instead. A client that fills all connections with
- * half-sent requests (Slowloris) could then keep everyone else out until they time out.
+ * `server.maxConnections` would refuse the newest connection instead. A client that fills all
+ * connections with incomplete requests (Slowloris) could then lock everyone else out until they
+ * time out.
  */
 function limitConnections(server: Server, most: number): void {
-  /** The unanswered requests of each connection, oldest connection first. */
+  /** The unanswered requests of each connection, starting with the oldest connection. */
   const unanswered = new Map<Socket, Set<IncomingMessage>>();
   server.on('connection', (socket) => {
     if (unanswered.size >= most) {
       const evicted = oldestWithoutRequest() ?? socket;
-      // Removed here, because more connections can arrive before its close event.
+      // Removed immediately, because more connections can arrive before the close event.
       unanswered.delete(evicted);
       evicted.destroy();
       if (evicted === socket) return;
@@ -174,7 +179,7 @@ function limitConnections(server: Server, most: number): void {
 
   /**
    * Returns the oldest connection without a complete request. A request whose body hasn't arrived
-   * doesn't count.
+   * yet isn't complete.
    */
   function oldestWithoutRequest(): Socket | undefined {
     for (const [socket, requests] of unanswered)

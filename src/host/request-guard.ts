@@ -3,14 +3,14 @@ import { secret } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { hostOf } from './addresses.js';
 
-/** The parts of a request that decide whether it's admitted. A web `Request` has them. */
+/** The parts of a request that determine whether it's admitted. A web `Request` has all of them. */
 export interface GuardedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: { get(name: string): string | null };
 }
 
-/** The refusal of a request. Each server turns it into the form that its clients read. */
+/** A refusal of a request. Each server converts it to the format that its clients expect. */
 export interface Refusal {
   readonly ok: false;
   readonly status: number;
@@ -24,30 +24,32 @@ export interface Refusal {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An admitted request, and who sent it if that is known. */
+/** An admitted request, and its sender if known. */
 export interface Admitted {
   readonly ok: true;
   readonly principal?: string;
-  /** The scopes of the token. */
+  /** The token's scopes. */
   readonly scopes?: readonly string[];
-  /** The name of the person or program whose token the server was started with. */
+  /** The name of the person or program to which the token belongs. */
   readonly operator?: string;
-  /** The permissions of that token. */
+  /** The token's permissions. */
   readonly roles?: readonly Role[];
 }
 
 /**
- * The path that reports that a server is running. It needs no token and accepts any host, because
- * probes use the address.
+ * The path that reports whether a server is running. It doesn't require a token, and accepts any
+ * host, because probes use the IP address.
  */
 export const LIVENESS_PATH = '/healthz';
 
-/** Finds out who sent a request. */
+/** Identifies the sender of a request. */
 export type Authenticate = (
   request: GuardedRequest,
 ) => Admitted | Refusal | Promise<Admitted | Refusal>;
 
-/** Checks a request before anything else reads it. A request to an open path needs no token. */
+/**
+ * Checks a request before anything else reads it. A request to an open path doesn't need a token.
+ */
 type Guard = (
   request: GuardedRequest,
   options?: { readonly isOpen?: boolean },
@@ -57,11 +59,11 @@ interface GuardOptions {
   /** The host names and addresses under which clients reach the server, without ports. */
   readonly allowedHosts: readonly string[];
   /**
-   * The other sites whose pages can send requests: an origin (`https://tools.example:8443`), or a
-   * host name for all origins of that host.
+   * Other sites whose pages can send requests: an origin (`https://tools.example:8443`), or a host
+   * name that allows all origins of that host.
    */
   readonly allowedOrigins: readonly string[];
-  /** Identifies the client. Without it, all clients are admitted. */
+  /** Identifies the client. If missing, all clients are admitted. */
   readonly authenticate: Authenticate | undefined;
 }
 
@@ -70,8 +72,8 @@ const ADMITTED: Admitted = Object.freeze({ ok: true });
 /**
  * Creates the guard of a server. It checks the host, the origin, and the token.
  *
- * Checking the host stops pages whose name was pointed at this machine after they loaded (DNS
- * rebinding). Checking the origin stops pages of other sites.
+ * Checking the host stops pages whose domain was pointed at this machine after they loaded (DNS
+ * rebinding). Checking the origin stops pages from other sites.
  */
 export function createGuard({
   allowedHosts,
@@ -88,8 +90,8 @@ export function createGuard({
     const { url, headers } = request;
     const urlHost = authorityOf(url);
     const host = headers.get('host') ?? urlHost; // A request made inside the program has no Host header.
-    // If two readers of a request disagree about its host or its end, one of them can be fooled
-    // (request smuggling).
+    // If two parties that read a request disagree about its host or where it ends, an attacker can
+    // exploit that (request smuggling).
     if (
       host.includes(',') ||
       (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked'
@@ -97,11 +99,11 @@ export function createGuard({
       return refusal(
         400,
         'INVALID_ARGUMENT',
-        'The request needs exactly one Host header, and no Transfer-Encoding except chunked. Fix its headers.',
+        'The request must have exactly one Host header, and no Transfer-Encoding except chunked. Fix its headers.',
         CLOSE,
       );
     }
-    // A request line with a full URL names a host too.
+    // A request line with a full URL contains a host too.
     if (!isAllowed(host) || !isAllowed(urlHost)) {
       return refusal(
         403,
@@ -121,49 +123,49 @@ export function createGuard({
   };
   return async (request, { isOpen = false } = {}) => {
     const admission = placeRefusal(request) ?? (isOpen ? ADMITTED : await authenticate(request));
-    // An unread body keeps its connection busy, and a proxy could take it for the next request.
+    // An unread body keeps its connection busy, and a proxy could mistake it for the next request.
     return admission.ok || !hasBody(request)
       ? admission
       : { ...admission, headers: { ...admission.headers, ...CLOSE } };
   };
 }
 
-/** Returns true if a request announces a body. */
+/** Returns true if a request's headers announce a body. */
 export function hasBody({ headers }: GuardedRequest): boolean {
   return (
     headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '')
   );
 }
 
-/** An option field for a token that fits in a header and is too long to guess. */
+/** The schema for a token that is valid in a header and too long to guess. */
 export const tokenField = secret<string>(
   '16 to 4096 visible ASCII characters',
   (value) => typeof value === 'string' && /^[\x21-\x7e]{16,4096}$/.test(value),
-  'Make them with `openssl rand -hex 32`.',
+  'Generate one with `openssl rand -hex 32`.',
 );
 
 /** The permissions that a token can have: view, answer pending calls, or run tools. */
 export const ROLES = Object.freeze(['view', 'approve', 'run'] as const);
 export type Role = (typeof ROLES)[number];
 
-/** The token of one person or program. */
+/** A token that belongs to one person or program. */
 export interface NamedToken {
   readonly token: string;
-  /** The name that actions are recorded under. */
+  /** The name recorded with actions. */
   readonly name: string;
-  /** The permissions of the token. @default ['view'] */
+  /** The token's permissions. @default ['view'] */
   readonly roles?: readonly Role[] | undefined;
-  /** The time when the token expires, in milliseconds since 1970. @default never */
+  /** The time at which the token expires, in milliseconds since 1970. @default never */
   readonly expiresAt?: number | undefined;
 }
 
 /**
- * Admits requests that send one of the tokens as `Authorization: Bearer <token>`.
+ * Admits requests that send one of the tokens in the header `Authorization: Bearer <token>`.
  *
- * It compares digests of all tokens in constant time, so nobody can measure a token's length or how
- * much of a guess was right.
+ * Compares digests of all tokens in constant time, so that an attacker can't measure a token's
+ * length or how much of a guess was right.
  *
- * @param now returns milliseconds since 1970.
+ * @param now Returns the time in milliseconds since 1970.
  */
 export function bearerTokens(tokens: readonly NamedToken[], now: () => number): Authenticate {
   const known = tokens.map(({ token, ...facts }) => ({ ...facts, digest: digest(token) }));
@@ -174,7 +176,7 @@ export function bearerTokens(tokens: readonly NamedToken[], now: () => number): 
     const isExpired = (found?.expiresAt ?? Infinity) <= now();
     if (given !== undefined && found !== undefined && !isExpired)
       return { ok: true, operator: found.name, roles: found.roles ?? ['view'] };
-    const got = given === undefined ? 'none' : isExpired ? 'an expired token' : 'another token';
+    const got = given === undefined ? 'none' : isExpired ? 'an expired token' : 'a different token';
     return refusal(
       401,
       'UNAUTHORIZED',
@@ -189,7 +191,7 @@ export function bearerToken(token: string): Authenticate {
   return bearerTokens([{ token, name: 'token' }], () => 0);
 }
 
-/** Returns the bearer token of a request. */
+/** Returns the bearer token from a request. */
 export function bearerOf({ headers }: Pick<GuardedRequest, 'headers'>): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
@@ -206,16 +208,17 @@ export function refusal(
 const CLOSE = Object.freeze({ connection: 'close' });
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
-  if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
+  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
   return origin === `http://${host}` || origin === `https://${host}` || isListed(origin, allowed);
 }
 
-/** Returns true if the origin is listed, or its host is. */
+/** Returns true if the origin or its host is listed. */
 export function isListed(origin: string, allowed: ReadonlySet<string>): boolean {
   if (allowed.has(origin)) return true;
-  if (!URL.canParse(origin)) return false; // `null` stands for unknown pages.
+  if (!URL.canParse(origin)) return false; // `null` means an unknown page.
   const { protocol, hostname } = new URL(origin);
-  // An allowed host covers its web pages, not programs that call their windows `tauri://localhost`.
+  // An allowed host includes its web pages, but not programs whose windows have addresses such as
+  // `tauri://localhost`.
   return (protocol === 'http:' || protocol === 'https:') && allowed.has(hostname);
 }
 

@@ -2,36 +2,36 @@ import { z } from 'zod';
 import { aFunction, text } from '../core/options.js';
 import { bearerOf, refusal, type Authenticate, type GuardedRequest } from './request-guard.js';
 
-/** The meaning of a token: who sent it, and its permissions. */
+/** The result of verifying a token: its owner and scopes. */
 interface VerifiedToken {
-  /** The user or program that the token belongs to. */
+  /** The user or program to which the token belongs. */
   readonly principal: string;
   /**
-   * The scopes of the token. Policies compare them with the scopes that a tool requires. @default
-   * none
+   * The token's scopes. Policies compare them with the scopes that a tool requires. @default none
    */
   readonly scopes?: readonly string[];
 }
 
 /**
  * Verifies a token: its signature, its expiry, and that it was issued for this server. Return
- * `undefined` to refuse it.
+ * `undefined` to refuse the token.
  */
 export type VerifyToken = (
   token: string,
 ) => VerifiedToken | undefined | Promise<VerifiedToken | undefined>;
 
-/** Tells clients where to get a token: protected resource metadata (RFC 9728). */
+/** Information for clients on where to get a token: protected resource metadata (RFC 9728). */
 export interface ProtectedResource {
   /**
-   * The public URL of the server. Behind a proxy, the proxy's URL. @default the URL of the request
+   * The server's public URL. If the server is behind a proxy, this is the proxy's URL. @default the
+   * request's URL
    */
   readonly url?: string | undefined;
   /** The URLs of the authorization servers whose tokens are accepted. @default none */
   readonly authorizationServers?: readonly string[] | undefined;
   /** The scopes that clients should request. @default none */
   readonly scopes?: readonly string[] | undefined;
-  /** The name of the server, as people read it. @default none */
+  /** The server's name, for people. @default none */
   readonly name?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ const webAddress = z.custom<string>(
   'an http or https address without a fragment',
 );
 
-/** The option fields that both servers share. */
+/** The schema fields that both servers share. */
 export const verifyFields = {
   verify: aFunction<VerifyToken>().optional(),
   resource: z
@@ -60,13 +60,13 @@ export const verifyFields = {
     .optional(),
 };
 
-/** The path of the metadata, which comes before the server's own path. */
+/** The path prefix of the metadata. The server's own path is appended to it. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** The program's token check, and the metadata for clients without a token. */
+/** The program's token check, and the metadata for clients that don't have a token. */
 interface VerifiedTokens {
   readonly authenticate: Authenticate;
-  /** Returns the metadata if the request asks for it, or `undefined` for all other requests. */
+  /** Returns the metadata if the request is for it, or `undefined` for any other request. */
   metadataFor(request: GuardedRequest): object | undefined;
 }
 
@@ -76,12 +76,12 @@ const VERIFIED = z.object({
 });
 
 /**
- * Creates a check of bearer tokens from the program's own function.
+ * Creates a check of bearer tokens that uses the program's own function.
  *
- * If the function throws or returns anything unexpected, nobody is admitted. The client receives
- * 503 without the error.
+ * If the function throws or returns an unexpected value, the request is refused. In that case, the
+ * client receives a 503 without the error.
  *
- * @param path the path of the server, for its public URL if no URL is given.
+ * @param path The server's path, used for its public URL if no URL is configured.
  */
 export function createVerifiedTokens(
   verify: VerifyToken,
@@ -103,7 +103,7 @@ export function createVerifiedTokens(
         refusal(
           401,
           'UNAUTHORIZED',
-          `Expected \`Authorization: Bearer\` with a token for this server, got ${got}. Get a token from the authorization server named in the metadata.`,
+          `Expected \`Authorization: Bearer\` with a token for this server, got ${got}. Get a token from an authorization server listed in the metadata.`,
           { 'www-authenticate': challengeOf(request, error) },
         );
       if (token === undefined) return refused('none');

@@ -3,49 +3,52 @@ import { canonicalJson, describeValue, type Json } from '../core/plain-data.js';
 import { issueAt, type SchemaIssue } from './schema-issues.js';
 
 /**
- * The maximum number of steps in one check: visits of a schema at a value, members, items, and
- * every sixteen characters.
+ * The maximum number of steps in one check. Each visit of a schema at a value, each member and
+ * item, and every sixteen characters count as a step.
  *
- * An input of 256 KiB takes a few hundred thousand steps with a large schema. More steps mean that
- * references multiply.
+ * Even with a large schema, an input of 256 KiB takes only a few hundred thousand steps. More steps
+ * mean that the number of references grows exponentially.
  */
 const MAX_STEPS = 2_000_000;
 /**
- * The maximum number of steps for reporting what is wrong. Reporting can stop early, because the
- * value is already known to be wrong.
+ * The maximum number of steps for reporting issues. Reporting can stop early, because the value is
+ * already known to be invalid.
  */
 const MAX_TELLING_STEPS = 1_000_000;
-/** The number of steps that reporting one issue costs. */
+/** The number of steps that count for reporting one issue. */
 const ISSUE = 50;
 /**
- * The maximum nesting of schemas over all levels of a value. Each level takes a few levels of
- * recursion.
+ * The maximum nesting of schemas, summed over all levels of a value. Each level of nesting takes a
+ * few levels of recursion.
  */
 const MAX_DEPTH = 1_000;
 /** The maximum number of issues reported. */
 const MAX_TOLD = 200;
 
-/** Checks a value against one keyword, or against a few that belong together. */
+/** Checks a value against one keyword, or against several related keywords. */
 export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) => boolean;
 
-/** One schema of a document. */
+/** A schema in a document. */
 export interface SchemaNode {
   readonly checks: Check[];
-  /** The keywords that look at what the other keywords left over. */
+  /** The checks of keywords that depend on what the other keywords haven't evaluated. */
   readonly late: Check[];
-  /** The schemas that look at the same value. */
+  /** The schemas that apply to the same value. */
   readonly inPlace: SchemaNode[];
-  /** True for the schema `false`, which nothing fits. */
+  /** True for the schema `false`, which doesn't accept any value. */
   readonly isFalse: boolean;
 }
 
-/** A schema's answer. `maybe` means that it depends on a pattern that isn't checked here. */
+/**
+ * The result of checking a value against a schema. `maybe` means that the result depends on a
+ * pattern that isn't checked here.
+ */
 type Answer = 'yes' | 'no' | 'maybe';
 
-/** The members and items of one value that schemas have already looked at. */
+/** The members and items of a value that schemas have already evaluated. */
 class Evaluated {
   readonly names = new Set<string>();
-  /** The number of items, counted from the first, that were looked at. */
+  /** The number of items evaluated, counted from the first. */
   items = 0;
   readonly places = new Set<number>();
 
@@ -56,9 +59,9 @@ class Evaluated {
   }
 }
 
-/** One check of one value. It counts its steps and stops at a limit. */
+/** A check of one value. It counts its steps and stops at a limit. */
 export class CheckRun {
-  /** Becomes true once an unchecked pattern has let something through. */
+  /** Becomes true once a value was accepted because of an unchecked pattern. */
   unsure = false;
   /** True while the strings being checked are member names. */
   isName = false;
@@ -68,7 +71,7 @@ export class CheckRun {
   #steps = 0;
   #depth = 0;
 
-  /** @param issues receives what is wrong. Without it, the first failure ends the check. */
+  /** @param issues Receives the issues. Without this list, the check ends at the first failure. */
   constructor(issues?: SchemaIssue[]) {
     this.#issues = issues;
     this.#maxSteps = issues === undefined ? MAX_STEPS : MAX_TELLING_STEPS;
@@ -84,12 +87,12 @@ export class CheckRun {
     if (this.#steps > this.#maxSteps)
       throw new ToolError(
         'LIMIT_EXCEEDED',
-        `Expected an input that can be checked in ${MAX_STEPS} steps, got one that takes more. Send shorter texts and lists.`,
+        `Expected an input that can be checked in ${MAX_STEPS} steps, got one that takes more. Send shorter text and lists.`,
         { details: { maxSteps: MAX_STEPS } },
       );
   }
 
-  /** Returns a text that is the same for equal values. */
+  /** Returns a string that is the same for equal values. */
   keyOf(value: Json): string {
     const key = canonicalJson(value);
     this.spend(key.length); // Sixteen characters count as one step, like a visit.
@@ -111,7 +114,7 @@ export class CheckRun {
       fits = false;
       if (!this.isTelling) break;
     }
-    // If the value doesn't fit anyway, its left-over members aren't worth reporting.
+    // If the value is invalid anyway, its unevaluated members aren't worth reporting.
     for (const check of node.late) fits &&= check(value, this, own);
     if (own !== seen && seen !== undefined) seen.add(own!);
     this.#depth--;
@@ -127,8 +130,8 @@ export class CheckRun {
   }
 
   /**
-   * Checks a value against a schema that it may or may not fit. Only a value that fits has
-   * evaluated its parts. @param told receives what is wrong.
+   * Checks a value against a schema that doesn't have to match. Only a matching schema counts as
+   * having evaluated the value's parts. @param told Receives the issues.
    */
   ask(node: SchemaNode, value: Json, seen: Evaluated | undefined, told?: SchemaIssue[][]): Answer {
     const { unsure } = this;
@@ -148,7 +151,7 @@ export class CheckRun {
     return answer;
   }
 
-  /** Reports what was expected of a value that doesn't fit. Always returns false. */
+  /** Reports what was expected instead of an invalid value. Always returns false. */
   fail(expected: string, value: Json, after = ''): false {
     if (!this.isTelling) return false;
     this.spend(ISSUE + this.path.length);

@@ -39,7 +39,7 @@ import {
 /** The maximum length of a schema's JSON, in characters. */
 const MAX_SCHEMA = 262_144;
 
-/** The maximum number of reasons reported. */
+/** The maximum number of issues reported. */
 const MAX_REFUSED = 20;
 const TYPES: ReadonlySet<unknown> = new Set([
   'object',
@@ -51,7 +51,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
   'null',
 ]);
 /**
- * The values that keywords without inner schemas accept. Keywords that aren't listed are
+ * The values allowed for keywords that don't contain schemas. Keywords that aren't listed here are
  * annotations, including `format` and `default` (2020-12, Validation § 7 and § 9.2).
  */
 const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) => boolean]> =
@@ -74,7 +74,7 @@ const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) =>
     ],
     ['uniqueItems', ['true or false', (value) => typeof value === 'boolean']],
     ['multipleOf', ['a number above 0', (value) => typeof value === 'number' && value > 0]],
-    ['pattern', ['a text', (value) => typeof value === 'string']],
+    ['pattern', ['a string', (value) => typeof value === 'string']],
     ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map(
       (keyword) => [keyword, ['a number', (value: Json) => typeof value === 'number']] as const,
     ),
@@ -100,20 +100,21 @@ const DATA: ReadonlyMap<string, readonly [expected: string, is: (value: Json) =>
   ]);
 
 /**
- * Compiles one pattern, as in `(pattern) => new RE2(pattern, 'u')`. Throws for an invalid pattern.
+ * Compiles a pattern, for example with `(pattern) => new RE2(pattern, 'u')`. Throws if the pattern
+ * is invalid.
  */
 export type PatternEngine = (pattern: string) => { test(text: string): boolean };
 
-/** A JSON Schema, compiled to check values. */
+/** A compiled JSON Schema that can check values. */
 interface CompiledJsonSchema {
   /**
-   * Returns what is wrong with a value, or an empty list if the value fits.
+   * Returns the issues of a value, or an empty list if it matches the schema.
    *
-   * @param value plain data, at most 64 levels deep.
+   * @param value Plain data, at most 64 levels deep.
    * @throws ToolError `LIMIT_EXCEEDED` if the check takes more than 2,000,000 steps.
    */
   check(value: Json): readonly Issue[];
-  /** The places of the patterns in the schema that aren't checked. */
+  /** The locations of the patterns in the schema that aren't checked. */
   readonly unchecked: readonly UncheckedPattern[];
 }
 
@@ -123,23 +124,23 @@ interface UncheckedPattern {
 }
 
 /**
- * Marks schemas from foreign documents. Loaded copies of the package share the mark. Its value is
- * an engine or `null`.
+ * Marks schemas that come from elsewhere. All loaded copies of the package share this mark. Its
+ * value is an engine or `null`.
  */
 const FOREIGN = Symbol.for('tooldex/foreign-schema/v1');
 const compiled = new WeakMap<object, CompiledJsonSchema>();
 
 /**
- * Marks a schema as part of a foreign document, such as an MCP server's. Its patterns aren't run
- * here but left to the server, because a pattern can be written to match for hours.
+ * Marks a schema as coming from elsewhere, such as from an MCP server. Its patterns don't run here
+ * but are left to the server, because a pattern can be crafted to run for hours.
  *
- * @param engine runs the patterns after all. It must take linear time for every pattern.
+ * @param engine Runs the patterns after all. It must take linear time for every pattern.
  */
 export function foreignSchema<T extends object>(schema: T, engine?: PatternEngine): T {
   return Object.freeze(Object.defineProperty({ ...schema }, FOREIGN, { value: engine ?? null }));
 }
 
-/** Marks a copy of a schema like the original. */
+/** Copies the mark from an original schema to its copy. */
 export function withOriginOf<T extends object>(from: object, schema: T): T {
   return isForeign(from) ? foreignSchema(schema, engineOf(from)) : schema;
 }
@@ -149,26 +150,26 @@ export function isForeign(schema: object): boolean {
 }
 
 /**
- * Returns the places of the patterns in a foreign schema that aren't checked: the finding
- * `pattern-unchecked`. Returns an empty list for all other schemas.
+ * Returns the locations of unchecked patterns in a schema that comes from elsewhere. They're
+ * reported as `pattern-unchecked`. Returns an empty list for all other schemas.
  */
 export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
   return isForeign(schema) ? compileJsonSchema(schema).unchecked : [];
 }
 
 /**
- * Compiles a plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0). It generates no code.
+ * Compiles a plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0). Doesn't generate code.
  *
- * Every keyword is enforced except `format`, `default`, and the other annotations. Patterns run on
- * the platform's engine, and their author is responsible for how long they take. The patterns of
- * foreign schemas (`foreignSchema`) don't run, so whatever only they would refuse is accepted. Each
- * check counts its steps and stops at a limit.
+ * All keywords are enforced except `format`, `default`, and the other annotations. Patterns run on
+ * the platform's regular expression engine, and their author is responsible for how long they take.
+ * The patterns of schemas marked with `foreignSchema` don't run, so values that only these patterns
+ * would reject are accepted. Each check counts its steps and stops at a limit.
  *
- * A schema object is compiled once. Later changes to it have no effect.
+ * Each schema object is compiled only once. Later changes to the object have no effect.
  *
- * @throws ToolError `INVALID_INPUT_SCHEMA` with up to 20 reasons: keywords with values of a wrong
- * type, invalid patterns, unknown drafts, schemas over 256 KiB, and references to other documents,
- * to nothing, or back to themselves.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` with up to 20 issues: invalid values of keywords,
+ * invalid patterns, unknown drafts, schemas over 256 KiB, and references that are external,
+ * dangling, or circular.
  */
 export function compileJsonSchema(schema: object): CompiledJsonSchema {
   let known = compiled.get(schema);
@@ -190,7 +191,7 @@ function compile(schema: object): CompiledJsonSchema {
   });
 }
 
-/** Runs the check again to collect the issues of a value that is known to be wrong. */
+/** Repeats the check of an invalid value to collect its issues. */
 function issuesOf(root: SchemaNode, value: Json): readonly Issue[] {
   const issues: SchemaIssue[] = [];
   try {
@@ -200,7 +201,7 @@ function issuesOf(root: SchemaNode, value: Json): readonly Issue[] {
   }
   return issues.length > 0
     ? issues.map(({ path, message }) => ({ path, message }))
-    : [issueAt([], 'a value that fits the schema', value)];
+    : [issueAt([], 'a value that matches the schema', value)];
 }
 
 function copyOf(schema: object): Json {
@@ -227,7 +228,7 @@ function refusal(issues: readonly Issue[]): ToolError {
   const lines = issues.map(({ path, message }) =>
     path.length === 0 ? message : `${path.join('.')}: ${message}`,
   );
-  return new ToolError('INVALID_INPUT_SCHEMA', `The schema is refused:\n  ${lines.join('\n  ')}`, {
+  return new ToolError('INVALID_INPUT_SCHEMA', `Invalid schema:\n  ${lines.join('\n  ')}`, {
     details: { issues },
   });
 }
@@ -237,8 +238,8 @@ function engineOf(schema: object): PatternEngine | undefined {
 }
 
 /**
- * Compiles a pattern with the flag `u`, as the specification requires. Some patterns written
- * without it are invalid with it, such as `\\-` and `\\_`.
+ * Compiles a pattern with the `u` flag, as the specification requires. Some patterns are valid only
+ * without this flag, such as `\\-` and `\\_`.
  */
 function nativeMatcher(pattern: string): Matcher {
   let expression: RegExp;
@@ -250,7 +251,10 @@ function nativeMatcher(pattern: string): Matcher {
   return (text) => expression.test(text);
 }
 
-/** Leaves patterns unchecked if the engine rejects them. */
+/**
+ * Returns a function that compiles patterns with an engine. Patterns that the engine rejects aren't
+ * checked.
+ */
 function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => Matcher {
   return (pattern) => {
     try {
@@ -262,9 +266,7 @@ function engineMatcher(engine: PatternEngine | undefined): (pattern: string) => 
   };
 }
 
-/**
- * The keywords of one schema in terms of 2020-12, and the original name of each renamed keyword.
- */
+/** A schema's keywords in the form of 2020-12, and the original name of each renamed keyword. */
 interface Normalized {
   readonly keywords: Readonly<Record<string, Json>>;
   readonly names: Readonly<Record<string, string>>;
@@ -278,8 +280,8 @@ class Builder {
   readonly #unchecked = new Map<string, UncheckedPattern>();
   readonly #nodes = new Map<object, SchemaNode>();
   /**
-   * Schemas that are still to be built. This is a queue because chains of references can be longer
-   * than recursion is deep.
+   * The schemas that haven't been built yet. They're queued because chains of references can be
+   * longer than the maximum recursion depth.
    */
   readonly #waiting: (() => void)[] = [];
 
@@ -297,13 +299,13 @@ class Builder {
     readonly unchecked: readonly UncheckedPattern[];
   } {
     const root = this.#node(this.#source, [], this.#document.root);
-    // The loop appends more.
+    // The loop adds more schemas to the queue.
     for (const fill of this.#waiting) if (this.#refused.length < MAX_REFUSED) fill();
     if (this.#refused.length === 0 && hasCircle(this.#nodes.values()))
       this.#refused.push({
         path: [],
         message:
-          'This reference leads back to itself without stepping into the value. Remove it: checking would never end.',
+          'This `$ref` points back to itself without descending into the value, so validation would never finish. Remove it.',
       });
     return { root, refused: this.#refused, unchecked: [...this.#unchecked.values()] };
   }
@@ -316,7 +318,7 @@ class Builder {
       });
   }
 
-  /** Returns a schema's checks, which are filled in later. */
+  /** Returns a schema's node. Its checks are added later. */
   #node(source: Json, path: Path, home: Resource): SchemaNode {
     if (typeof source === 'boolean')
       return {
@@ -435,12 +437,13 @@ class Builder {
   }
 
   /**
-   * Returns a schema in one dialect for all drafts, without the keywords that have a wrong type.
+   * Converts a schema to a single dialect for all drafts, dropping keywords with invalid values.
    */
   #normalized(source: Plain, path: Path, { dialect }: Resource): Normalized {
     if (isOld(dialect) && typeof source['$ref'] === 'string')
       return { keywords: { $ref: source['$ref'] }, names: {} };
-    // The object has no prototype, so a name such as `constructor` isn't taken for a keyword.
+    // The object has no prototype, so that a name such as `constructor` isn't mistaken for a
+    // keyword.
     const keywords = Object.assign(Object.create(null), source) as Record<string, Json>;
     const names: Record<string, string> = {};
     const rename = (from: string, to: string, value: Json | undefined) => {
@@ -449,7 +452,7 @@ class Builder {
       keywords[to] = value;
       names[to] = from;
     };
-    // Draft 4 and OpenAPI 3.0 write {minimum: 0, exclusiveMinimum: true}.
+    // Draft 4 and OpenAPI 3.0 use the form {minimum: 0, exclusiveMinimum: true}.
     for (const [exclusive, bound] of [
       ['exclusiveMinimum', 'minimum'],
       ['exclusiveMaximum', 'maximum'],
@@ -485,7 +488,7 @@ class Builder {
         'an object of schemas or lists of names',
         dependencies,
       );
-    // This is OpenAPI 3.0. Drafts that don't know it ignore it.
+    // `nullable` comes from OpenAPI 3.0. Drafts that don't define it ignore it.
     if (nullable === true && type !== undefined && (dialect === 'open' || dialect === 4))
       keywords['type'] = [...((Array.isArray(type) ? type : [type]) as Json[]), 'null'];
     for (const [keyword, value] of Object.entries(keywords)) {
@@ -505,7 +508,7 @@ class Builder {
           path,
           `a reference to a schema in the same document ('#/$defs/…')`,
           reference,
-          "Schemas of other documents aren't loaded: copy what you need into $defs",
+          "External schemas aren't loaded: copy the parts that you need into $defs",
         )
       : this.#node(target.source, target.path, target.resource);
   }
@@ -529,7 +532,7 @@ const EMPTY: SchemaNode = {
 };
 
 /**
- * Returns the value that a keyword should have had, or `undefined` if its value is right. Inner
+ * Returns a description of a keyword's allowed values, or `undefined` if its value is valid. Nested
  * schemas are checked when they're built.
  */
 function expectedValueOf(keyword: string, value: Json): string | undefined {
@@ -540,7 +543,7 @@ function expectedValueOf(keyword: string, value: Json): string | undefined {
   return kind === 'map' && !isPlainObject(value) ? 'an object of schemas' : undefined;
 }
 
-/** Returns true if a schema leads back to itself for the same value. */
+/** Returns true if a schema refers back to itself for the same value. */
 function hasCircle(all: Iterable<SchemaNode>): boolean {
   const open = new Map<SchemaNode, number>();
   const nodes = [...all];

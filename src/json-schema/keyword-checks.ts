@@ -14,7 +14,8 @@ import {
 } from './schema-issues.js';
 
 /**
- * Returns true if a text matches a pattern. `undefined` means that the pattern isn't checked here.
+ * Returns true if a string matches a pattern. `undefined` means that the pattern isn't checked
+ * here.
  */
 export type Matcher = ((text: string) => boolean) | undefined;
 
@@ -65,8 +66,8 @@ export function numbers(
 }
 
 /**
- * Returns true for an exact multiple, also of decimals: 19.99 is a multiple of 0.01, although
- * floating point disagrees.
+ * Returns true for an exact multiple, even of decimals: 19.99 is a multiple of 0.01, although
+ * floating-point arithmetic disagrees.
  */
 export function isMultiple(value: number, divisor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
@@ -81,7 +82,7 @@ function decimal(value: number): readonly [digits: bigint, power: number] {
   return [BigInt(whole + fraction), Number(power) - fraction.length];
 }
 
-/** @param then checks the pattern. It's skipped for strings that are too long. */
+/** @param then Checks the pattern. Skipped for strings that are too long. */
 export function lengths(min = 0, max = Infinity, then: Check = () => true): Check | undefined {
   if (min === 0 && max === Infinity) return undefined;
   return (value, run, seen) => {
@@ -116,7 +117,7 @@ export function matches(pattern: string, matcher: Matcher): Check {
     if (typeof value !== 'string') return true;
     if (matcher === undefined) return (run.unsure = true);
     run.spend(value.length >> 4);
-    return matcher(value) || run.fail(`a text that matches ${clip(pattern, MAX_LISTED)}`, value);
+    return matcher(value) || run.fail(`text that matches ${clip(pattern, MAX_LISTED)}`, value);
   };
 }
 
@@ -131,7 +132,7 @@ export function counts(
   return (value, run) => {
     if (!isKind(value)) return true;
     const found = count(value);
-    // Counting an object's members means listing them. A list knows its length.
+    // Counting an object's members requires listing them. A list knows its length.
     run.spend(isKind === isObject ? found : 1);
     return (
       (found >= min && found <= max) ||
@@ -180,7 +181,7 @@ export function members(
       run.spend(1 + patterns.length * (1 + (name.length >> 4)));
       const known = declared.has(name);
       const parts = patterns.filter(([matcher]) => matcher?.(name)).map(([, node]) => node);
-      // A name counts as known if it might match an unchecked pattern.
+      // A name that might match an unchecked pattern counts as known.
       const isMaybe = patterns.some(([matcher]) => matcher === undefined);
       if (isMaybe) run.unsure = true;
       else if (!known && parts.length === 0 && others !== undefined) parts.push(others);
@@ -251,22 +252,25 @@ export function contains(node: SchemaNode, min: number, max = Infinity): Check {
     if (maybe > 0) run.unsure = true;
     if (sure > max)
       return run.fail(
-        `at most ${max} entries that fit the schema of contains`,
+        `at most ${max} entries that match the schema in contains`,
         value,
-        ` (${sure} fit)`,
+        ` (${sure} match)`,
       );
     return (
       sure + maybe >= min ||
       run.fail(
-        `at least ${min} entries that fit the schema of contains`,
+        `at least ${min} entries that match the schema in contains`,
         value,
-        ` (${sure + maybe} fit)`,
+        ` (${sure + maybe} match)`,
       )
     );
   };
 }
 
-/** Returns true if all items differ. Equal items have equal texts, so each item is read once. */
+/**
+ * Returns true if all items are different. Equal items have equal keys, so each item is read only
+ * once.
+ */
 export function hasUniqueItems(value: Json, run: CheckRun): boolean {
   if (!Array.isArray(value)) return true;
   const list = value as readonly Json[];
@@ -301,7 +305,7 @@ export function fitsOne(
         if (isExact && sure > 1 && !run.isTelling) return false;
       }
       if (isExact && sure > 1)
-        return run.fail('a value that fits exactly one schema', value, ` (it fits ${sure})`);
+        return run.fail('a value that matches exactly one schema', value, ` (it matches ${sure})`);
       if (maybe > 0 && !(sure > 0 && !isExact)) run.unsure = true;
       return (
         sure + maybe > 0 ||
@@ -312,14 +316,14 @@ export function fitsOne(
 }
 
 /**
- * Returns the check of `not`. A value that only might fit is accepted, like everything that depends
- * on an unchecked pattern.
+ * Returns the check for `not`. A value that only might match is accepted, like everything that
+ * depends on an unchecked pattern.
  */
 export function fitsNot(node: SchemaNode): Check {
   return (value, run) => {
     const answer = run.ask(node, value, undefined);
     if (answer === 'maybe') run.unsure = true;
-    return answer !== 'yes' || run.fail("a value that doesn't fit the schema of not", value);
+    return answer !== 'yes' || run.fail("a value that doesn't match the schema in not", value);
   };
 }
 

@@ -3,8 +3,8 @@ import { isPlainObject, type Json } from '../core/plain-data.js';
 const SAMPLES: Readonly<Record<string, Json>> = { boolean: true, array: [] };
 
 /**
- * Returns a sample value for a schema, with everything that is required. If the schema restricts it
- * further, the sample is refused later.
+ * Returns a sample value for a schema, with all required fields. If the schema has further
+ * restrictions, the sample is refused later.
  */
 export function sampleOf(schema: unknown): Json {
   if (!isPlainObject(schema)) return 'text';
@@ -15,7 +15,7 @@ export function sampleOf(schema: unknown): Json {
     (value) => value !== undefined,
   );
   if (given !== undefined) return given as Json;
-  // zod writes the bounds of safe integers. They make poor examples.
+  // zod adds the bounds of safe integers, which make poor examples.
   if (type === 'integer' || type === 'number')
     return Math.min(Math.max(1, Number(minimum ?? 1)), Number(maximum ?? Infinity));
   if (type !== 'object') return SAMPLES[String(type)] ?? 'text';

@@ -12,8 +12,8 @@ export interface Resource {
 }
 
 /**
- * The drafts that are read differently. 6 is read as 7, and 2019-09 as 2020-12. `open` is a
- * document that names no draft.
+ * The drafts that differ in how they're read. Draft 6 is read as 7, and 2019-09 as 2020-12. `open`
+ * means that the document doesn't declare a draft.
  */
 type Dialect = 4 | 7 | 2020 | 'open';
 
@@ -24,7 +24,7 @@ interface ReferenceTarget {
   readonly resource: Resource;
 }
 
-/** The keywords that hold more schemas. `items` and `dependencies` can hold lists as well. */
+/** The keywords that contain schemas. `items` and `dependencies` can contain lists as well. */
 export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-list'> = new Map([
   ...(
     [
@@ -56,13 +56,13 @@ export const SUBSCHEMAS: ReadonlyMap<string, 'one' | 'list' | 'map' | 'one-or-li
   ['items', 'one-or-list'],
 ]);
 
-/** The URI of a document that doesn't have one. */
+/** The URI of a document without its own URI. */
 const NO_URI = 'schema:///';
 const DRAFT =
   /^https?:\/\/json-schema\.org\/(?:draft-0(?<old>[467])\/|draft\/(?:2019-09|2020-12)\/)?schema#?$/;
 const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/;
 
-/** The places in one document that references can lead to. */
+/** The schemas in one document to which references can point. */
 export class SchemaDocument {
   readonly root: Resource;
   /** The unknown dialects in the document. They could give keywords a different meaning. */
@@ -70,12 +70,12 @@ export class SchemaDocument {
   readonly #resources = new Map<string, Resource>();
   readonly #homes = new Map<object, Resource>();
 
-  /** @param source frozen plain data, at most 64 levels deep. */
+  /** @param source Frozen plain data, at most 64 levels deep. */
   constructor(source: Json) {
     this.root = this.#collect(source, undefined, []);
   }
 
-  /** Returns the resource that a schema belongs to. */
+  /** Returns the resource to which a schema belongs. */
   resourceOf(source: Json, otherwise: Resource): Resource {
     return (
       (typeof source === 'object' && source !== null ? this.#homes.get(source) : undefined) ??
@@ -85,9 +85,9 @@ export class SchemaDocument {
 
   /**
    * Finds the target of a reference. A reference is a JSON pointer (`#/$defs/name`, RFC 6901), an
-   * anchor (`#name`), or the URI of a schema in the document with either of them.
+   * anchor (`#name`), or the URI of a schema in the document, optionally followed by either.
    *
-   * @returns undefined if the target is outside the document or doesn't exist.
+   * @returns `undefined` if the target is outside the document or doesn't exist.
    */
   resolve(reference: string, from: Resource): ReferenceTarget | undefined {
     const hash = reference.indexOf('#');
@@ -110,7 +110,7 @@ export class SchemaDocument {
       path.push(Array.isArray(source) ? Number(name) : name);
       source = (source as Plain)[name]!;
     }
-    // An unknown keyword can hold schemas too, if a reference leads to them.
+    // An unknown keyword can also contain schemas, if references point to them.
     if (isPlainObject(source) && !this.#homes.has(source)) this.#collect(source, resource, path);
     return { source, path, resource: this.resourceOf(source, resource) };
   }
@@ -119,7 +119,7 @@ export class SchemaDocument {
   #collect(source: Json, outer: Resource | undefined, path: Path): Resource {
     if (!isPlainObject(source)) return outer ?? this.#resource(NO_URI, source, 'open');
     const dialect = this.#dialectOf(source, outer, path);
-    // Before 2019-09, a reference overrides all keywords next to it.
+    // Before 2019-09, a reference overrides all other keywords in the same schema.
     const id =
       isOld(dialect) && typeof source['$ref'] === 'string'
         ? undefined
@@ -173,7 +173,7 @@ export class SchemaDocument {
   }
 }
 
-/** Returns true for the drafts in which a reference replaces the schema around it. */
+/** Returns true for the drafts in which a reference replaces the schema that contains it. */
 export function isOld(dialect: Dialect): boolean {
   return dialect === 4 || dialect === 7;
 }

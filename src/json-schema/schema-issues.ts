@@ -6,7 +6,7 @@ import type { Path } from './schema-document.js';
 /** The maximum length of a list of allowed values or names in a message, in characters. */
 export const MAX_LISTED = 200;
 
-/** Words that mark a name as secret, in the singular. */
+/** Words that mark a name as secret, in singular form. */
 const SECRET_WORDS: ReadonlySet<string> = new Set([
   'password',
   'passwd',
@@ -25,23 +25,24 @@ const SECRET_WORDS: ReadonlySet<string> = new Set([
   'cookie',
 ]);
 /**
- * Compound words such as `accesstoken`. Shorter endings would also match `monkey` and `spinner`.
+ * Matches compound words such as `accesstoken`. Shorter endings would also match `monkey` and
+ * `spinner`.
  */
 const SECRET_ENDS =
   /(?:password|passwd|passphrase|passcode|token|secret|apikey|privatekey|secretkey|accesskey|credential|authorization)s?$/;
-/** The number of characters of a name that are read. */
+/** The number of characters of a name that are examined. */
 const LONGEST_NAME = 200;
 
-/** An issue at one place of a value. */
+/** An issue with one part of a value. */
 export interface SchemaIssue extends Issue {
-  /** The expectation, without the words around it. */
+  /** The expectation without the surrounding words. */
   readonly expected: string;
 }
 
 /**
- * @param after is text to add after the value, such as its length.
- * @param shown is the value as it's shown. A member's name is shown in full, because names aren't
- * secret.
+ * @param after Text to add after the value, such as its length.
+ * @param shown The value in the form in which it's shown. Member names are shown in full, because
+ * they aren't secret.
  */
 export function issueAt(
   path: Path,
@@ -70,8 +71,9 @@ export function unknownIssue(path: Path, key: string | number): SchemaIssue {
 }
 
 /**
- * Returns one report on the branches of a choice. It joins the types that the branches expect;
- * otherwise it reports the branch that fits best.
+ * Returns the issues of a value that doesn't match any branch of a union. If the branches expect
+ * different types, lists these types in one issue; otherwise returns the issues of the closest
+ * branch.
  */
 export function choiceIssues(
   path: Path,
@@ -98,7 +100,7 @@ export function choiceIssues(
   ];
 }
 
-/** Returns the beginning of a value's JSON, at least as many characters as messages show. */
+/** Returns the start of a value's JSON, at least as many characters as messages show. */
 export function shortJson(value: unknown): string {
   return clip(JSON.stringify(value), MAX_LISTED);
 }
@@ -112,15 +114,15 @@ export function clip(text: string, length: number): string {
 }
 
 /**
- * Returns an input value as error messages show it: like `describeValue`, but only its kind if a
- * name on its path looks secret (`apiKey`, `auth.value`, `tokens[0]`). Messages reach models, logs,
- * and traces.
+ * Describes an input value for error messages: like `describeValue`, but only its kind if a name in
+ * its path looks secret (`apiKey`, `auth.value`, `tokens[0]`). Messages end up in models, logs, and
+ * traces.
  */
 export function describeField(path: Path, value: unknown): string {
   return isSecretPath(path) ? kindOf(value) : describeValue(value);
 }
 
-/** Returns true if a name on the path to a field looks secret. */
+/** Returns true if a name in the path to a field looks secret. */
 export function isSecretPath(path: Path): boolean {
   return path.some((step) => typeof step === 'string' && isSecretName(step));
 }

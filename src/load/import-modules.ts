@@ -5,29 +5,36 @@ import { ToolError } from '../core/errors.js';
 import { missingPackage } from '../core/issues.js';
 
 interface ImportedModule {
-  /** The path as the caller gave it, relative to `cwd`. */
+  /** The path from the caller, relative to `cwd`. */
   readonly file: string;
-  /** The tsconfig next to the file. A module that files of two of them import exists twice. */
+  /**
+   * The tsconfig next to the file. A module that is imported by files with different tsconfigs
+   * exists twice.
+   */
   readonly tsconfig: string | undefined;
   readonly module?: object;
   readonly error?: unknown;
 }
 
-/** The options of importing files. */
+/** The options for importing files. */
 export interface ImportOptions {
-  /** The milliseconds that one file may take to be imported, and again to make its tools. @default 30_000 */
+  /**
+   * The timeout in milliseconds for importing one file, and again for creating its tools. @default
+   * 30_000
+   */
   readonly deadlineMs?: number | undefined;
-  /** Called with each file before it's imported, and with `undefined` at the end. @default none */
+  /** Receives each file before it's imported, and `undefined` at the end. @default none */
   readonly onImport?: ((file: string | undefined) => void) | undefined;
 }
 
-/** The usual deadline, long enough for a file that connects to something when it is imported. */
+/** The default timeout, long enough for a file that connects to a service when it's imported. */
 export const IMPORT_DEADLINE_MS = 30_000;
 
 /**
- * Imports each file. A file that fails doesn't stop the others.
+ * Imports each file. If a file fails, the others are still imported.
  *
- * TypeScript goes through tsx with the user's own settings. Without tsx, Node imports it if it strips types; otherwise it fails.
+ * TypeScript is loaded with tsx and the user's own settings. Without tsx, Node imports it if it can
+ * strip types; otherwise the import fails.
  */
 export async function* importModules(
   files: readonly string[],
@@ -35,7 +42,8 @@ export async function* importModules(
   options: ImportOptions = {},
 ): AsyncGenerator<ImportedModule> {
   const { deadlineMs = IMPORT_DEADLINE_MS, onImport } = options;
-  // JavaScript next to TypeScript goes the same way: both may import the same file, and a tool must not exist twice.
+  // JavaScript files are loaded the same way as TypeScript: both may import the same module, and a
+  // tool must not exist twice.
   const tsx = files.some(isTypeScript)
     ? await loadTsx().catch((error: unknown) => ({ error }))
     : undefined;
@@ -53,7 +61,8 @@ export async function* importModules(
   try {
     for (const file of files) {
       const path = resolve(cwd, file);
-      // tsx would take the tsconfig of the current folder, which may have another decorator mode.
+      // Otherwise tsx would use the tsconfig in the current folder, which may have a different
+      // decorator mode.
       const tsconfig = nearest(dirname(path), 'tsconfig.json');
       onImport?.(file);
       try {
@@ -73,7 +82,9 @@ export function isTypeScript(path: string): boolean {
   return ['.ts', '.mts', '.cts'].includes(extname(path));
 }
 
-/** Returns true if Node runs TypeScript by erasing types: from 22.18 on, unless it's switched off. */
+/**
+ * Returns true if Node runs TypeScript by stripping types: from 22.18 on, unless it's turned off.
+ */
 const stripsTypes = () => Boolean(Reflect.get(process.features, 'typescript'));
 
 type Tsx = Awaited<ReturnType<typeof loadTsx>>;
@@ -90,11 +101,14 @@ async function loadTsx() {
   return { esm, cjs };
 }
 
-/** Waits for work until a deadline. The timer also keeps the process alive: Node ends it if nothing is left that could settle the work. */
+/**
+ * Waits for work until a timeout. The timer also keeps the process alive, because Node exits if
+ * nothing is left that could settle the work.
+ */
 export async function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    const late = `Importing this file and making its tools took longer than ${milliseconds / 1000} s. Look for a promise that never settles`;
+    const late = `Importing this file and creating its tools took longer than ${milliseconds / 1000} s. Look for a promise that never settles`;
     timer = setTimeout(() => reject(new ToolError('TIMEOUT', late)), milliseconds);
   });
   try {
@@ -106,14 +120,19 @@ export async function finishInTime<T>(work: Promise<T>, milliseconds: number): P
 
 type TsxLoader = ReturnType<typeof createTsxLoader>;
 
-/** The variable that names the tsconfig for tsx, whose CommonJS interface takes none. */
+/**
+ * The environment variable that sets the tsconfig for tsx, whose CommonJS API doesn't have an
+ * option for it.
+ */
 const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
 
 /**
- * Returns a loader for the files of a tsconfig. The files that it loads share the modules they import.
+ * Returns a loader for the files of a tsconfig. The files that it loads share the modules that they
+ * import.
  *
- * CommonJS files are required and ES modules are imported, each by tsx in its own namespace. On Node 20, a CommonJS file that
- * is imported can't find its TypeScript siblings, and is loaded again if one of them requires it.
+ * CommonJS files are required and ES modules are imported, each through tsx in a separate
+ * namespace. On Node 20, a CommonJS file that is imported can't find its TypeScript siblings, and
+ * is loaded a second time if one of them requires it.
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
   const required = withVariable(TSCONFIG_VARIABLE, tsconfig, () => cjs.register({ namespace }));
@@ -131,19 +150,22 @@ function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namesp
   };
 }
 
-/** Registers tsx. It looks for files of its own next to itself, which a bundle doesn't have. */
+/** Registers tsx. tsx looks for its own files next to itself, which fails inside a bundle. */
 function registered<T>(register: () => T): T {
   try {
     return register();
   } catch (error) {
     return missingPackage(
       'tsx',
-      "If you bundle your program, leave tsx out of the bundle: external: ['tsx'].",
+      "If you bundle your program, exclude tsx from the bundle: external: ['tsx'].",
     )(error);
   }
 }
 
-/** Returns true if Node takes a file for CommonJS, by its extension or by the nearest package.json. */
+/**
+ * Returns true if Node treats a file as CommonJS, based on its extension or the nearest
+ * package.json.
+ */
 function isCommonJs(path: string): boolean {
   const extension = extname(path);
   if (extension === '.cts' || extension === '.cjs') return true;

@@ -23,29 +23,31 @@ import {
   type RefusedClass,
 } from './tools-of-module.js';
 
-/** A file or tool that couldn't be used, and why. */
+/** A file or tool that couldn't be loaded, and the reason. */
 export interface LoadProblem {
   readonly file: string;
-  /** The line, from 1, if it's known. */
+  /** The line, starting at 1, if known. */
   readonly line?: number;
-  /** The column, from 1. */
+  /** The column, starting at 1. */
   readonly column?: number;
   readonly reason: string;
 }
 
-/** The tools of some files. */
+/** The tools loaded from files. */
 export interface LoadedTools {
-  /** The tools, each with a unique name, ready for `registry.registerAll(tools)`. */
+  /** The tools with unique names, ready for `registry.registerAll(tools)`. */
   readonly tools: readonly ToolDefinition[];
-  /** The files that failed, the tools that were left out, and the patterns without tools. */
+  /**
+   * The files that failed, the tools that were left out, and the patterns that matched no tools.
+   */
   readonly problems: readonly LoadProblem[];
-  /** The file of each tool by its name, relative to `cwd`. */
+  /** The file of each tool, relative to `cwd`, by tool name. */
   readonly fileOf: ReadonlyMap<string, string>;
 }
 
 /** The options of `loadTools`. */
 export interface LoadOptions extends ImportOptions {
-  /** The folder that paths and globs are relative to. @default process.cwd() */
+  /** The folder to which paths and globs are relative. @default process.cwd() */
   readonly cwd?: string | undefined;
 }
 
@@ -55,25 +57,27 @@ const OPTIONS = z.strictObject({
   onImport: aFunction<(file: string | undefined) => void>().optional(),
 } satisfies FieldsOf<LoadOptions>);
 
-/** A tool, and the file it comes from. */
+/** A tool and the file that it comes from. */
 type Origin = FoundTool & { readonly file: string; readonly tsconfig: string | undefined };
 
 const NO_FILES = 'No TypeScript or JavaScript file matches this file, folder or glob.';
 const NO_TOOLS =
-  'No file exports a tool. Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function like createTools that makes them.';
+  'No file exports a tool. Export classes decorated with @tool, instances of them, results of defineTool, a registry, or a function such as createTools that creates them.';
 
 /**
- * Loads the tools that files of code export: definitions, decorated classes and their instances, toolkits, registries, lists of any
- * of these, and functions like `createTools` that make them.
+ * Loads the tools exported by files: definitions, decorated classes and their instances, toolkits,
+ * registries, lists of any of these, and functions such as `createTools` that create them.
  *
- * Importing a file runs it, so name only files whose code you trust. TypeScript is loaded through tsx if it's installed, with the
- * tsconfig next to the file. Such modules exist a second time, next to those that your program imports itself.
+ * Importing a file runs its code, so list only files that you trust. TypeScript is loaded with tsx,
+ * if installed, using the tsconfig next to the file. Modules loaded this way exist separately from
+ * those that your program imports itself.
  *
- * A file that fails is a problem, and the rest still loads. A tool that several files export counts once. Another tool of the same
- * name is a problem, and so is a pattern without tools.
+ * If a file fails, it's reported as a problem and the others are still loaded. A tool exported by
+ * several files counts once. A different tool with the same name is reported as a problem, and so
+ * is a pattern without tools.
  *
- * @param globs a file, folder or glob, or several.
- * @throws ToolError `INVALID_ARGUMENT` without a glob, or for wrong options.
+ * @param globs A file, folder, or glob, or a list of them.
+ * @throws ToolError `INVALID_ARGUMENT` if there is no glob, or for invalid options.
  */
 export async function loadTools(
   globs: string | readonly string[],
@@ -124,7 +128,7 @@ export async function loadTools(
     }
   }
   const all = [...origins.values()].flat();
-  // Another file may export the instance that this file could not make.
+  // Another file may export the instance that this file couldn't create.
   for (const each of refused.values())
     if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
   for (const { pattern, files } of matches) {
@@ -135,7 +139,10 @@ export async function loadTools(
   return { tools: [...registry].map(({ definition }) => definition), problems, fileOf };
 }
 
-/** Adds a tool, or returns why another tool keeps the name. `origins` has the registered tool first. */
+/**
+ * Adds a tool, or returns an explanation if another tool already has its name. In `origins`, the
+ * registered tool is first.
+ */
 function addTool(
   registry: ToolMetadataRegistry,
   origins: Map<string, Origin[]>,
@@ -156,7 +163,7 @@ function addTool(
     return `${whose} is already ${taken} in ${place === file ? 'the same file' : place}. Rename one of them.`;
   }
   registry.register(entry.definition);
-  // A tool of the same name may have been refused before, because of its alias.
+  // A tool with the same name may have been refused before because of its alias.
   origins.set(entry.name, [tool, ...known]);
   return undefined;
 }
@@ -169,10 +176,13 @@ function reasonOf(cause: unknown, file: string): string {
 
 const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';
 const IGNORED = ['**/node_modules/**', '**/*.d.{ts,mts,cts}', '**/*.{test,spec,bench,config}.*'];
-/** Folders may contain copies of the sources, which count only if they are named. */
+/**
+ * Folders may contain compiled copies of the sources, which are loaded only if you list them
+ * explicitly.
+ */
 const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
 
-/** Returns the files that a path, folder or glob stands for, relative to `cwd` and sorted. */
+/** Returns the files that match a path, folder, or glob, relative to `cwd` and sorted. */
 async function filesOf(pattern: string, cwd: string): Promise<readonly string[]> {
   const path = resolve(cwd, pattern);
   const status = await stat(path).catch(() => undefined);

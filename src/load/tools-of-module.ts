@@ -4,36 +4,40 @@ import { isRegistry } from '../registry/is-registry.js';
 import { findDefinitions } from '../tool/find-definitions.js';
 import { entryOf, isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 
-/** A tool, and the exported value that it comes from: a definition, a class or an instance. */
+/** A tool and the exported value that it comes from: a definition, a class, or an instance. */
 export interface FoundTool {
   readonly entry: ToolEntry;
   readonly source: object;
 }
 
-/** A class whose tools need an instance that only its author can make. */
+/** A class whose tools need an instance that can't be created automatically. */
 export interface RefusedClass {
   readonly source: object;
   readonly reason: string;
   readonly tools: readonly string[];
 }
 
-/** The tools of a module. */
+/** The tools in a module. */
 interface ModuleTools {
   readonly tools: readonly FoundTool[];
   readonly refused: readonly RefusedClass[];
 }
 
-/** The names of exported functions that are called, such as `tools`, `createTools`, `makeOrderTools` or `buildRegistry`. */
+/**
+ * Matches the names of exported functions to call, such as `tools`, `createTools`,
+ * `makeOrderTools`, or `buildRegistry`.
+ */
 const MAKER =
   /^(?:(?:create|make|build|get|load|define)(?:[A-Z_]\w*?)?_?)?(?:tools?|toolkits?|registry)$/i;
 
 /**
- * Returns the tools that a module exports: definitions, decorated classes and their instances, registries, lists, sets and
- * objects of any of these, and functions that make them.
+ * Returns the tools that a module exports: definitions, decorated classes and their instances,
+ * registries, lists, sets, and objects of any of these, and functions that create them.
  *
- * A function is called without arguments if its name says that it makes tools, or if it's an unnamed default export. Promises are
- * awaited. If both a class and its instance are exported, the instance counts, because it has its constructor's arguments.
- * Different tools of the same name are all returned.
+ * A function is called without arguments if its name shows that it creates tools, or if it's an
+ * unnamed default export. Promises are awaited. If both a class and its instance are exported, the
+ * instance is used, because it was constructed with the right arguments. Different tools with the
+ * same name are all returned.
  */
 export async function toolsOfModule(module: object): Promise<ModuleTools> {
   const values = await Promise.all(
@@ -61,7 +65,10 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
   return { tools, refused };
 }
 
-/** Returns why a class can't be constructed without arguments, or `undefined` for another error. */
+/**
+ * Returns the reason why a class can't be constructed without arguments, or `undefined` for any
+ * other error.
+ */
 function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
   if (!isToolError(error, 'INVALID_ARGUMENT') || !('requiredArguments' in error.details))
     return undefined;
@@ -69,13 +76,16 @@ function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
   return { tools, reason: `${error.message} Export the instance or the registry.` };
 }
 
-/** Returns true if the tools of a refused class exist anyway, on an instance or in a registry. */
+/** Returns true if a refused class's tools exist after all, on an instance or in a registry. */
 export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool[]): boolean {
   if (tools.every((name) => made.some(({ entry }) => entry.name === name))) return true;
   return typeof source === 'function' && made.some((tool) => tool.source instanceof source);
 }
 
-/** Returns true if a function is exported to make tools. Classes can't be called, and functions with parameters are for others to call. */
+/**
+ * Returns true if an exported function creates tools. Classes can't be called, and functions with
+ * parameters are meant for other callers.
+ */
 function isMaker(exportName: string, value: unknown): value is () => unknown {
   if (
     typeof value !== 'function' ||
@@ -88,8 +98,9 @@ function isMaker(exportName: string, value: unknown): value is () => unknown {
 }
 
 /**
- * Returns true if two findings are the same tool: the same object, a class and its instance, or either of them and its definition in a
- * registry. Apart from that, equal metadata means nothing.
+ * Returns true if two findings are the same tool: the same object, a class and its instance, or
+ * either of these and its definition in a registry. Otherwise, equal metadata doesn't mean that two
+ * tools are the same.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   if (
@@ -104,7 +115,10 @@ export function isSameTool(one: FoundTool, other: FoundTool): boolean {
   );
 }
 
-/** Returns true if two findings are the same tool of a file that was loaded twice: their metadata and their code are equal. */
+/**
+ * Returns true if two findings are the same tool from a file that was loaded twice: their metadata
+ * and their code are equal.
+ */
 export function isSameCode(one: FoundTool, other: FoundTool): boolean {
   return one.entry.digest === other.entry.digest && codeOf(one.source) === codeOf(other.source);
 }
@@ -120,17 +134,20 @@ function classOf(source: object): unknown {
     : (Object.getPrototypeOf(source) as object | null)?.constructor;
 }
 
-/** Returns the exports of a module by name. If a CommonJS module is behind the default export, they are its own exports. */
+/**
+ * Returns a module's exports by name. If the default export is a CommonJS module's `exports`,
+ * returns its members.
+ */
 function exportsOf(module: object): readonly (readonly [name: string, value: unknown])[] {
   return Object.entries(module).flatMap(([name, value]: readonly [string, unknown]) =>
-    // Its getters are exports, not the user's own code.
+    // The getters of such an object are exports, not the user's own code.
     name === 'default' && isPlainObject(value) && !isToolDefinition(value)
       ? Object.entries(value)
       : [[name, value] as const],
   );
 }
 
-/** Returns every function and object in some values that may be a tool, each once. */
+/** Yields every function and object in the values that could be a tool, without duplicates. */
 function* objectsIn(values: Iterable<unknown>, seen = new Set<unknown>()): Generator<object> {
   for (const value of values) {
     const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
@@ -142,13 +159,16 @@ function* objectsIn(values: Iterable<unknown>, seen = new Set<unknown>()): Gener
   }
 }
 
-/** Returns the values in a list, set, map, registry or plain object, or `undefined` for everything else. */
+/**
+ * Returns the values in a list, set, map, registry, or plain object, or `undefined` for anything
+ * else.
+ */
 function partsOf(value: object): Iterable<unknown> | undefined {
   if (Array.isArray(value) || value instanceof Set || isRegistry(value))
     return value as Iterable<unknown>;
   if (value instanceof Map) return value.values();
   if (!isPlainObject(value) || isToolDefinition(value)) return undefined;
-  // Not its getters, which may do or refuse anything.
+  // Getters are skipped, because they could do anything.
   return Object.values(Object.getOwnPropertyDescriptors(value)).map(
     (each) => each.value as unknown,
   );

@@ -17,19 +17,19 @@ import { metadataOf } from '../tool/find-definitions.js';
 export interface ToolModuleOptions
   extends Omit<RegistryOptions, 'resolve'>, Omit<ToolExecutorOptions, 'registry' | 'policy'> {
   /**
-   * The policy that decides every call, or a function that makes it for the registry. @default new
-   * SafetyPolicy({ registry })
+   * The policy that decides about every call, or a function that creates it for the registry.
+   * @default new SafetyPolicy({ registry })
    */
   readonly policy?: Policy | ((registry: ToolMetadataRegistry) => Policy);
 }
 
 /** The modules whose tools are registered. */
 interface Included {
-  /** The classes of the modules whose providers are registered as tools. @default all modules */
+  /** The module classes whose providers are registered as tools. @default all modules */
   readonly include?: readonly Type<unknown>[];
 }
 
-/** Options that a factory of the application makes, as in other Nest modules. */
+/** Options created by a factory in the application, as in other Nest modules. */
 export type ToolModuleAsyncOptions = Included &
   Pick<ModuleMetadata, 'imports'> &
   Pick<FactoryProvider<ToolModuleOptions>, 'inject' | 'useFactory'>;
@@ -38,12 +38,13 @@ export type ToolModuleAsyncOptions = Included &
 const OPTIONS = Symbol('options of ToolModule');
 
 /**
- * A global NestJS module with a `ToolMetadataRegistry` and a `ToolExecutor`. Import it once.
+ * A global NestJS module that provides a `ToolMetadataRegistry` and a `ToolExecutor`. Import it
+ * once.
  *
- * The registry contains the tools of every provider whose class is decorated, before anything can
- * inject it. Nest makes the instance that a call runs on. There is one for all calls, or a new one
- * per call if the provider, or something it injects, has request or transient scope. The executor
- * is closed after the application has shut down.
+ * The registry contains the tools of all providers with decorated classes, before it's injected
+ * anywhere. Nest creates the instance for a call. All calls share one instance, unless the provider
+ * or one of its dependencies has request or transient scope. In that case, each call gets a new
+ * instance. The executor is closed after the application has shut down.
  *
  * ```ts
  * @Module({ imports: [ToolModule.forRoot({ timeoutMs: 5_000 })], providers: [Database, Notes] })
@@ -52,7 +53,7 @@ const OPTIONS = Symbol('options of ToolModule');
  */
 export class ToolModule {
   /**
-   * Returns the module with these options. The application doesn't start if an option is wrong, or
+   * Returns the module with these options. The application doesn't start if an option is invalid or
    * if two tools have the same name.
    */
   static forRoot({ include, ...options }: ToolModuleOptions & Included = {}): DynamicModule {
@@ -60,8 +61,8 @@ export class ToolModule {
   }
 
   /**
-   * Returns the module with options from `useFactory`, which receives what `inject` names and can
-   * be async.
+   * Returns the module with options from `useFactory`, which can be async and receives the
+   * dependencies listed in `inject`.
    */
   static forRootAsync(options: ToolModuleAsyncOptions): DynamicModule {
     const { imports = [], inject = [], useFactory, include } = options;
@@ -114,7 +115,8 @@ function moduleWith(
       {
         provide: Symbol('end of ToolModule'),
         inject: [ToolExecutor],
-        // Not earlier: until now the application answers requests, which can call tools.
+        // Closing earlier isn't possible: until this point, the application answers requests, which
+        // can call tools.
         useFactory: (executor: ToolExecutor) => ({
           onApplicationShutdown: () => executor.close(),
         }),
@@ -124,7 +126,7 @@ function moduleWith(
   };
 }
 
-/** Returns the tool classes among the providers, each with its injection token. */
+/** Returns the tool classes among the providers, with their injection tokens. */
 function toolProviders(
   discovery: DiscoveryService,
   include: Included['include'],
@@ -140,8 +142,8 @@ function toolProviders(
 }
 
 /**
- * Returns the single instance of a provider, or a promise of a new one if its scope is narrower
- * than the application.
+ * Returns a provider's only instance, or a promise for a new instance if the provider's scope is
+ * narrower than the application.
  */
 function instanceFor(moduleRef: ModuleRef, token: Type<object>): unknown {
   return moduleRef.introspect(token).scope === Scope.DEFAULT

@@ -5,21 +5,22 @@ import { audio, image, text } from '../tool/content.js';
 import { fail, ok, type ToolResult } from '../tool/outcome.js';
 import { boundedBytes } from './read-document.js';
 
-/** Bytes of an answer that are read: 4 MiB. */
+/** The maximum number of bytes of a response that are read: 4 MiB. */
 const MOST_BYTES = 4 * 2 ** 20;
-/** Characters of an error's body that a model reads. */
+/** The maximum number of characters of an error response shown to models. */
 const LONGEST_ERROR = 2_000;
-/** Answers after which another attempt may succeed. */
+/** The status codes after which another attempt may succeed. */
 const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
 
 /**
- * Turns an HTTP answer into a tool's result: JSON as its value, text as text, images and audio as content.
+ * Converts an HTTP response to a tool's result: JSON becomes the value, text becomes text, and
+ * images and audio become content.
  *
- * An answer that names a next page in its `Link` header (RFC 8288) tells models which arguments lead there. A failed
- * request is a `fail` with status and body. A readonly call that may succeed later throws instead, so that the executor
- * repeats it.
+ * If the response's `Link` header has a next page (RFC 8288), the result tells the model which
+ * arguments request it. A failed request becomes a `fail` with status and body. If a readonly call
+ * may succeed later, throws instead, so that the executor retries it.
  *
- * @throws ToolError `PROVIDER_UNAVAILABLE` for such an answer.
+ * @throws ToolError `PROVIDER_UNAVAILABLE` for such a response.
  */
 export async function readAnswer(
   response: Response,
@@ -43,7 +44,8 @@ export async function readAnswer(
   if (body.includes('\u0000')) return ok({ mediaType, bytes: bytes.length });
   const next = nextPage(response);
   const notes = [
-    isCut && 'The answer has more than 4 MiB. The rest was not read; ask for less at once.',
+    isCut &&
+      'The response is larger than 4 MiB, and only the start was read. Request less at a time.',
     next !== undefined && `There are more results. Call again with ${next}.`,
   ].filter((note) => typeof note === 'string');
   if (notes.length === 0) return ok(value);
@@ -97,7 +99,10 @@ function failed(
   });
 }
 
-/** The arguments that lead to the next page, such as `page=2`: the query of the `Link` header's next address. */
+/**
+ * Returns the arguments that request the next page, such as `page=2`: the query of the next URL in
+ * the `Link` header.
+ */
 function nextPage({ headers, url }: Response): string | undefined {
   const link = /<([^<>]{1,4096})>\s*;[^,<]*\brel="?next\b/.exec(headers.get('link') ?? '')?.[1];
   if (link === undefined || !URL.canParse(link, url || 'http://localhost')) return undefined;

@@ -5,7 +5,7 @@ import { partAt, type Part } from './read-document.js';
 /** A token, an API key, or a user name with its password. */
 export type Credential = string | { readonly username: string; readonly password: string };
 
-/** The credentials by the name of their security scheme, or functions that return them for each call. */
+/** Credentials by the name of their security scheme. Functions are called for each call. */
 export type Credentials = Readonly<
   Record<
     string,
@@ -14,13 +14,13 @@ export type Credentials = Readonly<
   >
 >;
 
-/** Puts the credentials into a request. Models never see them. */
+/** Adds credentials to a request. Models never see them. */
 export type Authorize = (
   request: { readonly headers: Headers; readonly url: URL },
   context: ToolContext,
 ) => Promise<void>;
 
-/** The security schemes of a document by name. */
+/** Returns a document's security schemes by name. */
 export function schemesOf(root: Part): Readonly<Record<string, Part>> {
   const schemes = partAt(root, root['components'])['securitySchemes'];
   if (!isPlainObject(schemes)) return {};
@@ -30,9 +30,11 @@ export function schemesOf(root: Part): Readonly<Record<string, Part>> {
 }
 
 /**
- * Returns how a call of the operation is authorized: by the first alternative whose credentials are all there.
+ * Returns a function that authorizes the operation's calls, using the first alternative for which
+ * all credentials are available.
  *
- * @returns `undefined` if no alternative is, and the operation needs one. Such calls are sent without credentials.
+ * @returns `undefined` if credentials are required but no alternative is available. In that case,
+ * calls are sent without credentials.
  */
 export function authorizationFor(
   { security }: { readonly security: readonly Part[] },
@@ -42,7 +44,7 @@ export function authorizationFor(
   const ready = security
     .map(Object.keys)
     .filter((each) => each.every((name) => Object.hasOwn(credentials, name)));
-  // An empty alternative says that credentials are optional, so it comes last.
+  // An empty alternative means that credentials are optional, so it comes last.
   const names = ready.find((each) => each.length > 0) ?? (security.length === 0 ? [] : ready[0]);
   if (names === undefined) return undefined;
   return async (request, context) => {
@@ -80,9 +82,10 @@ function place(
 const LOOKS_SECRET = /^(?:(?:access|auth)_?)?token$|^api_?key$/i;
 
 /**
- * Returns true for a parameter that carries a credential: `auth` sets it, and models don't.
+ * Returns true for a parameter that contains a credential: it's set through `auth`, not by models.
  *
- * Some documents describe the token a second time, as a parameter of operations that a security scheme protects.
+ * Some documents declare a token a second time, as a parameter of operations that a security scheme
+ * already protects.
  */
 export function isCredential(root: Part, { in: place, name }: Part): boolean {
   const schemes = Object.values(schemesOf(root));

@@ -4,32 +4,37 @@ import { withoutHidden } from '../core/visible-text.js';
 import { SUBSCHEMAS } from '../json-schema/schema-document.js';
 import { listOf, partAt, resolveReference, type Part } from './read-document.js';
 
-/** Keywords that say nothing to whoever fills in the arguments. */
+/** Matches keywords that don't help to fill in arguments. */
 const UNUSED = /^(?:x-.*|xml|externalDocs|examples?|discriminator|\$schema)$/;
-/** Characters of JSON after which no further definitions are embedded. A tool's schema may have 262,144. */
+/**
+ * The number of JSON characters after which no more definitions are embedded. The maximum for a
+ * tool's schema is 262,144.
+ */
 const MOST_CHARACTERS = 65_536;
-/** Characters of one explanation. */
+/** The maximum number of characters of one description. */
 const LONGEST_TEXT = 1_024;
 const ANY = 'Any value is allowed there.';
 
-/** A file as a model gives it. */
+/** The schema of a file that a model provides. */
 const FILE = Object.freeze({
   type: 'object',
   properties: {
-    text: { type: 'string', description: 'The content, if it is text' },
-    base64: { type: 'string', description: 'The content as base64, if it is not text' },
+    text: { type: 'string', description: "The content, if it's text" },
+    base64: { type: 'string', description: "The content as base64, if it isn't text" },
     filename: { type: 'string' },
   },
 });
 
 /**
- * Returns a schema of a document as one that stands alone: local references lead to copies in `$defs`.
+ * Converts a schema in a document to a standalone schema: local references point to copies in
+ * `$defs`.
  *
- * Definitions are copied breadth first, until the schema has 64 KiB. Beyond that, and if a reference leaves the
- * document or leads nowhere, any value is allowed. Nothing outside the document is read. Fields marked `readOnly` are
- * left out, because requests don't send them. Binary strings become objects with the file's content.
+ * Definitions are copied breadth-first, until the schema has 64 KiB. Beyond that, and for
+ * references that are external or dangling, any value is allowed. Nothing outside the document is
+ * read. Fields marked `readOnly` are omitted, because requests don't contain them. Binary strings
+ * become objects with the file's content.
  *
- * @param report receives a sentence for everything that the copy lacks.
+ * @param report Called with a sentence for each part that the copy lacks.
  */
 export function embedSchema(root: Part, source: Part, report: (change: string) => void): Part {
   const $defs: Record<string, unknown> = {};
@@ -88,10 +93,10 @@ export function embedSchema(root: Part, source: Part, report: (change: string) =
 
   const schema = copyOf(source) as Part;
   left -= JSON.stringify(schema).length;
-  // Copying a definition may append the names of others.
+  // Copying a definition can add more names to the map.
   for (const [reference, name] of names) {
     if (left <= 0) {
-      report(`Definitions beyond 64 KiB are left out of its schema. ${ANY}`);
+      report(`Its schema is too large, so definitions beyond 64 KiB are left out. ${ANY}`);
       break;
     }
     $defs[name] = copyOf(resolveReference(root, reference));

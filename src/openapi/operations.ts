@@ -7,27 +7,30 @@ import { listOf, partAt, type Part } from './read-document.js';
 
 const METHODS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const;
 
-/** The place of an argument in the request, and the style of its value. */
+/** The location of an argument in the request, and the style of its value. */
 export interface Parameter {
   /** The argument's name in the tool's input. */
   readonly argument: string;
   /** The parameter's name in the request. */
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
-  /** `json` stands for a parameter that is described by a media type. */
+  /** `json` is used for parameters that are described by a media type. */
   readonly style: 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json';
   readonly explode: boolean;
 }
 
-/** The format that the argument `body` is sent in. */
+/** The format in which the `body` argument is sent. */
 interface Body {
   readonly mediaType: string;
   readonly kind: 'json' | 'form' | 'multipart' | 'text' | 'binary';
 }
 
-/** One operation of a document as its tool needs it. */
+/** An operation in a document, with the information that its tool needs. */
 export interface Operation {
-  /** The tool's name: the operation's id, or its method and path, in characters that tool names may have. */
+  /**
+   * The tool's name: the operation's id, or its method and path, converted to characters that tool
+   * names allow.
+   */
   readonly name: string;
   readonly method: string;
   readonly path: string;
@@ -37,17 +40,17 @@ export interface Operation {
   readonly inputSchema: Part;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
-  /** Alternatives of security schemes, of which a call needs one. */
+  /** The alternative security schemes. A call needs one alternative. */
   readonly security: readonly Part[];
   /** The operation's `x-tooldex` object. */
   readonly extension: Part;
-  /** The things that the tool lacks, as sentences. */
+  /** Sentences about what the tool lacks. */
   readonly changes: readonly string[];
-  /** Why no tool can make this call. */
+  /** The reason why no tool can make this call. */
   readonly refused?: string;
 }
 
-/** Returns the operations of a document, in its order. */
+/** Returns the operations in a document, in order. */
 export function operationsOf(root: Part): readonly Operation[] {
   const counts = new Map<string, number>();
   return Object.entries(root['paths'] as Part).flatMap(([path, value]) => {
@@ -75,7 +78,7 @@ function readOperation(root: Part, path: string, method: string, item: Part): Op
     const wrong = wrongParameter(given);
     if (wrong !== undefined) {
       if (isRequired) refused ??= wrong;
-      else changes.push(`${wrong} It is left out.`);
+      else changes.push(`${wrong} It's left out.`);
       continue;
     }
     const parameter = readParameter(given, properties);
@@ -110,7 +113,10 @@ function nameOf(id: unknown): string {
   return name.slice(0, 120);
 }
 
-/** Text that models read: nothing hidden, at most 4,096 characters. */
+/**
+ * Returns text that is safe for models to read: without hidden characters, and at most 4,096
+ * characters.
+ */
 function plainText(value: unknown): string {
   if (typeof value !== 'string') return '';
   return withoutHidden(value)
@@ -119,9 +125,13 @@ function plainText(value: unknown): string {
     .replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** Calls stay at one base URL, so an operation at another server needs a load of its own. */
+/**
+ * Returns an explanation if an operation uses a different server. Calls can't leave the base URL,
+ * so such an operation must be loaded separately.
+ */
 function otherServer(root: Part, item: Part, own: Part): string | undefined {
-  // Without the scheme: upgrading adds it to copies of a server's address that has none.
+  // The scheme is ignored, because upgrading the document adds it to copies of server addresses
+  // that don't have one.
   const urlOf = (servers: unknown) => {
     const { url } = partAt(root, listOf(servers)[0]);
     return typeof url === 'string' ? url.replace(/^https?:/, '') : '';
@@ -129,13 +139,16 @@ function otherServer(root: Part, item: Part, own: Part): string | undefined {
   const url = urlOf(own['servers'] ?? item['servers']);
   return url === '' || url === urlOf(root['servers'])
     ? undefined
-    : 'The operation has a server of its own. Load the document again with that server as baseUrl, and include only this operation.';
+    : 'The operation uses a different server. Load the document again with that server as baseUrl, and include only this operation.';
 }
 
-/** Headers that the request itself sets (OpenAPI 3.1, Parameter Object). */
+/** The headers that the request itself sets (OpenAPI 3.1, Parameter Object). */
 const OWN_HEADERS = new Set(['accept', 'content-type', 'authorization']);
 
-/** Returns the parameters that models fill in. The operation's own replace those of its path. */
+/**
+ * Returns the parameters that models fill in. The operation's own parameters override those of its
+ * path.
+ */
 function parametersOf(root: Part, item: Part, own: Part): readonly Part[] {
   const all = [...listOf(item['parameters']), ...listOf(own['parameters'])];
   const byPlace = new Map(
@@ -157,12 +170,12 @@ const STYLES: Readonly<Record<Parameter['in'], readonly string[]>> = {
   header: ['simple'],
 };
 
-/** Returns what is wrong with a parameter that a request can't carry. */
+/** Explains why a request can't contain a parameter, or returns `undefined`. */
 function wrongParameter({ name, in: place, style, content }: Part): string | undefined {
   const styles = STYLES[place as Parameter['in']];
   if (typeof name !== 'string' || styles === undefined)
     return expectedGot(
-      'a named parameter of the path, the query or a header',
+      'a named parameter in the path, the query or a header',
       JSON.stringify({ name, in: place }),
     );
   if (content !== undefined || style === undefined || styles.includes(style as string))
@@ -192,7 +205,7 @@ function schemaOf({ schema, content, description }: Part): unknown {
   return { ...own, ...(typeof description === 'string' && { description }) };
 }
 
-/** The kinds of body, best first. */
+/** The kinds of request bodies, best first. */
 const BODIES: readonly (readonly [Body['kind'], RegExp])[] = [
   ['json', /^application\/json\b/],
   ['json', /^application\/merge-patch\+json\b/],

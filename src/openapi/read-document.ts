@@ -4,24 +4,25 @@ import { parse as parseYaml } from 'yaml';
 import { ToolError } from '../core/errors.js';
 import { describeValue, isPlainObject } from '../core/plain-data.js';
 
-/** Any object of the document. Fields that a wrong document lacks read as undefined. */
+/** Any object in the document. Fields that an invalid document lacks are `undefined`. */
 export type Part = Readonly<Record<string, unknown>>;
 
 /** An API description, upgraded to OpenAPI 3.1. */
 export interface ApiDocument {
   readonly root: Part;
-  /** The address that the document was fetched from. Relative server addresses start there. */
+  /** The URL from which the document was fetched. Relative server URLs are resolved against it. */
   readonly url?: URL;
 }
 
-/** Bytes of a document's text: 64 MiB. GitHub's own description has 7. */
+/** The maximum size of a document in bytes: 64 MiB. GitHub's own API description has 7 MiB. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 /**
- * Reads an OpenAPI 3.1, OpenAPI 3.0 or Swagger 2 document and upgrades it to 3.1. The text is JSON or YAML.
+ * Reads an OpenAPI 3.1, OpenAPI 3.0 or Swagger 2 document and upgrades it to 3.1. The text can be
+ * JSON or YAML.
  *
- * @param source the parsed document, its http(s) address, or the path of its file.
- * @throws ToolError `INVALID_ARGUMENT` if it can't be read or isn't such a document.
+ * @param source The parsed document, its http(s) URL, or its file path.
+ * @throws ToolError `INVALID_ARGUMENT` if the document can't be read or isn't an API description.
  */
 export async function readDocument(
   source: string | URL | object,
@@ -32,11 +33,11 @@ export async function readDocument(
   if (!/^https?:\/\//i.test(address)) return { root: upgraded(parse(await textOf(address))) };
   const response = await fetchUrl(address, { signal: AbortSignal.timeout(30_000) }).catch(
     (cause: unknown) => {
-      throw unreadable(`could not fetch ${address}`, 'Check the address.', cause);
+      throw unreadable(`couldn't fetch ${address}`, 'Check the address.', cause);
     },
   );
   if (!response.ok)
-    throw unreadable(`could not fetch ${address}: HTTP ${response.status}`, 'Check the address.');
+    throw unreadable(`couldn't fetch ${address}: HTTP ${response.status}`, 'Check the address.');
   const bytes = await boundedBytes(response, MOST_BYTES);
   if (bytes.isCut) throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
   const text = new TextDecoder().decode(bytes.bytes);
@@ -46,14 +47,16 @@ export async function readDocument(
 async function textOf(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     const code = (cause as { readonly code?: string }).code ?? 'an error';
-    throw unreadable(`could not read the file (${code})`, 'Check its path.', cause);
+    throw unreadable(`couldn't read the file (${code})`, 'Check its path.', cause);
   });
   if (text.length > MOST_BYTES)
     throw unreadable('the document has more than 64 MiB', 'Load a smaller one.');
   return text;
 }
 
-/** Parses JSON, or YAML if the text isn't JSON. The YAML library stops aliases that multiply. */
+/**
+ * Parses JSON, or YAML if the text isn't JSON. The YAML library limits the expansion of aliases.
+ */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -71,7 +74,7 @@ function structuredCopy(document: object): unknown {
   try {
     return structuredClone(document);
   } catch (cause) {
-    throw unreadable('the document is not plain data', 'Pass the parsed JSON.', cause);
+    throw unreadable("the document isn't plain data", 'Pass the parsed JSON.', cause);
   }
 }
 
@@ -82,19 +85,19 @@ function upgraded(document: unknown): Part {
   if (!/^(?:2\.0|3\.[01](?:\.\d+)?)$/.test(String(version)))
     throw unreadable(
       `the version is ${describeValue(version)}`,
-      'Use a document of Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
+      'Use Swagger 2.0, OpenAPI 3.0 or OpenAPI 3.1.',
     );
   try {
     if (version === '2.0') nameNullable(document);
     const root = upgrade(document, '3.1') as unknown;
     if (isPlainObject(root) && isPlainObject(root['paths'])) return root;
   } catch (cause) {
-    throw unreadable('it could not be upgraded to 3.1', 'Validate the document first.', cause);
+    throw unreadable("it couldn't be upgraded to 3.1", 'Validate the document first.', cause);
   }
-  throw unreadable('it has no paths', 'Add an object "paths" with the operations.');
+  throw unreadable('it has no paths', 'it has no paths');
 }
 
-/** Renames `x-nullable`, which Swagger 2 documents use for what OpenAPI 3.0 calls `nullable`. */
+/** Renames `x-nullable`, the Swagger 2 extension for what OpenAPI 3.0 calls `nullable`. */
 function nameNullable(part: object): void {
   if (!Array.isArray(part) && (part as Part)['x-nullable'] === true)
     Object.assign(part, { nullable: true });
@@ -105,14 +108,14 @@ function nameNullable(part: object): void {
 function unreadable(what: string, advice: string, cause?: unknown): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    `Could not read the API description: ${what}. ${advice}`,
+    `Couldn't read the API description: ${what}. ${advice}`,
     {
       cause,
     },
   );
 }
 
-/** Reads an answer up to a number of bytes and cancels the rest. */
+/** Reads a response up to a number of bytes, and cancels the rest. */
 export async function boundedBytes(
   response: Response,
   most: number,
@@ -127,7 +130,10 @@ export async function boundedBytes(
   return { bytes: Buffer.concat(chunks), isCut: size > most };
 }
 
-/** Returns the object at a local reference (`#/components/…`, RFC 6901), or undefined if it's not in the document. */
+/**
+ * Returns the object at a local reference (`#/components/…`, RFC 6901), or `undefined` if the
+ * document doesn't contain it.
+ */
 export function resolveReference(root: Part, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   let at: unknown = root;
@@ -147,7 +153,10 @@ function decoded(step: string): string {
   }
 }
 
-/** Returns a part of the document, at the end of its local references; an empty part for anything else. */
+/**
+ * Returns a part of the document after following its local references, or an empty object if there
+ * is none.
+ */
 export function partAt(root: Part, value: unknown): Part {
   let part = value;
   for (let hops = 0; hops < 32; hops += 1) {
@@ -159,7 +168,7 @@ export function partAt(root: Part, value: unknown): Part {
   return {};
 }
 
-/** Returns a list of the document; an empty one for anything else. */
+/** Returns a list in the document, or an empty list for any other value. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

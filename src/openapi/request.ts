@@ -3,7 +3,7 @@ import { expectedGot } from '../core/issues.js';
 import { isPlainObject } from '../core/plain-data.js';
 import type { Operation, Parameter } from './operations.js';
 
-/** A request before it is authorized and sent. */
+/** A request that hasn't been authorized and sent yet. */
 export interface ApiRequest {
   readonly method: string;
   readonly url: URL;
@@ -14,9 +14,9 @@ export interface ApiRequest {
 type Input = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the request that a call's arguments describe.
+ * Builds the request for a call from its arguments.
  *
- * @throws ToolError `INVALID_INPUT` if an argument would lead outside the base URL.
+ * @throws ToolError `INVALID_INPUT` if an argument would take the request outside the base URL.
  */
 export function requestFor(operation: Operation, baseUrl: URL, input: Input): ApiRequest {
   const headers = new Headers({ accept: 'application/json, */*;q=0.5', 'user-agent': 'tooldex' });
@@ -43,7 +43,7 @@ export function requestFor(operation: Operation, baseUrl: URL, input: Input): Ap
   return { method: operation.method, url, headers, body: encoded };
 }
 
-/** Returns true for an address of the same origin, at or below the base URL's path. */
+/** Returns true for a URL with the same origin, at or below the base URL's path. */
 export function isInside(url: URL, baseUrl: URL): boolean {
   return (
     url.origin === baseUrl.origin &&
@@ -52,8 +52,8 @@ export function isInside(url: URL, baseUrl: URL): boolean {
 }
 
 /**
- * Returns a path segment. A segment of dots would be resolved before it's sent: `users/..` is the
- * parent of `users`.
+ * Encodes a path segment. Segments of dots are refused, because they would be resolved before the
+ * request is sent: `users/..` is the parent of `users`.
  */
 function segmentOf({ argument }: Parameter, text: string): string {
   if (text === '' || /^\.{1,2}$/.test(text))
@@ -75,11 +75,14 @@ function headerValue({ argument }: Parameter, text: string): string {
 function outside(name: string): ToolError {
   return new ToolError(
     'INVALID_INPUT',
-    `The arguments of ${name} lead outside the base URL. Change the path.`,
+    `The arguments of ${name} would take the request outside the base URL. Change the path.`,
   );
 }
 
-/** Writes a value as its style says (OpenAPI 3.1, "Style Values"), as names with texts. */
+/**
+ * Formats a value in a parameter's style (OpenAPI 3.1, "Style Values"), as pairs of names and
+ * strings.
+ */
 function pairsOf({ name, style, explode }: Parameter, value: unknown): [string, string][] {
   if (style === 'json') return [[name, JSON.stringify(value)]];
   if (style === 'deepObject') return nested(name, value);
@@ -100,7 +103,7 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }
 
-/** Writes an object in brackets, `a[b]=1`, and so its lists: `a[0]=1`. */
+/** Formats an object with brackets, `a[b]=1`, and lists accordingly: `a[0]=1`. */
 function nested(name: string, value: unknown): [string, string][] {
   if (typeof value !== 'object' || value === null) return [[name, String(value)]];
   return Object.entries(value).flatMap(([key, item]) => nested(`${name}[${key}]`, item));

@@ -20,49 +20,58 @@ import { operationsOf, type Operation } from './operations.js';
 import { listOf, partAt, readDocument, type ApiDocument, type Part } from './read-document.js';
 import { isInside, requestFor, type ApiRequest } from './request.js';
 
-/** The options of `defineTool` for one operation's tool, which override everything else. `false` leaves it out. */
+/**
+ * The `defineTool` options for one operation's tool, which override everything else. `false`
+ * excludes the operation.
+ */
 export type OpenApiToolOptions =
   | false
   | Partial<Omit<ToolOptions<JsonSchema>, 'inputSchema' | 'outputSchema' | 'providers' | 'manual'>>;
 
 /** The options of `toolsFromOpenApi`. */
 export interface OpenApiOptions {
-  /** The address below which all calls stay. @default the document's first server */
+  /** The URL that calls can't leave. @default the document's first server */
   readonly baseUrl?: string | URL;
-  /** Credentials by security scheme. Models never see them. @default none */
+  /** Credentials, by security scheme. Models never see them. @default none */
   readonly auth?: Credentials;
-  /** The operations to load, as names, `GET /pets`, or `#tag`, each with `*` for any characters. @default all */
+  /**
+   * The operations to load: names, `GET /pets`, or `#tag`, in which `*` matches any characters.
+   * @default all
+   */
   readonly include?: readonly string[];
-  /** The operations to leave out, written like `include`. @default none */
+  /** The operations to exclude, in the same format as `include`. @default none */
   readonly exclude?: readonly string[];
-  /** Options for single tools, by tool name. @default none */
+  /** Options for individual tools, by tool name. @default none */
   readonly tools?: Readonly<Record<string, OpenApiToolOptions>>;
-  /** Lets `x-tooldex` in the document set any option. Otherwise it can only make a tool stricter. @default false */
+  /**
+   * Allows `x-tooldex` in the document to set any option. Otherwise, it can only make a tool
+   * stricter. @default false
+   */
   readonly trusted?: boolean;
-  /** Sends the requests, for example through a proxy. @default the global `fetch` */
+  /** The function that sends requests, for example through a proxy. @default the global `fetch` */
   readonly fetch?: typeof fetch;
 }
 
-/** Something about an operation that an operator should know. */
+/** Information for operators about an operation. */
 export interface OpenApiFinding {
   /**
-   * - refused: the operation has no tool
+   * - refused: there is no tool for the operation
    * - changed: the tool lacks something that the document describes
-   * - credentials: the operation needs credentials that `auth` doesn't have
+   * - credentials: the operation needs credentials that `auth` doesn't contain
    */
   readonly kind: 'refused' | 'changed' | 'credentials';
   /** The method and path, such as `GET /pets/{id}`. */
   readonly operation: string;
-  /** The name of its tool. */
+  /** The name of the operation's tool. */
   readonly tool: string;
   readonly message: string;
 }
 
-/** The tools of a document. Register them with `registry.registerAll(api.tools)`. */
+/** The tools for a document's operations. Register them with `registry.registerAll(api.tools)`. */
 export interface OpenApiTools {
   readonly tools: readonly ToolDefinition[];
   readonly findings: readonly OpenApiFinding[];
-  /** The address below which all calls stay. */
+  /** The URL that calls can't leave. */
   readonly baseUrl: string;
 }
 
@@ -89,22 +98,26 @@ const schema = once(() =>
 );
 
 /**
- * Returns one tool for each operation of an API description (Swagger 2, OpenAPI 3.0 or 3.1, as JSON or YAML).
+ * Returns one tool for each operation in an API description (Swagger 2, OpenAPI 3.0 or 3.1, as JSON
+ * or YAML).
  *
- * - A tool is named after the `operationId`, or after method and path. Its arguments are the parameters by name, and
- *   `body` for the request body.
- * - GET, HEAD and OPTIONS are readonly. POST, PUT and PATCH write. DELETE is dangerous, too.
- * - Results count as untrusted, because other people may have written them.
- * - Calls stay at `baseUrl`: arguments and redirects that lead elsewhere are refused.
- * - Every operation becomes a tool or a finding that says why not. References to other documents are never fetched.
+ * - A tool is named after the operation's `operationId`, or after its method and path. Its
+ *   arguments are the parameters by name, and `body` for the request body.
+ * - Tools for GET, HEAD, and OPTIONS are readonly. POST, PUT, and PATCH write. DELETE writes and is
+ *   dangerous.
+ * - Results count as untrusted, because someone else may have written them.
+ * - Calls can't leave `baseUrl`: arguments and redirects that lead elsewhere are refused.
+ * - For every operation, there is either a tool or a finding that explains why there isn't.
+ *   References to other documents are never fetched.
  *
  * ```ts
  * const { tools, findings } = await toolsFromOpenApi('petstore.json', { auth: { apiKey: process.env.PETSTORE_KEY! } });
  * registry.registerAll(tools);
  * ```
  *
- * @param source the parsed document, its http(s) address, or the path of its file.
- * @throws ToolError `INVALID_ARGUMENT` if the document can't be read, has no usable server, or an option is wrong.
+ * @param source The parsed document, its http(s) URL, or its file path.
+ * @throws ToolError `INVALID_ARGUMENT` if the document can't be read or has no usable server, or if
+ * an option is invalid.
  */
 export async function toolsFromOpenApi(
   source: string | URL | object,
@@ -174,11 +187,13 @@ function assertKnown(names: readonly string[], operations: readonly Operation[])
       throw wrongArgument(
         'options.tools with names of operations',
         JSON.stringify(name),
-        'The names are those of the tools that are loaded.',
+        'Use the names of the tools that are loaded.',
       );
 }
 
-/** Returns the base URL. A document from another machine can't name a server on this one. */
+/**
+ * Returns the base URL. A document from another machine can't refer to a server on this machine.
+ */
 function baseUrlOf({ root, url: home }: ApiDocument, given: string | URL | undefined): URL {
   const named = addressOf(root) ?? (home === undefined ? '' : '/');
   const address = String(given ?? named);
@@ -201,7 +216,7 @@ function baseUrlOf({ root, url: home }: ApiDocument, given: string | URL | undef
   return baseUrl;
 }
 
-/** The address of the document's first server, with the defaults of its variables. */
+/** Returns the URL of the document's first server, with the default values of its variables. */
 function addressOf(root: Part): string | undefined {
   const { url, variables } = partAt(root, listOf(root['servers'])[0]);
   if (typeof url !== 'string') return undefined;
@@ -218,7 +233,7 @@ function wrongArgument(expected: string, got: string, advice: string): ToolError
 type Metadata = ToolOptions<JsonSchema>;
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Derives a tool's metadata from its method, and from what the document says in `x-tooldex`. */
+/** Derives a tool's metadata from its method, and from `x-tooldex` in the document. */
 function metadataOf(operation: Operation, trusted: boolean): Metadata {
   const { method, tags, extension } = operation;
   const isReading = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
@@ -242,7 +257,10 @@ function metadataOf(operation: Operation, trusted: boolean): Metadata {
     : { ...derived, ...tightened(derived, extension) };
 }
 
-/** Keeps only what makes a tool stricter. Values that aren't in the enums are left for `defineTool` to refuse. */
+/**
+ * Returns only the options that make a tool stricter. Invalid enum values are passed on, so that
+ * `defineTool` refuses them.
+ */
 function tightened(derived: Metadata, said: Partial<Metadata>): Partial<Metadata> {
   const accessMode =
     said.accessMode === undefined
@@ -263,7 +281,7 @@ function tightened(derived: Metadata, said: Partial<Metadata>): Partial<Metadata
 
 const MOST_REDIRECTS = 5;
 
-/** Returns the work of an operation's tool. */
+/** Returns the `execute` and `preview` functions of an operation's tool. */
 function callOf(
   operation: Operation,
   baseUrl: URL,
@@ -295,7 +313,10 @@ function callOf(
   };
 }
 
-/** Sends a request and follows redirects of readonly calls, as long as they stay at the base URL. */
+/**
+ * Sends a request, and follows redirects of readonly calls as long as they don't leave the base
+ * URL.
+ */
 async function follow(
   { method, url }: ApiRequest,
   baseUrl: URL,
@@ -322,7 +343,7 @@ async function sent(url: URL, send: (url: URL) => Promise<Response>): Promise<Re
     const code = (cause as { readonly cause?: { readonly code?: unknown } }).cause?.code;
     throw new ToolError(
       'PROVIDER_UNAVAILABLE',
-      `Could not reach ${url.host}${typeof code === 'string' ? ` (${code})` : ''}. Try again later.`,
+      `Couldn't reach ${url.host}${typeof code === 'string' ? ` (${code})` : ''}. Try again later.`,
       { cause },
     );
   }

@@ -16,60 +16,61 @@ import { abortError, describeFailure, retryAfterOf, runAttempt } from './run-att
 /** The options of one call through a router. */
 export interface CallOptions {
   /**
-   * Allows making the call twice: it's readonly, or idempotent by its key.
+   * Allows repeating the call, because it's readonly or idempotent.
    *
-   * Otherwise a failure is thrown directly. A request without an answer may have done its work, and
-   * the next provider would do it again. Only `PROVIDER_UNAVAILABLE` means that nothing was sent.
+   * If false, a failure is thrown immediately. A request without a response may have had an effect,
+   * and the next provider would repeat it. Only `PROVIDER_UNAVAILABLE` means that nothing was sent.
    */
   readonly repeatable: boolean;
   /**
-   * Milliseconds until the caller's signal fires. The providers share them: a provider gets half of
-   * the remaining time if another one is next, and the last provider gets all of it. @default only
-   * `attemptTimeoutMs` limits the time
+   * The time in milliseconds until the caller's signal is aborted. The providers share this time: a
+   * provider gets half of the remaining time if another provider can follow, and the last provider
+   * gets all of it. @default only `attemptTimeoutMs` limits the time
    */
   readonly timeoutMs?: number;
-  /** Reports that a provider starts, at most once per provider. @default none */
+  /** Runs when a provider starts, at most once per provider. @default none */
   readonly onStart?: (provider: string) => void;
   /**
-   * Reports that the provider's work has really ended. If it doesn't stop in time, that can be long
-   * after the call was answered. @default none
+   * Runs when the provider's work has actually finished. If the provider doesn't stop in time, this
+   * can be long after the call was answered. @default none
    */
   readonly onEnd?: (provider: string) => void;
 }
 
-/** A provider's answer, and how the router got there. */
+/** A provider's answer, and the attempts that led to it. */
 export interface Routed {
   /**
-   * The value that the provider returned: a plain value, or a result of `ok`, `fail`, `askUser`, or
+   * The provider's return value: a plain value, or a result created by `ok`, `fail`, `askUser`, or
    * `halt`.
    */
   readonly value: unknown;
   readonly provider: string;
-  /** Every provider up to the one that answered. */
+  /** All attempts, up to the provider that answered. */
   readonly attempts: readonly Attempt[];
 }
 
 /**
- * Routes each call of a tool to its first usable provider.
+ * Sends each call of a tool to its first usable provider.
  *
- * Providers are tried in ascending `priority`, ties in the order declared. A provider is skipped if
- * it has no credentials, its health check fails, or it's backing off. After a failure it backs off
- * for `exponentialBackoff(consecutive failures)`, or as long as it asks for. Then a single call
- * tries it out while others still skip it.
+ * Providers are tried in ascending order of `priority`, and those with the same priority in the
+ * order of declaration. A provider is skipped if it has no credentials, its health check fails, or
+ * it's backing off. After a failure, a provider backs off for `exponentialBackoff(consecutive
+ * failures)`, or for as long as the service requests. Then a single call probes it while other
+ * calls still skip it.
  *
  * One failure is enough if another provider is usable. The last usable provider backs off only
- * after `failuresToEject` consecutive failures, or if it asks to. Failures are `TIMEOUT`,
- * `PROVIDER_UNAVAILABLE`, and errors that aren't ToolErrors. A result of `fail` and any other
- * ToolError is the tool's own answer, and another provider wouldn't do better.
+ * after `failuresToEject` consecutive failures, or if its service requests it. Failures are
+ * `TIMEOUT`, `PROVIDER_UNAVAILABLE`, and errors that aren't ToolErrors. A result of `fail` and any
+ * other ToolError count as the tool's own answer, because another provider would return the same.
  *
- * Each process backs off by itself. A `PublishedHealth` shows the state to other processes.
+ * Each process tracks backoffs separately. A `PublishedHealth` shows them to other processes.
  */
 export class ProviderRouter {
   readonly #options: CheckedRouterOptions;
   readonly #health: HealthLog;
   readonly #slots: readonly ProviderSlot[];
 
-  /** Creates a router. @throws ToolError `INVALID_ARGUMENT` naming the wrong option. */
+  /** Creates a router. @throws ToolError `INVALID_ARGUMENT` listing every invalid option. */
   constructor(options: ProviderRouterOptions) {
     const checked = checkRouterOptions(options);
     const { clock, health = new RollingHealth({ clock }) } = checked;
@@ -89,15 +90,16 @@ export class ProviderRouter {
   }
 
   /**
-   * Calls the first usable provider, and the next ones if it fails.
+   * Calls the first usable provider. If it fails, calls the next ones.
    *
-   * @throws ToolError `PROVIDERS_EXHAUSTED` if none answered. `details.attempts` has the reason for
-   * each. `details.retryAt` is when to try again, in milliseconds since 1970, or `null`. It throws
-   * immediately, without waiting for a backoff.
-   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, if the caller gives
-   * up. `TIMEOUT` if a deadline fires the signal (its reason is a `TimeoutError` or a ToolError
-   * `TIMEOUT`). Only a deadline counts as a failure of the silent provider.
-   * @throws the provider's error, if that is the tool's answer or the call must not be repeated.
+   * @throws ToolError `PROVIDERS_EXHAUSTED` if no provider answered. `details.attempts` contains
+   * the reason for each provider. `details.retryAt` is the time at which to try again, in
+   * milliseconds since 1970, or `null`. The error is thrown immediately, without waiting for a
+   * backoff.
+   * @throws ToolError `ABORTED`, or the ToolError that is the signal's reason, if the caller
+   * aborts. `TIMEOUT` if a deadline aborted the signal (its reason is a `TimeoutError` or a
+   * ToolError `TIMEOUT`). Only a deadline counts as a failure of the provider that didn't answer.
+   * @throws the provider's error, if it's the tool's own answer or the call must not be repeated.
    */
   async call(input: unknown, context: ToolContext, options: CallOptions): Promise<Routed> {
     const { repeatable, timeoutMs = Infinity, onStart, onEnd } = options;
@@ -118,7 +120,7 @@ export class ProviderRouter {
         continue;
       }
       const attemptedAt = clock.elapsed();
-      // Only a provider that would be asked needs a share of the time.
+      // The time is divided only if a later provider would be called.
       const timeoutMs = attemptTimeoutMs ?? (repeatable ? share() : undefined);
       const result = await runAttempt(pass.provider, input, context, {
         clock,
@@ -134,7 +136,8 @@ export class ProviderRouter {
       }
       const success = result.status !== 'failed';
       const probe = pass.kind === 'probe' ? { probe: true as const } : {};
-      // A few probes of a provider that is down would hide or outweigh the results of its calls.
+      // A few probes of an unavailable provider would otherwise hide or outweigh the results of its
+      // calls.
       if (pass.kind === 'call')
         this.#health.record({ kind: 'provider', name: slot.healthName, success, latencyMs });
       slot.tell({ type: 'provider-attempt', success, latencyMs, kind: pass.kind });
@@ -148,7 +151,7 @@ export class ProviderRouter {
       slot.failed(pass, reason, retryAfterOf(result.error, clock.now()));
       note({ status: 'failed', reason, latencyMs, ...probe });
       errors.push(result.error);
-      // The caller's own time may be up. Then no other provider is tried.
+      // If the caller's own time is up, no other provider is tried.
       if (signal?.aborted || (!repeatable && !isToolError(result.error, 'PROVIDER_UNAVAILABLE')))
         throw result.error;
     }
@@ -156,7 +159,8 @@ export class ProviderRouter {
   }
 
   /**
-   * Returns half of the remaining time if a later provider may need the other half, or no limit.
+   * Returns half of the remaining time if a later provider may need the other half; otherwise
+   * returns no limit.
    */
   #shareOf(deadline: number, place: number): number | undefined {
     if (deadline === Infinity || !this.#slots.slice(place + 1).some((slot) => slot.wouldBeAsked()))
@@ -164,14 +168,14 @@ export class ProviderRouter {
     return Math.max(1, Math.ceil((deadline - this.#options.clock.elapsed()) / 2));
   }
 
-  /** Returns all providers as plain data, in the order they're tried. */
+  /** Returns all providers as plain data, in the order in which they're tried. */
   snapshot(): readonly ProviderSnapshot[] {
     return Object.freeze(this.#slots.map((slot) => slot.snapshot()));
   }
 
   /**
-   * Returns a pass for a call, or the reason to skip the provider. Waits for a health check that is
-   * due.
+   * Returns a pass for a call, or the reason for skipping the provider. If a health check is due,
+   * waits for it.
    */
   async #admit(
     slot: ProviderSlot,
@@ -190,7 +194,7 @@ export class ProviderRouter {
     await pauseFor(share() ?? Infinity, this.#options.clock, waiting.signal);
     stopListening();
     if (signal?.aborted) throw abortError(signal);
-    // Don't wait for a check twice.
+    // A caller waits for only one check.
     return hasAnswered
       ? (slot.admit(true) as Pass | string)
       : "its health check hasn't answered yet";

@@ -14,27 +14,30 @@ import {
 import { describeFailure } from './run-attempt.js';
 
 /**
- * The state of a provider, based on its calls.
+ * A provider's state, based on its calls.
  *
- * - available: it receives calls, also after failures if no other provider was usable.
- * - backing-off: it receives no calls before `until`.
- * - half-open: one call tries it out. Others wait for its outcome, at most until `until`, because
- * that call may hang.
+ * - available: calls are sent to it, even after failures if no other provider was usable.
+ * - backing-off: no calls are sent to it before `until`.
+ * - half-open: one call is probing it. Other calls wait for the result of the probe, but only until
+ *   `until`, because the probe may hang.
  */
 interface ProviderState {
   readonly kind: 'available' | 'backing-off' | 'half-open';
   /** The number of consecutive failures. */
   readonly failures: number;
-  /** A moment of `clock.elapsed()`. For an available provider that failed, when to try it again. */
+  /**
+   * A value of `clock.elapsed()`. For an available provider that has failed, the time at which to
+   * try it again.
+   */
   readonly until: number;
 }
 
 const AVAILABLE: ProviderState = Object.freeze({ kind: 'available', failures: 0, until: 0 });
 
-/** The time for which a call that tries out a provider keeps other calls away if it hangs. */
+/** The time for which a hanging probe keeps other calls away. */
 const PROBE_MS = 60_000;
 
-/** A pass to call a provider. The call's outcome counts only if the state hasn't changed since. */
+/** A pass to call a provider. The call's result counts only if the state hasn't changed since. */
 export interface Pass {
   readonly kind: 'call' | 'probe';
   readonly provider: Provider;
@@ -49,38 +52,38 @@ type SlotEvent<Event = ToolEvent> = Event extends ProviderFacts & {
   : never;
 
 /**
- * Returns a provider's name and the digest of its configuration: equal for equal providers, in
- * every process.
+ * Returns a provider's name and the digest of its configuration. Equal providers have equal
+ * identities in every process.
  */
 export function identityOf({ name, config = {} }: ToolProvider): string {
   return `${name}#${digestOf(config).slice(0, 16)}`;
 }
 
 /**
- * Returns the name that a provider's calls are counted under. The same service behind two tools is
- * counted for each tool.
+ * Returns the name under which a provider's calls are counted. If two tools use the same service,
+ * it's counted separately for each tool.
  */
 export function providerHealthName(toolName: string, identity: string): string {
   return `${toolName}/${identity}`;
 }
 
-/** A provider with the checks of whether it's usable, or the reason why there is none. */
+/** A provider and its health check, or the reason why there is no provider. */
 type Made =
   | { readonly provider: Provider; readonly check: HealthCheck }
   | { readonly reason: string; readonly at: number };
 
-/** One provider of a tool: made on first use, checked at intervals, and skipped while it fails. */
+/** A tool's provider: created on first use, checked periodically, and skipped while it fails. */
 export class ProviderSlot {
   readonly healthName: string;
   /**
-   * The provider's name. If two providers of the tool share it, part of the configuration's digest
-   * follows.
+   * The provider's name. If two providers of the tool have the same name, part of the
+   * configuration's digest is appended.
    */
   readonly label: string;
   readonly #spec: ProviderSpec;
   readonly #options: CheckedRouterOptions;
   readonly #health: HealthLog;
-  /** Returns true if a call could go to another provider now. */
+  /** Returns true if another provider could take a call at the moment. */
   readonly #isOtherUsable: (slot: ProviderSlot) => boolean;
   readonly #config: Readonly<Record<string, unknown>>;
   #made: Made | undefined;
@@ -107,8 +110,8 @@ export class ProviderSlot {
   }
 
   /**
-   * Returns true if the provider receives calls: it has its credentials, its check didn't fail, and
-   * it isn't backing off.
+   * Returns true if calls can be sent to the provider: its credentials are set, its health check
+   * hasn't failed, and it isn't backing off.
    */
   isUsable(): boolean {
     const made = this.#ready();
@@ -117,9 +120,7 @@ export class ProviderSlot {
     );
   }
 
-  /**
-   * Returns true if a call would ask the provider now, even if only to check it or to try it out.
-   */
+  /** Returns true if a call would use the provider now, even if only to check or probe it. */
   wouldBeAsked(): boolean {
     const made = this.#ready();
     return (
@@ -130,12 +131,12 @@ export class ProviderSlot {
   }
 
   /**
-   * Returns a pass to call the provider now, the reason to skip it, or a check to wait for before
-   * asking again.
+   * Returns a pass to call the provider now, the reason for skipping it, or a health check to wait
+   * for before trying again.
    *
-   * @param hasWaited is true if the caller has waited for a check and accepts its result. Otherwise
-   * a check that takes longer than its interval would be due again when it ends, and keep the
-   * caller waiting forever.
+   * @param hasWaited True if the caller has waited for a check and accepts its result. Otherwise, a
+   * check that takes longer than its interval would be due again when it ends, and the caller would
+   * wait forever.
    */
   admit(hasWaited: boolean): Pass | string | Promise<void> {
     const made = this.#ready();
@@ -147,16 +148,16 @@ export class ProviderSlot {
     const due = hasWaited ? undefined : check.due();
     if (due !== undefined) return due;
     if (check.last?.healthy === false) return check.last.reason;
-    // From here on, before anything is awaited, this call is the only probe.
+    // From here on, before the first `await`, this call is the only probe.
     if (kind === 'probe')
       this.#enter('half-open', now + (this.#options.attemptTimeoutMs ?? PROBE_MS) + 1_000);
     return { kind, provider, state: this.#state };
   }
 
   succeeded(pass: Pass): void {
-    // For an available provider, any answer ends a run of failures. A provider that is backing off
-    // only comes back through a call that began since: an older call says nothing about its state
-    // now.
+    // If the provider is available, any success ends a series of failures. A provider that is
+    // backing off recovers only through a call that started after that, because older calls don't
+    // show its current state.
     if (this.#state !== pass.state && this.#state.kind !== 'available') return;
     const wasOut = this.#state.kind !== 'available';
     this.#state = AVAILABLE;
@@ -164,11 +165,11 @@ export class ProviderSlot {
   }
 
   /**
-   * Records a failed call. @param retryAfterMs how long the service asked to be left alone, if it
-   * did.
+   * Records a failed call. @param retryAfterMs The time for which the service asked not to be
+   * called, if any.
    */
   failed(pass: Pass, reason: string, retryAfterMs?: number): void {
-    // Many calls may have been in progress when the service broke. Together they count as one
+    // Many calls may have been in progress when the service failed. Together they count as one
     // failure.
     if (this.#state !== pass.state) return;
     const { clock, failuresToEject, baseMs, capMs, random } = this.#options;
@@ -188,7 +189,7 @@ export class ProviderSlot {
   }
 
   /**
-   * Records a call that ended without telling anything about the service. The next call can be the
+   * Records a call that ended without showing the state of the service. The next call can be the
    * probe.
    */
   abandoned(pass: Pass): void {
@@ -196,7 +197,7 @@ export class ProviderSlot {
       this.#enter('backing-off', this.#options.clock.elapsed());
   }
 
-  /** Returns the provider as users see it. */
+  /** Returns the provider in the form shown to users. */
   snapshot(): ProviderSnapshot {
     const { name, priority } = this.#spec;
     const { kind, failures, until } = this.#state;
@@ -244,13 +245,13 @@ export class ProviderSlot {
     this.#state = Object.freeze({ kind, failures, until });
   }
 
-  /** Returns how a call can use the provider in its current state. */
+  /** Returns whether the provider's state allows a call, only a probe, or neither. */
   #admission(): Pass['kind'] | 'no' {
     if (this.#state.kind === 'available') return 'call';
     return this.#options.clock.elapsed() >= this.#state.until ? 'probe' : 'no';
   }
 
-  /** Returns the provider, made now if necessary, or the reason why there is none. */
+  /** Returns the provider, creating it if necessary, or the reason why there is none. */
   #ready(): Made {
     const { clock } = this.#options;
     const retryMs = this.#spec.healthCheckIntervalMs || CHECK_INTERVAL_MS;
@@ -258,10 +259,10 @@ export class ProviderSlot {
     if (made === undefined || ('at' in made && clock.elapsed() - made.at >= retryMs))
       made = this.#make();
     const missing = 'provider' in made ? this.#missingCredentials(made.provider) : '';
-    // A provider made without its credentials is made again once they're there.
+    // A provider that was created without its credentials is created again once they're set.
     this.#made = missing === '' ? made : undefined;
     if (missing === '') return made;
-    const reason = `its credentials ${missing} are missing from its configuration and the environment; set them`;
+    const reason = `its credentials ${missing} are missing from its configuration and from the environment; set them`;
     return { reason, at: 0 };
   }
 
@@ -271,7 +272,7 @@ export class ProviderSlot {
     const factory = lookUp(factories, this.#spec.name);
     if (factory === undefined)
       return none(
-        `there is no factory with its name; pass one (the executor takes providers, a router takes factories)`,
+        `no factory is registered under its name; pass one (as providers to the executor, or as factories to a router)`,
       );
     try {
       const provider: unknown = factory(this.#config, env);
@@ -289,7 +290,7 @@ export class ProviderSlot {
     }
   }
 
-  /** Returns the names of required credentials that are missing, never their values. */
+  /** Returns the names of missing required credentials, but never their values. */
   #missingCredentials({ requires = [] }: Provider): string {
     const isThere = (key: string) =>
       isCredential(lookUp(this.#config, key)) || isCredential(lookUp(this.#options.env, key));
@@ -314,29 +315,29 @@ function isProvider(value: unknown): value is Provider {
 }
 
 function describeState({ kind, until, failures }: ProviderState, now: number): string {
-  if (kind === 'half-open') return 'another call is trying it out after its failures';
+  if (kind === 'half-open') return 'another call is probing it after its failures';
   return `backing off for ${Math.ceil(until - now)} ms after ${failures} consecutive failure${failures === 1 ? '' : 's'}`;
 }
 
 /**
- * Returns the date for a moment of `clock.elapsed()`, for display only. Decisions use elapsed time.
+ * Converts a value of `clock.elapsed()` to a date, for display only. Decisions use elapsed time.
  */
 export function dateOf(elapsed: number, clock: Clock): number {
   return clock.now() + (elapsed - clock.elapsed());
 }
 
-/** Calls a listener. If it throws, the event has still happened. */
+/** Calls a listener, ignoring any errors that it throws. The event has already happened. */
 export function tellSafely<T>(listener: ((value: T) => void) | undefined, value: T): void {
   try {
     listener?.(value);
   } catch {
-    // Exceptions of a listener are ignored.
+    // Errors thrown by listeners are ignored.
   }
 }
 
 type OnResult = (result: CheckResult, previous: CheckResult | undefined, latencyMs: number) => void;
 
-/** Checks a provider at intervals. Callers that need the result share one check. */
+/** Checks a provider's health at intervals. Callers that need the result share a single check. */
 class HealthCheck {
   readonly #provider: Provider;
   readonly #options: CheckedRouterOptions;
@@ -359,17 +360,19 @@ class HealthCheck {
     this.#onResult = onResult;
   }
 
-  /** Returns true while a check runs, or if a check is needed before the provider is used. */
+  /**
+   * Returns true while a check is running, or if a check is needed before the provider can be used.
+   */
   isDue(): boolean {
     if (this.#running !== undefined) return true;
     if (this.#intervalMs === 0 || this.#provider.check === undefined) return false;
-    // The interval starts when the check starts, so a long check isn't repeated more often.
+    // The interval begins when a check starts, so that long checks aren't repeated more often.
     return this.#options.clock.elapsed() - this.#startedAt >= this.#intervalMs;
   }
 
   /**
-   * Returns the check to wait for: the running check, a new one if it's time, or none. Never
-   * rejects.
+   * Returns the check to wait for: the running check, a new check if one is due, or `undefined`.
+   * Never rejects.
    */
   due(): Promise<void> | undefined {
     if (this.isDue())

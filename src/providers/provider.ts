@@ -4,26 +4,29 @@ import type { HealthSummary, Sample } from './rolling-health.js';
 /** A service that can answer a tool's calls. */
 export interface Provider {
   /**
-   * Answers one call with a plain value, or a result of `ok`, `fail`, `askUser`, or `halt`.
+   * Answers one call with a plain value, or with a result created by `ok`, `fail`, `askUser`, or
+   * `halt`.
    *
-   * If the service says when to come back, throw an error with `Retry-After` among its `headers`,
-   * or a ToolError `PROVIDER_UNAVAILABLE` with `details.retryAfterMs`.
+   * If the service says when to try again, throw an error with a `Retry-After` entry in its
+   * `headers`, or a ToolError `PROVIDER_UNAVAILABLE` with `details.retryAfterMs`.
    */
   call(input: unknown, context: ToolContext): unknown;
   /**
-   * Returns true if the service can be used now. Anything else, an error, or no answer in time
-   * count as false.
+   * Returns true if the service can be used at the moment. Any other value, an error, or a timeout
+   * counts as false.
    */
   check?(signal: AbortSignal): boolean | Promise<boolean>;
-  /** The names of credentials that the provider needs. Of a nested list, one is enough. */
+  /**
+   * The names of credentials that the provider needs. In a nested list, one of the names is enough.
+   */
   readonly requires?: readonly (string | readonly string[])[];
 }
 
 /**
- * Makes a provider from the configuration declared with the tool and its credentials.
+ * Creates a provider from the configuration declared with the tool, including its credentials.
  *
- * It's called when the provider is first needed, and again once missing credentials are there. It
- * must not open anything: connections belong in `call`.
+ * It's called when the provider is first needed, and again once missing credentials have been set.
+ * It must not open connections: do that in `call`.
  */
 export type ProviderFactory = (
   config: Readonly<Record<string, unknown>>,
@@ -33,46 +36,47 @@ export type ProviderFactory = (
 /** The outcome of one provider during one call. */
 export interface Attempt {
   /**
-   * The provider's name. If two providers of the tool share it, part of the configuration's digest
-   * follows.
+   * The provider's name. If two providers of the tool have the same name, part of the
+   * configuration's digest is appended.
    */
   readonly provider: string;
   readonly status: 'answered' | 'failed' | 'skipped';
   /**
-   * The reason why it was skipped, or how it failed. Contains no text from the service, which could quote
-   * credentials.
+   * The reason why it was skipped, or how it failed. Contains no text from the service, because
+   * that could include credentials.
    */
   readonly reason?: string;
-  /** The duration of the attempt in milliseconds. Missing for skipped providers. */
+  /** The duration of the attempt in milliseconds. Missing if the provider was skipped. */
   readonly latencyMs?: number;
-  /** Marks a call that tried out a provider whose backoff had ended. */
+  /** Marks a call that probed a provider after its backoff. */
   readonly probe?: true;
 }
 
-/** A provider as users and other programs see it. Dates are milliseconds since 1970. */
+/** A provider in the form shown to users and other programs. Dates are milliseconds since 1970. */
 export interface ProviderSnapshot {
   /**
-   * The name. If two providers of the tool share it, part of the configuration's digest follows.
+   * The provider's name. If two providers of the tool have the same name, part of the
+   * configuration's digest is appended.
    */
   readonly provider: string;
   readonly name: string;
   readonly priority: number;
   readonly identity: string;
   readonly state: 'available' | 'backing-off' | 'half-open' | 'unhealthy';
-  /** The reason why it's unhealthy. */
+  /** The reason why the provider is unhealthy. */
   readonly reason: string | null;
   /** The number of consecutive failures. */
   readonly failures: number;
   /**
-   * The time when it's tried out. Before that, it receives calls only if no other provider is usable and it
-   * may still be used.
+   * The time when it's tried out. Before that, calls are sent to it only if no other provider is
+   * usable and it can still be used.
    */
   readonly backoffUntil: number | null;
   readonly lastCheck:
     | { readonly healthy: true; readonly at: number }
     | { readonly healthy: false; readonly at: number; readonly reason: string }
     | null;
-  /** The latest of its calls. Health checks and calls that tried it out after failures don't count. */
+  /** The provider's most recent call. Health checks and probes don't count. */
   readonly lastCall: Sample | null;
   readonly metrics: HealthSummary;
 }

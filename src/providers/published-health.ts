@@ -11,24 +11,33 @@ import {
   type RollingHealthOptions,
 } from './rolling-health.js';
 
-/** The options of a published health log. */
+/** The options of `PublishedHealth`. */
 interface PublishedHealthOptions extends RollingHealthOptions {
-  /** The store that all processes publish their health to. */
+  /** The store to which all processes publish their health. */
   readonly store: StateStore;
 }
 
-/** The pause before a change is written, and the pause between two reads of what others wrote. */
+/**
+ * The delay before a change is written, and the interval at which other processes' records are
+ * read.
+ */
 const WRITE_MS = 1_000;
 const READ_MS = 2_000;
 /**
- * The time for which a process is remembered after its last call, and the maximum number of processes that
- * are read.
+ * The time for which a process's records are kept after its last call, and the maximum number of
+ * processes whose records are read.
  */
 const KEEP_MS = 24 * 3_600_000;
 const MOST_PROCESSES = 256;
-/** The maximum number of samples that one process writes, for the most recently recorded names. */
+/**
+ * The maximum number of samples written per process. The most recently recorded names have
+ * priority.
+ */
 const MOST_SAMPLES = 2_000;
-/** The list of processes that wrote, and how often a process adds itself again. */
+/**
+ * The list of processes that have written records, and the interval at which a process adds itself
+ * again.
+ */
 export const PROCESSES = 'health:processes';
 const ENTER_MS = 3_600_000;
 
@@ -39,7 +48,7 @@ const optionsSchema = once(() =>
   } satisfies FieldsOf<PublishedHealthOptions>),
 );
 
-/** The text of one process: its calls by kind and name, and the backoffs of its providers. */
+/** The record of one process: its calls by kind and name, and the backoffs of its providers. */
 const publishedSchema = once(() =>
   z.object({
     calls: z.record(
@@ -67,11 +76,11 @@ type Published = z.output<ReturnType<typeof publishedSchema>>;
 /**
  * A health log that several processes share through a `StateStore`.
  *
- * Each process writes its own calls and backoffs under its own key, at most once a second and on
- * `close()`. They stay for a day. After `load()`, which a `CapabilityRegistry` calls, the log
- * covers all processes and reads every two seconds what the others wrote. Dates are by the clock of
- * the process that made the call. If the store fails, the log uses what it knows, and writes when
- * the store is back.
+ * Each process writes its own calls and backoffs under a separate key, at most once a second and on
+ * `close()`. They're kept for a day. After `load()`, which a `CapabilityRegistry` calls, the log
+ * covers all processes, and reads the records of the others every two seconds. Times come from the
+ * clock of the process that made the call. If the store is unavailable, the log uses the records
+ * that it has, and writes again once the store is available.
  */
 export class PublishedHealth extends RollingHealth {
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
@@ -91,7 +100,7 @@ export class PublishedHealth extends RollingHealth {
     this.#options = checked;
     this.#stopWatching = store.onAvailability((available) => {
       if (!available || this.own.size === 0) return;
-      // The store may have lost everything.
+      // The store may have lost its content.
       this.#enteredAt = -Infinity;
       this.#hasNews = true;
       this.#writeSoon();
@@ -121,7 +130,7 @@ export class PublishedHealth extends RollingHealth {
       );
   }
 
-  /** Reads what other processes wrote, and keeps reading from then on. Never rejects. */
+  /** Reads the records of other processes, and keeps reading them periodically. Never rejects. */
   async load(): Promise<void> {
     const { store, clock } = this.#options;
     try {
@@ -130,16 +139,14 @@ export class PublishedHealth extends RollingHealth {
       const texts = await Promise.all([...ids].map((id) => store.read(keyOf(id), { limit: 1 })));
       this.#others = texts.flatMap(([text]) => published(text) ?? []);
     } catch {
-      // The store is unavailable, so what was read last still counts.
+      // The store is unavailable, so the last records read are still used.
     }
     if (this.#closed) return;
     this.#stopReading?.();
     this.#stopReading = clock.after(READ_MS, () => void this.load(), { background: true });
   }
 
-  /**
-   * Writes what changed. Never rejects: if the store is unavailable, the next flush tries again.
-   */
+  /** Writes the changes. Never rejects: if the store is unavailable, the next flush tries again. */
   async flush(): Promise<void> {
     const { store, clock } = this.#options;
     this.#hasNews = false;
@@ -211,7 +218,10 @@ export class PublishedHealth extends RollingHealth {
   }
 }
 
-/** Parses the text of a process. Returns undefined if it's damaged or of another version. */
+/**
+ * Parses the record of a process. Returns `undefined` if it's damaged or comes from another
+ * version.
+ */
 function published(text: string | undefined): Published | undefined {
   try {
     return publishedSchema().parse(JSON.parse(text ?? ''));

@@ -5,13 +5,13 @@ import { expectedGot } from '../core/issues.js';
 import { anObject, checkOptions, once, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 
-/** A finished call, as it's recorded. */
+/** A finished call to record. */
 export interface HealthRecord {
   readonly kind: 'tool' | 'provider' | 'job';
   readonly name: string;
   readonly success: boolean;
   readonly latencyMs: number;
-  /** The provider that answered, for a tool's call. */
+  /** The provider that answered, if it's a tool call. */
   readonly provider?: string;
   /** True if the work was still running when the call was answered. */
   readonly abandoned?: boolean;
@@ -25,7 +25,7 @@ export interface Backoff {
   readonly until: number;
 }
 
-/** A finished call, as it's kept. `at` is in milliseconds since 1970. */
+/** A finished call as stored. `at` is in milliseconds since 1970. */
 export interface Sample {
   readonly success: boolean;
   readonly latencyMs: number;
@@ -34,12 +34,15 @@ export interface Sample {
   readonly abandoned?: true;
 }
 
-/** The last calls as numbers. `null` means that there are no calls to compute it from. */
+/**
+ * Statistics about the most recent calls. `null` means that there are no calls to compute a value
+ * from.
+ */
 export interface HealthSummary {
   readonly total: number;
   readonly success: number;
   readonly failure: number;
-  /** The share of successful calls, from 0 to 1. */
+  /** The success rate, from 0 to 1. */
   readonly successRate: number | null;
   readonly averageLatencyMs: number | null;
   readonly p95LatencyMs: number | null;
@@ -52,54 +55,57 @@ export interface HealthSummary {
   readonly abandoned?: number;
 }
 
-/** A log that records health and summarizes it, for this process or for several. */
+/** A log that records and summarizes health, for one or several processes. */
 export interface HealthLog {
   record(record: HealthRecord): void;
   summary(kind: Kind, name: string): HealthSummary;
-  /** The number of all calls since counting began. */
+  /** Returns the number of all calls since counting began. */
   lifetime(kind: Kind, name: string): Pick<HealthSummary, 'total' | 'success' | 'failure'>;
-  /** The calls behind the summary, oldest first. */
+  /** Returns the calls behind the summary, oldest first. */
   samples(kind: Kind, name: string): readonly Sample[];
   lastCall(kind: Kind, name: string): Sample | null;
-  /** The provider that answered a tool's last successful call. */
+  /** Returns the provider that answered a tool's last successful call. */
   lastProvider(toolName: string): string | null;
   /**
-   * The backoff of a provider in any of the processes, or `null` if it isn't backing off. Missing
-   * if the log doesn't track backoffs.
+   * Returns a provider's backoff in any of the processes, or `null` if it isn't backing off.
+   * Missing if the log doesn't track backoffs.
    */
   backoff?(provider: string): Backoff | null;
   /** Records that a provider is backing off. */
   backedOff?(provider: string, backoff: Backoff): void;
-  /** Reads the records of other processes, and keeps reading from then on. Never rejects. */
+  /** Reads the records of other processes, and keeps reading them periodically. Never rejects. */
   load?(): Promise<void>;
 }
 
-/** The calls under one name. */
+/** The calls recorded under one name. */
 export interface HealthCalls {
   total: number;
   success: number;
-  /** The last of the calls, oldest first. */
+  /** The most recent calls, oldest first. */
   readonly samples: Sample[];
-  /** The provider of the last successful call, and when it answered. */
+  /** The provider of the last successful call, and the time of its answer. */
   provider: readonly [name: string, at: number] | null;
 }
 
 const noCalls = (): HealthCalls => ({ total: 0, success: 0, samples: [], provider: null });
 
-/** The options of every log. */
+/** Returns the schema fields that all logs share. */
 export const healthFields = () => ({
   size: wholeBetween(1, 10_000).default(100),
   maxKeys: wholeBetween(1, 1_000_000).default(10_000),
   clock: anObject<Clock>('a clock').default(systemClock),
 });
 
-/** The options of a health log. */
+/** The options of `RollingHealth`. */
 export interface RollingHealthOptions {
-  /** The number of calls in a window, at most 10,000. @default 100 */
+  /** The number of calls to keep per name, at most 10,000. @default 100 */
   readonly size?: number;
-  /** The maximum number of names that have a record. The least recently recorded names are dropped. @default 10_000 */
+  /**
+   * The maximum number of names with records. The least recently recorded names are dropped.
+   * @default 10_000
+   */
   readonly maxKeys?: number;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -108,13 +114,14 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Keeps the last calls of every tool, provider, and job in this process, and summarizes them.
+ * Stores the most recent calls of every tool, provider, and job in this process, and summarizes
+ * them.
  *
- * The window is a number of calls, not a time span. Percentiles are computed on demand. A name
- * without records has a summary of zeros and `null`.
+ * The window is a number of calls, not a time span. Percentiles are computed on demand. The summary
+ * of a name without records consists of zeros and `null`.
  */
 export class RollingHealth implements HealthLog {
-  /** The calls of this process by kind and name, the least recently recorded first. */
+  /** The calls of this process by kind and name, with the least recently recorded names first. */
   protected readonly own = new Map<string, HealthCalls>();
   protected readonly backoffs = new Map<string, Backoff>();
   readonly #options: z.output<ReturnType<typeof optionsSchema>>;
@@ -124,8 +131,8 @@ export class RollingHealth implements HealthLog {
   }
 
   /**
-   * Adds one call. @throws ToolError `INVALID_ARGUMENT` unless the latency is a number of
-   * milliseconds from 0.
+   * Records one call. @throws ToolError `INVALID_ARGUMENT` unless the latency is a non-negative
+   * number of milliseconds.
    */
   record({ kind, name, success, latencyMs, provider, abandoned }: HealthRecord): void {
     if (typeof latencyMs !== 'number' || !(latencyMs >= 0))
@@ -185,7 +192,10 @@ export class RollingHealth implements HealthLog {
   }
 }
 
-/** Returns one key for a kind and a name. Kinds contain no colon, so every pair has its own key. */
+/**
+ * Combines a kind and a name into a key. Kinds don't contain colons, so every pair has a unique
+ * key.
+ */
 function healthKey(kind: Kind, name: string): string {
   return `${kind}:${name}`;
 }
@@ -209,8 +219,8 @@ function summarizeSamples(samples: readonly Sample[]): HealthSummary {
 }
 
 /**
- * Returns the value below which the given share of the values lies, linearly interpolated, or
- * `null` without values.
+ * Returns the value below which the given fraction of the values lies (linearly interpolated), or
+ * `null` if there are no values.
  */
 export function percentile(values: readonly number[], share: number): number | null {
   if (values.length === 0) return null;

@@ -22,59 +22,61 @@ type Environment = Parameters<ProviderFactory>[1];
 
 /** The options of a router. */
 export interface ProviderRouterOptions {
-  /** The tool's name in events, and in the names of its providers in `health`. */
+  /** The tool's name in events, and in its providers' names in `health`. */
   readonly toolName: string;
   /**
-   * The providers as declared with the tool. Two with the same name and configuration count as one.
+   * The tool's providers, as declared. Providers with the same name and configuration count as one.
    */
   readonly providers: readonly ToolProvider[];
-  /** The factories of the providers, by name. */
+  /** The functions that create providers, by provider name. */
   readonly factories: Table<ProviderFactory>;
   /**
-   * Credentials by provider name. They're merged with the declared configuration and never shown.
+   * Credentials, by provider name. They're merged with the declared configuration and never shown.
    * @default none
    */
   readonly config?: Table<Readonly<Record<string, unknown>>>;
-  /** The environment, which can also hold required credentials. @default process.env */
+  /**
+   * The environment variables, which can also contain required credentials. @default process.env
+   */
   readonly env?: Environment;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
-  /** Returns random numbers for the jitter of backoffs. @default Math.random */
+  /** Returns random numbers for the backoff jitter. @default Math.random */
   readonly random?: () => number;
   /**
-   * The log that counts each provider's calls. Whoever judges the answers counts the tool's calls.
-   * @default the router's own RollingHealth
+   * The log that records each provider's calls. The tool's own calls are recorded by the code that
+   * evaluates the answers.
+   * @default a RollingHealth for this router
    */
   readonly health?: HealthLog;
-  /** Receives events about failures, changes of provider, and backoffs. @default none */
+  /** Receives events about failures, provider changes, and backoffs. @default none */
   readonly onEvent?: (event: ToolEvent) => void;
-  /** The time limit of a health check, in milliseconds. @default 5000 */
+  /** The timeout of a health check, in milliseconds. @default 5000 */
   readonly checkTimeoutMs?: number;
   /**
-   * The time limit of one attempt, in milliseconds. @default a share of the call's `timeoutMs`, if
-   * it has one
+   * The timeout of one attempt, in milliseconds. @default a share of the call's `timeoutMs`, if set
    */
   readonly attemptTimeoutMs?: number;
   /**
-   * The number of consecutive failures after which a provider backs off even if no other is usable.
-   * Otherwise one failure is enough. @default 5
+   * The number of consecutive failures after which a provider backs off even if no other provider
+   * is usable. If another is usable, one failure is enough. @default 5
    */
   readonly failuresToEject?: number;
-  /** The base of the backoff in milliseconds, as in `exponentialBackoff`. @default 1000 */
+  /** The base delay of the backoff in milliseconds, as in `exponentialBackoff`. @default 1000 */
   readonly baseMs?: number;
-  /** The longest backoff in milliseconds. @default 60_000 */
+  /** The maximum delay of the backoff in milliseconds. @default 60_000 */
   readonly capMs?: number;
 }
 
-/** The routing options that operators can set. */
+/** The router options that operators can set. */
 export type RoutingOptions = Pick<
   ProviderRouterOptions,
   'config' | 'checkTimeoutMs' | 'attemptTimeoutMs' | 'failuresToEject' | 'baseMs' | 'capMs'
 >;
 
 /**
- * The check interval of a provider that declares none. Source: the system that routed these
- * tools before.
+ * The default interval of health checks. It comes from the system that previously routed these
+ * tools.
  */
 export const CHECK_INTERVAL_MS = 300_000;
 
@@ -111,7 +113,7 @@ const routerSchema = once(() =>
     ...routingShape(),
     toolName: text(),
     providers: z.array(provider()) as z.ZodType<readonly ProviderSpec[], readonly ToolProvider[]>,
-    factories: table<ProviderFactory>().refine(functions, 'functions that make providers, by name'),
+    factories: table<ProviderFactory>().refine(functions, 'factory functions by name'),
     env: anObject<Environment>().default(environment),
     clock: anObject<Clock>('a clock').default(systemClock),
     random: aFunction<() => number>().default(() => Math.random),
@@ -121,23 +123,25 @@ const routerSchema = once(() =>
 );
 const routingSchema = once(() => z.strictObject(routingShape()));
 
-/** A declared provider with its defaults. */
+/** A declared provider with defaults applied. */
 export type ProviderSpec = Readonly<z.output<ReturnType<typeof provider>>>;
 export type CheckedRouterOptions = Readonly<z.output<ReturnType<typeof routerSchema>>>;
 
-/** Checks the options of a router. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+/**
+ * Validates the options of a router. @throws ToolError `INVALID_ARGUMENT` listing every invalid
+ * option.
+ */
 export function checkRouterOptions(options: ProviderRouterOptions): CheckedRouterOptions {
   return checkOptions(routerSchema, options, 'options of the router');
 }
 
-/** Checks the options of routing. @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+/** Validates routing options. @throws ToolError `INVALID_ARGUMENT` listing every invalid option. */
 export function requireRoutingOptions(options: unknown): void {
   checkOptions(routingSchema, options, 'options of routing');
 }
 
 /**
- * Returns the value under a name that can come from anywhere: `constructor` and `__proto__` are
- * ordinary names.
+ * Returns the value under a name from any source: `constructor` and `__proto__` are ordinary names.
  */
 export function lookUp<T>(table: Table<T> | undefined, name: string): T | undefined {
   if (table === undefined) return undefined;

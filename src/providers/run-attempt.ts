@@ -6,13 +6,14 @@ import type { ToolContext } from '../tool/tool-options.js';
 import type { Provider } from './provider.js';
 
 /**
- * The end of one attempt.
+ * The result of one attempt.
  *
  * - answered: with a value, which can be the tool's own `fail`.
- * - refused: the tool threw its answer, such as `INVALID_INPUT`. Another provider would say the
- * same.
- * - failed: the service couldn't be reached, broke, or was too slow. Another provider may answer.
- * - aborted: the caller gave up, which says nothing about the service.
+ * - refused: the provider threw the tool's answer, such as `INVALID_INPUT`. Another provider would
+ *   answer the same.
+ * - failed: the service couldn't be reached, failed, or was too slow. Another provider may be able
+ *   to answer.
+ * - aborted: the caller aborted, which says nothing about the service.
  */
 type AttemptResult =
   | { readonly status: 'answered'; readonly value: unknown }
@@ -22,31 +23,31 @@ type AttemptResult =
 
 interface AttemptOptions {
   readonly clock: Clock;
-  /** The time limit of the attempt in milliseconds. No limit if it's missing. */
+  /** The timeout of the attempt in milliseconds. If missing, there's no limit. */
   readonly timeoutMs?: number | undefined;
   /** The provider's name in messages. */
   readonly label: string;
   /**
-   * Reports that the provider is called, and that its function has really ended, possibly long
-   * after the attempt.
+   * Reports that the provider has started, and that its function has actually finished, which can
+   * be long after the attempt.
    */
   readonly onStart: () => void;
   readonly onEnd: () => void;
 }
 
 /**
- * The maximum time in milliseconds that a service can ask to be left alone. After that, it's tried
- * out.
+ * The maximum time in milliseconds for which a service can ask not to be called. After that, it's
+ * probed.
  */
 const MOST_RETRY_AFTER_MS = 600_000;
 
 const TRANSIENT: readonly ToolErrorCode[] = ['PROVIDER_UNAVAILABLE', 'TIMEOUT'];
 
 /**
- * Runs one attempt of a provider. Never rejects.
+ * Runs one attempt with a provider. Never rejects.
  *
- * It ends when the caller's signal fires or its time is up, even if the provider ignores both. A
- * later result is dropped. The signal must not have fired before.
+ * Ends when the caller's signal is aborted or the time is up, even if the provider ignores both. A
+ * later result is ignored. The signal must not already be aborted.
  */
 export function runAttempt(
   provider: Provider,
@@ -78,7 +79,7 @@ export function runAttempt(
         controller.abort(error);
       });
     }
-    // Wrapped in an async function, so an exception becomes a rejection.
+    // An async function turns synchronous exceptions into rejections.
     const answer = async (): Promise<unknown> =>
       await provider.call(input, { ...context, signal: controller.signal });
     onStart();
@@ -96,28 +97,25 @@ export function runAttempt(
 }
 
 /**
- * Returns true for an error of the service rather than of the call, which may not recur later or
- * with another service: `PROVIDER_UNAVAILABLE`, `TIMEOUT`, and errors that aren't ToolErrors.
+ * Returns true for an error caused by the service rather than by the call: `PROVIDER_UNAVAILABLE`,
+ * `TIMEOUT`, and errors that aren't ToolErrors. It may not recur later or with another service.
  *
- * Every other ToolError is the tool's own answer. That includes `EXECUTION_FAILED`, the code that a
- * tool's `fail` gets as an outcome.
+ * Every other ToolError is the tool's own answer. That includes `EXECUTION_FAILED`, the outcome
+ * code of a tool's `fail`.
  */
 export function isTransient(error: unknown): boolean {
   return !isToolError(error) || TRANSIENT.includes(error.code);
 }
 
 /**
- * Returns the result of an abort. A caller that gives up says nothing about the service; a deadline
- * that passed without an answer does.
+ * Returns the result of an abort. An abort by the caller says nothing about the service, but a
+ * deadline that passes without an answer does.
  */
 function resultOfAbort(signal: AbortSignal): AttemptResult {
   return { status: isTimeout(signal.reason) ? 'failed' : 'aborted', error: abortError(signal) };
 }
 
-/**
- * Returns true if a deadline is the reason, from the platform's `AbortSignal.timeout` or from the
- * library's errors.
- */
+/** Returns true if the reason is a deadline, either of `AbortSignal.timeout` or of tooldex. */
 function isTimeout(reason: unknown): boolean {
   return (
     isToolError(reason, 'TIMEOUT') ||
@@ -125,13 +123,13 @@ function isTimeout(reason: unknown): boolean {
   );
 }
 
-/** Returns the error for a caller that gave up or whose time is up. */
+/** Returns the error for an abort by the caller or by a deadline. */
 export function abortError(signal: AbortSignal): ToolError {
   if (isToolError(signal.reason)) return signal.reason;
   if (isTimeout(signal.reason))
     return new ToolError(
       'TIMEOUT',
-      "The call's time ran out before an answer came. Allow it more time.",
+      'The call ran out of time before an answer arrived. Allow it more time.',
       { cause: signal.reason },
     );
   return new ToolError('ABORTED', 'The caller aborted the call.', {
@@ -140,8 +138,8 @@ export function abortError(signal: AbortSignal): ToolError {
 }
 
 /**
- * Describes an error in a few words, without text from the service: its messages can quote keys,
- * addresses, and paths.
+ * Describes an error in a few words, without text from the service, whose messages can contain
+ * keys, addresses, and paths.
  */
 export function describeFailure(error: unknown): string {
   if (isToolError(error)) return error.code;
@@ -154,11 +152,11 @@ export function describeFailure(error: unknown): string {
 }
 
 /**
- * Returns how many milliseconds a service asks to be left alone after an error. It reads
- * `details.retryAfterMs` of a ToolError, or the header `Retry-After` on the error, its response, or
- * its cause. Returns `undefined` if the service doesn't ask.
+ * Returns the time in milliseconds for which a service asks not to be called after an error. Reads
+ * `details.retryAfterMs` of a ToolError, or the `Retry-After` header of the error, its response, or
+ * its cause. Returns `undefined` if the service doesn't ask for a delay.
  *
- * @param now milliseconds since 1970, for headers that contain a date.
+ * @param now The current time in milliseconds since 1970, for headers that contain a date.
  */
 export function retryAfterOf(error: unknown, now: number): number | undefined {
   try {
@@ -183,7 +181,7 @@ export function retryAfterOf(error: unknown, now: number): number | undefined {
     }
     return cause === undefined || cause === error ? undefined : retryAfterOf(cause, now);
   } catch {
-    // An error from a service can have getters that throw, or endless causes.
+    // An error from a service can have throwing getters, or an endless chain of causes.
     return undefined;
   }
 }

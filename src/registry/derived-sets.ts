@@ -9,7 +9,7 @@ type Axes = Pick<
   Partial<Pick<ToolMetadata, 'manual'>>;
 
 /**
- * Returns true if every call of the tool needs approval: it writes, is dangerous, or requires
+ * Returns true if every call of the tool needs approval: the tool writes, is dangerous, or requires
  * consent, and isn't manual.
  */
 export function requiresApproval(tool: Axes): boolean {
@@ -19,7 +19,7 @@ export function requiresApproval(tool: Axes): boolean {
   );
 }
 
-/** The derived sets, each with the rule that decides which tools are in it. */
+/** The derived sets and the rule that decides which tools belong to each. */
 export const DERIVED_SETS = {
   write: (tool: Axes) => isWriting(tool.accessMode),
   idempotent: (tool: Axes) => tool.accessMode === AccessMode.READONLY,
@@ -29,10 +29,10 @@ export const DERIVED_SETS = {
   cacheInvalidating: (tool: Axes) => isWriting(tool.accessMode),
   critical: (tool: Axes) => tool.priority === Priority.CRITICAL,
 } as const;
-/** The name of a set that is derived from the tools' axes. */
+/** The name of a set derived from the tools' axes. */
 export type DerivedSet = keyof typeof DERIVED_SETS;
 
-/** Returns the derived sets that a tool is in. */
+/** Returns the derived sets that contain a tool. */
 export function derivedSetsOf(tool: Axes): readonly DerivedSet[] {
   return (Object.keys(DERIVED_SETS) as DerivedSet[]).filter((set) => DERIVED_SETS[set](tool));
 }

@@ -6,17 +6,17 @@ const NO_ENTRIES: readonly ToolEntry[] = Object.freeze([]);
 const NO_NAMES: ReadonlySet<string> = new ImmutableSet<string>();
 
 /**
- * An index of tools by the values of one property.
+ * An index of tools by the value of one property.
  *
- * A query is a single map lookup for any number of tools. Results are immutable snapshots that are
- * created on the first query after a change and shared by all callers.
+ * A query takes a single map lookup, however many tools there are. Results are immutable snapshots.
+ * They're created on the first query after a change and shared by all callers.
  */
 export class FacetIndex<Value> {
   readonly #buckets = new Map<Value, Bucket>();
   readonly #valuesOf: (entry: ToolEntry) => readonly Value[];
   readonly #allowed: Readonly<Record<string, Value & (string | number)>> | undefined;
 
-  /** @param allowed is the property's enum, if it has one. */
+  /** @param allowed The property's enum, if it has one. */
   constructor(
     valuesOf: (entry: ToolEntry) => readonly Value[],
     allowed?: Readonly<Record<string, Value & (string | number)>>,
@@ -44,7 +44,7 @@ export class FacetIndex<Value> {
 
   /**
    * Returns the entries with this value, in registration order. @throws ToolError
-   * `INVALID_ARGUMENT` if the enum doesn't have the value.
+   * `INVALID_ARGUMENT` if the value isn't in the enum.
    */
   entries(value: Value): readonly ToolEntry[] {
     const bucket = this.#buckets.get(value);
@@ -63,15 +63,15 @@ export class FacetIndex<Value> {
     return this.#buckets.get(value)?.size ?? 0;
   }
 
-  /** Returns the values that at least one tool has. */
+  /** Returns the values used by at least one tool. */
   values(): Iterable<Value> {
     return this.#buckets.keys();
   }
 }
 
 /**
- * The entries with one value. Most keywords belong to one tool, so a set is created only for the
- * second.
+ * The entries that share one value. Most keywords belong to a single tool, so the set is created
+ * only when a second tool is added.
  */
 class Bucket {
   #members: ToolEntry | Set<ToolEntry>;
@@ -92,7 +92,7 @@ class Bucket {
     this.#forget();
   }
 
-  /** Removes an entry. The owner drops a bucket before it becomes empty. */
+  /** Removes an entry. The index removes a bucket before it becomes empty. */
   remove(entry: ToolEntry): void {
     if (this.#members instanceof Set) this.#members.delete(entry);
     this.#forget();

@@ -1,4 +1,4 @@
-/** A set that refuses changes, so it can be shared without copying. Its JSON is a list. */
+/** A set that can't be changed, so it can be shared without copying. Serializes to a JSON array. */
 export class ImmutableSet<T> extends Set<T> {
   constructor(values: Iterable<T> = []) {
     super();
@@ -6,19 +6,15 @@ export class ImmutableSet<T> extends Set<T> {
   }
 
   override add(): never {
-    throw new TypeError("Couldn't add: sets of the registry can't be changed. Copy the set first.");
+    throw new TypeError("Couldn't add: the registry's sets are read-only. Copy the set first.");
   }
 
   override delete(): never {
-    throw new TypeError(
-      "Couldn't delete: sets of the registry can't be changed. Copy the set first.",
-    );
+    throw new TypeError("Couldn't delete: the registry's sets are read-only. Copy the set first.");
   }
 
   override clear(): never {
-    throw new TypeError(
-      "Couldn't clear: sets of the registry can't be changed. Copy the set first.",
-    );
+    throw new TypeError("Couldn't clear: the registry's sets are read-only. Copy the set first.");
   }
 
   toJSON(): T[] {

@@ -1,8 +1,8 @@
 import type { ToolMetadataRegistry } from './tool-metadata-registry.js';
 
 /**
- * Returns true for a registry, also of another build or copy of the package. It doesn't run any
- * getter.
+ * Returns true for a registry, even from another build or copy of the package. Doesn't invoke any
+ * getters.
  */
 export function isRegistry(value: unknown): value is ToolMetadataRegistry {
   return (

@@ -5,7 +5,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { FacetIndex } from './facet-index.js';
 import { MatchingMetrics } from './matching-metrics.js';
 
-/** An index that finds the tools and categories whose keywords are in a text. */
+/** An index that finds the tools and categories whose keywords occur in a text. */
 export class KeywordMatcher {
   readonly metrics = new MatchingMetrics();
   readonly keywords = new FacetIndex<string>((entry) => entry.keywords);
@@ -14,7 +14,7 @@ export class KeywordMatcher {
   readonly #mandatoryIndex = new KeywordIndex();
   readonly #now: () => number;
 
-  /** @param now returns milliseconds, for the metrics. */
+  /** @param now Returns the time in milliseconds, for the metrics. */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -38,8 +38,8 @@ export class KeywordMatcher {
   }
 
   /**
-   * Returns the tools that have a keyword in the text, best score first. Ties are ordered by
-   * priority, then name.
+   * Returns the tools with a keyword in the text, best score first. Ties are ordered by priority,
+   * then name.
    */
   scored(text: string, minScore: number, maxResults: number): readonly KeywordMatchResult[] {
     const started = this.#now();
@@ -66,7 +66,7 @@ export class KeywordMatcher {
     return Object.freeze(best);
   }
 
-  /** Returns the names of the tools that have a mandatory keyword in the text, sorted by name. */
+  /** Returns the names of tools with a mandatory keyword in the text, sorted by name. */
   mandatory(text: string): ReadonlySet<string> {
     const names = [...this.#mandatoryIndex.find(text)].flatMap((keyword) => [
       ...this.#mandatory.names(keyword),
@@ -74,7 +74,7 @@ export class KeywordMatcher {
     return new ImmutableSet(names.sort(compareText));
   }
 
-  /** Returns the categories of the tools that have a keyword in the text, sorted by name. */
+  /** Returns the categories of tools with a keyword in the text, sorted by name. */
   categories(text: string): ReadonlySet<string> {
     const found = new Set<string>();
     for (const keyword of this.#index.find(text)) {

@@ -5,14 +5,14 @@ type HitCounts = MatchingMetrics['topKeywords'];
 const TOP_KEYWORDS = 10;
 const TOP_CATEGORIES = 5;
 
-/** Statistics about a registry's keyword matching. Its JSON contains the figures. */
+/** Statistics about a registry's keyword matching. Serializes to its counters (see `toJSON`). */
 export class MatchingMetrics {
   #queries = 0;
   #matches = 0;
   #emptyResults = 0;
   #totalTimeMs = 0;
-  // Only declared keywords and categories are counted, so the registry's vocabulary limits the
-  // size.
+  // Only declared keywords and categories are counted, so the size is limited by the registry's
+  // vocabulary.
   readonly #keywordHits = new Map<string, number>();
   readonly #categoryHits = new Map<string, number>();
 
@@ -26,12 +26,12 @@ export class MatchingMetrics {
     return this.#matches;
   }
 
-  /** The number of texts that matched nothing. */
+  /** The number of texts without any match. */
   get emptyResults(): number {
     return this.#emptyResults;
   }
 
-  /** The average time per text in milliseconds, 0 before the first text. */
+  /** The average time per text in milliseconds, or 0 before the first text. */
   get averageTimeMs(): number {
     return this.#queries === 0 ? 0 : this.#totalTimeMs / this.#queries;
   }
@@ -41,19 +41,19 @@ export class MatchingMetrics {
     return top(this.#keywordHits, TOP_KEYWORDS);
   }
 
-  /** The five categories detected most often. */
+  /** The five most frequently detected categories. */
   get topCategories(): HitCounts {
     return top(this.#categoryHits, TOP_CATEGORIES);
   }
 
-  /** Resets all counts. */
+  /** Resets all counters. */
   reset(): void {
     this.#queries = this.#matches = this.#emptyResults = this.#totalTimeMs = 0;
     this.#keywordHits.clear();
     this.#categoryHits.clear();
   }
 
-  /** Counts one matched text. The registry calls it. */
+  /** Counts one matched text. Called by the registry. */
   recordQuery(results: number, keywords: ReadonlySet<string>, timeMs: number): void {
     this.#queries += 1;
     this.#matches += results;
@@ -63,7 +63,7 @@ export class MatchingMetrics {
       this.#keywordHits.set(keyword, (this.#keywordHits.get(keyword) ?? 0) + 1);
   }
 
-  /** Counts one detection of categories. The registry calls it. */
+  /** Counts the categories detected in one text. Called by the registry. */
   recordCategories(categories: Iterable<string>): void {
     for (const category of categories)
       this.#categoryHits.set(category, (this.#categoryHits.get(category) ?? 0) + 1);

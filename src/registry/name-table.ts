@@ -6,9 +6,9 @@ import { isToolDefinition, type ToolEntry } from '../tool/tool-definition.js';
 /**
  * Maps names and aliases to entries.
  *
- * A tool's own name always wins over another tool's alias. If tools share an alias (only possible
- * by replacing), the latest tool has it. When that tool is removed, the earlier tool gets the alias
- * back.
+ * A tool's own name always takes precedence over another tool's alias. If several tools share an
+ * alias (which requires `replace`), the most recently registered tool has it. When that tool is
+ * removed, the alias goes back to the previous tool.
  */
 export class NameTable {
   readonly #entries = new Map<string, ToolEntry>();
@@ -24,16 +24,16 @@ export class NameTable {
   }
 
   /**
-   * Returns the tool with this name (not an alias). @throws ToolError `INVALID_ARGUMENT` for a tool
-   * instead of its name.
+   * Returns the tool with this name (not an alias). @throws ToolError `INVALID_ARGUMENT` if a tool
+   * is passed instead of its name.
    */
   named(name: string): ToolEntry | undefined {
     return this.#entries.get(name) ?? assertName(name);
   }
 
   /**
-   * Returns the tool with this name or alias. @throws ToolError `INVALID_ARGUMENT` for a tool
-   * instead of its name.
+   * Returns the tool with this name or alias. @throws ToolError `INVALID_ARGUMENT` if a tool is
+   * passed instead of its name.
    */
   resolve(name: string): ToolEntry | undefined {
     return this.#entries.get(name) ?? this.#aliases.get(name)?.at(-1) ?? assertName(name);
@@ -62,9 +62,10 @@ export class NameTable {
   }
 
   /**
-   * Checks that new entries don't clash with the table or with each other.
+   * Checks that new entries don't conflict with the table or with each other.
    *
-   * @throws ToolError `DUPLICATE_TOOL` naming the first clash and the tool that has the name.
+   * @throws ToolError `DUPLICATE_TOOL` with the first conflict and the tool that already has the
+   * name.
    */
   assertFree(added: readonly ToolEntry[]): void {
     const batch = new Map<string, string>();
@@ -91,7 +92,7 @@ export class NameTable {
 }
 
 /**
- * Throws for a tool that was passed instead of its name. Any other value is just an unknown name.
+ * Throws if a tool was passed instead of its name. Any other value is treated as an unknown name.
  */
 function assertName(given: unknown): undefined {
   const names =
@@ -109,7 +110,10 @@ function assertName(given: unknown): undefined {
   );
 }
 
-/** Returns the names of the tools that a value is or contains, including an entry's own name. */
+/**
+ * Returns the names of the tools in a value, which can be a registry entry, a definition, or a
+ * class.
+ */
 function namesOf(given: object): readonly string[] {
   try {
     const { definition } = given as { readonly definition?: unknown };

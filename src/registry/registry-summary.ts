@@ -3,7 +3,7 @@ import { derivedSetsOf, DERIVED_SETS, type DerivedSet } from './derived-sets.js'
 import { isAvailable } from './tool-filter.js';
 import { AccessMode, CostTier, DangerLevel, ExecutionCategory, Priority } from '../core/enums.js';
 
-/** The number of tools in a registry, by every axis and derived set. */
+/** The number of tools in a registry for every axis and derived set. */
 export interface RegistrySummary {
   readonly revision: number;
   readonly tools: number;
@@ -19,7 +19,7 @@ export interface RegistrySummary {
   readonly derived: Readonly<Record<DerivedSet, number>>;
 }
 
-/** Counts entries by everything they declare. */
+/** Counts entries for every axis and derived set. */
 export function summarize(entries: readonly ToolEntry[], revision: number): RegistrySummary {
   const counts = (
     known: readonly string[],
@@ -28,7 +28,7 @@ export function summarize(entries: readonly ToolEntry[], revision: number): Regi
     const count = new Map(known.map((value) => [value, 0]));
     for (const entry of entries)
       for (const value of valuesOf(entry)) count.set(value, (count.get(value) ?? 0) + 1);
-    // A category can be named `__proto__`, which an assignment wouldn't add.
+    // A category can be named `__proto__`, and assigning to that key wouldn't add it.
     return Object.fromEntries(count);
   };
   const priorityNames = Object.keys(Priority);

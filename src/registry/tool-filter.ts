@@ -45,13 +45,13 @@ const filterSchema = once(() =>
 );
 
 /**
- * A filter for tools. A tool must satisfy every condition. A condition is one value, or a list of
- * which one must match; missing conditions match all tools.
+ * A filter for tools. A tool must satisfy every condition. A condition is a single value or a list
+ * of alternatives. Missing conditions match all tools.
  *
- * Every API that narrows down tools accepts this object.
+ * Every API that filters tools accepts this object.
  */
 export interface ToolFilter {
-  /** The tools' own names, not aliases. */
+  /** The tool's own name; aliases don't match. */
   readonly name?: string | readonly string[];
   readonly priority?: Priority | readonly Priority[];
   readonly accessMode?: AccessMode | readonly AccessMode[];
@@ -73,8 +73,8 @@ export interface ToolFilter {
   /** The current result of the tool's `available` check. */
   readonly available?: boolean;
   /**
-   * Values of your own metadata, such as `{ team: 'billing' }`. If a tool's value is a list, one of
-   * its items must match.
+   * Values of custom metadata, such as `{ team: 'billing' }`. If a tool's value is a list, at least
+   * one item must match.
    */
   readonly metadata?: Readonly<Record<string, unknown>> & {
     readonly [Key in keyof ToolMetadataFields]?: OneOrMore<ToolMetadataFields[Key]>;
@@ -84,10 +84,10 @@ export interface ToolFilter {
 type OneOrMore<Value> = Value | readonly Value[];
 
 /**
- * Compiles a filter to a function that returns true for tools that match.
+ * Compiles a filter into a function that returns true for matching tools.
  *
- * @throws ToolError `INVALID_ARGUMENT` for unknown conditions and values: a misspelled filter that
- * let everything through would be worse than an error.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown conditions and values, because silently ignoring
+ * a misspelled condition would let every tool through.
  */
 export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean {
   if (filter === undefined || typeof filter === 'function')
@@ -134,7 +134,7 @@ export function compileFilter(filter: ToolFilter): (entry: ToolEntry) => boolean
   return (entry) => tests.every((test) => test(entry));
 }
 
-/** The field that each condition reads. */
+/** The entry field that each condition compares. */
 const FIELD_OF: ReadonlyMap<string, string> = new Map([
   ...Object.entries<ToolField>(TOOL_FIELDS).flatMap(([name, { filter }]) =>
     filter === undefined ? [] : [[filter.condition, name] as const],
@@ -142,34 +142,37 @@ const FIELD_OF: ReadonlyMap<string, string> = new Map([
   ['capability', 'capabilities'],
 ]);
 
-/** Returns the scopes that a tool requires and its caller doesn't have. */
+/** Returns the scopes that a tool requires but the caller doesn't have. */
 export function missingScopes({ auth }: ToolEntry, scopes: readonly string[]): readonly string[] {
   return auth?.required === true
     ? (auth.scopes ?? []).filter((scope) => !scopes.includes(scope))
     : [];
 }
 
-/** Facts about a tool's availability besides its own check. */
+/** Facts about a tool's availability in addition to its own check. */
 interface Circumstances {
-  /** True if the credentials that the tool itself requires are set. */
+  /** True if the tool's own credentials are set. */
   readonly hasCredentials: boolean;
-  /** True if one of its providers answers calls. Providers find their own credentials. */
+  /**
+   * True if at least one of the tool's providers can answer calls. Providers find their own
+   * credentials.
+   */
   readonly hasProvider: boolean;
 }
 
 /**
- * Returns true if a tool can be used now: it has no availability check, or the check passes. A
- * check that throws counts as failed.
+ * Returns true if a tool can be used at the moment: it has no availability check, or the check
+ * passes. A check that throws counts as a failure.
  */
 export function isAvailable(entry: ToolEntry): boolean {
   return unavailableReason(entry) === undefined;
 }
 
 /**
- * Returns why a tool can't be used now, or `undefined`. If its check throws a ToolError
- * `TOOL_UNAVAILABLE`, that message is the reason.
+ * Returns the reason why a tool can't be used at the moment, or `undefined`. If the availability
+ * check throws a ToolError `TOOL_UNAVAILABLE`, its message is the reason.
  *
- * A tool without its credentials is available if one of its providers is.
+ * A tool without credentials is available if one of its providers is.
  */
 export function unavailableReason(
   { name, available }: ToolEntry,
@@ -181,9 +184,9 @@ export function unavailableReason(
   } catch (error) {
     return isToolError(error, 'TOOL_UNAVAILABLE')
       ? error.message
-      : `${name} isn't available right now: its availability check failed with an error. Use another tool.`;
+      : `${name} isn't available right now: its availability check threw an error. Use another tool.`;
   }
   return hasCredentials || hasProvider
     ? undefined
-    : `${name} has neither its credentials nor a provider that answers. Set its environment variables.`;
+    : `${name} has neither credentials nor a provider that can answer. Set its environment variables.`;
 }

@@ -45,7 +45,7 @@ export interface SearchOptions {
   readonly filter?: ToolFilter | ((entry: ToolEntry) => boolean);
 }
 
-/** Returns an option field for a number, including `Infinity`. */
+/** Returns a schema for a number, including `Infinity`. */
 const aNumber = () =>
   z.custom<number>((value) => typeof value === 'number' && !Number.isNaN(value), 'a number');
 const aFilter = () =>
@@ -86,9 +86,12 @@ export interface RegistryOptions {
    * performance.now
    */
   readonly now?: () => number;
-  /** Makes the instances of registered classes, such as `(Class) => container.get(Class)`. @default `new Class()`, once */
+  /**
+   * Creates the instances of registered classes, for example `(Class) => container.get(Class)`.
+   * @default `new Class()`, once
+   */
   readonly resolve?: ResolveInstance;
-  /** Domain-specific vocabulary, added to the built-in tables. @default only the built-in tables */
+  /** Domain-specific vocabulary to add to the built-in tables. @default only the built-in tables */
   readonly relatedWords?: {
     /** Groups of synonyms. */
     readonly synonyms?: readonly (readonly string[])[];
@@ -98,7 +101,7 @@ export interface RegistryOptions {
 }
 
 /**
- * Holds tools and answers questions about their metadata.
+ * A registry that stores tools and answers questions about their metadata.
  *
  * Every `getBy…` and `get…Tools` method is an index lookup that takes the same time for any number
  * of tools. Results are frozen lists or immutable sets in registration order, and later changes
@@ -140,14 +143,14 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /** Caches answers that need more than one lookup. Cleared on every change. */
   readonly #answers = new Map<string, ImmutableSet<string>>();
   readonly #resolve: ResolveInstance | undefined;
-  /** The class of each tool that its decorator registered. */
+  /** The class names of tools registered by their decorator. */
   readonly #decorated = new WeakMap<ToolDefinition, string>();
   #revision = 0;
 
   constructor(options: RegistryOptions = {}) {
     if (Array.isArray(options) || typeof options !== 'object' || isToolDefinition(options))
       throw invalidArgument(
-        'an object with the options of a registry',
+        'an object with registry options',
         options,
         'Register tools afterwards: registry.registerAll([…]).',
       );
@@ -193,8 +196,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Registers many tools as a single change: one revision and one event. If it throws, the registry
-   * is unchanged.
+   * Registers several tools as a single change, with one revision and one event. If it throws, the
+   * registry is unchanged.
    */
   registerAll(sources: Iterable<ToolSource>, options: RegisterOptions = {}): readonly ToolEntry[] {
     const entries = Object.freeze(definitionsOfAll(sources, options, this.#resolve).map(entryOf));
@@ -214,17 +217,18 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Declares a class as a tool, like `@tool`, and registers it with the tools of its methods, so
-   * importing its module is enough. It must be the topmost tool decorator.
+   * Declares a class as a tool, like `@tool`, and registers it together with its tool methods.
+   * Importing the module is enough to register the tools. It must be the topmost tool decorator.
    *
-   * A class with the same name replaces its own tools, because watchers evaluate modules twice.
+   * If a class with the same name registers again, it replaces its tools, because file watchers
+   * reload modules.
    *
    * ```ts
    * @registry.tool({ name: 'greet', description: 'Greets a person', inputSchema: Input })
    * class Greet { execute({ name }: z.infer<typeof Input>) { return `Hello ${name}`; } }
    * ```
    *
-   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` if it decorates anything but a
+   * @throws ToolError `INVALID_METADATA`, `INVALID_DECORATION` if it's applied to anything but a
    * class, and the errors of `register`.
    */
   tool<
@@ -258,8 +262,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Calls `listener` after every change. Returns a function that unsubscribes. Exceptions thrown by
-   * the listener are ignored.
+   * Calls `listener` after every change. Returns a function that unsubscribes. Errors thrown by the
+   * listener are ignored.
    */
   onChange(listener: (change: RegistryChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidArgument('a function', listener);
@@ -272,8 +276,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Returns the tool like `get`, but throws if there is no such tool. @throws ToolError `TOOL_NOT_FOUND`, with
-   * suggestions for similar names.
+   * Returns the tool with this name or alias, and throws if there is none. @throws ToolError
+   * `TOOL_NOT_FOUND`, with suggestions for similar names.
    */
   require(name: string): ToolEntry {
     const entry = this.#names.resolve(name);
@@ -366,15 +370,14 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Returns the tools that can't run at the same time as this tool, based on `executionCategory` or
-   * `accessMode`, whichever is stricter. Returns every tool if the name is unknown. Reads don't
+   * Returns the tools that can't run at the same time as this tool, based on the stricter of
+   * `executionCategory` and `accessMode`. Returns all tools if the name is unknown. Reads don't
    * conflict with writes; plans keep them in order instead.
    */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
     if (entry === undefined) return this.#answer('all', () => this.#names.names());
-    // Cached per category rather than per tool, because one set per tool would take quadratic
-    // memory.
+    // Cached per execution category, because one set per tool would take quadratic memory.
     const category = concurrencyOf(entry);
     const conflicting = conflictingCategories(category);
     const others = this.#answer(`conflicts of ${category}`, () =>
@@ -428,24 +431,24 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
     return this.#answer('keywords', () => sorted(this.#matcher.keywords.values()));
   }
 
-  /** Returns every keyword used by tools in this category. */
+  /** Returns all keywords of the tools in this category. */
   getCategoryKeywords(category: string): ReadonlySet<string> {
     const entries = this.getByCategory(category);
-    if (entries.length === 0) return new ImmutableSet<string>(); // Answers for arbitrary strings aren't cached: there could be any number of them.
+    if (entries.length === 0) return new ImmutableSet<string>(); // Not cached, because there could be any number of unknown categories.
     return this.#answer(`keywords of ${normalizeLabel(category)}`, () =>
       sorted(entries.flatMap(({ keywords }) => keywords)),
     );
   }
 
-  /** Returns the categories of tools that have a keyword in the text. */
+  /** Returns the categories of tools with a keyword in the text. */
   detectCategoriesFromText(text: string): ReadonlySet<string> {
     return this.#matcher.categories(requireText(text));
   }
 
   /**
-   * Returns the tools that have a keyword in the text, best score first. Ties are ordered by
-   * priority, then name. @param options `minScore` is the lowest score to include (default 0).
-   * `maxResults` is the maximum number of results (default all).
+   * Returns the tools with a keyword in the text, best score first. Ties are ordered by priority,
+   * then name. @param options `minScore` is the lowest score to include (default 0). `maxResults`
+   * is the maximum number of results (default all).
    */
   getToolsMatchingTextScored(
     text: string,
@@ -460,8 +463,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Returns the tools to always offer for this text, because it contains one of their mandatory
-   * keywords.
+   * Returns the tools that must be offered for this text, because it contains one of their
+   * mandatory keywords.
    */
   getToolsMatchingMandatoryKeywords(text: string): ReadonlySet<string> {
     return this.#matcher.mandatory(requireText(text));
@@ -478,9 +481,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Records which tool served a request. The last 20 requests that a tool served help `search` find
-   * it again: in this registry, their words count half as much as those of its examples. A failure
-   * changes nothing.
+   * Records which tool successfully handled a request. `search` uses the last 20 requests that each
+   * tool handled: in this registry, their words count half as much as the words of the tool's
+   * `examples`. Failures are ignored.
    *
    * @throws ToolError `TOOL_NOT_FOUND`.
    */

@@ -13,33 +13,34 @@ import type { StateStore } from '../state/state-store.js';
 import type { Decision, PendingApproval } from './calls.js';
 import { Signer } from './signer.js';
 
-/** Minimum length of a key in bytes: that of the digests it makes. */
+/** The minimum length of a key in bytes, which is the length of an HMAC-SHA-256 digest. */
 const SHORTEST_KEY = 32;
-/** Option schema of the key that signs approvals. */
+/** Returns the schema for the key that signs approvals. */
 export const approvalKey = () =>
   secret<Uint8Array>(
     `an approval key of at least ${SHORTEST_KEY} bytes`,
     (value) => value instanceof Uint8Array && value.length >= SHORTEST_KEY,
-    `Make one with crypto.randomBytes(${SHORTEST_KEY}).`,
+    `Generate one with crypto.randomBytes(${SHORTEST_KEY}).`,
   );
 
 export interface ApprovalsOptions {
   /**
-   * The store shared by every process that asks, answers or runs calls. Its clock decides when
-   * approvals expire.
+   * The store shared by all processes that ask for approval, answer, or run calls. Its clock
+   * decides when approvals expire.
    */
   readonly store: StateStore;
-  /** The signing key: at least 32 bytes, and the same in all those processes. */
+  /** The signing key: at least 32 bytes. Use the same key in all those processes. */
   readonly key: Uint8Array;
   /**
-   * Milliseconds after the question in which an approval may be given and used, up to 2³¹−1.
+   * The time in which a user can approve a call and the approval can be used, in milliseconds after
+   * the question, up to 2³¹−1.
    * @default 600,000 (ten minutes)
    */
   readonly ttlMs?: number;
 }
 
 /**
- * A user's approval of one call. You can send or store it. It lets exactly the approved call run,
+ * A user's approval of one call. You can send or store it. It allows exactly the approved call,
  * once.
  */
 export interface Approval {
@@ -49,24 +50,24 @@ export interface Approval {
   readonly definitionDigest: string;
   readonly principal: string | null;
   readonly conversationId: string | null;
-  /** SHA-256 of the approved arguments' canonical JSON. */
+  /** The SHA-256 of the approved arguments as canonical JSON. */
   readonly inputDigest: string;
   /**
-   * SHA-256 of the preview the user saw, or of its absence. `null` if the user changed the
-   * arguments.
+   * The SHA-256 of the preview that the user saw, or of the fact that there was none. `null` if the
+   * user changed the arguments.
    */
   readonly previewDigest: string | null;
-  /** Milliseconds since 1970, by the clock of the store. */
+  /** Milliseconds since 1970, on the store's clock. */
   readonly expiresAt: number;
   /**
-   * The identity of the store that keeps the approval. The approval is void in any other store, and
-   * after a restart.
+   * The identity of the store that contains the approval. The approval is invalid in any other
+   * store, and after a restart.
    */
   readonly storeIdentity: string;
   readonly signature: string;
 }
 
-/** The call to run, as it is now. */
+/** The facts about a call to which an approval is bound. */
 export interface ApprovedCall {
   readonly callId: string;
   readonly toolName: string;
@@ -76,17 +77,20 @@ export interface ApprovedCall {
   readonly input: Json;
 }
 
-/** Signed first, so that a signature made for one purpose or version can't serve another. */
+/**
+ * Included in the signature, so that a signature for one purpose or version can't be used for
+ * another.
+ */
 export const PENDING = 'tooldex/pending/v3';
 const APPROVAL = 'tooldex/approval/v3';
 
 /**
- * Issues approvals, checks them and uses them up.
+ * Issues, verifies, and redeems approvals.
  *
- * An HMAC-SHA-256 over canonical JSON binds each approval to call, tool, definition, arguments,
- * principal, conversation and store. The store counts it, so that one process can redeem it once
- * before it expires. If the store was lost, emptied or restarted, approvals are refused: anything
- * not known to be open is closed.
+ * An HMAC-SHA-256 of canonical JSON binds each approval to call, tool, definition, arguments,
+ * principal, conversation, and store. The store tracks each approval, so that it can be redeemed
+ * only once, by one process, before it expires. If the store was lost, emptied, or restarted,
+ * approvals are refused: an approval that isn't known to be open is treated as used.
  */
 export class Approvals {
   readonly #store: StateStore;
@@ -102,7 +106,8 @@ export class Approvals {
   /**
    * Records that a call needs approval.
    *
-   * @throws ToolError `STATE_UNAVAILABLE` if the store can't be reached or restarts in between.
+   * @throws ToolError `STATE_UNAVAILABLE` if the store can't be reached or restarts in the
+   * meantime.
    */
   async request(
     call: ApprovedCall,
@@ -136,16 +141,17 @@ export class Approvals {
   }
 
   /**
-   * Records a user's approval and returns it. With it, the call can run.
+   * Records a user's approval and returns it. The approval lets the call run once.
    *
-   * @param edited The arguments to approve in place of the original ones.
-   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired or is already
-   * answered, or if the store restarted. `INVALID_ARGUMENT` if the edited input isn't plain data;
-   * the call then stays pending. `STATE_UNAVAILABLE` if the store can't be reached.
+   * @param edited The arguments to approve instead of the original arguments.
+   * @throws ToolError `INVALID_APPROVAL` if the pending call was changed, has expired, or has
+   * already been answered, or if the store restarted. `INVALID_ARGUMENT` if the edited input isn't
+   * plain data; the call then stays pending. `STATE_UNAVAILABLE` if the store can't be reached.
    */
   async grant(pending: PendingApproval, edited?: { readonly input: unknown }): Promise<Approval> {
     const asked = this.#genuinePending(pending);
-    // Check the input before touching the store: if that fails, the question must stay open.
+    // The input is checked before the store is changed: if the check fails, the question must stay
+    // open.
     const inputDigest = digestOf(edited === undefined ? asked.input : editedInput(edited));
     await this.#answer(asked, 'granted');
     const {
@@ -174,9 +180,9 @@ export class Approvals {
   }
 
   /**
-   * Records that a user denied a call. The first answer counts.
+   * Records that a user denied a call. Only the first answer counts.
    *
-   * @throws ToolError `INVALID_APPROVAL` as `grant` does, `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` like `grant`, `STATE_UNAVAILABLE`.
    */
   async deny(pending: PendingApproval): Promise<void> {
     const asked = this.#genuinePending(pending);
@@ -184,11 +190,11 @@ export class Approvals {
   }
 
   /**
-   * Checks that an approval is genuine and belongs to exactly this call. Doesn't check whether it's
-   * used or expired, because that needs the store.
+   * Verifies that an approval is genuine and belongs to exactly this call. Doesn't check whether
+   * the approval has been used or has expired, because that requires the store.
    *
-   * @returns a frozen copy of the approval, so that nobody can change it before it's redeemed.
-   * @throws ToolError `INVALID_APPROVAL`, which names the differences.
+   * @returns A frozen copy of the approval, so that nothing can change it before it's redeemed.
+   * @throws ToolError `INVALID_APPROVAL` listing the differences.
    */
   verify(approval: Approval, call: ApprovedCall): Approval {
     const genuine = this.#genuineApproval(approval);
@@ -204,18 +210,18 @@ export class Approvals {
     const different = BOUND.filter(([field]) => now[field] !== genuine[field]);
     if (different.length > 0)
       throw invalid(
-        `This approval is for another call: ${different.map(([, name]) => name).join(' and ')} differ${different.length === 1 ? 's' : ''}. Ask again.`,
+        `This approval is for another call: ${different.map(([, name]) => name).join(' and ')} differ${different.length === 1 ? 's' : ''}. Request a new approval.`,
         genuine.pendingId,
       );
     return genuine;
   }
 
   /**
-   * Uses up an approval. However many processes try, at most one succeeds.
+   * Redeems an approval. If several processes try at the same time, at most one succeeds.
    *
-   * @throws ToolError `INVALID_APPROVAL` if it was changed, is used, expired or unknown to the
-   * store, or if the store restarted. `STATE_UNAVAILABLE`: it may then be used up, unless
-   * `details.sent` is `false`.
+   * @throws ToolError `INVALID_APPROVAL` if the approval was changed, has been used, has expired,
+   * or is unknown to the store, or if the store restarted. `STATE_UNAVAILABLE`: the approval may
+   * have been used up, unless `details.sent` is `false`.
    */
   async redeem(approval: Approval): Promise<void> {
     const { pendingId, storeIdentity } = this.#genuineApproval(approval);
@@ -226,15 +232,15 @@ export class Approvals {
   /**
    * Checks that an approval can still be redeemed, without redeeming it.
    *
-   * @throws ToolError `INVALID_APPROVAL` if it's used, expired or unknown to the store;
-   * `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if it has been used, has expired, or is unknown to the
+   * store; `STATE_UNAVAILABLE`.
    */
   async assertUnused({ pendingId }: Approval): Promise<void> {
     if (await this.isUsed({ pendingId })) throw used(pendingId);
   }
 
   /**
-   * Returns true if an approval is used, expired or unknown to the store.
+   * Returns true if an approval has been used, has expired, or is unknown to the store.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async isUsed({ pendingId }: Pick<Approval, 'pendingId'>): Promise<boolean> {
@@ -244,14 +250,14 @@ export class Approvals {
   async #answer(pending: PendingApproval, answer: 'granted' | 'denied'): Promise<void> {
     if (!(await this.#move(pending.id, pending, 'open', answer)))
       throw invalid(
-        'This call has been answered, has expired, or is unknown to the state store. Ask again.',
+        'This call has been answered, has expired, or is unknown to the state store. Request a new approval.',
         pending.id,
       );
   }
 
   /**
-   * Changes a state that is still alive, but only in the store that was asked, and only if that
-   * store hasn't restarted.
+   * Changes the state of an approval, but only in the store that created it, and only if that store
+   * hasn't restarted.
    */
   async #move(
     id: string,
@@ -260,7 +266,7 @@ export class Approvals {
     to: string,
   ): Promise<boolean> {
     try {
-      // Count only `true` from the store.
+      // Other store implementations might return other truthy values, which don't count.
       return (
         (await this.#store.compareAndSet(storeKey(id), from, to, {
           ttlMs: 'keep',
@@ -270,7 +276,7 @@ export class Approvals {
     } catch (error) {
       if (isRestarted(error))
         throw invalid(
-          'The state store has restarted or been replaced since the question. Ask again.',
+          'The state store has restarted or been replaced since this approval was requested. Request a new approval.',
           id,
         );
       throw error;
@@ -305,7 +311,7 @@ export class Approvals {
   }
 }
 
-/** The facts that an approval is bound to, and their names in messages. */
+/** The fields to which an approval is bound, and their names in messages. */
 const BOUND = Object.freeze([
   ['callId', 'id'],
   ['toolName', 'tool'],
@@ -316,7 +322,7 @@ const BOUND = Object.freeze([
 ] as const);
 const SHARE_THE_KEY = ' (processes that share approvals must share the key)';
 
-/** Returns the digest of what the user saw of a call's effect. */
+/** Returns the digest of the preview, or of the reason why there was none. */
 export function previewDigestOf({
   preview,
   noPreview,
@@ -324,7 +330,10 @@ export function previewDigestOf({
   return digestOf([preview ?? null, noPreview ?? null]);
 }
 
-/** Returns the lines that show what a pending call would do. Empty if its tool doesn't say. */
+/**
+ * Returns the lines that show the effect of a pending call. Returns an empty list if the tool has
+ * no preview.
+ */
 export function previewLines({
   preview,
   noPreview,
@@ -335,7 +344,7 @@ export function previewLines({
     summary,
     ...(recipients.length === 0 ? [] : [`To: ${recipients.join(', ')}`]),
     ...(cost === undefined ? [] : [`Cost: ${cost}`]),
-    ...(reversible === false ? ['This cannot be undone.'] : []),
+    ...(reversible === false ? ["This can't be undone."] : []),
     ...(diff === undefined ? [] : diff.replace(/\n$/, '').split('\n')),
   ];
 }
@@ -373,7 +382,7 @@ function invalid(message: string, pendingId: string | undefined): ToolError {
 
 function used(pendingId: string): ToolError {
   return invalid(
-    'This approval has been used, has expired, or is unknown to the state store. Ask again.',
+    'This approval has been used, has expired, or is unknown to the state store. Request a new approval.',
     pendingId,
   );
 }

@@ -7,16 +7,16 @@ import { POLICY_MODES, type CallContext, type PolicyMode } from './calls.js';
 import { matchesPattern } from './name-pattern.js';
 import { flagsOfCall } from './required-flags.js';
 
-/** The facts about a call that the checks need. */
+/** The facts that the checks need about a call. */
 interface CheckFrame {
-  /** The input after the tool's schema has parsed it. */
+  /** The input as parsed by the tool's schema. */
   readonly input: unknown;
   readonly modes: readonly PolicyMode[];
   readonly allow: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A refusal: the check's name, which becomes `Decision.rule`, and the reason. */
+/** A refusal: the name of the check, which becomes `Decision.rule`, and the reason. */
 interface Refused {
   readonly rule: string;
   readonly reason: string;
@@ -29,7 +29,7 @@ type Check = (
   frame: CheckFrame,
 ) => Refused | undefined;
 
-/** The checks that no rule can loosen, in the order in which they run. */
+/** The checks that rules can't override, in execution order. */
 const CHECKS: readonly Check[] = [
   personaCheck,
   credentialsCheck,
@@ -39,7 +39,7 @@ const CHECKS: readonly Check[] = [
   readOnlyCheck,
 ];
 
-/** Returns the first check's refusal, whatever the rules say. */
+/** Returns the refusal of the first check that fails. Rules can't override it. */
 export function refusedByCheck(...facts: Parameters<Check>): Refused | undefined {
   for (const check of CHECKS) {
     const refused = check(...facts);
@@ -60,9 +60,7 @@ function personaCheck(
   )
     return undefined;
   const who =
-    persona === undefined
-      ? 'the call names no persona'
-      : `the persona is ${describeValue(persona)}`;
+    persona === undefined ? 'the call has no persona' : `the persona is ${describeValue(persona)}`;
   return {
     rule: 'persona-allowlist',
     reason: `${entry.name} is only for ${entry.personaAllowlist.join(', ') || 'no persona'}, and ${who}`,
@@ -75,11 +73,12 @@ function credentialsCheck(
   __: CallContext,
   { env }: CheckFrame,
 ): Refused | undefined {
-  // With several providers, one may work without credentials. Only the router knows.
+  // If there are several providers, one of them may work without credentials. Only the router
+  // knows.
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
 
-/** Explains why a tool can't work, if variables that its `auth` requires aren't set. */
+/** Returns a refusal if environment variables that the tool's `auth` requires aren't set. */
 export function missingCredentials(entry: ToolEntry, env: CheckFrame['env']): Refused | undefined {
   if (entry.auth?.required !== true) return undefined;
   const missing = Object.entries(entry.auth.env ?? {}).filter(
@@ -103,7 +102,7 @@ function scopesCheck(
   if (missing.length === 0) return undefined;
   return {
     rule: 'missing-scopes',
-    reason: `${entry.name} needs the scopes ${missing.join(', ')}, which the caller doesn't have`,
+    reason: `${entry.name} needs the scopes ${missing.join(', ')}, which the caller lacks`,
   };
 }
 
@@ -123,7 +122,7 @@ function flagsCheck(
   if (missing.length === 0) return undefined;
   return {
     rule: 'missing-flags',
-    reason: `${entry.name} needs the flags ${missing.join(', ')}, which aren't on. Pass them as the call's flags (on the command line: --flags ${missing.join(',')})`,
+    reason: `${entry.name} needs the flags ${missing.join(', ')}, which aren't set. Pass them as the call's flags (on the command line: --flags ${missing.join(',')})`,
   };
 }
 
@@ -135,7 +134,7 @@ function allowListCheck(
 ): Refused | undefined {
   if (!modes.includes('allow-list') || allow.some((pattern) => matchesPattern(pattern, entry.name)))
     return undefined;
-  return { rule: 'allow-list', reason: `${entry.name} is not on the allow-list` };
+  return { rule: 'allow-list', reason: `${entry.name} isn't on the allowlist` };
 }
 
 function readOnlyCheck(
@@ -161,16 +160,15 @@ function readOnlyCheck(
 /** The danger of one call. */
 export interface EffectiveDanger {
   readonly level: DangerLevel;
-  /** The reason why the danger is above the tool's own level. Missing if it isn't. */
+  /** The reason why the danger is higher than the tool's own level. Missing if it isn't higher. */
   readonly raised?: string;
 }
 
 /**
- * Returns the danger of one call: the tool's level, or a higher level that `dangerFor` returns for
- * the arguments.
+ * Returns the danger of one call: the tool's level, or the higher level that `dangerFor` returns
+ * for the arguments.
  *
- * If `dangerFor` throws or returns something other than a danger level, the call counts as
- * critical.
+ * If `dangerFor` throws or doesn't return a danger level, the call counts as critical.
  */
 export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDanger {
   if (entry.dangerFor === undefined) return { level: entry.dangerLevel };
@@ -180,7 +178,7 @@ export function effectiveDanger(entry: ToolEntry, input: unknown): EffectiveDang
   } catch {
     return {
       level: DangerLevel.CRITICAL,
-      raised: 'the danger of these arguments is unknown, because dangerFor failed',
+      raised: 'the danger of these arguments is unknown, because dangerFor threw',
     };
   }
   if (!isDangerLevel(level))
@@ -201,8 +199,8 @@ function isDangerLevel(value: unknown): value is DangerLevel {
 }
 
 /**
- * Returns the value unchanged. If it's a promise, catches its rejection, which would otherwise end
- * the process.
+ * Returns the value unchanged. If it's a promise, its rejection is handled, because an unhandled
+ * rejection would end the process.
  */
 export function ignoreRejection<T>(value: T): T {
   if (value instanceof Promise) value.catch(() => undefined);
@@ -210,11 +208,11 @@ export function ignoreRejection<T>(value: T): T {
 }
 
 const isText = (value: unknown) => value === undefined || typeof value === 'string';
-/** Scopes as one string would contain every scope that is a substring of it. */
+/** Scopes passed as a single string would include every scope that is a substring of it. */
 const areTexts = (value: unknown) =>
   value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 
-/** Describes what is wrong with a context. Returns `undefined` if it's valid. */
+/** Returns what's wrong with a context, or `undefined` if it's valid. */
 export function wrongContext(context: CallContext): string | undefined {
   const { principal, persona, conversationId, scopes, flags, mode } = context;
   const wrong = (field: keyof CallContext, what: string) =>

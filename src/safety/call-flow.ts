@@ -11,7 +11,7 @@ const ALL_LABELS: readonly FlowLabel[] = Object.freeze(['private', 'untrusted'])
 
 /**
  * Returns the labels that a call adds to its conversation. A tool that doesn't declare `reads` adds
- * none, or all of them with `strict`.
+ * no labels, or all labels with `strict`.
  */
 function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly FlowLabel[] {
   if (!inferred.includes('reads')) return reads;
@@ -19,8 +19,8 @@ function labelsOf({ reads, inferred }: ToolEntry, isStrict: boolean): readonly F
 }
 
 /**
- * Returns true if calls of this tool reach other people. If it doesn't declare `sends`, that's so
- * if it names the network, or always with `strict`.
+ * Returns true if calls of this tool can reach people other than the user. A tool that doesn't
+ * declare `sends` counts if it declares network access, and always with `strict`.
  */
 export function sendsOutside(
   { sends, inferred, sideEffects, executionCategory }: ToolEntry,
@@ -34,10 +34,7 @@ export function sendsOutside(
   );
 }
 
-/**
- * Returns what a call reads that its conversation hadn't read before, or `undefined` if there's
- * nothing new.
- */
+/** Returns the labels that a call would add to its conversation, or `undefined` if none are new. */
 export function readBy(
   entry: ToolEntry,
   call: ToolCall,
@@ -57,7 +54,7 @@ export function readBy(
   return Object.fromEntries(labels.map((label) => [label, cause]));
 }
 
-/** Returns the host named in a call's arguments, to show in the explanation. */
+/** Returns the host in a call's arguments, to show it in explanations. */
 function hostIn(input: unknown): string | undefined {
   if (!isPlainObject(input)) return undefined;
   const url = Object.values(input).find(
@@ -66,7 +63,7 @@ function hostIn(input: unknown): string | undefined {
   return url === undefined ? undefined : new URL(url as string).hostname.slice(0, 253);
 }
 
-/** Explains how the content that was read leads to the call. */
+/** Explains how content that the conversation has read could have caused the call. */
 export function chainOf(
   entry: ToolEntry,
   { private: data, untrusted }: Flow,
@@ -83,7 +80,7 @@ export function chainOf(
 const callOf = ({ toolName, callId }: FlowCause) =>
   `\`${plainOrQuoted(toolName)}\` (call ${plainOrQuoted(callId.slice(0, 64))})`;
 
-/** Quotes an id that a model chose, if it could be mistaken for part of the explanation. */
+/** Quotes an id chosen by a model if it could be mistaken for part of the explanation. */
 function plainOrQuoted(text: string): string {
   return /^[\w.:-]*$/.test(text) ? text : JSON.stringify(hiddenWritten(text));
 }
@@ -97,7 +94,7 @@ const cause = () =>
     inferred: z.literal(true).optional(),
   });
 
-/** The labels of a conversation as plain data, from a store or a stored session. */
+/** The schema of a conversation's labels as plain data, from a store or a stored session. */
 export const flowSchema = once(() =>
   z.strictObject({ private: cause().optional(), untrusted: cause().optional() }),
 );

@@ -8,9 +8,9 @@ import type { Preview } from '../core/preview.js';
 import type { Question } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** A call that a model or program asks for. */
+/** A call that a model or program wants to make. */
 export interface ToolCall {
-  /** Unique within a conversation. Answers carry it. */
+  /** Unique within a conversation. Answers refer to it. */
   readonly id: string;
   /** The tool's name or alias. */
   readonly name: string;
@@ -19,38 +19,42 @@ export interface ToolCall {
 }
 
 /**
- * The caller of a call and its circumstances. It comes from the program, never from the model. A
- * missing field is unknown and allows nothing.
+ * The caller of a call, and the circumstances. It comes from the program, never from the model. A
+ * missing field means unknown, and never allows anything.
  */
 export interface CallContext {
-  /** The user behind the call. Approvals, budgets and cached answers belong to this user. */
+  /**
+   * The user on whose behalf the call is made. Approvals, budgets, and cached results belong to
+   * this user.
+   */
   readonly principal?: string;
   /** The principal's scopes, compared with the scopes that a tool's `auth` requires. */
   readonly scopes?: readonly string[];
-  /** The flags that are on, compared with a manifest's `requires_flags`. */
+  /** The flags that are set, compared with a manifest's `requires_flags`. */
   readonly flags?: readonly string[];
   /** The agent's persona, compared with `personaAllowlist`. */
   readonly persona?: string;
   /**
-   * The call's conversation. Repetitions, budgets and cached answers are counted per conversation.
+   * The conversation to which the call belongs. Repeats, budgets, and cached results are tracked
+   * per conversation.
    */
   readonly conversationId?: string;
-  /** A mode for this call, applied on top of the policy's own mode. Both must allow the call. */
+  /** A mode for this call, in addition to the policy's own mode. Both modes must allow the call. */
   readonly mode?: PolicyMode;
   /**
-   * The conversation's labels, filled in by the executor. Without them, nothing is known about what
-   * was read.
+   * The conversation's labels, filled in by the executor. If missing, it's unknown what the
+   * conversation has read.
    */
   readonly flow?: Flow;
 }
 
 /**
- * The policy modes. They decide about calls that no rule covers.
+ * The policy modes. They decide about calls that aren't covered by a rule.
  *
- * - `default` asks before every write and every dangerous call.
- * - `read-only` refuses anything that can change something.
- * - `unattended` refuses what would need approval.
- * - `allow-list` refuses every tool that isn't listed.
+ * - `default` asks for approval of every write and every dangerous call.
+ * - `read-only` denies everything that can change something.
+ * - `unattended` denies everything that would need approval.
+ * - `allow-list` denies all tools that aren't listed.
  */
 export const POLICY_MODES = Object.freeze([
   'default',
@@ -60,25 +64,28 @@ export const POLICY_MODES = Object.freeze([
 ] as const);
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-/** A policy's answer: whether a call may run, and why. */
+/** A policy's decision: whether a call can run, and why. */
 export interface Decision {
   readonly verdict: Verdict;
-  /** The reason in words, for the user who is asked or the model that is refused. */
+  /**
+   * The reason in words, for the user who is asked for approval or for the model whose call is
+   * denied.
+   */
   readonly reason: string;
-  /** The name of the rule or built-in check that decided. Models don't see it. */
+  /** The name of the rule or built-in check behind the decision. Models don't see this name. */
   readonly rule: string;
-  /** The danger of this call: the tool's level, or a higher level because of the arguments. */
+  /** The danger of this call: the tool's level, or a higher level caused by the arguments. */
   readonly danger: DangerLevel;
 }
 
 /**
- * Decides about calls, as `SafetyPolicy` does. A policy that throws or returns anything else denies
- * the call.
+ * An object that decides about calls, such as `SafetyPolicy`. If `decide` throws or returns
+ * anything but a decision, the call is denied.
  */
 export interface Policy {
   /**
-   * @param entry The tool as the executor runs it. It may be newer than the one the policy knows by
-   * that name.
+   * @param entry The tool that the executor will run. It may be newer than the tool that the policy
+   * knows by that name.
    */
   decide(call: ToolCall, context: CallContext, entry?: ToolEntry): Decision | Promise<Decision>;
   /**
@@ -89,13 +96,13 @@ export interface Policy {
 }
 
 interface PendingCall {
-  /** Identifies this wait. One call may wait several times, one wait after another. */
+  /** Identifies this wait. One call can wait several times in succession. */
   readonly id: string;
   readonly callId: string;
   readonly toolName: string;
   /** The original arguments. */
   readonly input: Json;
-  /** SHA-256 of the tool's metadata when the wait began. */
+  /** The SHA-256 of the tool's metadata when the wait began. */
   readonly definitionDigest: string;
   readonly principal?: string;
   readonly conversationId?: string;
@@ -104,7 +111,7 @@ interface PendingCall {
 }
 
 /**
- * A call that needs a user's approval. You can store and send it: its signature reveals any change.
+ * A call that needs a user's approval. You can store and send it: the signature reveals any change.
  */
 export interface PendingApproval extends PendingCall {
   readonly kind: 'approval';
@@ -116,17 +123,17 @@ export interface PendingApproval extends PendingCall {
   readonly preview?: Preview;
   /** The reason why a tool with previews produced none. */
   readonly noPreview?: string;
-  /** Milliseconds since 1970, by the state store's clock. Later answers are refused. */
+  /** Milliseconds since 1970, on the state store's clock. Later answers are refused. */
   readonly expiresAt: number;
   /**
-   * The identity of the state store that keeps the call. The call is void in any other store, and
-   * after a restart.
+   * The identity of the state store that contains the call. The call is invalid in any other store,
+   * and after a restart.
    */
   readonly storeIdentity: string;
   readonly signature: string;
 }
 
-/** A call that a user or another program answers in place of the tool. */
+/** A call that a user or another program answers instead of the tool. */
 export interface PendingManualCall extends PendingCall {
   readonly kind: 'manual';
   /**
@@ -139,20 +146,20 @@ export interface PendingManualCall extends PendingCall {
 /** A tool's question to the user. The answer becomes the tool's result. */
 export interface PendingQuestion extends PendingCall, Question {
   readonly kind: 'question';
-  /** Expiry of a question with `timeoutMs`, in milliseconds since 1970. */
+  /** The time at which a question with `timeoutMs` expires, in milliseconds since 1970. */
   readonly expiresAt?: number;
 }
 
 /**
- * The thing a run waits for. It's plain data, the same for a terminal, an MCP client and a stored
- * session.
+ * A call that a run is waiting for. It's plain data in the same format for a terminal, an MCP
+ * client, and a stored session.
  */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 
-/** The answer to a pending call: the user's yes or no, or a result given in place of the tool's. */
+/** The answer to a pending call: the user's yes or no, or a result that replaces the tool's. */
 type PendingAnswer = 'approved' | 'denied' | { readonly value: Json };
 
-/** A pending call as the store keeps it, with its answer if there is one. */
+/** A pending call as stored, with its answer, if any. */
 export type StoredPending = Pending & { readonly answer?: PendingAnswer };
 
 /**
@@ -161,15 +168,15 @@ export type StoredPending = Pending & { readonly answer?: PendingAnswer };
  */
 export interface GrantScope {
   /**
-   * Exact values of named arguments. If they are all the arguments of the approved call, a call
-   * with additional arguments isn't covered.
+   * The exact values of named arguments. If these are all the arguments of the approved call, calls
+   * with additional arguments aren't covered.
    * @default any arguments
    */
   readonly input?: Readonly<Record<string, Json>>;
-  /** Maximum number of further calls, 1 to 1,000. @default any */
+  /** The maximum number of further calls, from 1 to 1,000. @default any */
   readonly uses?: number;
   /**
-   * End of the grant, in milliseconds since 1970 by the state store's clock, at most 24 days
+   * The end of the grant, in milliseconds since 1970 on the state store's clock, at most 24 days
    * from now.
    * @default 24 days from now
    */
@@ -177,8 +184,8 @@ export interface GrantScope {
 }
 
 /**
- * The user's answer to a call that needs approval. `{ input }` approves other arguments, `{ grant
- * }` approves further calls too, and `later` leaves the call pending.
+ * The user's answer to a call that needs approval. `{ input }` approves the call with other
+ * arguments, `{ grant }` also approves further calls, and `'later'` leaves the call pending.
  */
 export type Confirmation =
   boolean | 'later' | { readonly input: unknown } | { readonly grant: GrantScope };
@@ -190,20 +197,20 @@ export type Confirm = (
 ) => Confirmation | Promise<Confirmation>;
 
 /**
- * The end of one call. Every call ends in exactly one of these ways, whatever its tool does.
- * `readOutcome` puts it into words for models.
+ * The outcome of one call. Every call ends in exactly one of these ways, whatever its tool does.
+ * `readOutcome` converts it to text for models.
  */
 export type ToolOutcome = OutcomeFacts &
   (
     | {
         readonly status: 'ok';
         readonly value: unknown;
-        /** Content beyond the value, such as images. */ readonly content?: readonly ContentPart[];
+        /** Content in addition to the value, such as images. */ readonly content?: readonly ContentPart[];
       }
     /**
-     * The tool failed, or the call couldn't run. `message` is for the model. After
-     * `INVALID_RESULT`, `value` is what the tool returned, for programs, and `haltReason` is set if
-     * the tool wanted to end the run.
+     * The tool failed, or the call couldn't run. `message` is for the model. With `INVALID_RESULT`,
+     * `value` is the tool's return value, for programs only, and `haltReason` is set if the tool
+     * wanted to end the run.
      */
     | {
         readonly status: 'error';
@@ -214,7 +221,7 @@ export type ToolOutcome = OutcomeFacts &
         readonly value?: unknown;
         readonly haltReason?: string;
       }
-    /** The tool needs to know something from the user. The answer becomes its result. */
+    /** The tool needs information from the user. The answer becomes its result. */
     | ({ readonly status: 'ask_user'; readonly pending: PendingQuestion } & Question)
     /** The run should end here. `value` is the call's result, with `content` as for `ok`. */
     | {
@@ -231,36 +238,38 @@ export type ToolOutcome = OutcomeFacts &
         readonly rule: string;
         readonly danger: DangerLevel;
       }
-    /** The call needs approval. Once it's approved, make the same call again. */
+    /** The call needs approval. After approval, make the same call again. */
     | { readonly status: 'approval_required'; readonly pending: PendingApproval }
   );
 
 /**
- * The origin of a failure: the tool reported it with `fail`, or it threw. Missing if the error
- * didn't come from the tool.
+ * The kind of failure: the tool reported it with `fail`, or it threw. Missing if the error didn't
+ * come from the tool.
  */
 type FailureOrigin = 'reported' | 'thrown';
 
-/** The facts that every outcome carries. */
+/** The fields that all outcomes have. */
 type OutcomeFacts = {
   readonly callId: string;
   readonly toolName: string;
   readonly durationMs: number;
-  /** Number of times the tool was started. 0 if the call was refused or answered from the cache. */
+  /**
+   * The number of times the tool was started. 0 if the call was refused or answered from the cache.
+   */
   readonly attempts: number;
   readonly cached: boolean;
   /** The provider that answered, if the tool has several. */
   readonly provider?: string;
-  /** True if the work was still running when the call was answered, so it may yet take effect. */
+  /** True if the work was still running when the call was answered, so it may still take effect. */
   readonly abandoned?: true;
   /**
-   * Maximum bytes of the result that models read, if the tool or the executor says.
+   * The maximum size of the result shown to models, in bytes, if the tool or the executor sets it.
    * @default 65,536
    */
   readonly maxResultBytes?: number;
 };
 
-/** An outcome without the facts of its call. */
+/** An outcome without the fields about its call. */
 export type OutcomeBody = ToolOutcome extends infer Each
   ? Each extends OutcomeFacts
     ? Omit<Each, keyof OutcomeFacts>

@@ -12,15 +12,18 @@ import type { StateStore } from '../state/state-store.js';
 import type { Confirm } from './calls.js';
 import { answerKey } from './pending-calls.js';
 
-/** Options of `fromStore`. */
+/** The options of `fromStore`. */
 export interface FromStoreOptions {
-  /** The executor's own store, where operators answer. */
+  /** The executor's own store, through which operators answer. */
   readonly store: StateStore;
-  /** Milliseconds to wait for an answer. After that the call stays pending. @default 600,000 (ten minutes) */
+  /**
+   * The time to wait for an answer, in milliseconds. After that the call stays pending. @default
+   * 600,000 (ten minutes)
+   */
   readonly timeoutMs?: number;
-  /** Milliseconds between two polls of the store. @default 1,000 */
+  /** The interval at which the store is polled, in milliseconds. @default 1,000 */
   readonly pollMs?: number;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -34,16 +37,16 @@ const schema = once(() =>
 );
 
 /**
- * Returns a `confirm` function that holds a call until an operator answers it in the store.
+ * Returns a `confirm` function that waits until an operator answers a call in the store.
  *
- * If nobody answers in time, the call ends as `approval_required`. If you make it again later, it
- * uses the answer given by then.
+ * If nobody answers in time, the call ends with `approval_required`. If you make the call again
+ * later, it uses the answer given in the meantime.
  *
  * ```ts
  * const executor = new ToolExecutor({ registry, store, approvalKey, confirm: fromStore({ store, timeoutMs: 60_000 }) });
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options.
  */
 export function fromStore(options: FromStoreOptions): Confirm {
   const {
@@ -54,8 +57,8 @@ export function fromStore(options: FromStoreOptions): Confirm {
   } = checkOptions(schema, options, 'options of fromStore');
   return async ({ id }, { signal }) => {
     const end = time.elapsed() + timeoutMs;
-    // This entry only shows that there is an answer. The executor reads the answer and checks its
-    // signature.
+    // This entry only shows whether there is an answer. The executor reads the answer and verifies
+    // its signature.
     while ((await store.get(answerKey(id))) === undefined) {
       const left = end - time.elapsed();
       if (left <= 0 || signal?.aborted === true) break;

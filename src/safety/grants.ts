@@ -19,45 +19,48 @@ import { PENDING, type ApprovedCall } from './approvals.js';
 import type { Decision, GrantScope, PendingApproval } from './calls.js';
 import type { Signer } from './signer.js';
 
-/** A user's approval of further calls. It can lift the need for approval, never a denial. */
+/**
+ * A user's approval of further calls. A grant can remove the need for approval, but never override
+ * a denial.
+ */
 export interface Grant extends Pick<GrantScope, 'input' | 'uses'> {
   readonly id: string;
   readonly toolName: string;
-  /** SHA-256 of the tool's metadata. If the definition changes, the grant ends. */
+  /** The SHA-256 of the tool's metadata. If the definition changes, the grant ends. */
   readonly definitionDigest: string;
   readonly principal: string | null;
   readonly conversationId: string | null;
   /**
-   * The rule that required approval of the approved call. If another rule requires it, the user is
-   * still asked.
+   * The rule that required approval of the original call. If another rule requires approval of a
+   * call, the user is still asked.
    */
   readonly rule: string;
-  /** True if `input` names every argument that a call may have. */
+  /** True if `input` lists all arguments that a call may have. */
   readonly exact: boolean;
   /**
-   * SHA-256 of the approved call's id and arguments. That call has its own approval and doesn't
+   * The SHA-256 of the approved call's id and arguments. That call has its own approval and doesn't
    * count against the grant.
    */
   readonly approvedCall: string;
-  /** Milliseconds since 1970, by the clock of the store. */
+  /** Milliseconds since 1970, on the store's clock. */
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly storeIdentity: string;
   readonly signature: string;
 }
 
-/** A grant that you can offer, with a description for the user. */
+/** A grant that you can offer to the user, with a description. */
 export interface GrantChoice {
   readonly label: string;
   readonly scope: GrantScope;
 }
 
 const PURPOSE = 'tooldex/grant/v3';
-/** Store key of the list of all grants. */
+/** The store key of the list of all grants. */
 const INDEX = 'grants';
 const MOST_LISTED = 1_000;
 /**
- * Maximum grants for one tool, principal and conversation. A user who needs more wants a policy
+ * The maximum number of grants for one tool, principal, and conversation. For more, use a policy
  * rule.
  */
 const MOST_OF_ONE = 100;
@@ -76,15 +79,15 @@ const scopeSchema = once(() =>
 );
 
 /**
- * Keeps users' grants in a state store, signed. A restarted store may bring back revoked grants, so
- * grants from before a restart don't count.
+ * Stores users' grants in a state store, with signatures. A restarted store may contain grants that
+ * have been revoked, so grants from before a restart don't count.
  */
 export class Grants {
   readonly #store: StateStore;
   readonly #signer: Signer | undefined;
 
   /**
-   * @param signer Signs and checks grants. Without a signer, you can only list and revoke grants.
+   * @param signer Signs and verifies grants. Without a signer, you can only list and revoke grants.
    */
   constructor(store: StateStore, signer?: Signer) {
     this.#store = store;
@@ -92,22 +95,23 @@ export class Grants {
   }
 
   /**
-   * Creates a grant for calls like a pending call. It takes effect once `record` has stored it.
+   * Creates a grant for calls that are like a pending call. It takes effect once `record` has
+   * stored it.
    *
    * @throws ToolError `INVALID_APPROVAL` if the pending call was changed. `INVALID_ARGUMENT` if the
-   * scope has no limit or such calls need approval every time. `STATE_UNAVAILABLE`.
+   * scope has no limit or if such calls need approval every time. `STATE_UNAVAILABLE`.
    */
   async make(pending: PendingApproval, given: GrantScope, entry?: ToolEntry): Promise<Grant> {
     const asked = this.#signer?.genuine(PENDING, pending) as PendingApproval | undefined;
     if (asked === undefined)
       throw new ToolError(
         'INVALID_APPROVAL',
-        'This pending call was changed, or signed with another key.',
+        'This pending call was changed or was signed with another key.',
       );
     if (asked.danger === DangerLevel.CRITICAL || asksEveryTime(entry, asked.rule))
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `Calls like this one of ${asked.toolName} need approval every time. Approve only this call.`,
+        `Calls like this ${asked.toolName} call need approval every time. Approve only this call.`,
       );
     const { input, uses, until } = checkScope(given);
     const { time, identity } = await this.#store.now();
@@ -140,7 +144,7 @@ export class Grants {
   }
 
   /**
-   * Stores a grant, which makes it take effect.
+   * Stores a grant. It takes effect immediately.
    * @throws ToolError `STATE_UNAVAILABLE`; the user is then asked about each call.
    */
   async record(grant: Grant): Promise<void> {
@@ -156,7 +160,7 @@ export class Grants {
   }
 
   /**
-   * Returns a grant that covers the call, or `undefined`. If the store can't be reached, nothing is
+   * Returns a grant that covers the call, or `undefined`. If the store can't be reached, no call is
    * covered.
    */
   async covering(
@@ -192,7 +196,7 @@ export class Grants {
 
   /**
    * Counts a call against a grant, unless the grant has been revoked or used up.
-   * @returns true if the call may run.
+   * @returns true if the call can run.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async use({ id, uses, expiresAt }: Grant): Promise<boolean> {
@@ -204,7 +208,7 @@ export class Grants {
   }
 
   /**
-   * Returns the newest thousand active grants, oldest first, with how often each was used.
+   * Returns the newest thousand active grants, oldest first, and how often each was used.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async list(of: Partial<Grant> = {}): Promise<readonly (Grant & { readonly used: number })[]> {
@@ -241,8 +245,8 @@ export class Grants {
   }
 
   /**
-   * Returns a stored grant. Without the key nobody can tell whether it's genuine, so it's only for
-   * display.
+   * Returns a stored grant. Without a signer, grants can't be verified, so they must only be
+   * displayed.
    */
   async #read(id: string): Promise<Grant | undefined> {
     try {
@@ -257,7 +261,7 @@ export class Grants {
 }
 
 /**
- * Returns the limits of a grant.
+ * Validates the limits of a grant.
  * @throws ToolError `INVALID_ARGUMENT` if the scope has no limit.
  */
 export function checkScope(scope: unknown): GrantScope {
@@ -283,7 +287,7 @@ function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreM
 
 /**
  * Returns true if such calls need approval every time: tools that require consent, critical tools,
- * and calls stopped by a flow check, which changes with every call.
+ * and calls stopped by a flow check (because flows change with every call).
  */
 function asksEveryTime(entry: ToolEntry | undefined, rule: string): boolean {
   return (
@@ -306,8 +310,8 @@ function hasInput({ input, exact }: Grant, given: Json): boolean {
 }
 
 /**
- * Returns the grants that can be offered with a question, narrowest first. Empty if such calls need
- * approval every time.
+ * Returns the grants that can be offered to the user, narrowest first. Returns an empty list if
+ * such calls need approval every time.
  */
 export function grantChoices(entry: ToolEntry, pending: PendingApproval): readonly GrantChoice[] {
   const { input, danger, rule, conversationId } = pending;

@@ -1,8 +1,8 @@
 import { canonicalKey, isAddress, kindOfKey } from '../tool/touches.js';
 
 /**
- * Returns true if a pattern matches a text. `*` stands for any characters, or none. Every other
- * character stands for itself, as do `\*` (a star) and `\\` (a backslash).
+ * Returns true if a text matches a pattern. `*` matches any characters, or none. Every other
+ * character matches only itself. To match a star or a backslash, write `\*` or `\\`.
  *
  * Each part between two stars is searched only once, so no pattern can be slow.
  */
@@ -23,14 +23,14 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return true;
 }
 
-/** Returns a key pattern in canonical form. Only for patterns that `expectedPattern` accepts. */
+/** Returns a key pattern in canonical form. Only for patterns that pass `expectedPattern`. */
 export function canonicalPattern(pattern: string): string {
   return canonicalKey(pattern.replace(/\\([?{}[\]])/g, '$1'));
 }
 
 /**
- * Returns what to write in place of a pattern that no canonical key can match, or `undefined` if
- * the pattern is fine.
+ * Describes what to write instead of a pattern that can't match any canonical key. Returns
+ * `undefined` if the pattern is fine.
  */
 export function expectedPattern(pattern: string): string | undefined {
   const plain = pattern.replace(/\\[*?{}[\]]/g, '_');
@@ -53,15 +53,15 @@ export function expectedPattern(pattern: string): string | undefined {
 }
 
 /**
- * The extent to which a pattern matches what a key covers: all of it, certainly some of it, possibly some of
- * it, or none.
+ * The degree to which a pattern matches what a key covers: all of it, certainly some of it,
+ * possibly some of it, or none.
  */
 type KeyMatch = 'all' | 'some' | 'possible' | 'none';
 
 /**
- * Compares a canonical pattern with a canonical key that calls touch. If the pattern names no kind,
- * it's also compared with the key without its kind (`src/*` matches `file:src/a.ts`). As in keys, a
- * pattern that ends in `/` or names only a kind covers everything below it.
+ * Compares a canonical pattern with a canonical key. If the pattern has no kind, it's also compared
+ * with the key without its kind (`src/*` matches `file:src/a.ts`). As with keys, a pattern that
+ * ends in `/` or consists only of a kind covers everything below it.
  *
  * @param loosely Also matches if case or accents differ from the canonical form.
  */
@@ -87,7 +87,10 @@ export function matchKey(
 
 const KEY_MATCHES: readonly KeyMatch[] = Object.freeze(['all', 'some', 'possible', 'none']);
 
-/** Returns the key's form on file systems that ignore case: lower case, with composed accents. */
+/**
+ * Returns a text in the form used by case-insensitive file systems: lowercase, with composed
+ * accents.
+ */
 function canonicalText(text: string): string {
   return text.toUpperCase().toLowerCase().normalize('NFC');
 }
@@ -101,7 +104,7 @@ function matchText(patterns: readonly string[], text: string, isKind: boolean): 
   return patterns.some((pattern) => canMatchBelow(pattern, text)) ? 'possible' : 'none';
 }
 
-/** Returns true if a pattern ends in a star, so that matches can continue in any way. */
+/** Returns true if a pattern ends in a star, so that any continuation matches. */
 function endsOpen(pattern: string): boolean {
   const parts = partsOf(pattern);
   return parts.length > 1 && parts.at(-1) === '';
@@ -113,7 +116,7 @@ function canMatchBelow(pattern: string, start: string): boolean {
   return first.startsWith(start) || (others.length > 0 && start.startsWith(first));
 }
 
-/** Returns the texts between the stars of a pattern. */
+/** Returns the parts of a pattern between its stars. */
 function partsOf(pattern: string): readonly string[] {
   const parts = [''];
   for (const [token] of pattern.matchAll(/\\[\\*]|[^]/gu)) {

@@ -10,24 +10,27 @@ import { Grants, type Grant } from './grants.js';
 import { PendingCalls } from './pending-calls.js';
 import { Signer } from './signer.js';
 
-/** An operator's action, as the store keeps it. */
+/** An operator's action, as stored. */
 export interface OperatorAction {
   readonly action: 'approve' | 'deny' | 'answer' | 'grant' | 'revoke';
-  /** The operator's name, from the token or command that acted. */
+  /** The operator's name, from the token or command used. */
   readonly operator: string;
   /** The id of the pending call, or of the grant for `revoke`. */
   readonly id: string;
   readonly toolName?: string;
   readonly principal?: string;
-  /** Milliseconds since 1970, by the store's clock. */
+  /** Milliseconds since 1970, on the store's clock. */
   readonly at: number;
 }
 
-/** Store key of the list of the newest actions. */
+/** The store key of the list of the newest actions. */
 const ACTIONS = 'operator-actions';
 const MOST_LISTED = 1_000;
 
-/** Lets operators list and answer the calls that wait in a store. Records who did what. */
+/**
+ * Lets operators list and answer the calls that are waiting in a store. Records each operator's
+ * actions.
+ */
 export class OperatorDesk {
   readonly #store: StateStore;
   readonly #pending: PendingCalls;
@@ -35,7 +38,7 @@ export class OperatorDesk {
   readonly #onAction: (action: OperatorAction) => void;
 
   /**
-   * @param key The approval key of the executors on this store.
+   * @param key The approval key of the executors that use this store.
    * @param onAction Called with every action.
    */
   constructor(
@@ -62,10 +65,10 @@ export class OperatorDesk {
   }
 
   /**
-   * Approves a call, with the arguments in `edited` if there are any.
+   * Approves a call, optionally with other arguments in `edited`.
    *
-   * @throws ToolError `UNKNOWN_CALL`, `ALREADY_RESOLVED` if another operator was faster,
-   * `INVALID_ARGUMENT` if the call needs another kind of answer, `STATE_UNAVAILABLE`.
+   * @throws ToolError `UNKNOWN_CALL`, `ALREADY_RESOLVED` if another operator answered first,
+   * `INVALID_ARGUMENT` if the call needs a different kind of answer, `STATE_UNAVAILABLE`.
    */
   async approve(id: string, operator: string, edited?: { readonly input: unknown }): Promise<void> {
     const pending = await this.#open(id, 'approval');
@@ -76,8 +79,8 @@ export class OperatorDesk {
 
   /**
    * Approves a call and further calls like it.
-   * @param entry The call's tool, if this process knows it.
-   * @throws ToolError as `approve` does.
+   * @param entry The call's tool, if this process has it.
+   * @throws ToolError like `approve`.
    */
   async grant(id: string, operator: string, scope: GrantScope, entry?: ToolEntry): Promise<Grant> {
     const { answer: _, ...pending } = await this.#open(id, 'approval');
@@ -89,24 +92,24 @@ export class OperatorDesk {
     return grant;
   }
 
-  /** Denies a call of any kind. @throws ToolError as `approve` does. */
+  /** Denies a call of any kind. @throws ToolError like `approve`. */
   async deny(id: string, operator: string): Promise<void> {
     const pending = await this.#open(id);
     await this.#act({ action: 'deny', operator, id }, pending, () => this.#pending.deny(pending));
   }
 
   /**
-   * Answers a question, or gives a manual call its result.
+   * Answers a question, or provides the result of a manual call.
    *
-   * @throws ToolError `INVALID_INPUT` if the call doesn't take this answer; otherwise as `approve`
-   * does.
+   * @throws ToolError `INVALID_INPUT` if the call doesn't accept this answer; otherwise like
+   * `approve`.
    */
   async answer(id: string, operator: string, value: unknown): Promise<void> {
     const pending = await this.#open(id);
     if (pending.kind === 'approval')
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `${pending.toolName} waits for an approval. Approve or deny it instead of answering.`,
+        `${pending.toolName} is waiting for approval. Approve or deny it instead of answering.`,
       );
     const checked = checkedAnswer(pending, value);
     await this.#act({ action: 'answer', operator, id }, pending, () =>
@@ -115,7 +118,7 @@ export class OperatorDesk {
   }
 
   /**
-   * Returns the active grants, with how often each was used.
+   * Returns the active grants and how often each was used.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   grants(): Promise<readonly (Grant & { readonly used: number })[]> {
@@ -147,12 +150,12 @@ export class OperatorDesk {
     if (kind !== undefined && found.kind !== kind)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `${found.toolName} waits for the answer to a ${found.kind === 'question' ? 'question' : 'manual call'}, not for an approval. Answer it instead.`,
+        `${found.toolName} is waiting for an answer to a ${found.kind === 'question' ? 'question' : 'manual call'}, not for approval. Answer it instead.`,
       );
     return found as Extract<StoredPending, { readonly kind: Kind }>;
   }
 
-  /** Returns the error that names the operator who answered first. */
+  /** Returns an error with the name of the operator who answered first. */
   async #answered(id: string): Promise<ToolError> {
     const by = (await this.actions()).find((each) => each.id === id);
     return new ToolError(
@@ -186,7 +189,7 @@ export class OperatorDesk {
   }
 }
 
-/** Returns an answer that the question or manual call accepts. */
+/** Validates an answer to a question or manual call, and returns it. */
 function checkedAnswer(pending: StoredPending, value: unknown): Json {
   if (pending.kind === 'question') {
     const answer = readAnswer(pending, value);
@@ -201,7 +204,7 @@ function checkedAnswer(pending: StoredPending, value: unknown): Json {
   if (issues.length > 0)
     throw new ToolError(
       'INVALID_INPUT',
-      expectedGot('a result that fits the tool', 'another', issues[0]!.message),
+      expectedGot("a result matching the tool's output schema", 'another one', issues[0]!.message),
       { details: { issues } },
     );
   return value as Json;

@@ -8,15 +8,15 @@ import { Signer } from './signer.js';
 
 const RECORD = 'tooldex/stored-pending/v1';
 const ANSWER = 'tooldex/pending-answer/v1';
-/** Store key of the list of the newest pending calls. */
+/** The store key of the list of the newest pending calls. */
 const INDEX = 'pending-calls';
-/** Store key of the list of the newest answered calls. */
+/** The store key of the list of the newest answered calls. */
 const ANSWERED = 'answered-calls';
 const MOST_LISTED = 1_000;
 
 /**
- * An answer as the store keeps it: an approval, perhaps with edited arguments, or a result. Without
- * either, it's a denial.
+ * An answer as stored: an approval, possibly with edited arguments, or a result. An answer with
+ * neither is a denial.
  */
 interface Answer {
   readonly approval?: Approval;
@@ -25,14 +25,15 @@ interface Answer {
 }
 
 /**
- * The calls that wait for somebody: approvals, questions and manual calls, with their answers.
+ * The calls that are waiting for a person or program: approvals, questions, and manual calls, with
+ * their answers.
  *
- * The store keeps them, signed, for as long as they can be answered, under principal, conversation,
- * call id, tool and arguments. So asking again about the same call returns the stored one. Any
- * process with the store and the key can list and answer them.
+ * They're signed and kept in the store as long as they can be answered. Their keys consist of
+ * principal, conversation, call id, tool, and arguments. Asking again about the same call therefore
+ * returns the stored call. Any process that has the store and the key can list and answer them.
  */
 export class PendingCalls {
-  /** Issues approvals and uses them up. */
+  /** Issues and redeems approvals. */
   readonly approvals: Approvals;
   readonly #store: StateStore;
   readonly #signer: Signer;
@@ -44,7 +45,7 @@ export class PendingCalls {
   }
 
   /**
-   * Asks for an approval. Replaces an earlier question about the same call.
+   * Stores a question that asks for approval. Replaces an earlier question about the same call.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async ask(
@@ -59,7 +60,8 @@ export class PendingCalls {
 
   /**
    * Stores a question or manual call.
-   * @returns the stored one for the same call with its answer, if there is one, otherwise this one.
+   * @returns The stored call and its answer, if the same call is already stored; otherwise this
+   * call.
    */
   async keep(pending: Exclude<Pending, PendingApproval>): Promise<StoredPending> {
     const { kind, createdAt, expiresAt = Infinity } = { expiresAt: undefined, ...pending };
@@ -72,8 +74,8 @@ export class PendingCalls {
   }
 
   /**
-   * Returns what is stored for a call, if the tool's definition is unchanged and the store hasn't
-   * restarted since.
+   * Returns the stored pending call for a call, provided that the tool's definition hasn't changed
+   * and the store hasn't restarted since.
    */
   async find(call: ApprovedCall): Promise<StoredPending | undefined> {
     const found = await this.#read(keyOf(call));
@@ -81,7 +83,7 @@ export class PendingCalls {
   }
 
   /**
-   * Returns the user's approval of a stored call, with the arguments if the user edited them.
+   * Returns the user's approval of a stored call, and the arguments if the user edited them.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async approvalOf({ id }: PendingApproval): Promise<Required<Pick<Answer, 'approval'>> & Answer> {
@@ -89,7 +91,7 @@ export class PendingCalls {
   }
 
   /**
-   * Returns the newest thousand stored calls, newest first, with their answers.
+   * Returns the newest thousand stored calls and their answers, newest first.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async list(): Promise<readonly StoredPending[]> {
@@ -99,7 +101,7 @@ export class PendingCalls {
   }
 
   /**
-   * Returns the calls with unused answers that aren't in `known`, and adds them to `known`.
+   * Returns the calls that have unused answers and aren't in `known`, and adds them to `known`.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async answered(known: Set<string>): Promise<readonly StoredPending[]> {
@@ -129,10 +131,10 @@ export class PendingCalls {
   }
 
   /**
-   * Approves a call, with the arguments in `edited` if there are any.
+   * Approves a call, optionally with other arguments in `edited`.
    *
-   * @throws ToolError `INVALID_APPROVAL` if it was changed, has expired or is already answered;
-   * `STATE_UNAVAILABLE`.
+   * @throws ToolError `INVALID_APPROVAL` if the call was changed, has expired, or has already been
+   * answered; `STATE_UNAVAILABLE`.
    */
   async approve(
     { answer: _, ...pending }: PendingApproval & Pick<StoredPending, 'answer'>,
@@ -147,8 +149,8 @@ export class PendingCalls {
   }
 
   /**
-   * Approves a call that continues right now. If it's asked about again, that's a new question.
-   * @throws ToolError as `approve`.
+   * Approves a call that continues immediately. Asking about the same call later is a new question.
+   * @throws ToolError like `approve`.
    */
   async approveNow(
     pending: PendingApproval,
@@ -160,7 +162,7 @@ export class PendingCalls {
     return approval;
   }
 
-  /** Denies a pending call. @throws ToolError as `approve` and `answer`. */
+  /** Denies a pending call. @throws ToolError like `approve` and `answer`. */
   async deny({ answer: _, ...pending }: StoredPending): Promise<void> {
     if (pending.kind !== 'approval' && 'kind' in pending)
       return this.#answer(pending, LIMITS.timerMs, {});
@@ -169,9 +171,9 @@ export class PendingCalls {
   }
 
   /**
-   * Gives a question or manual call its result, which must be plain data.
+   * Answers a question or manual call with a result, which must be plain data.
    *
-   * @throws ToolError `ALREADY_RESOLVED` if it already has an answer; `STATE_UNAVAILABLE`.
+   * @throws ToolError `ALREADY_RESOLVED` if it has already been answered; `STATE_UNAVAILABLE`.
    */
   async answer(pending: Exclude<Pending, PendingApproval>, value: Json): Promise<void> {
     await this.#answer(pending, LIMITS.timerMs, { value: cloneFrozen(value) });
@@ -183,7 +185,7 @@ export class PendingCalls {
     if (!(await this.#store.compareAndSet(answerKey(id), undefined, text, { ttlMs })))
       throw new ToolError(
         'ALREADY_RESOLVED',
-        'This call has already been answered, and the first answer counts. Make the call again to ask anew.',
+        'This call has already been answered, and the first answer counts. To ask again, make the call again.',
         { details: { pendingId: id } },
       );
     const item = `${id} ${keyOf({ principal: undefined, ...pending })}`;
@@ -207,7 +209,7 @@ export class PendingCalls {
   async #read(key: string): Promise<StoredPending | undefined> {
     const record = genuine(this.#signer, RECORD, await this.#store.get(key));
     const pending = record?.['pending'] as Pending | undefined;
-    // A record copied to another key belongs to another call.
+    // A record that was copied to another key isn't valid there.
     if (pending === undefined || keyOf({ principal: undefined, ...pending }) !== key)
       return undefined;
     if (pending.kind === 'approval' && pending.storeIdentity !== (await this.#store.now()).identity)
@@ -230,7 +232,7 @@ function keyOf(call: Omit<ApprovedCall, 'definitionDigest'>): string {
 /** Returns the store key of a pending call's answer. */
 export const answerKey = (id: string) => `pending-answer:${id}`;
 
-/** Returns a record if this library signed it. Ignores everything else in the store. */
+/** Returns a record if tooldex signed it, and `undefined` for any other data in the store. */
 function genuine(
   signer: Signer,
   purpose: string,

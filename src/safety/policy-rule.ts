@@ -14,11 +14,11 @@ import { canonicalPattern, expectedPattern, matchesPattern, matchKey } from './n
 import type { CallContext, ToolCall } from './calls.js';
 
 /**
- * One rule of a policy. A call matches if all given conditions hold; a missing condition matches
- * every call.
+ * A rule of a policy. A call matches if all conditions are met. A missing condition matches every
+ * call.
  *
- * An empty list matches nothing. A condition set to `undefined` is refused, because ignoring it
- * would widen the rule.
+ * An empty list matches nothing. A condition that is explicitly `undefined` is refused, because
+ * ignoring it would widen the rule.
  */
 export interface PolicyRule {
   /**
@@ -27,68 +27,71 @@ export interface PolicyRule {
    * @default "rule 1", "rule 2", …
    */
   readonly name?: string;
-  /** The decision about calls that match the rule. */
+  /** The decision about matching calls. */
   readonly verdict: Verdict;
   /**
-   * Tool names, with `*` for any characters. At least one must match.
+   * Tool names, in which `*` matches any characters. At least one must match.
    *
-   * A rule that confirms or denies also matches aliases, so it works whichever name its author
-   * knew. A rule that allows doesn't: a tool could otherwise take an alias to get allowed.
+   * A rule that confirms or denies also matches aliases, so it works no matter which name its
+   * author used. A rule that allows doesn't match aliases, because otherwise a tool could choose an
+   * alias in order to be allowed.
    */
   readonly tools?: string | readonly string[];
-  /** The tool's metadata: category, axes, capabilities and so on. */
+  /** A filter on the tool's metadata, such as category, axes, or capabilities. */
   readonly filter?: ToolFilter;
   /**
-   * Conditions on arguments: each named field must be present and match. Strings are compared by
-   * pattern (`*` for any characters, `\*` for a star), everything else by equality.
+   * Conditions on arguments: each listed field must be present and match. Strings are compared as
+   * patterns (`*` matches any characters, `\*` matches a star), and all other values must be equal.
    *
-   * A pattern compares text: `src/*` also matches `src/../secret`, and `npm test*` also matches
-   * `npm test; rm -rf src`. If that matters, write the whole text, or use `touches` or `when`.
+   * Patterns compare text: `src/*` also matches `src/../secret`, and `npm test*` also matches `npm
+   * test; rm -rf src`. If that matters, write the exact text, or use `touches` or `when`.
    */
   readonly input?: Readonly<
     Record<string, string | number | boolean | null | readonly (string | number | boolean | null)[]>
   >;
   /**
-   * Conditions on what the call touches, whatever the arguments are called. `write:*.lock` matches
-   * calls that write such a file, and `read:secrets/` matches calls that read below that folder.
+   * Conditions on the resources that the call touches, independent of argument names.
+   * `write:*.lock` matches calls that write such a file, and `read:secrets/` matches calls that
+   * read below that folder.
    *
-   * The patterns work as for `input` and are compared with the keys from the tool's `conflictKeys`.
-   * You can omit the kind of a key (`file:`), and a trailing `/` covers everything below. Patterns
-   * and keys are normalized (`./src//a` is `src/a`). A pattern that no key can match (`**`, `?`,
+   * Patterns work as in `input`, and are compared with the keys from the tool's `conflictKeys`. You
+   * can omit the key's kind (`file:`), and a trailing `/` covers everything below. Patterns and
+   * keys are normalized (`./src//a` is `src/a`). A pattern that can't match any key (`**`, `?`,
    * `{a,b}`, an absolute path) is refused.
    *
-   * A rule that confirms or denies matches a call as soon as one key matches. If it's unclear
-   * whether a key matches, the call needs approval, whatever later rules allow. That's so if a key
-   * covers more than the pattern (a moved folder may contain a `.lock`). It's also so if the tool
-   * doesn't say what it touches, unless the tool is readonly and the rule is about writes.
+   * A rule that confirms or denies matches if at least one key matches. If it's uncertain whether a
+   * key matches, the call needs approval, even if later rules allow it. This is the case if a key
+   * covers more than the pattern (a moved folder may contain a `.lock`). It's also the case if the
+   * tool doesn't declare what it touches, unless the tool is readonly and the rule is about writes.
    *
-   * A rule that allows matches only if everything the call writes matches, and everything it reads
-   * if the rule names reads. It never matches a call that doesn't say what it touches.
+   * A rule that allows matches only if everything that the call writes matches. If the rule has
+   * `read:` patterns, everything that the call reads must match as well. It never matches a call
+   * that doesn't declare what it touches.
    */
   readonly touches?: string | readonly string[];
   /**
-   * The call's principal, with `*` for any characters. At least one pattern must match. Calls
-   * without a principal never match.
+   * The call's principal, as patterns in which `*` matches any characters. At least one pattern
+   * must match. Calls without a principal never match.
    */
   readonly principals?: string | readonly string[];
-  /** The lowest danger to match, given the call's arguments. */
+  /** The minimum danger of the call, based on its arguments. */
   readonly minDanger?: DangerLevel;
-  /** Any other condition. If it throws, it counts as true, unless the rule would allow the call. */
+  /** A custom condition. If it throws, it counts as true, unless the rule would allow the call. */
   readonly when?: (call: ToolCall, entry: ToolEntry, context: CallContext) => boolean;
   /**
-   * The highest danger that a rule of verdict `allow` lets through. More dangerous calls go on to
-   * the next rule.
+   * The maximum danger of calls that a rule with the verdict `allow` covers. More dangerous calls
+   * are passed to the next rule.
    *
-   * The default keeps a rule written for harmless arguments from covering `rm -rf /`.
+   * With the default, a rule written for harmless arguments doesn't cover `rm -rf /`.
    *
    * @default the tool's own danger level
    */
   readonly upTo?: DangerLevel;
-  /** The reason, for the user who is asked or the model that is refused. */
+  /** The reason, for the user who is asked for approval or for the model whose call is denied. */
   readonly reason?: string;
 }
 
-/** A rule, checked and ready to use. */
+/** A validated rule, ready to use. */
 export interface CompiledRule {
   readonly name: string;
   readonly verdict: Verdict;
@@ -106,7 +109,7 @@ export interface CompiledRule {
 type RuleMatch =
   { readonly meets: boolean } | { readonly meets: 'possibly'; readonly doubt: string };
 
-/** Default reasons of rules. */
+/** The default reasons of rules. */
 const REASONS: Readonly<Record<Verdict, string>> = Object.freeze({
   allow: 'the policy allows it',
   confirm: 'the policy requires approval',
@@ -124,8 +127,8 @@ const CONDITIONS = Object.freeze([
 
 const oneOrMore = (text: z.ZodType<string, string> = z.string()) => z.union([text, z.array(text)]);
 /**
- * Schema of a pattern for tool names. No tool name contains another wildcard, so a rule with one
- * would match nothing.
+ * Returns the schema of a tool name pattern. Other wildcards are refused: tool names can't contain
+ * these characters, so a rule with them would never match.
  */
 const toolPattern = () =>
   z
@@ -134,7 +137,7 @@ const toolPattern = () =>
       /^[^?{}[\]]*$/,
       'a pattern of tool names in which only "*" is special (write several patterns for several names)',
     );
-/** The start of a `touches` condition. The key pattern follows it. */
+/** The prefix of a `touches` condition. A key pattern follows. */
 const TOUCHED = /^(?:read|write):(?=.)/s;
 const touchesCondition = () =>
   z
@@ -153,8 +156,8 @@ const filterCondition = () =>
     'a filter object whose conditions all have values',
   );
 /**
- * Schema of `input`. Not `z.record`, which silently drops a key called `__proto__`, and the
- * condition with it.
+ * Returns the schema of `input`. It doesn't use `z.record`, which would silently drop a key named
+ * `__proto__` and with it the condition.
  */
 const inputCondition = () =>
   z
@@ -173,11 +176,11 @@ const inputCondition = () =>
 const ruleSchema = once(() =>
   z
     .strictObject({
-      // A grant for a built-in question mustn't answer any other question.
+      // Otherwise, a grant for a built-in question could also answer other questions.
       name: z
         .string()
         .min(1)
-        .regex(/^(?!(?:axes|flow-influenced|flow-leak|grant)$)/, 'a name that no built-in rule has')
+        .regex(/^(?!(?:axes|flow-influenced|flow-leak|grant)$)/, 'a name no built-in rule has')
         .optional(),
       verdict: z.enum(['allow', 'confirm', 'deny']),
       tools: oneOrMore(toolPattern()).optional(),
@@ -192,13 +195,13 @@ const ruleSchema = once(() =>
     })
     .refine((rule) => rule.upTo === undefined || rule.verdict === 'allow', {
       path: ['upTo'],
-      message: 'a rule that allows (rules that confirm or deny cover every danger)',
+      message: 'a rule that allows (rules that confirm or deny cover all danger levels)',
     }),
 );
 
 /**
- * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions: ignoring them would let
- * calls through.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or invalid conditions, because ignoring them
+ * would let calls through.
  */
 export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   const name = `rule ${position + 1}`;
@@ -217,7 +220,7 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
     name: givenName,
   } = checkOptions(ruleSchema, rule ?? null, what);
   const issues = undefinedConditions(rule);
-  if (issues.length > 0) throw refusal(`The ${what} are refused`, issues);
+  if (issues.length > 0) throw refusal(`Invalid ${what}`, issues);
   const patterns = touches === undefined ? undefined : patternsIn(listOf(touches));
   const tests: ((
     call: ToolCall,
@@ -256,7 +259,7 @@ export function compileRule(rule: PolicyRule, position: number): CompiledRule {
   return {
     name: ruleName,
     verdict,
-    // Models read the reason, so it doesn't contain the rule's name.
+    // Models can read the reason, so it doesn't contain the rule's name.
     reason: reason ?? REASONS[verdict],
     meets(call, entry, context, danger, touchesOfCall) {
       if (!tests.every((test) => test(call, entry, context, danger))) return { meets: false };
@@ -272,7 +275,7 @@ interface TouchPatterns {
   readonly written: readonly string[];
 }
 
-/** Returns a rule's `touches` patterns in the canonical form of keys. */
+/** Returns the patterns of a rule's `touches` in canonical form. */
 function patternsIn(conditions: readonly string[]): TouchPatterns {
   const of = (start: string) =>
     conditions
@@ -292,7 +295,7 @@ function meetsTouched(
       verdict !== 'allow' &&
       (read.length > 0 || (written.length > 0 && isWriting(entry.accessMode)));
     return unsaid
-      ? { meets: 'possibly', doubt: `${entry.name} doesn't say what it touches` }
+      ? { meets: 'possibly', doubt: `${entry.name} doesn't declare what it touches` }
       : { meets: false };
   }
   const loosely = verdict !== 'allow';
@@ -311,8 +314,8 @@ function meetsTouched(
 }
 
 /**
- * Reports conditions that are `undefined`. Without this, `{ verdict: 'allow', tools: settings.tools
- * }` with no such setting would allow every tool.
+ * Returns an issue for each condition that is `undefined`. Otherwise, `{ verdict: 'allow', tools:
+ * settings.tools }` would allow every tool if the setting didn't exist.
  */
 function undefinedConditions(rule: PolicyRule): readonly Issue[] {
   return CONDITIONS.filter(
@@ -346,7 +349,7 @@ function fieldMatches(input: unknown, field: string, values: readonly unknown[])
 }
 
 /**
- * Returns true if a condition holds. A condition that throws must never be the reason that a call
+ * Returns true if a `when` condition is met. A condition that throws must never be the reason why a call
  * runs.
  */
 function holds(

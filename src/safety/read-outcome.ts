@@ -6,55 +6,56 @@ import { describePart, isForModel, textOfFile, type ContentPart } from '../tool/
 import { choiceWords, type Question } from '../tool/question.js';
 import type { Pending, ToolOutcome } from './calls.js';
 
-/** An outcome in the words that every target uses. Frozen. */
+/** An outcome converted to text, the same for every target. Frozen. */
 interface OutcomeReading {
   /**
-   * The kind of result. For `waiting`, use the target's own way to wait. If it has none, return `text` as an error
-   * result.
+   * The kind of outcome. For `waiting`, use the target's own way of waiting. If it doesn't have
+   * any, return `text` as an error result.
    */
   readonly kind: 'result' | 'error' | 'waiting';
   /**
-   * The words for models, the same for every target. A text over `maxResultBytes` is shortened to
-   * its beginning, end and size. Content other than text is described.
+   * The text for models, the same for every target. Text longer than `maxResultBytes` is reduced to
+   * its start, its end, and its size. Content that isn't text is described.
    */
   readonly text: string;
-  /** The whole value of a result as JSON. Missing otherwise. */
+  /** The complete value of a result as JSON. Missing for other kinds. */
   readonly data?: Json;
   /**
-   * The parts that models read, in order. Text parts are shortened together, as `text` is; other
+   * The content parts for models, in order. Text parts are truncated together, like `text`; other
    * parts are kept.
    */
   readonly content: readonly ContentPart[];
   /**
    * True if the same call may succeed later: something was busy or unreachable, and the tool wasn't
-   * cut off while it worked.
+   * interrupted while it was working.
    */
   readonly retryable: boolean;
   /**
-   * The error code of an outcome with status `error`. `INVALID_RESULT` for a value that JSON can't
-   * hold.
+   * The error code, if the outcome has the status `error`. `INVALID_RESULT` for a value that isn't
+   * JSON-serializable.
    */
   readonly code?: ToolErrorCode;
-  /** The call that the run waits for. */
+  /** The call that the run is waiting for. */
   readonly pending?: Pending;
-  /** The reason why the run should end here, if the tool asked for that. */
+  /** The reason why the run should end here, if the tool requested it. */
   readonly haltReason?: string;
 }
 
 /**
- * Reads an outcome for models. MCP, other frameworks, chat and the command line all show its kind, text and data.
+ * Converts an outcome to text for models. MCP, other frameworks, chat, and the command line all use
+ * its kind, text, and data.
  *
  * | status | kind | text |
  * |---|---|---|
  * | `ok`, `halt` | `result` | the value (a string unchanged, anything else as JSON), then the content; text in the content replaces the value |
- * | `ok`, `halt` with a value JSON can't hold | `error` | says that the tool ran, and what its result contains |
- * | `error` | `error` | the message, and the details that the tool gave `fail` |
- * | `denied` | `error` | the reason, and advice not to repeat the call; never the name of the rule |
+ * | `ok`, `halt` with a value that isn't JSON-serializable | `error` | an explanation that the tool ran, and what is wrong with its result |
+ * | `error` | `error` | the message, and the details that the tool passed to `fail` |
+ * | `denied` | `error` | the reason, and advice not to repeat the call, but not the rule's name |
  * | `ask_user` | `waiting` | the question and its options |
- * | `manual` | `waiting` | says that a user or another program answers |
+ * | `manual` | `waiting` | an explanation that a user or another program answers |
  * | `approval_required` | `waiting` | why the call needs approval |
  *
- * It never throws, whatever the value is.
+ * Never throws, whatever the value is.
  */
 export function readOutcome(outcome: ToolOutcome): OutcomeReading {
   switch (outcome.status) {
@@ -83,15 +84,18 @@ export function readOutcome(outcome: ToolOutcome): OutcomeReading {
   }
 }
 
-/** Words a refusal by the policy or the user. */
+/** Returns the text for a call that the policy or the user denied. */
 export function deniedText(toolName: string, reason: string): string {
-  return `${toolName} was not run: ${sentence(reason)} Do not repeat the call; do something else, or ask the user.`;
+  return `${toolName} didn't run: ${sentence(reason)} Don't repeat the call; do something else, or ask the user.`;
 }
 
-/** Maximum length of a failure's details that models read, in characters. */
+/** The maximum length of a failure's details shown to models, in characters. */
 const LONGEST_DETAILS = 4_096;
 
-/** Words an error. Only details given to `fail` are shown; other details are for programs. */
+/**
+ * Returns the text for an error. Only details passed to `fail` are shown; other details are for
+ * programs.
+ */
 function errorText({
   message,
   origin,
@@ -101,8 +105,8 @@ function errorText({
 }
 
 /**
- * Words a failure that a tool reports with `fail`: its message, and up to 4,096 characters of its
- * details.
+ * Returns the text for a failure that a tool reports with `fail`: its message, and up to 4,096
+ * characters of its details.
  */
 export function failureText(
   message: string,
@@ -117,30 +121,30 @@ export function failureText(
   }
 }
 
-/** Words a call that still needs approval. */
+/** Returns the text for a call that still needs approval. */
 function approvalText(toolName: string, reason: string): string {
-  return `${toolName} was not run yet: this call needs approval. ${sentence(reason)} Wait for the approval, or go on without this call.`;
+  return `${toolName} hasn't run yet: this call needs approval. ${sentence(reason)} Wait for the approval, or continue without this call.`;
 }
 
 function manualText(toolName: string): string {
-  return `${toolName} is answered by a user or another program, and there's no answer yet. Wait for it, or go on without it.`;
+  return `${toolName} is answered by a user or another program, and there's no answer yet. Wait for it, or continue without it.`;
 }
 
 function questionText(toolName: string, question: Question): string {
   return `${toolName} asks the user: ${question.question}${choiceWords(question)} Wait for the answer, which becomes the result of this call, or ask the user yourself.`;
 }
 
-/** Words a question that has timed out. */
+/** Returns the text for a question that has timed out. */
 export function unansweredText(toolName: string): string {
-  return `${toolName} asked the user, who did not answer in time. Go on without the answer, or ask the user what to do.`;
+  return `${toolName} asked the user, who didn't answer in time. Continue without the answer, or ask the user what to do.`;
 }
 
 /**
- * Writes a value as models read it: a string unchanged, anything else as JSON. The same value
- * always gives the same text.
+ * Converts a value to text for models: strings are unchanged, and everything else becomes JSON. The
+ * same value always produces the same text.
  *
- * @throws TypeError that names what JSON would lose: functions, symbols, big integers, non-finite
- * numbers, cycles, and objects such as a `Map` that would look empty.
+ * @throws TypeError with the first thing that JSON would lose: functions, symbols, bigints,
+ * non-finite numbers, cycles, or objects that would look empty, such as a `Map`.
  */
 export function plainValue(value: unknown): { readonly text: string; readonly data: Json } {
   if (typeof value === 'string') return { text: value, data: value };
@@ -171,9 +175,9 @@ function lossIn(value: unknown): string | undefined {
       value instanceof Number ||
       value instanceof Boolean
       ? undefined
-      : 'an object of a class that JSON shows as empty';
+      : 'an object of a class that looks empty in JSON';
   }
-  if (typeof value === 'bigint') return 'a big integer'; // Models don't see what it is.
+  if (typeof value === 'bigint') return 'a big integer'; // Models don't know the name bigint.
   return typeof value === 'function' ||
     typeof value === 'symbol' ||
     (typeof value === 'number' && !Number.isFinite(value))
@@ -182,14 +186,14 @@ function lossIn(value: unknown): string | undefined {
 }
 
 /**
- * Describes unreadable data. Leaves out the error's own words: a getter or `toJSON` may have put
- * anything into them.
+ * Describes data that can't be read. Doesn't use the error's message, because a getter or `toJSON`
+ * can put anything into it.
  */
 function unreadable(error: unknown): string {
   if (error instanceof RangeError) return 'data that is nested too deeply';
   return error instanceof TypeError && /circular|cyclic/i.test(error.message)
     ? 'data that contains itself'
-    : 'data that throws when it is read';
+    : "data that throws when it's read";
 }
 
 function resultReading(
@@ -203,7 +207,7 @@ function resultReading(
 ): OutcomeReading {
   try {
     const { text, data } = plainValue(value);
-    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Model APIs refuse blank text parts.
+    const shown = given.filter((part) => isForModel(part) && describePart(part).trim() !== ''); // Model APIs reject blank text parts.
     const isWorded =
       shown.some(({ type }) => type === 'text') ||
       (shown.length > 0 && (data === null || text.trim() === ''));
@@ -220,17 +224,20 @@ function resultReading(
   }
 }
 
-/** Maximum size of the text that models read of a result: 64 KiB. */
+/** The default maximum size of the text shown to models: 64 KiB. */
 const SHOWN_BYTES = 65_536;
 
-/** Minimum bytes of a text part that are shown. A smaller rest is dropped. */
+/**
+ * The minimum size at which part of a text is shown, in bytes. If less space is left, the text is
+ * omitted.
+ */
 const LEAST_SHOWN = 128;
 
 /**
- * Returns the parts that fit into a limit, and the number of omitted parts. A text that is too long
- * is shortened to its two ends.
+ * Returns the parts that fit within a limit, and the number of omitted parts. Text that is too long
+ * is reduced to its start and end.
  *
- * Images and the like come first, so that a long text can't push out the screenshot next to it.
+ * Images and similar parts come first, so that a long text can't displace a screenshot.
  */
 function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly ContentPart[] {
   const shown = new Map<number, ContentPart>();
@@ -267,7 +274,7 @@ function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly C
           ...list,
           Object.freeze({
             type: 'text' as const,
-            text: `[… ${omitted} of ${parts.length} parts are not shown: ask for less at once …]`,
+            text: `[… ${omitted} of ${parts.length} parts are not shown: request less at a time …]`,
           }),
         ],
   );
@@ -276,8 +283,8 @@ function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly C
 const utf8 = new TextEncoder();
 
 /**
- * Returns a text unchanged if it fits. Otherwise returns its beginning (three quarters of the
- * bytes), its size and its end.
+ * Returns a text unchanged if it fits. Otherwise returns its start (three quarters of the bytes),
+ * its size, and its end.
  */
 export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
   if (text.length * 3 <= maxBytes) return text;
@@ -285,19 +292,22 @@ export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
   if (bytes.length <= maxBytes) return text;
   const ends = new TextDecoder('utf-8', { ignoreBOM: true });
   const atEnd = Math.floor(maxBytes / 4);
-  // Remove U+FFFD, which is what a character cut in two becomes.
+  // Removes U+FFFD, which results from cutting a character in two.
   const head = ends.decode(bytes.subarray(0, maxBytes - atEnd)).replace(/\ufffd{1,3}$/, '');
   const tail = ends.decode(bytes.subarray(bytes.length - atEnd)).replace(/^\ufffd{1,3}/, '');
   const omitted = bytes.length - utf8.encode(head).length - utf8.encode(tail).length;
-  return `${head}\n[… ${omitted} of ${bytes.length} bytes are not shown: ask for less at once …]\n${tail}`;
+  return `${head}\n[… ${omitted} of ${bytes.length} bytes are not shown: request less at a time …]\n${tail}`;
 }
 
-/** Words a result that can't be written down. The model mustn't conclude that nothing happened. */
+/**
+ * Returns the text for a result that can't be serialized. It says that the tool ran, so that the
+ * model doesn't conclude that nothing happened.
+ */
 export function unshownText(toolName: string, got: string): string {
   return `${toolName} ran, but its result can't be shown: expected plain data, got ${got}`;
 }
 
-/** Codes of temporary failures: something was busy or unreachable. */
+/** The codes of temporary failures: something was busy or unreachable. */
 const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>([
   'TIMEOUT',
   'PROVIDERS_EXHAUSTED',
@@ -305,13 +315,16 @@ const PASSING: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>([
   'STATE_UNAVAILABLE',
 ]);
 
-/** Returns true if the call may be repeated. A tool that was cut off may have taken effect. */
+/**
+ * Returns true if it makes sense to repeat the call. A tool that was interrupted may have had an
+ * effect.
+ */
 function isRetryable(code: ToolErrorCode, attempts: number): boolean {
   return PASSING.has(code) && (code !== 'TIMEOUT' || attempts === 0);
 }
 
 /**
- * Turns a policy's reason into a sentence. Policies write reasons for users, so they may contain
+ * Formats a policy's reason as a sentence. Policies write reasons for users, so they may contain
  * anything.
  */
 function sentence(reason: string): string {

@@ -1,13 +1,14 @@
-// No imports, because the catalogue's page uses this file too.
+// This file has no imports, because the catalogue's web page uses it too.
 
-/** The part of a tool that matters here: its input, and what it keeps of its manifest. */
+/** The parts of a tool that matter here: its input schema, and the metadata from its manifest. */
 interface FlaggedTool {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly inputJsonSchema: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The flags that calls need: all of them, or a list per operation. No call satisfies `malformed`.
+ * The flags that calls need: one list for all calls, or one list per operation. `malformed` can't
+ * be satisfied by any call.
  */
 export type RequiredFlags =
   readonly string[] | Readonly<Record<string, readonly string[]>> | 'malformed';
@@ -18,7 +19,7 @@ const isList = (value: unknown): value is readonly string[] =>
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns a manifest's `requires_flags`, or `undefined` if there are none. */
+/** Returns the `requires_flags` of a manifest, or `undefined` if there are none. */
 export function requiredFlags({
   metadata,
 }: Pick<FlaggedTool, 'metadata'>): RequiredFlags | undefined {
@@ -35,7 +36,7 @@ export function requiredFlags({
 }
 
 /**
- * Puts the required flags into words: all flags, or those of each operation. Empty if none are
+ * Formats the required flags as text, per operation if necessary. Returns an empty list if none are
  * required.
  */
 export function flagWords(required: RequiredFlags | null | undefined): readonly string[] {
@@ -49,9 +50,9 @@ export function flagWords(required: RequiredFlags | null | undefined): readonly 
 /**
  * Returns the flags that one call needs.
  *
- * If `requires_flags` lists flags per operation, the operation is read from the input: from the one
- * field whose `enum` contains all these operations. An operation without flags then needs none. If
- * there's no such field, the call needs the flags of every operation.
+ * If `requires_flags` lists flags per operation, the operation is the value of the one input field
+ * whose `enum` contains all these operations. An operation that isn't listed needs no flags. If
+ * there's no such field, the call needs the flags of all operations.
  */
 export function flagsOfCall(entry: FlaggedTool, input: unknown): readonly string[] | 'malformed' {
   const required = requiredFlags(entry) ?? [];

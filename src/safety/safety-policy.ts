@@ -25,48 +25,48 @@ import {
 import { compileRule, type CompiledRule, type PolicyRule } from './policy-rule.js';
 import { matchesPattern } from './name-pattern.js';
 
-/** Options of a policy. */
+/** The options of a policy. */
 export interface SafetyPolicyOptions {
-  /** The registry in which the policy looks up tools. A tool that isn't registered is denied. */
+  /** The registry in which the policy looks up tools. Tools that aren't registered are denied. */
   readonly registry: ToolMetadataRegistry;
   /**
-   * The treatment of calls that no rule decides: ask, refuse changes, refuse what needs approval, or
-   * refuse everything not in `allow`.
+   * The treatment of calls that no rule covers: ask for approval, deny changes, deny whatever needs
+   * approval, or deny everything that isn't in `allow`.
    * @default 'default'
    */
   readonly mode?: PolicyMode;
   /**
-   * Rules, tried in order after the built-in checks. The first that matches decides.
+   * Rules, tried in order after the built-in checks. The first matching rule decides.
    * @default none
    */
   readonly rules?: readonly PolicyRule[];
   /**
-   * The tools of the mode `allow-list`, with `*` for any characters. They run without approval up
-   * to their own danger level. @default none
+   * The tools that the `allow-list` mode allows; `*` matches any characters. They can run without
+   * approval up to their own danger level. @default none
    */
   readonly allow?: readonly string[];
   /**
-   * Requires approval from these levels on, too. Writes, dangers from `high` and tools that require
-   * consent always need it.
+   * Additional levels from which calls need approval. Writes, calls with danger `high` or above,
+   * and tools that require consent always need it.
    * @default none
    */
   readonly confirmFrom?: { readonly danger?: DangerLevel; readonly cost?: CostTier };
   /**
-   * The treatment of calls that untrusted content may have caused. These checks run after the
-   * rules, and no rule overrides them.
+   * The treatment of calls that may have been caused by untrusted content. These checks run after
+   * the rules, and rules can't override them.
    *
-   * - `leak`: the conversation has read untrusted content and private data, and the call sends
-   *   outside.
+   * - `leak`: the conversation has read both untrusted content and private data, and the call sends
+   *   data outside.
    * - `influenced`: the conversation has read untrusted content, and a rule or grant would let a
-   *   write run without approval. Turn it on for agents whose writes run unattended.
-   * - `undeclared: 'strict'`: assume that tools that don't declare `reads` and `sends` read and
-   *   send everything.
+   *   write run without approval. Turn this on for agents that write without supervision.
+   * - `undeclared: 'strict'`: tools that don't declare `reads` and `sends` are assumed to read
+   *   everything and to send data outside.
    *
    * @default { leak: 'confirm', influenced: 'off' }
    */
   readonly flows?: FlowOptions;
   /**
-   * The environment in which the policy looks up variables that a tool's `auth` requires.
+   * The environment in which the policy looks up the variables that a tool's `auth` requires.
    * @default process.env
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -74,8 +74,8 @@ export interface SafetyPolicyOptions {
 
 interface FlowOptions {
   /**
-   * The verdict on a call that sends outside after the conversation has read untrusted content and
-   * private data.
+   * The verdict on a call that sends data outside after the conversation has read both untrusted
+   * content and private data.
    * @default 'confirm'
    */
   readonly leak?: FlowVerdict | undefined;
@@ -86,8 +86,8 @@ interface FlowOptions {
    */
   readonly influenced?: FlowVerdict | undefined;
   /**
-   * Assumes the worst of every tool that declares no flows.
-   * @default only if its effects name the network
+   * Assumes the worst about every tool that declares no flows.
+   * @default only if the tool declares network access
    */
   readonly undeclared?: 'strict' | undefined;
 }
@@ -115,16 +115,16 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Decides from a tool's metadata and a call's arguments whether the call may run: `allow`, `confirm`
- * (ask the user) or `deny`.
+ * Decides whether a call can run, based on a tool's metadata and the call's arguments: `allow`,
+ * `confirm` (ask the user), or `deny`.
  *
- * The first of these that has an answer decides:
- * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. No rule
- *    loosens these checks.
+ * The first of these steps that reaches a decision counts:
+ * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. No
+ *    rule loosens these checks.
  * 2. The rules, in order.
  * 3. Writes, dangerous calls and tools that require consent need approval. Everything else may run.
  *
- * `flows` may then tighten the answer. The policy never throws: it denies what it can't judge.
+ * `flows` may then tighten the answer. The policy never throws: it denies calls that it can't evaluate.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';
@@ -147,13 +147,13 @@ export class SafetyPolicy implements Policy {
     readonly danger?: DangerLevel | undefined;
     readonly cost?: CostTier | undefined;
   };
-  /** The checks of what a conversation has read. */
+  /** The checks on what a conversation has read. */
   readonly flows: FlowOptions;
   readonly #env: Readonly<Record<string, string | undefined>>;
 
   /**
-   * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option and rule: half a policy is
-   * no protection.
+   * @throws ToolError `INVALID_ARGUMENT` listing every invalid option and rule, because half a
+   * policy doesn't protect anything.
    */
   constructor(options: SafetyPolicyOptions) {
     const {
@@ -175,20 +175,20 @@ export class SafetyPolicy implements Policy {
   }
 
   /**
-   * Decides whether a call may run. Pass the parsed input, because `dangerFor` reads it.
+   * Decides whether a call can run. Pass the parsed input, because `dangerFor` reads it.
    *
-   * @param entry The tool that will run, if it's in another registry than the policy's. The policy
-   * then judges this entry.
+   * @param entry The tool that will run, if it comes from a registry other than the policy's. The
+   * policy then evaluates this entry.
    */
   decide(call: ToolCall, context: CallContext = {}, entry?: ToolEntry): Decision {
     try {
       return Object.freeze(this.#decide(call, context, entry));
     } catch {
-      // An error mustn't bypass the policy.
+      // An error must not bypass the policy.
       return Object.freeze({
         verdict: 'deny',
         rule: 'policy-error',
-        reason: 'the call could not be judged',
+        reason: "the call couldn't be evaluated",
         danger: DangerLevel.CRITICAL,
       });
     }
@@ -196,7 +196,7 @@ export class SafetyPolicy implements Policy {
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
     const known = this.#registry.get(call.name);
-    // Judge the tool that will run, even if this registry has another one by that name.
+    // Evaluates the tool that will run, even if this registry has a different tool with that name.
     const entry = known && (running ?? known);
     if (entry === undefined) {
       const names = suggestNames(
@@ -206,7 +206,7 @@ export class SafetyPolicy implements Policy {
       return {
         verdict: 'deny',
         rule: 'unknown-tool',
-        reason: `there is no tool of this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`,
+        reason: `there is no tool with this name${names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`}`,
         danger: DangerLevel.CRITICAL,
       };
     }
@@ -259,7 +259,7 @@ export class SafetyPolicy implements Policy {
           reason: `${rule.reason}, and ${match.doubt}`,
           danger: danger.level,
         };
-      // A rule that may match mustn't keep a later one from denying the call.
+      // A rule that possibly matches must not prevent a later rule from denying the call.
       else if (doubtful === undefined || rule.verdict === 'deny')
         return {
           verdict: rule.verdict,
@@ -269,8 +269,8 @@ export class SafetyPolicy implements Policy {
         };
     }
     if (doubtful !== undefined) return doubtful;
-    // Only the policy's own mode counts here. A call's mode can narrow, but never answer a
-    // question.
+    // Only the policy's own mode counts here. The mode of a call can only restrict what is allowed;
+    // it can't approve a call.
     const listed =
       this.#mode === 'allow-list' &&
       this.#allow.some((pattern) => matchesPattern(pattern, entry.name));
@@ -278,13 +278,13 @@ export class SafetyPolicy implements Policy {
       return {
         verdict: 'allow',
         rule: 'allow-list',
-        reason: `${entry.name} is on the allow-list`,
+        reason: `${entry.name} is on the allowlist`,
         danger: danger.level,
       };
     return undefined;
   }
 
-  /** Tightens a decision by what the conversation has read. */
+  /** Tightens a decision based on what the conversation has read. */
   #byFlow(entry: ToolEntry, { flow }: CallContext, open: Decision): Decision {
     if (flow?.untrusted === undefined || open.verdict === 'deny') return open;
     const { leak = 'confirm', influenced = 'off', undeclared } = this.flows;
@@ -295,7 +295,7 @@ export class SafetyPolicy implements Policy {
       return { ...open, verdict: leak, rule: 'flow-leak', reason: chainOf(entry, flow, true) };
     if (influenced === 'off' || !isWriting(entry.accessMode)) return open;
     const reason = chainOf(entry, flow, false);
-    // Changes the rule, so that a grant for the old question doesn't answer this one.
+    // Changes the rule, so that a grant for the original question doesn't answer this one.
     return open.verdict === 'confirm'
       ? { ...open, rule: 'flow-influenced', reason: `${open.reason}; ${reason}` }
       : { ...open, verdict: influenced, rule: 'flow-influenced', reason };

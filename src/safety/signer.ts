@@ -3,18 +3,18 @@ import { canonicalJson, cloneFrozen, isPlainObject } from '../core/plain-data.js
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Signs plain data for a named purpose, and reads it back unchanged. */
+/** Signs plain data for a named purpose, and verifies it later. */
 export class Signer {
   readonly #key: Uint8Array;
 
   constructor(key: Uint8Array) {
-    // A copy, because the caller may wipe or reuse its own.
+    // Copied, because the caller may clear or reuse the original.
     this.#key = Uint8Array.from(key);
   }
 
   /**
-   * Returns a frozen copy with the signature. Signs every field, so none can be forgotten; leaves
-   * out missing ones.
+   * Returns a frozen copy with a signature. Signs all fields, so that none can be forgotten. Omits
+   * `undefined` fields.
    */
   signed(purpose: string, fields: Fields): Fields {
     const copy = copyOf(fields);
@@ -22,11 +22,11 @@ export class Signer {
   }
 
   /**
-   * Returns a frozen copy of signed data, or `undefined` if the signature is missing or made for
-   * another purpose or with another key.
+   * Returns a frozen copy of signed data, or `undefined` if the signature is missing or was created
+   * for another purpose or with another key.
    *
-   * Reads the data only once: a getter could show the signature one thing and the comparison
-   * another.
+   * Reads the data only once, because a getter could return different values for the signature and
+   * the comparison.
    */
   genuine(purpose: string, signed: unknown): Fields | undefined {
     try {
@@ -38,17 +38,22 @@ export class Signer {
         ? Object.freeze(copy)
         : undefined;
     } catch {
-      return undefined; // Data from outside may be anything.
+      return undefined; // Data from outside can be anything.
     }
   }
 
-  /** Signs canonical JSON, in which text can't be shifted between fields. */
+  /**
+   * Signs canonical JSON, in which text can't be moved between fields without changing the
+   * signature.
+   */
   #sign(purpose: string, fields: Fields): string {
     return hmacOf(this.#key, canonicalJson([purpose, fields]));
   }
 }
 
-/** Copies field by field, because an input may itself be as deep as plain data can be. */
+/**
+ * Copies each field separately, because an input can already have the maximum depth of plain data.
+ */
 function copyOf(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields)

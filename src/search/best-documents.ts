@@ -11,40 +11,39 @@ export interface ScoredDocument {
   readonly score: number;
 }
 
-/** The documents that have a word of the query, or a word that stands in for it. */
+/** The documents that contain a word of the query or a related word. */
 export interface Candidates {
   readonly documents: Uint32Array;
-  /** The maximum score of each document, before the bonus for covering its name. */
+  /** The maximum score of each document, before the bonus for matching its name. */
   readonly bounds: Float32Array;
   /**
-   * The rarity of each term: of its word, or of a word that stands in for it. 0 if no tool has any
-   * of them.
+   * The rarity of each term's word and related words taken together. 0 if no tool has any of them.
    */
   readonly relatedRarities: readonly number[];
 }
 
 /**
- * The number of documents that are scored first, those with the highest bounds. The others then
+ * The number of documents with the highest bounds that are scored first. The other documents then
  * have a score to beat.
  */
 const FIRST_SCORED = 16;
-/** Keeps a bound an upper bound after rounding. */
+/** Makes sure that a bound is still an upper bound after rounding. */
 const ROUNDING = 1 + 1e-6;
 const SATURATED = GREATEST_SUM.map(saturate);
 
 /**
- * Finds the candidates for queries, using only the postings.
+ * Finds the candidates for a query, using only the postings.
  *
- * The bound of a document sums the saturated impact of each word, multiplied by the most that the
- * exact word and a pair of neighbors could add. A pair counts for its rarer word, and can't be
- * worth more than that word alone. Sums are kept by document number in arrays that every query
- * reuses; between queries they're all zero.
+ * A document's bound is the sum of each word's saturated impact, multiplied by the maximum that the
+ * exact word and a pair of neighbors could add. A pair is attributed to its rarer word, and can't
+ * be worth more than that word alone. Sums are stored by document number in arrays that all queries
+ * reuse. Between queries, they're all zero.
  */
 export class CandidateFinder {
   #bounds = new Float32Array(0);
   #own = new Float32Array(0);
   #related = new Float32Array(0);
-  /** The documents that have a bound, and the documents that have a word of the current term. */
+  /** The documents with a bound, and the documents that contain a word of the current term. */
   #documents = new Uint32Array(0);
   #touched = new Uint32Array(0);
   #count = 0;
@@ -128,8 +127,8 @@ export class CandidateFinder {
 }
 
 /**
- * Returns how much each term's own part can grow at most: by exact words, and by the pairs in which
- * it is the rarer word.
+ * Returns the maximum growth of each term's own part: through exact words, and through the pairs in
+ * which it's the rarer word.
  */
 function growthOf({ terms, pairs }: QueryPlan): number[] {
   const growth = terms.map(({ words }) => 1 + RANKING.exactWord * words.length);
@@ -143,7 +142,7 @@ function growthOf({ terms, pairs }: QueryPlan): number[] {
 
 /**
  * Returns exactly the best candidates, best first. A candidate is skipped only if its bound can't
- * reach the worst result so far.
+ * reach the worst result found so far.
  */
 export function bestDocuments(
   { documents, bounds }: Candidates,
@@ -165,9 +164,9 @@ export function bestDocuments(
   let enough = best.worst?.score ?? 0;
   for (let place = 0; place < documents.length; place++) {
     const bound = bounds[place]!;
-    // The query may cover a tool's whole name, whatever its words.
+    // The query may match a tool's whole name, regardless of its other words.
     if (bound * (1 + RANKING.nameCoverage) < enough || done.has(place)) continue;
-    // Checking the name is quick, and most names have little to do with the query.
+    // Checking the name is fast, and most names have little in common with the query.
     if (bound * scorer.nameFactor(documents[place]!) < enough) continue;
     offer(documents[place]!);
     enough = best.worst?.score ?? 0;
@@ -189,14 +188,14 @@ function highestOf(bounds: Float32Array, count: number): readonly number[] {
   return highest.sorted();
 }
 
-/** Returns true if the first document ranks higher: by score, then priority, then name. */
+/** Returns true if the first document ranks higher: by score, then by priority, then by name. */
 function isBetter(a: ScoredDocument, b: ScoredDocument): boolean {
   if (a.score !== b.score) return a.score > b.score;
   if (a.entry.priority !== b.entry.priority) return a.entry.priority < b.entry.priority;
   return a.entry.name === b.entry.name ? a.document < b.document : a.entry.name < b.entry.name;
 }
 
-/** Keeps the best of many items under a total order, in a heap with the worst of them on top. */
+/** Collects the best of many items under a total order, in a heap with the worst item on top. */
 class TopK<T> {
   readonly #heap: T[] = [];
 
@@ -205,7 +204,7 @@ class TopK<T> {
     private readonly isBetter: (a: T, b: T) => boolean,
   ) {}
 
-  /** The worst item, once the heap is full. From then on, only better items are added. */
+  /** The worst item, once the heap is full. After that, only better items are added. */
   get worst(): T | undefined {
     return this.#heap.length < this.limit ? undefined : this.#heap[0];
   }

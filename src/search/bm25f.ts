@@ -1,14 +1,15 @@
 /**
- * The parts of a tool that ranked search reads, and how much each counts. A field's number is its
+ * The parts of a tool that ranked search uses, and the weight of each. A field's number is its
  * index.
  *
- * Identifiers come from all other fields. Past requests count half as much as examples. `damping`
- * is BM25's b: 0 doesn't damp long texts at all, 1 damps them in proportion. A text of the usual
- * length isn't damped. That length is fixed, so a tool's score doesn't change with its neighbors.
+ * Identifiers are collected from all other fields. Past requests count half as much as examples.
+ * `damping` is BM25's b: 0 doesn't penalize long texts at all, 1 penalizes them in proportion to
+ * their length. A text of the usual length isn't penalized. The usual length is fixed, so that a
+ * tool's score doesn't depend on other tools.
  *
- * These numbers, and those of the ranking, start from textbook values and were tuned together,
- * coarsely, on public retrieval sets. Small changes make little difference.
- * docs/search-and-scoring.md says what each does.
+ * These values, and those of the ranking, started as textbook values and were then tuned together,
+ * coarsely, on public retrieval data sets. Small changes make little difference. The effect of each
+ * value is described in docs/search-and-scoring.md.
  */
 const FIELDS = {
   name: { weight: 2.8, damping: 0.5, usualLength: 3 },
@@ -28,33 +29,36 @@ export const SEARCH_FIELDS = Object.keys(FIELDS) as readonly SearchField[];
 export const RANKING = {
   /** The speed at which repetitions stop counting: BM25's k1. */
   saturation: 1.1,
-  /** The weight of the word exactly as written, in addition to its stem. */
+  /** The weight of the exact word, in addition to its stem. */
   exactWord: 0.4,
-  /** The weight of two words that are neighbors both in the request and in the tool. */
+  /** The weight of two words that are adjacent both in the request and in the tool. */
   neighbours: 1.2,
   /** The weight of a word's synonyms and concepts, relative to the word itself. */
   synonym: 0.65,
   concept: 0.55,
   /**
-   * The growth of a score if the request covers the tool's whole name: a factor of 1 plus this.
+   * The increase of a score if the request matches the tool's whole name: the factor is 1 plus this
+   * value.
    */
   nameCoverage: 1,
   /**
-   * The exponent of the covered share. Above 1, covering half a name gives less than half of the
-   * growth.
+   * The exponent of the matched fraction of the name. With a value above 1, matching half a name
+   * yields less than half of the increase.
    */
   nameCoveragePower: 1.5,
-  /** The share of a word in the name that a related word covers. */
+  /** The fraction of a name word that a related word matches. */
   relatedCoverage: 0.25,
   /** The weight of a word that appears in most names (get, list, data …). */
   genericNameWord: 0.6,
-  /** The weight of request words, by their kind. */
+  /** The weight of the request's words, by kind. */
   chatty: 0.6,
   number: 0.35,
   quoted: 0.4,
   address: 0.5,
   properName: 0.9,
-  /** A misspelled word read as a known one, if the tool also has a word that was understood. */
+  /**
+   * The weight of a word with corrected spelling, if the tool also contains a word that was known.
+   */
   corrected: 0.7,
 } as const;
 
@@ -64,40 +68,40 @@ const WEIGHTS = Float64Array.from(PARAMETERS, ({ weight }) => weight);
 const DAMPING = Float64Array.from(PARAMETERS, ({ damping, usualLength }) => damping / usualLength);
 const UNDAMPED = Float64Array.from(PARAMETERS, ({ damping }) => 1 - damping);
 
-/** Converts, in place, the number of words in each field to the weight of one occurrence there. */
+/** Converts the number of words in each field to the weight of one occurrence there, in place. */
 export function weighFields(lengths: Float64Array): void {
   for (let field = 0; field < lengths.length; field++)
     lengths[field] = WEIGHTS[field]! / (UNDAMPED[field]! + DAMPING[field]! * lengths[field]!);
 }
 
 /**
- * Returns the value of occurrences that weigh `sum` together. Each further occurrence adds less, up
- * to 1 + k1.
+ * Returns the score of occurrences with a total weight of `sum`. Each further occurrence adds less,
+ * up to a total of 1 + k1.
  */
 export function saturate(sum: number): number {
   return ((saturation + 1) * sum) / (saturation + sum);
 }
 
 /**
- * Returns how much it tells that a document is one of `having` among `all`: BM25's idf in the form
- * that is never negative.
+ * Returns how informative it is that a document is one of `having` among `all`: BM25's idf in the
+ * form that is never negative.
  */
 export function rarityOf(having: number, all: number): number {
   return Math.log(1 + (all - having + 0.5) / (having + 0.5));
 }
 
-/** The greatest impact. An impact rounds up to one of 255 steps so that it fits in a byte. */
+/** The maximum impact. Impacts are rounded up to one of 255 steps, so that they fit in a byte. */
 const STEPS = 255;
 
 /**
- * Returns the impact of occurrences that weigh `sum`. It's rounded up, so sums of impacts are upper
- * bounds of scores.
+ * Returns the impact of occurrences with a total weight of `sum`. It's rounded up, so that sums of
+ * impacts are upper bounds of scores.
  */
 export function impactOf(sum: number): number {
   return Math.min(STEPS, Math.ceil((saturate(sum) / (saturation + 1)) * STEPS));
 }
 
-/** The greatest sum of occurrences for each impact. */
+/** The maximum sum of occurrences for each impact. */
 export const GREATEST_SUM = Float64Array.from({ length: STEPS + 1 }, (_, impact) =>
   impact === STEPS ? 1e9 : (saturation * impact) / (STEPS - impact),
 );

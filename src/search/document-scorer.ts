@@ -2,35 +2,38 @@ import { RANKING, saturate, SEARCH_FIELDS } from './bm25f.js';
 import { fieldOf, PIECE_END, wordOf, type InvertedIndex } from './inverted-index.js';
 import type { QueryPlan } from './query.js';
 
-/** The role of a stem in a query: a term's own word, or a word that stands in for it. */
+/** The role of a stem in a query: a term's own word, or a related word. */
 interface Role {
   readonly term: number;
   /** 0 for the term's own word. */
   readonly share: number;
-  /** The share of a tool's name that it covers. */
+  /** The fraction of a name word that it matches. */
   readonly coverage: number;
 }
 
 const NAME = SEARCH_FIELDS.indexOf('name');
 
 /**
- * Scores single documents for one query by their words.
+ * Scores documents for one query by their words.
  *
- * A term is worth its weight times its rarity times its saturated occurrences. Words that stand in
- * add the amount by which they raise the saturation, times the rarity of having any of these words.
- * The exact word and neighbors add to that. The sum grows with the share of the tool's name that
- * the query covers.
+ * A term is worth its weight times its rarity times its saturated occurrences. Related words add
+ * the amount by which they increase the saturation, times the rarity of having any of these words.
+ * The exact word and adjacent words add to that. The sum increases with the fraction of the tool's
+ * name that the query matches.
  */
 export class DocumentScorer {
   readonly #plan: QueryPlan;
   readonly #index: InvertedIndex;
   readonly #relatedRarities: readonly number[];
   readonly #roles = new Map<number, Role[]>();
-  /** A 1 at the number of each stem that has a role. Most words of a document have none. */
+  /**
+   * Contains a 1 at the number of each stem that has a role. Most words in a document don't have
+   * one.
+   */
   readonly #hasRole: Uint8Array;
-  /** The pairs that each term begins: the other term's stem, and the index of the pair. */
+  /** The pairs that begin with each term: the stem of the other term, and the index of the pair. */
   readonly #pairsFrom: readonly (readonly { readonly stem: number; readonly pair: number }[])[];
-  /** The index in `#exact` of each exact word. */
+  /** The index of each exact word in `#exact`. */
   readonly #exactPlaces = new Map<number, number>();
   readonly #exactTerms: number[] = [];
 
@@ -40,10 +43,7 @@ export class DocumentScorer {
   readonly #exact: Float64Array;
   readonly #together: Float64Array;
 
-  /**
-   * @param relatedRarities for each term, how rare it is to have its word or a word that stands in
-   * for it.
-   */
+  /** @param relatedRarities For each term, the rarity of having its word or a related word. */
   constructor(plan: QueryPlan, relatedRarities: readonly number[], index: InvertedIndex) {
     const { terms, pairs } = plan;
     this.#plan = plan;
@@ -73,15 +73,15 @@ export class DocumentScorer {
     this.#together = new Float64Array(pairs.length);
   }
 
-  /** Returns the score of a document, 0 if it has no word of the query. */
+  /** Returns a document's score, or 0 if it doesn't contain any word of the query. */
   score(document: number): number {
     this.#countOccurrences(document);
     return this.#sum() * this.nameFactor(document);
   }
 
   /**
-   * Returns the factor by which a document's score grows because the query covers its name. Rare
-   * words of the name count more, and a repeated word counts once.
+   * Returns the factor by which a document's score increases because the query matches its name.
+   * Rare words in the name count more, and repeated words count once.
    */
   nameFactor(document: number): number {
     const { tokens, starts, stemOfWord, genericStems } = this.#index;
@@ -119,7 +119,7 @@ export class DocumentScorer {
     this.#hasRole[stem] = 1;
   }
 
-  /** Returns the largest share of a name that any role of the stem covers. */
+  /** Returns the largest fraction of a name word that any role of the stem matches. */
   #coverage(stem: number): number {
     if (this.#hasRole[stem] === 0) return 0;
     let most = 0;

@@ -2,9 +2,9 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { impactOf, rarityOf, SEARCH_FIELDS, weighFields } from './bm25f.js';
 import { searchWords, stem } from './words.js';
 
-/** A list of whole numbers below 2³² in one typed array. It grows by half when it's full. */
+/** A list of integers below 2³² in a typed array. It grows by half when it's full. */
 class Uint32List {
-  /** The numbers, with unused room at the end. A `push` can replace the array. */
+  /** The numbers, with unused capacity at the end. `push` can replace the array. */
   values: Uint32Array;
   length = 0;
 
@@ -23,8 +23,8 @@ class Uint32List {
 }
 
 /**
- * A token is a word's number and the field that contains the word. The highest number marks the end
- * of a piece of text.
+ * A token consists of a word's number and the field in which the word occurs. The highest number
+ * marks the end of a piece of text.
  */
 const FIELD_SHIFT = 28;
 export const PIECE_END = (1 << FIELD_SHIFT) - 1;
@@ -38,7 +38,7 @@ export function fieldOf(token: number): number {
 }
 
 /**
- * A posting is a document's number and, in its lowest byte, the impact of the stem in that
+ * A posting consists of a document's number and, in its lowest byte, the stem's impact in that
  * document.
  */
 const IMPACT_BITS = 8;
@@ -51,7 +51,7 @@ export function impactAt(posting: number): number {
   return posting & 0xff;
 }
 
-/** Stems that are too common in names for a match to mean much. */
+/** Stems that are so common in names that a match doesn't mean much. */
 const GENERIC: ReadonlySet<string> = new Set(
   'get set list api tool by id for from to new data info information create update delete add search find all'
     .split(' ')
@@ -59,26 +59,26 @@ const GENERIC: ReadonlySet<string> = new Set(
 );
 const IDENTIFIERS = SEARCH_FIELDS.indexOf('identifiers');
 const PAST_REQUESTS = SEARCH_FIELDS.indexOf('past requests');
-/** The words that describe each request that a tool served. */
+/** The words of each request that a tool handled. */
 type PastWords = readonly (readonly string[])[];
 /**
- * An index is rebuilt without its removed documents once at least this many were removed, and more
- * than are left.
+ * The minimum number of removed documents before an index is rebuilt. It's rebuilt only if more
+ * documents were removed than are left.
  */
 const FEWEST_REMOVED = 1_000;
 const NONE: readonly never[] = Object.freeze([]);
 
 /**
- * The texts of tools, prepared for searching. Each tool is a document of words in order, and each
- * stem has its postings.
+ * Tool texts, indexed for search. Each tool is a document: a sequence of words. Each stem has a
+ * list of postings.
  *
- * Words and stems are numbered in order of first use. The words score a document; the postings show
- * which documents are worth scoring. Tools are indexed on the first search after they were added,
- * because many programs register tools and never search. The order in which tools are added and
- * removed doesn't affect the counts.
+ * Words and stems are numbered in order of first occurrence. The words are used to score a
+ * document; the postings show which documents are worth scoring. Tools are indexed on the first
+ * search after they're added, because many programs register tools and never search. The order in
+ * which tools are added and removed doesn't affect the counts.
  */
 export class InvertedIndex {
-  /** Replaced by another object whenever the counts change. */
+  /** Replaced by a new object whenever the counts change. */
   state = {};
   readonly #tokens = new Uint32List(64);
   readonly #starts = new Uint32List(64);
@@ -86,17 +86,17 @@ export class InvertedIndex {
   readonly #stems = new Map<string, number>();
   readonly #stemOfWord = new Uint32List(64);
   readonly #genericStems = new Set<number>();
-  /** First letter and length → words. */
+  /** Maps a first letter and a length to words. */
   readonly #wordsByShape = new Map<string, string[]>();
-  /** The postings, by stem. */
+  /** The postings of each stem. */
   readonly #postings: Uint32List[] = [];
   readonly #documentsWith: number[] = [];
   #rarities = new Float64Array(0);
   #raritiesOf: object | undefined;
-  /** The entries, by document number. Removed entries are undefined. */
+  /** The entry of each document number. Removed entries are `undefined`. */
   readonly #entries: (ToolEntry | undefined)[] = [];
   readonly #numbers = new Map<ToolEntry, number>();
-  /** The tools waiting to be indexed, with the words of requests that they served. */
+  /** The tools that haven't been indexed yet, with the words of the requests that they handled. */
   readonly #pending = new Map<ToolEntry, PastWords>();
   readonly #pastWords = new Map<ToolEntry, PastWords>();
 
@@ -118,13 +118,14 @@ export class InvertedIndex {
     return this.#stems.size;
   }
 
-  /** The tokens of all documents, one document after the other. */
+  /** The tokens of all documents, one document after another. */
   get tokens(): Uint32Array {
     return this.#tokens.values;
   }
 
   /**
-   * The start of each document: document d has the tokens from `starts[d]` up to `starts[d + 1]`.
+   * The position at which each document starts: document d consists of the tokens from `starts[d]`
+   * up to `starts[d + 1]`.
    */
   get starts(): Uint32Array {
     return this.#starts.values;
@@ -135,16 +136,13 @@ export class InvertedIndex {
     return this.#stemOfWord.values;
   }
 
-  /**
-   * Adds a tool. @param past for each request that the tool served, the words that describe the
-   * request.
-   */
+  /** Adds a tool. @param past The words of each request that the tool handled. */
   add(entry: ToolEntry, past: PastWords = NONE): void {
     this.state = {};
     this.#pending.set(entry, past);
   }
 
-  /** Removes a tool from the counts. Its postings stay until the index is rebuilt. */
+  /** Removes a tool from the counts. Its postings are kept until the index is rebuilt. */
   remove(entry: ToolEntry): void {
     this.state = {};
     const number = this.#numbers.get(entry);
@@ -155,15 +153,15 @@ export class InvertedIndex {
     for (const stem of this.fieldsByStem(number).keys()) this.#documentsWith[stem]!--;
   }
 
-  /** Indexes the tools that were added since the last search. */
+  /** Indexes the tools added since the last search. */
   update(): void {
     for (const [entry, past] of this.#pending) this.#index(entry, past);
     this.#pending.clear();
   }
 
   /**
-   * Returns the index to continue with: this one, or a new one with the same tools if most
-   * documents of this one were removed.
+   * Returns the index to continue with: this index, or a new index with the same tools if most
+   * documents were removed.
    */
   compacted(): InvertedIndex {
     const removed = this.#entries.length - this.#numbers.size;
@@ -174,7 +172,7 @@ export class InvertedIndex {
     return index;
   }
 
-  /** Returns the tool of a document, or undefined if it was removed. */
+  /** Returns the tool of a document, or `undefined` if it was removed. */
   entry(document: number): ToolEntry | undefined {
     return this.#entries[document];
   }
@@ -187,13 +185,16 @@ export class InvertedIndex {
     return this.#stems.get(ofStem);
   }
 
-  /** Returns true if a tool has the stem now. The numbers also cover the words of removed tools. */
+  /**
+   * Returns true if at least one tool currently has the stem. Stem numbers also exist for words of
+   * removed tools.
+   */
   has(ofStem: string): boolean {
     const number = this.#stems.get(ofStem);
     return number !== undefined && this.#documentsWith[number]! > 0;
   }
 
-  /** Returns how much it tells that a tool has this stem. -1 means a stem that no tool has. */
+  /** Returns how informative it is that a tool has this stem. -1 means a stem that no tool has. */
   rarity(stem: number): number {
     if (stem === -1) return rarityOf(0, this.size);
     if (this.#raritiesOf !== this.state) {
@@ -222,7 +223,7 @@ export class InvertedIndex {
     );
   }
 
-  /** Returns the fields that contain each stem of a document, as a bit set. */
+  /** Returns the fields in which each stem of a document occurs, as a bit set. */
   fieldsByStem(document: number): ReadonlyMap<number, number> {
     const { tokens, stemOfWord } = this;
     const fields = new Map<number, number>();
@@ -309,10 +310,10 @@ export class InvertedIndex {
 }
 
 /**
- * Returns everything known about a tool as pieces of text, by field.
+ * Returns all texts of a tool as pieces, by field.
  *
- * Words in different pieces aren't neighbors. The first piece of the name is the name itself; its
- * aliases follow.
+ * Words in different pieces aren't adjacent. The first piece of the name field is the name itself,
+ * followed by its aliases.
  */
 function textOf(entry: ToolEntry): readonly (readonly string[])[] {
   const properties = entry.inputJsonSchema['properties'];

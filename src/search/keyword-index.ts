@@ -4,26 +4,28 @@ import { compareText } from '../core/plain-data.js';
 import { readableText, splitWords, stem, type Word } from './words.js';
 
 /**
- * Finds the keywords in a text, in time that depends on the text but not on the number of keywords.
+ * Finds the keywords in a text. The time depends on the text, but not on the number of keywords.
  *
- * A keyword is looked up by its *form*: the stems of its words joined by spaces. Every run of words
- * in the text is looked up the same way. So keywords match whole words (never inside `latest`) in
- * any inflection, and phrases match word by word in order. An identifier in the text also matches
- * by its parts (`gitDiff` has "git diff"), unless the whole identifier is a keyword: then `GitHub`
- * is github and not git.
+ * A keyword is stored under its *form*: the stems of its words, joined by spaces. Every sequence of
+ * words in the text is looked up by the same form. So keywords match whole words (`test` doesn't
+ * match inside `latest`) in any inflection, and phrases match word by word in order. An identifier
+ * in the text also matches by its parts (`gitDiff` contains "git diff"), unless the whole
+ * identifier is a keyword: in that case, `GitHub` matches github but not git.
  */
 export class KeywordIndex {
-  /** The keywords of each form. */
+  /** The keywords with each form. */
   readonly #forms = new Map<string, readonly string[]>();
-  /** The number of words in the longest form: longer runs of a text needn't be searched. */
+  /**
+   * The number of words in the longest form. Longer sequences in a text don't need to be searched.
+   */
   #longest = 0;
   /**
-   * Keywords that don't have a form yet. They get it on the first match, because many programs
-   * register tools and never match text.
+   * The keywords whose form hasn't been computed yet. It's computed on the first match, because
+   * many programs register tools and never match text.
    */
   #pending: string[] = [];
 
-  /** Adds a new keyword. A keyword without letters or digits is never found. */
+  /** Adds a keyword. A keyword without letters or digits is never found. */
   add(keyword: string): void {
     this.#pending.push(keyword);
   }
@@ -36,7 +38,7 @@ export class KeywordIndex {
     else this.#forms.delete(form);
   }
 
-  /** Returns the keywords in the text, each once, in order of appearance. */
+  /** Returns the keywords in the text without duplicates, in order of appearance. */
   find(text: string): ReadonlySet<string> {
     this.#addPending();
     const found = new Set<string>();
@@ -58,7 +60,7 @@ export class KeywordIndex {
       const words = keywordForm(keyword);
       if (words.length === 0) continue;
       const form = words.join(' ');
-      // Sorted, so the order doesn't depend on which tool was added first.
+      // Sorted, so that the order doesn't depend on which tool was added first.
       this.#forms.set(form, [...(this.#forms.get(form) ?? []), keyword].sort(compareText));
       this.#longest = Math.max(this.#longest, words.length);
     }
@@ -82,8 +84,8 @@ export class KeywordIndex {
 }
 
 /**
- * Returns the stems of a keyword's words. Returns none for a keyword without letters or digits,
- * which can never match.
+ * Returns the stems of a keyword's words. Returns an empty list for a keyword without letters or
+ * digits, which can never match.
  */
 export function keywordForm(keyword: string): readonly string[] {
   return splitWords(keyword).map(({ whole }) => stem(whole));
@@ -104,7 +106,7 @@ export interface KeywordMatchResult {
 
 const SPECIFICITY_CAP = 0.2;
 
-/** Scores one tool by the formula in docs/search-and-scoring.md. */
+/** Scores one tool with the formula from docs/search-and-scoring.md. */
 export function scoreKeywords(
   tool: {
     readonly name: string;

@@ -5,48 +5,54 @@ import type { RelatedWords } from './related-words.js';
 import { closestWord } from './spelling.js';
 import { readableText, searchWords, stem, WORD } from './words.js';
 
-/** One stem of a query. */
+/** A stem in a query. */
 interface QueryTerm {
   readonly stem: string;
-  /** 1 for a plain word, less for a word that tells less about the tool. */
+  /** 1 for an ordinary word, less for a less informative word. */
   readonly weight: number;
-  /** The words of the text that have this stem, as written but in lower case. */
+  /** The lowercase words in the text that have this stem. */
   readonly words: readonly string[];
-  /** Lets other words stand in. Not for chatty words, values, and whole identifiers. */
+  /**
+   * True if related words can be used instead. False for chatty words, values, and whole
+   * identifiers.
+   */
   readonly expandable: boolean;
-  /** True if the word looks like a name wherever it appears. Names aren't corrected. */
+  /**
+   * True if the word looks like a proper name wherever it occurs. The spelling of names isn't
+   * corrected.
+   */
   readonly name: boolean;
 }
 
 /** A request as weighted stems. */
 export interface Query {
-  /** Distinct stems in order of appearance. A repeated word counts once. */
+  /** The distinct stems in order of appearance. A repeated word counts once. */
   readonly terms: readonly QueryTerm[];
-  /** Pairs of indexes in `terms` whose words are neighbors, each pair once. */
+  /** Pairs of indexes in `terms` whose words are adjacent, without duplicates. */
   readonly neighbours: readonly (readonly [number, number])[];
-  /** True if the text was longer than the part that was read. */
+  /** True if the text was too long to be read completely. */
   readonly truncated: boolean;
 }
 
-/** A term in the numbers of one index. */
+/** A term, with the numbers from one index. */
 export interface PlannedTerm {
-  /** The word of the request, for explanations. */
+  /** The word in the request, for explanations. */
   readonly word: string;
   readonly weight: number;
   /** The stem's number, or -1 if no tool has ever had it. */
   readonly stem: number;
   readonly rarity: number;
-  /** Stems that can stand in, each with its share of the word itself. */
+  /** The related stems, each with its weight relative to the word itself. */
   readonly related: readonly { readonly stem: number; readonly share: number }[];
-  /** The numbers of the words as written, -1 for a word that no tool has ever had. */
+  /** The numbers of the exact words, or -1 for a word that no tool has ever had. */
   readonly words: readonly number[];
 }
 
-/** A query in the numbers of one index. */
+/** A query, with the numbers from one index. */
 export interface QueryPlan {
   readonly terms: readonly PlannedTerm[];
   /**
-   * Neighboring terms by index. `worth` is the weight of the pair where it occurs, before
+   * The indexes of adjacent terms. `worth` is the weight of an occurrence of the pair, before
    * saturation.
    */
   readonly pairs: readonly {
@@ -54,12 +60,13 @@ export interface QueryPlan {
     readonly second: number;
     readonly worth: number;
   }[];
-  /** The words that no tool has, and the known words they were read as. */
+  /** The words that no tool has, and the known words that are used instead. */
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
 }
 
 /**
- * Stems that users say to an assistant and tools rarely mean. They count less (`RANKING.chatty`).
+ * Stems of words that users say to an assistant and that rarely describe a tool. They count less
+ * (`RANKING.chatty`).
  */
 export const CHATTY: ReadonlySet<string> = new Set(
   (
@@ -72,19 +79,22 @@ export const CHATTY: ReadonlySet<string> = new Set(
 );
 
 /**
- * Quoted text. The words in it are values rather than wishes. The length is limited, so a stray
- * quote doesn't swallow the rest.
+ * Matches quoted text. The words in it are usually values. The length is limited, so that a stray
+ * quote doesn't affect the rest of the text.
  */
 const QUOTED = /"[^"]{1,200}"|“[^”]{1,200}”|(?<![\p{L}\p{N}])'[^']{1,200}'(?![\p{L}\p{N}])/gu;
-/** E-mail addresses, URLs and paths. */
+/** Matches email addresses, URLs, and paths. */
 const ADDRESS =
   /[^\s@]{1,100}@[^\s@]{1,100}|https?:\/\/\S{1,500}|[^\s/]{0,100}\/[^\s/]{1,100}\/\S{0,300}/gu;
 const SENTENCE_START = /(?:^|[.!?:\n"“])\s{0,3}$/u;
 const CAPITALIZED = /^\p{Lu}/u;
 const DIGITS = /^\p{N}+$/u;
-/** The maximum number of digits. Longer numbers are values, not words of a tool. */
+/**
+ * The maximum number of digits in a number. Longer numbers are values, not words that describe a
+ * tool.
+ */
 const LONGEST_NUMBER = 2;
-/** Limited by a count rather than by time, so results are the same everywhere. */
+/** A limit on the count rather than on time, so that results are the same everywhere. */
 const MOST_CORRECTED = 4;
 
 /** Splits a text into weighted stems. */
@@ -113,7 +123,7 @@ export function parseQuery(text: string): Query {
         terms.push({ stem: its, weight, words: [word], expandable: plain, name: value < 1 }) - 1
       );
     }
-    // A word counts as a value only if it's a value everywhere.
+    // A word counts as a value only if all its occurrences are values.
     const term = terms[known]!;
     term.weight = Math.max(term.weight, weight);
     term.expandable ||= plain;
@@ -138,7 +148,7 @@ export function parseQuery(text: string): Query {
 }
 
 /**
- * Returns a weight for every position of a text: 1, or less within quotes, addresses, and paths.
+ * Returns a weight for every position in a text: 1, or less inside quotes, addresses, and paths.
  */
 function valueWeights(text: string): Float64Array {
   const weights = new Float64Array(text.length).fill(1);
@@ -152,7 +162,9 @@ function valueWeights(text: string): Float64Array {
   return weights;
 }
 
-/** Returns 1 for an ordinary word, less for numbers and for names in mid-sentence. */
+/**
+ * Returns 1 for an ordinary word, and less for a number or for a capitalized word in mid-sentence.
+ */
 function formWeight(word: string, at: number, text: string): number {
   if (DIGITS.test(word)) return RANKING.number;
   return CAPITALIZED.test(word) && !SENTENCE_START.test(text.slice(Math.max(0, at - 5), at))
@@ -161,8 +173,8 @@ function formWeight(word: string, at: number, text: string): number {
 }
 
 /**
- * Looks up a query's words, and the words that can stand in for them, in an index. Unknown words
- * are read as known words with similar spelling.
+ * Looks up a query's words and their related words in an index. Unknown words are replaced with
+ * known words of similar spelling.
  */
 export function planQuery(
   query: Query,
@@ -176,7 +188,7 @@ export function planQuery(
       corrections.length < MOST_CORRECTED && isUnknown(term, index, relatedWords)
         ? closestWord(term.words[0]!, index)
         : undefined;
-    // If the request already has the correct word, the misspelled one adds nothing.
+    // If the request already contains the correct word, the misspelled word adds nothing.
     if (readAs === undefined || asked.has(stem(readAs))) return planTerm(term, index, relatedWords);
     asked.add(stem(readAs));
     corrections.push(Object.freeze({ word: term.words[0]!, readAs }));
@@ -202,7 +214,7 @@ export function planQuery(
   return { terms, pairs, corrections: Object.freeze(corrections) };
 }
 
-/** Returns true for a plain word if no tool has it or a word that stands in for it. */
+/** Returns true for an ordinary word if no tool has it or a related word. */
 function isUnknown(
   { expandable, name, stem }: QueryTerm,
   index: InvertedIndex,

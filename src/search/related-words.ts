@@ -3,7 +3,7 @@ import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { RANKING } from './bm25f.js';
 import { stem } from './words.js';
 
-/** Domain-specific vocabulary, added to the built-in tables. */
+/** Domain-specific vocabulary to add to the built-in tables. */
 export type RelatedWordsOptions = {
   /** Groups of synonyms. */
   readonly synonyms?: readonly (readonly string[])[];
@@ -11,7 +11,7 @@ export type RelatedWordsOptions = {
   readonly concepts?: Readonly<Record<string, readonly string[]>>;
 };
 
-/** The stems that can stand in for each stem, with their share of the word itself. */
+/** The related stems of each stem, with their weight relative to the stem itself. */
 export type RelatedWords = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const word = () => z.string().regex(/^[^\s]+$/u, { error: 'a single word' });
@@ -23,8 +23,8 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Throws for anything but single words: they would never match, and nobody would notice. @throws
- * ToolError `INVALID_ARGUMENT`.
+ * Validates the program's vocabulary: anything but single words would never match, and nobody would
+ * notice. @throws ToolError `INVALID_ARGUMENT`.
  */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
   checkOptions(optionsSchema, options, 'related words');
@@ -60,8 +60,8 @@ function linesOf(table: string): readonly (readonly string[])[] {
 }
 
 /**
- * Words that mean about the same in the language of tools, one group per meaning. Written from
- * knowledge of how tools and requests are worded, not from any data set.
+ * Words with about the same meaning when describing tools, in one group per meaning. Based on how
+ * tools and requests are typically worded, not on any data set.
  */
 const SYNONYMS =
   'get fetch retrieve obtain lookup | delete remove erase discard | create make add generate produce compose | ' +
@@ -93,7 +93,7 @@ const SYNONYMS =
   'first head top | last tail bottom | display screen | folder subdirectory | symlink link | monitor watch track | joke funny humor | ' +
   'horoscope zodiac astrology | color colour | fashion clothing clothes outfit apparel';
 
-/** Words of one family that stemming keeps apart. They stand in for each other like synonyms. */
+/** Words of one family that stemming doesn't unify. They're treated like synonyms. */
 const WORD_FAMILIES =
   'calculate calculation calculator | translate translation translator | convert conversion converter | generate generation generator | ' +
   'create creation creator | analyze analysis analyzer analytics | predict prediction forecast | classify classification classifier | ' +
@@ -111,8 +111,9 @@ const WORD_FAMILIES =
   'mathematics mathematical math | statistics statistical | finance financial | economy economic | politics political | environment environmental';
 
 /**
- * Concepts that tools name, each followed by words that users say. It works one way: a request for
- * bitcoin can mean a crypto tool, but a request for crypto doesn't mean bitcoin.
+ * Concepts that tools mention, each followed by words that users say. The relation is one-way: a
+ * request for bitcoin can refer to a crypto tool, but a request for crypto doesn't refer to
+ * bitcoin.
  */
 const CONCEPTS =
   'crypto bitcoin ethereum btc eth dogecoin litecoin coin | currency dollar euro yen pound usd eur gbp jpy rupee yuan | ' +

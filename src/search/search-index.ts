@@ -16,30 +16,30 @@ import {
   type RelatedWordsOptions,
 } from './related-words.js';
 
-/** A tool that matches a request, and why. */
+/** A tool that matches a request, and the reason. */
 export interface SearchResult {
   readonly toolName: string;
   readonly score: number;
   /**
-   * The words of the request that the tool has, and where. `related` marks a word for which the
-   * tool only has a synonym or concept.
+   * The words of the request that occur in the tool, and where they occur. `related` marks a word
+   * for which the tool contains only a synonym or concept.
    */
   readonly matches: readonly {
     readonly word: string;
     readonly fields: readonly (typeof SEARCH_FIELDS)[number][];
     readonly related: boolean;
   }[];
-  /** The words of the request that no tool has, and the words they were read as. */
+  /** The words of the request that no tool has, and the words that were used instead. */
   readonly corrections: readonly { readonly word: string; readonly readAs: string }[];
   /** True if the text was too long and its end was ignored. */
   readonly truncated: boolean;
-  /** The same as one line for users. */
+  /** The same information as one line for users. */
   readonly explanation: string;
 }
 
 type Accept = (entry: ToolEntry) => boolean;
 
-/** A text, prepared for ranking. */
+/** A text that has been prepared for ranking. */
 interface Prepared {
   readonly index: InvertedIndex;
   readonly query: Query;
@@ -47,21 +47,21 @@ interface Prepared {
   readonly candidates: Candidates;
 }
 
-/** The number of distinct requests remembered per tool. The oldest is dropped first. */
+/** The number of distinct requests remembered per tool. The oldest request is dropped first. */
 const REMEMBERED = 20;
 /**
- * The maximum number of words per remembered request. Typical requests have about ten meaningful
- * words, long ones thirty.
+ * The maximum number of words per remembered request. Typical requests have about ten informative
+ * words, and long requests have thirty.
  */
 const MOST_WORDS = 64;
 
-/** Ranks tools by everything known about them. See docs/search-and-scoring.md. */
+/** Ranks tools using all their metadata. See docs/search-and-scoring.md. */
 export class SearchIndex {
   #index = new InvertedIndex();
   readonly #finder = new CandidateFinder();
   readonly #options: RelatedWordsOptions;
   #relatedWords: RelatedWords | undefined;
-  /** The last requests that each tool served, as words, by tool name. */
+  /** The words of the last requests that each tool handled, by tool name. */
   readonly #served = new Map<string, readonly (readonly string[])[]>();
 
   constructor(options?: RelatedWordsOptions) {
@@ -77,7 +77,7 @@ export class SearchIndex {
   }
 
   /**
-   * Remembers that a tool served a request. The request's words count half as much as those of an
+   * Remembers that a tool handled a request. The request's words count half as much as those of an
    * example.
    */
   recordUse(text: string, entry: ToolEntry): void {
@@ -91,7 +91,7 @@ export class SearchIndex {
   }
 
   /**
-   * Returns the best tools for a text that `accept` lets through, best first. Ties are ordered by
+   * Returns the tools that best match a text and pass `accept`, best first. Ties are ordered by
    * priority, then name.
    */
   search(text: string, limit: number, accept: Accept = () => true): readonly SearchResult[] {
@@ -99,8 +99,8 @@ export class SearchIndex {
   }
 
   /**
-   * Finds the same, and also returns the entries and all other tools that have a word of the text,
-   * accepted or not.
+   * Does the same as `search`, and also returns the entries and a list of all tools that contain a
+   * word of the text, even if `accept` rejects them.
    */
   find(
     text: string,
@@ -135,8 +135,8 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /**
- * Returns the words that describe a request. It leaves out what users say to any assistant. It also
- * leaves out values (numbers, quoted text, addresses), which can be private.
+ * Returns the words that describe a request. Omits words that users say to any assistant, and
+ * values (numbers, quoted text, addresses), which can be private.
  */
 function tellingWords({ terms }: Query): readonly string[] {
   return terms
@@ -145,7 +145,7 @@ function tellingWords({ terms }: Query): readonly string[] {
     .map(({ words }) => words[0]!);
 }
 
-/** Lists which words of the request are where in a tool. */
+/** Explains which words of the request occur where in a tool. */
 function explain(
   { entry, document, score }: ScoredDocument,
   { index, query: { truncated }, plan: { terms, corrections } }: Prepared,
@@ -167,7 +167,7 @@ function explain(
         `${related ? `a word like "${word}"` : `"${word}"`} in ${fields.join(', ')}`,
     ),
     ...corrections.map(({ word, readAs }) => `"${word}" read as "${readAs}"`),
-    ...(truncated ? ['the end of the text was not read'] : []),
+    ...(truncated ? ['the end of the text was ignored'] : []),
   ];
   return Object.freeze({
     toolName: entry.name,

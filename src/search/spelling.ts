@@ -2,19 +2,22 @@ import Fuse from 'fuse.js/min-basic';
 import type { InvertedIndex } from './inverted-index.js';
 import { stem } from './words.js';
 
-// Limited by counts rather than by time, so results are the same everywhere.
+// A limit on the count rather than on time, so that results are the same everywhere.
 const MOST_COMPARED = 200;
 const SHORTEST = 4;
 const LONGEST = 32;
-/** The minimum share of letter pairs that two spellings of a word have in common. */
+/** The minimum fraction of letter pairs that two spellings of a word share. */
 const COMMON_PAIRS = 0.45;
-/** The maximum number of letters that only one of two spellings has. */
+/** The maximum number of letters that occur in only one of two spellings. */
 const MOST_DIFFERENT_LETTERS = 3;
-/** Fuse's score: 0 is equal, 1 is nothing alike. */
+/** The maximum score in Fuse, where 0 is a perfect match and 1 is the worst. */
 const WORST_FIT = 0.35;
 const LETTERS = /^\p{L}+$/u;
 
-/** Returns the tools' word with the spelling closest to an unknown word, if any is close. */
+/**
+ * Returns the known word whose spelling is closest to an unknown word, or `undefined` if none is
+ * close.
+ */
 export function closestWord(word: string, index: InvertedIndex): string | undefined {
   if (word.length < SHORTEST || word.length > LONGEST || !LETTERS.test(word)) return undefined;
   const pairs = letterPairs(word);
@@ -33,8 +36,8 @@ export function closestWord(word: string, index: InvertedIndex): string | undefi
 }
 
 /**
- * Returns which of 32 letter classes a word has, as bits. Comparing them is fast and rules out most
- * words.
+ * Returns which of 32 letter classes occur in a word, as a bit set. Comparing these sets is fast
+ * and rules out most words.
  */
 function letterSet(word: string): number {
   let set = 0;
@@ -54,7 +57,7 @@ function letterPairs(word: string): ReadonlySet<string> {
   return pairs;
 }
 
-/** Dice's coefficient. */
+/** Returns Dice's coefficient of two sets. */
 function commonShare(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   let common = 0;
   for (const pair of a) if (b.has(pair)) common++;

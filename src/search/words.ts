@@ -1,34 +1,41 @@
 import { LIMITS } from '../core/limits.js';
 
-/** A word of a text in lower case, and the parts of an identifier. */
+/** A word in lowercase, and its parts if it's an identifier. */
 export interface Word {
   readonly whole: string;
-  /** The parts: `gitDiff` → `git`, `diff`. Ordinary words have one part equal to `whole`. */
+  /**
+   * The parts of an identifier: `gitDiff` → `git`, `diff`. An ordinary word has one part, which
+   * equals `whole`.
+   */
   readonly parts: readonly string[];
 }
 
-/** A text as ranked search reads it. */
+/** A text as split for ranked search. */
 interface SearchWords {
-  /** The words in order, without stop words. Identifiers are split into their parts. */
+  /** The words in order, without stop words. Identifiers are split into parts. */
   readonly words: readonly string[];
-  /** Whole identifiers: `github` also finds `GitHub`. */
+  /** The whole identifiers, so that `github` also finds `GitHub`. */
   readonly identifiers: readonly string[];
 }
 
 /**
- * A word: a letter or digit, then letters, marks, and digits. The first character can't be a mark,
- * because emoji carry marks too. A trailing `+` or `#` belongs to the word, or `c++` and `c#` would
- * both be `c`.
+ * Matches a word: a letter or digit, followed by letters, marks, and digits. The first character
+ * can't be a mark, because emoji contain marks too. A trailing `+` or `#` belongs to the word,
+ * because otherwise `c++` and `c#` would both be `c`.
  */
 export const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*(?:[+#]{1,2}(?![\p{L}\p{N}+#]))?/gu;
 /**
- * The breaks in a camel-case identifier: `gitDiff` between t and D, `HTTPServer` between P and S.
+ * Matches the breaks in a camelCase identifier: `gitDiff` between t and D, `HTTPServer` between P
+ * and S.
  */
 const HUMP = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
-/** The breaks between letters and digits: `mp3` is read as mp and 3, `utf8` as utf and 8. */
+/**
+ * Matches the breaks between letters and digits: `mp3` is split into mp and 3, `utf8` into utf and
+ * 8.
+ */
 const LETTER_DIGIT = /(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/u;
 
-/** English words so common that they say nothing about which tool is meant. */
+/** English words that are too common to say anything about which tool is meant. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     'a about above after again all also am an and any are as at be because been before being below between both but by ' +
@@ -40,19 +47,19 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Returns the part of a request that is read, in plain letters. Some characters expand to many
- * plain letters, so the text is cut again.
+ * Returns the part of a request that is used, in Unicode compatibility form. Some characters expand
+ * to many characters, so the text is truncated again.
  */
 export function readableText(text: string): string {
   return text.slice(0, LIMITS.queryLength).normalize('NFKC').slice(0, LIMITS.queryLength);
 }
 
 /**
- * Returns the words of a text, in order.
+ * Returns the words in a text, in order.
  *
- * Everything except letters and digits separates words, so `git_diff`, `git-diff`, and `git.diff`
- * are two words each. Compatibility forms (full-width letters, ligatures) count as their plain
- * letters.
+ * All characters except letters and digits separate words, so `git_diff`, `git-diff`, and
+ * `git.diff` are two words each. Compatibility forms (full-width letters, ligatures) are treated as
+ * plain letters.
  */
 export function splitWords(text: string): Word[] {
   const words: Word[] = [];
@@ -63,7 +70,10 @@ export function splitWords(text: string): Word[] {
   return words;
 }
 
-/** Splits a text for ranked search: identifiers and digits apart, without stop words. */
+/**
+ * Splits a text for ranked search: identifiers and digits are separated, and stop words are
+ * removed.
+ */
 export function searchWords(text: string): SearchWords {
   const words: string[] = [];
   const identifiers: string[] = [];
@@ -76,14 +86,14 @@ export function searchWords(text: string): SearchWords {
 }
 
 /**
- * Returns a word in lower case with one form of the Greek sigma, which otherwise depends on its
- * position.
+ * Converts a word to lowercase, with a single form of the Greek sigma, which otherwise depends on
+ * its position.
  */
 function lowerCase(word: string): string {
   return word.toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** Words that only look inflected, each with its plural and other forms. */
+/** Words that only look inflected, with their plural and other forms. */
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
   (
     'id ids | db dbs | pr prs | vm vms | alias aliases | atlas atlases | bias biases biased | bus buses | canvas canvases | gas gases | ' +
@@ -97,13 +107,13 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
 const PLAIN = /^[a-z]+$/;
 
 /**
- * Returns the common form of a word's inflections: `tests`, `testing`, and `tested` become `test`.
+ * Returns the common stem of a word's inflections: `tests`, `testing`, and `tested` become `test`.
  *
- * These are the inflectional steps (1a, 1b, 1c, and 5) of M. F. Porter, "An algorithm for suffix
- * stripping", 1980. The derivational steps are left out on purpose: they would merge `universe` and
- * `university`. Words ending in `us` and `is` keep their `s` (status, analysis), and y becomes i
- * after a consonant also in short words (try, tries). Words with letters outside a–z are returned
- * unchanged.
+ * It applies the inflectional steps (1a, 1b, 1c, and 5) of M. F. Porter, "An algorithm for suffix
+ * stripping", 1980. The derivational steps are omitted on purpose, because they would merge
+ * `universe` and `university`. Words that end in `us` or `is` keep their `s` (status, analysis),
+ * and y becomes i after a consonant even in short words (try, tries). Words with letters other than
+ * a–z are returned unchanged.
  */
 export function stem(word: string): string {
   if (word.length < 3 || !PLAIN.test(word)) return word;
@@ -118,7 +128,7 @@ export function stem(word: string): string {
 function dropPlural(word: string): string {
   if (word.endsWith('sses')) return word.slice(0, -2);
   if (word.endsWith('ies')) return word.length > 4 ? word.slice(0, -2) : word.slice(0, -1);
-  // Three letters are as often a name (dns, ios, aws) as a plural.
+  // A three-letter word in -s is as likely to be a name (dns, ios, aws) as a plural.
   return word.length > 3 && /[^sui]s$/.test(word) ? word.slice(0, -1) : word;
 }
 
@@ -130,7 +140,7 @@ function dropPastAndGerund(word: string): string {
       ? word.slice(0, -3)
       : undefined;
   if (base === undefined || base.length < 2 || !hasVowel(base)) return word;
-  if (base.length === 2 || /(?:at|bl|iz)$/.test(base)) return `${base}e`; // used, using: use
+  if (base.length === 2 || /(?:at|bl|iz)$/.test(base)) return `${base}e`; // used, using → use
   if (base.at(-1) === base.at(-2) && !isVowel(base, base.length - 1) && !/[lsz]$/.test(base))
     return base.slice(0, -1);
   return measure(base) === 1 && endsShort(base) ? `${base}e` : base;
@@ -141,13 +151,13 @@ function yToI(word: string): string {
 }
 
 function dropFinalE(word: string): string {
-  if (!word.endsWith('e') || word.length < 4) return word; // `use` is not `us`.
+  if (!word.endsWith('e') || word.length < 4) return word; // `use` isn't `us`.
   const base = word.slice(0, -1);
   const size = measure(base);
   return size > 1 || (size === 1 && !endsShort(base)) ? base : word;
 }
 
-/** Returns `control` for `controll`: one l after more than one vowel group. */
+/** Returns `control` for `controll`: drops one l if there is more than one vowel group. */
 function dropDoubleL(word: string): string {
   return word.endsWith('ll') && measure(word) > 1 ? word.slice(0, -1) : word;
 }
@@ -163,7 +173,7 @@ function hasVowel(word: string): boolean {
   return false;
 }
 
-/** Returns how many times consonants follow vowels: Porter's m. */
+/** Returns how often consonants follow vowels: Porter's m. */
 function measure(word: string): number {
   let count = 0;
   for (let index = 1; index < word.length; index++)
@@ -172,7 +182,7 @@ function measure(word: string): number {
 }
 
 /**
- * Returns true if a word ends in consonant, vowel, and a consonant other than w, x, and y: Porter's
+ * Returns true if a word ends in consonant, vowel, and a consonant other than w, x, or y: Porter's
  * *o.
  */
 function endsShort(word: string): boolean {

@@ -7,11 +7,11 @@ import {
 } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** A tool that can get a place in the prompt. */
+/** A tool that could be included in the prompt. */
 export interface Candidate {
   readonly entry: ToolEntry;
   readonly guaranteed: boolean;
-  /** True if the tool is only offered because there is room. */
+  /** True if the tool is offered only to fill the remaining space. */
   readonly isFiller: boolean;
   /** The level that the tool must keep, because its bytes must not change. */
   readonly fixedLevel?: SchemaLevel;
@@ -25,18 +25,18 @@ export interface Fitted<C extends Candidate> {
   }[];
   readonly dropped: readonly C[];
   readonly tokens: number;
-  /** True if the kept tools are within the budget, false if even the guaranteed ones exceed it. */
+  /** True if the kept tools fit the budget. False if the guaranteed tools alone exceed it. */
   readonly fits: boolean;
 }
 
 /**
- * Chooses a level for each candidate so that all of them together stay within a budget.
+ * Chooses a level for each candidate so that their total stays within the budget.
  *
- * Fillers are dropped first, last one first. Then later candidates give way: they're shown at the
- * compact level, then as stubs, and only then dropped, but never a guaranteed one. A level that
- * costs as much as the level above is skipped. Any tokens left at the end go to the first
- * candidates. Candidates with a fixed level keep it. They're dropped only to make room for a
- * guaranteed one, last one first.
+ * Fillers are dropped first, starting with the last. Then, starting with the last candidate, tools
+ * are reduced to the compact level, then to stubs, and finally dropped. Guaranteed tools are never
+ * dropped. A level that doesn't save any tokens is skipped. Any tokens left at the end are used to
+ * restore the first candidates to higher levels. Candidates with a fixed level keep it. They're
+ * dropped only to make room for guaranteed tools, starting with the last.
  */
 export function fitBudget<C extends Candidate>(
   candidates: readonly C[],

@@ -9,32 +9,32 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import type { DropReason } from './selection.js';
 import type { SelectionLimits } from './selection-request.js';
 
-/** The reason why a tool can't be offered. */
+/** The reason a tool can't be offered. */
 interface Refusal {
   readonly reason: DropReason;
   readonly explanation: string;
 }
 
-/** Returns a refusal if the limits forbid the tool, or `undefined` if it can be offered. */
+/** Returns a refusal if a limit forbids the tool, or `undefined` if it can be offered. */
 export type Permission = (entry: ToolEntry) => Refusal | undefined;
 
-/** The limits, also in the form that the schema returns. */
+/** The limits, also accepted in the form that the schema outputs. */
 type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
 
 /**
- * Compiles limits in order of precedence: exclusion, availability, scopes, then danger, access,
- * cost, and the filter.
+ * Compiles limits in order of precedence: exclusion, availability, scopes, danger, access, cost,
+ * and the filter.
  *
- * Use the returned function for one answer only. It asks about each tool once, so an availability
- * check that changes its result can't make the answer contradict itself. It also uses the
- * registry's current names.
+ * Use the returned function for a single selection only. It checks each tool once, so an
+ * availability check that changes its result can't make the selection inconsistent. It also uses
+ * the names registered at compile time.
  */
 export function compilePermission(
   registry: ToolMetadataRegistry,
   { exclude = [], scopes, maxDanger, maxCostTier, accessModes, filter }: Limits,
 ): Permission {
-  // Compares the tools' own names: an alias in `exclude` means its tool, and a tool excluded by
-  // name stays excluded under its aliases.
+  // Compares the tools' own names: an alias in `exclude` excludes its tool, and a tool excluded by
+  // name can't be reached through its aliases.
   const excluded = new Set(exclude.map((name) => registry.get(name)?.name ?? name));
   const tests: ((entry: ToolEntry) => Refusal | undefined)[] = [
     (entry) =>
@@ -61,7 +61,7 @@ export function compilePermission(
         ? undefined
         : {
             reason: 'scopes',
-            explanation: `the caller doesn't have the scopes ${missing.join(', ')}`,
+            explanation: `the caller lacks the scopes ${missing.join(', ')}`,
           };
     });
   if (maxDanger !== undefined)

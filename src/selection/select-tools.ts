@@ -24,12 +24,12 @@ import type {
   SelectionReason,
 } from './selection.js';
 
-/** The minimum share of the best score at which a hit is worth a place in the prompt. */
+/** The minimum score of a hit that is worth including, as a fraction of the best score. */
 const LEAST_RELEVANCE = 0.2;
-/** The range in which forbidden tools are reported: this many times `maxTools` of the best hits. */
+/** The number of best hits in which forbidden tools are reported, as a multiple of `maxTools`. */
 const REPORTED = 2;
 
-/** A tool that can be chosen, with the reason. */
+/** A tool that could be selected, and the reason. */
 interface Wish extends Candidate {
   readonly reason: SelectionReason;
   readonly score: number;
@@ -37,21 +37,23 @@ interface Wish extends Candidate {
 }
 
 /**
- * Chooses the tools that a model sees for a request. Returns a reason for each tool, and for those
- * left out.
+ * Selects the tools that a model sees for a request. Returns a reason for each selected tool and
+ * for each tool that was left out.
  *
- * Limits win over everything. Then come the guaranteed tools, whatever the stage: `include`,
- * CRITICAL tools, and tools with a mandatory keyword in the text. Next are the tools that match the
- * request's words within the stage and task type, best first. HIGH tools that declare the stage or
- * task type follow, even without a match, and MEDIUM ones if nothing matches. Any remaining room
- * goes to other HIGH tools within the stage and task type. LOW tools are chosen only if they match.
- * There can be fewer than `maxTools` tools, or none.
+ * Limits take precedence over everything else. Guaranteed tools come first, whatever the stage:
+ * `include`, CRITICAL tools, and tools with a mandatory keyword in the text. Next are the tools
+ * that match the request's words and suit the stage and task type, best first. They're followed by
+ * HIGH tools that declare the stage or task type, even if they don't match the request, and by
+ * MEDIUM ones if nothing matches. Other HIGH tools that suit the stage and task type fill the
+ * remaining space. LOW tools are selected only if they match. The result can contain fewer than
+ * `maxTools` tools, or none.
  *
- * With `previous`, its tools come first, at the same place and level. New tools are added after
- * them, and only new tools give way to the budget. HIGH tools that only filled the remaining room
- * aren't carried over: they stay last. Equal requests give equal bytes.
+ * With `previous`, the tools of the previous selection come first, in the same order and at the
+ * same level. New tools are added after them, and only new tools are reduced or dropped to fit the
+ * budget. HIGH tools that only filled the remaining space aren't carried over, so that they stay
+ * last. Equal requests produce identical bytes.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a request with wrong or unknown parts.
+ * @throws ToolError `INVALID_ARGUMENT` if the request has invalid or unknown options.
  */
 export function selectTools(registry: ToolMetadataRegistry, request: SelectionRequest): Selection {
   requireRegistry(registry, 'selectTools(registry, { text })');
@@ -91,13 +93,13 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
     carried,
     places - guaranteed.length,
     dropped,
-    `${places} tools are guaranteed or were already in the previous selection`,
+    `the other ${places} tools are guaranteed or came earlier in the previous selection`,
   );
   const added = withinCount(
     others,
     places - guaranteed.length - keptBefore.length,
     dropped,
-    `there is only room for ${places} tools, and others fit better or were in the previous selection`,
+    `the other ${places} tools match better or were in the previous selection`,
   );
   const fitted = fit([...keptBefore, ...guaranteed, ...added]);
   for (const wish of fitted.dropped)
@@ -123,12 +125,16 @@ export function selectTools(registry: ToolMetadataRegistry, request: SelectionRe
   return result(asked, fitted, dropped, undefined);
 }
 
-/** The reasons why tools were left out, by name. If there are several reasons, the last one counts. */
+/**
+ * The reasons why tools were left out, keyed by name. If there are several reasons, only the last
+ * is kept.
+ */
 type Dropped = Map<string, DroppedTool>;
 
 interface Wishes {
   /**
-   * The tools that can be chosen, in order of preference: guaranteed tools, hits, then the rest.
+   * The tools that could be selected, in order of preference: guaranteed tools, hits, then all
+   * others.
    */
   readonly wishes: ReadonlyMap<string, Wish>;
   readonly dropped: Dropped;
@@ -173,7 +179,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
     else drop(dropped, entry.name, refusal.reason, refusal.explanation, scoreOf(entry));
   };
 
-  // Unknown exclusions are reported too: a misspelled one excludes nothing.
+  // Unknown names in `exclude` are reported too, because a misspelled name excludes nothing.
   for (const name of [...asked.include, ...asked.exclude])
     if (!registry.has(name)) drop(dropped, name, 'unknown', 'no tool has this name');
   for (const { entry, reason, explanation } of guaranteed) wish(entry, reason, explanation, true);
@@ -181,7 +187,8 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
   const offered = hits.filter(
     ({ entry }) => refusalOf(entry) === undefined && mismatchOf(entry, asked) === undefined,
   );
-  // Negative scores have no zero to take a share of, so only the number of tools decides.
+  // A fraction of the best score makes no sense for negative scores, so only the number of tools
+  // decides.
   const isShare = hits.every(({ score }) => score >= 0);
   const best = offered.reduce((most, { score }) => Math.max(most, score), 0);
   for (const [rank, { entry, score, explanation }] of hits.entries()) {
@@ -210,7 +217,7 @@ function collectWishes(registry: ToolMetadataRegistry, asked: CheckedRequest): W
     (entry) => mismatchOf(entry, asked) === undefined,
   );
   for (const entry of high.sort((a, b) => scoreOf(b) - scoreOf(a) || compareText(a.name, b.name)))
-    wish(entry, 'high_priority', 'its priority is high, and there is room');
+    wish(entry, 'high_priority', 'its priority is high, and there is room left');
   return { wishes, dropped, scoreOf, refusalOf };
 }
 
@@ -221,8 +228,8 @@ interface Guaranteed {
 }
 
 /**
- * Returns the tools that are offered unless a limit forbids them: included tools in their order,
- * then by name, whatever the order of registration.
+ * Returns the tools that are offered unless a limit forbids them: included tools in the given
+ * order, then the others by name, regardless of registration order.
  */
 function guaranteedOf(
   registry: ToolMetadataRegistry,
@@ -249,7 +256,7 @@ function guaranteedOf(
   ];
 }
 
-/** Returns the hits that can be offered, and the forbidden hits that are worth reporting. */
+/** Returns the hits that can be offered, and the forbidden hits that should be reported. */
 function searchHits(
   registry: ToolMetadataRegistry,
   asked: CheckedRequest,
@@ -272,7 +279,7 @@ function searchHits(
         refusalOf(entry) === undefined &&
         mismatchOf(entry, asked) === undefined,
     );
-    // Tools that are offered without being a hit, ranked for their score.
+    // Tools that are offered even if they aren't hits, searched only to get their score.
     const named = new Set(
       [...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter(
         (name) => !results.has(name),
@@ -290,8 +297,8 @@ function searchHits(
 }
 
 /**
- * Returns the hits of the program's own ranking, each tool once. The ranking can contain aliases,
- * or tools that are gone.
+ * Returns the hits from a custom ranking, with each tool only once. The ranking can contain aliases
+ * and tools that no longer exist.
  */
 function rankedHits(
   registry: ToolMetadataRegistry,
@@ -309,19 +316,19 @@ function rankedHits(
   return [...hits.values()].sort(byRelevance);
 }
 
-/** Orders hits by score, then priority. Ties keep the given order. */
+/** Compares hits by score, then by priority. Ties keep their order. */
 function byRelevance(a: Hit, b: Hit): number {
   return b.score - a.score || a.entry.priority - b.entry.priority;
 }
 
 const IRRELEVANT = {
   reason: 'relevance',
-  explanation: 'it fits far less than the best tool',
+  explanation: 'it matches far less than the best tool',
 } as const;
 
 /**
- * Returns why a tool isn't for the stage or task type, or `undefined`. A tool that names none is
- * for all of them.
+ * Returns why a tool doesn't suit the stage or task type, or `undefined`. A tool that doesn't
+ * declare any suits all of them.
  */
 function mismatchOf(
   { stages, taskTypes }: ToolEntry,
@@ -335,11 +342,11 @@ function mismatchOf(
 }
 
 /**
- * Yields the tools that declare the stage or task type, HIGH before MEDIUM, then by name.
+ * Yields the tools that declare the stage or task type: HIGH before MEDIUM, then by name.
  *
- * HIGH tools are useful for most tasks. MEDIUM tools are useful for tasks that they're relevant to:
- * if the request matches any tool, a MEDIUM tool without a match would only cost tokens. LOW tools
- * must match.
+ * HIGH tools are useful for most tasks. MEDIUM tools are useful only if they're relevant: if the
+ * request matches any tool, a MEDIUM tool that doesn't match would only cost tokens. LOW tools are
+ * offered only if they match.
  */
 function* relatedTools(
   registry: ToolMetadataRegistry,
@@ -360,7 +367,10 @@ function* relatedTools(
     for (const entry of order(registry.getByTaskType(asked.taskType))) yield ['task_type', entry];
 }
 
-/** Returns the tools of the previous selection that can still be offered, unchanged. */
+/**
+ * Returns the tools of the previous selection that can still be offered, in the same order and at
+ * the same level.
+ */
 function carriedOver(
   registry: ToolMetadataRegistry,
   asked: CheckedRequest,
@@ -368,7 +378,7 @@ function carriedOver(
 ): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // It only filled remaining room, which this request may need.
+    if (reason === 'high_priority') continue; // It only filled the remaining space, which this request may need.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');
@@ -396,14 +406,14 @@ function carriedOver(
           score: scoreOf(entry),
           explanation,
         };
-    // A replaced tool keeps only its place, because its text is new to the model anyway.
+    // A tool that changed keeps only its position, because its text is new to the model anyway.
     carried.set(toolName, isSame ? { ...reasons, fixedLevel: level } : reasons);
   }
   return [...carried.values()];
 }
 
 /**
- * Keeps the first wishes up to the limit, and all guaranteed ones. The others are reported as
+ * Keeps all guaranteed tools, and the first of the others up to the limit. Reports the others as
  * dropped.
  */
 function withinCount(

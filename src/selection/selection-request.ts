@@ -11,7 +11,10 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { estimateTokens, SCHEMA_LEVELS } from '../tool/render-tool.js';
 import type { Selection } from './selection.js';
 
-/** Tools with how well each fits a request, from your own ranking. The order doesn't matter. */
+/**
+ * The result of a custom ranking: tools, and how well each matches the request. The order doesn't
+ * matter.
+ */
 export type Ranking = readonly {
   readonly toolName: string;
   readonly score: number;
@@ -19,14 +22,15 @@ export type Ranking = readonly {
 }[];
 
 /**
- * Limits on what can be offered. They win over everything else. A missing limit forbids nothing.
+ * Limits on which tools can be offered. They take precedence over everything else. A missing limit
+ * doesn't restrict anything.
  */
 export interface SelectionLimits {
   /** The names or aliases of tools that must not be offered. @default none */
   readonly exclude?: readonly string[];
   /**
-   * The scopes that the caller has. Tools whose `auth` requires others aren't offered. @default
-   * scopes aren't checked
+   * The scopes that the caller has. Tools whose `auth` requires other scopes aren't offered.
+   * @default scopes aren't checked
    */
   readonly scopes?: readonly string[];
   /** The maximum danger level. @default all */
@@ -35,22 +39,22 @@ export interface SelectionLimits {
   readonly maxCostTier?: CostTier;
   /** The allowed access modes. @default all */
   readonly accessModes?: readonly AccessMode[];
-  /** Any other condition, as a registry filter. @default none */
+  /** An additional condition, as a registry filter. @default none */
   readonly filter?: ToolFilter;
 }
 
 /** A request to `selectTools`. */
 export interface SelectionRequest extends SelectionLimits {
-  /** The user's request, in their words. */
+  /** The user's request, in their own words. */
   readonly text: string;
   /**
-   * The stage. Besides the guaranteed tools, only its tools and tools that name no stage are
-   * offered. @default any
+   * The current stage. Apart from guaranteed tools, only tools that declare this stage or no stage
+   * are offered. @default any
    */
   readonly stage?: string;
   /**
-   * The task type. Besides the guaranteed tools, only its tools and tools that name no task type
-   * are offered. @default any
+   * The current task type. Apart from guaranteed tools, only tools that declare this task type or
+   * no task type are offered. @default any
    */
   readonly taskType?: string;
   /**
@@ -59,27 +63,26 @@ export interface SelectionRequest extends SelectionLimits {
    */
   readonly maxTools?: number;
   /**
-   * Offers CRITICAL tools in addition to `maxTools`. With `false` they count toward it. @default
-   * true
+   * Offers CRITICAL tools in addition to `maxTools`. If `false`, they count toward `maxTools`.
+   * @default true
    */
   readonly criticalOutsideLimit?: boolean;
-  /** The maximum number of tokens that all tools together can take. @default no limit */
+  /** The maximum number of tokens for all tools together. @default no limit */
   readonly tokenBudget?: number;
-  /**
-   * Names or aliases of tools that are always offered unless a limit forbids them. @default none
-   */
+  /** The names or aliases of tools that are offered unless a limit forbids them. @default none */
   readonly include?: readonly string[];
   /**
-   * The selection of the previous turn. Its tools keep their place, level, and bytes. @default none
+   * The selection of the previous turn. Its tools keep their position, level, and bytes. @default
+   * none
    */
   readonly previous?: Selection;
   /**
-   * Ranks the tools instead of the registry's own search, for example by embeddings. A tool that it
-   * doesn't return isn't a hit.
+   * Ranks the tools instead of the registry's search, for example with embeddings. Tools missing
+   * from the result aren't hits.
    * @default the registry's search
    */
   readonly rank?: (text: string, entries: readonly ToolEntry[]) => Ranking;
-  /** Counts the tokens of a text, as your model does. @default a quarter of its characters */
+  /** Counts the tokens in a text the way your model does. @default a quarter of its characters */
   readonly countTokens?: (text: string) => number;
 }
 
@@ -105,7 +108,7 @@ const requestSchema = once(() =>
     criticalOutsideLimit: z.boolean().default(true),
     tokenBudget: z.number().min(0).optional(),
     include: names(),
-    // Only the parts that are read, so the selection can also come from a file.
+    // Validates only the fields that are used, so the selection can also come from a file.
     previous: z
       .object({
         tools: z.array(
@@ -132,33 +135,33 @@ const rankingSchema = once(() =>
   ),
 );
 
-/** Checks what the program's ranking returned. @throws ToolError `INVALID_ARGUMENT`. */
+/** Validates the result of a custom ranking. @throws ToolError `INVALID_ARGUMENT`. */
 export function checkRanking(ranking: unknown): z.output<ReturnType<typeof rankingSchema>> {
   const read = rankingSchema().safeParse(ranking);
   if (read.success) return read.data;
   const form = '[{ toolName, score }]';
   throw invalidArgument(
-    `a function rank that returns ${form}`,
+    `a rank function that returns ${form}`,
     ranking,
-    'Return each tool with a number.',
+    'Return a score for each tool.',
   );
 }
 
-/** Checks that the program's counter returns numbers. A budget can't hold for anything else. */
+/** Checks that a custom token counter returns numbers. The budget can't be enforced otherwise. */
 function checkCounts(countTokens: (text: string) => number): (text: string) => number {
   return (text) => {
     const count: unknown = countTokens(text);
     if (typeof count === 'number' && Number.isFinite(count) && count >= 0) return count;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `The options of selectTools are refused:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returned ${describeValue(count)}`, 'Return the number of tokens in the text.')}`,
+      `Invalid options of selectTools:\n  countTokens: ${expectedGot('a function that returns a number of at least 0', `one that returned ${describeValue(count)}`, 'Return the number of tokens in the text.')}`,
     );
   };
 }
 
 /**
- * @throws ToolError `INVALID_ARGUMENT` for anything but a registry, showing how to call the
- * function.
+ * @throws ToolError `INVALID_ARGUMENT` if the value isn't a registry. The message shows how to call
+ * the function.
  */
 export function requireRegistry(given: unknown, call: string): void {
   const { getByPriority, get } = (given ?? {}) as {
@@ -169,12 +172,13 @@ export function requireRegistry(given: unknown, call: string): void {
     throw invalidArgument(
       'a ToolMetadataRegistry as the first argument',
       given,
-      `Register the tools in one, and call ${call}.`,
+      `Register the tools in a registry, and call ${call}.`,
     );
 }
 
 /**
- * Checks a request. @throws ToolError `INVALID_ARGUMENT` naming every wrong or unknown part of it.
+ * Validates a request. @throws ToolError `INVALID_ARGUMENT` listing every invalid or unknown
+ * option.
  */
 export function checkRequest(request: SelectionRequest): CheckedRequest {
   return checkOptions(requestSchema, request, 'options of selectTools');

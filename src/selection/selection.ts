@@ -2,10 +2,10 @@ import type { ToolError } from '../core/errors.js';
 import type { RenderedTool } from '../tool/render-tool.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** A tool that was chosen, and why. */
+/** A selected tool, and why it was selected. */
 export interface SelectedTool {
   readonly toolName: string;
-  /** The strongest reason why it was chosen. */
+  /** The strongest reason for selecting the tool. */
   readonly reason:
     | 'included'
     | 'critical'
@@ -16,26 +16,26 @@ export interface SelectedTool {
     | 'task_type'
     | 'high_priority';
   /**
-   * True if the tool is offered with any request: it's included, critical, or has a mandatory
-   * keyword in the text.
+   * True if the tool is offered unless a limit forbids it: it's included, critical, or has a
+   * mandatory keyword in the text.
    */
   readonly guaranteed: boolean;
-  /** The score in the ranking. 0 if the request's words don't match the tool. */
+  /** The score in the ranking, or 0 if the tool doesn't match the request's words. */
   readonly score: number;
-  /** The part of the tool that the model sees. */
+  /** The level of detail that the model sees. */
   readonly level: 'full' | 'compact' | 'stub';
-  /** The number of tokens in its rendering, by the request's `countTokens`. */
+  /** The number of tokens in `rendered`, according to the request's `countTokens`. */
   readonly tokens: number;
-  /** The tool as the model sees it. */
+  /** The tool in the form that the model sees. */
   readonly rendered: RenderedTool;
   readonly explanation: string;
   readonly entry: ToolEntry;
 }
 
-/** The tools for one request, in the order in which the model should see them. */
+/** The tools selected for one request, in the order in which the model should see them. */
 export interface Selection {
   readonly tools: readonly SelectedTool[];
-  /** The tools that were considered but not chosen. */
+  /** The tools that were considered but not selected. */
   readonly dropped: readonly {
     readonly toolName: string;
     readonly reason:
@@ -55,15 +55,15 @@ export interface Selection {
     readonly score: number;
     readonly explanation: string;
   }[];
-  /** The sum over `tools`. */
+  /** The total number of tokens in `tools`. */
   readonly tokens: number;
   readonly tokenBudget: number | undefined;
   readonly maxTools: number;
   /**
    * An error (code `BUDGET_EXCEEDED`) if the guaranteed tools alone exceed `maxTools` or
-   * `tokenBudget`. `tools` then has only the guaranteed tools, above the limit, and you must decide
-   * what to give up. CRITICAL tools count toward `maxTools` only if the request said
-   * `criticalOutsideLimit: false`.
+   * `tokenBudget`. In that case, `tools` contains only the guaranteed tools, which exceed the
+   * limit, and you must decide which to give up. CRITICAL tools count toward `maxTools` only if the
+   * request sets `criticalOutsideLimit: false`.
    */
   readonly error: ToolError | undefined;
 }

@@ -17,9 +17,9 @@ import { compilePermission } from './permission.js';
 import { requireRegistry, limitsShape, type SelectionLimits } from './selection-request.js';
 
 export interface ToolSearchOptions extends SelectionLimits {
-  /** The name of the tool. @default 'find_tools' */
+  /** The tool's name. @default 'find_tools' */
   readonly name?: string;
-  /** The maximum number of tools in one answer. @default 10 */
+  /** The maximum number of tools in one result. @default 10 */
   readonly maxResults?: number;
 }
 
@@ -37,24 +37,24 @@ const Input = once(() =>
     query: z
       .string()
       .optional()
-      .describe('What you want to do, in a few words; finds tools for it'),
+      .describe('What you want to do, in a few words. Finds tools for it.'),
     names: z
       .array(z.string().max(LIMITS.labelLength))
       .max(20)
       .optional()
-      .describe('Names of tools whose full description and parameters you want to read'),
+      .describe('Names of tools whose full description and parameters you want to see'),
   }),
 );
 
 /**
- * Creates a tool with which a model finds more tools and reads the full schema of any tool. Use it
- * for catalogues too large for the prompt, or for tools shown in short.
+ * Creates a tool that lets a model find more tools and read the full schema of any tool. Use it if
+ * your catalogue is too large for the prompt, or if tools are shown in short form.
  *
- * The tool follows the same limits as a selection: whatever is excluded, unavailable, or above a
- * limit is neither found nor explained. It reads the registry on every call, so later registrations
- * count.
+ * The tool applies the same limits as a selection: tools that are excluded, unavailable, or above a
+ * limit can't be found or described. It reads the registry on every call, so it also finds tools
+ * that are registered later.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong or unknown options.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid or unknown options.
  */
 export function createToolSearchTool(
   registry: ToolMetadataRegistry,
@@ -66,12 +66,12 @@ export function createToolSearchTool(
     options,
     'options of the tool search',
   );
-  compilePermission(registry, limits); // Throws for a wrong filter now instead of when the model calls.
+  compilePermission(registry, limits); // Throws for an invalid filter now, rather than when the model calls the tool.
 
   return defineTool({
     name,
     description:
-      'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it when no tool you see fits, or before you call a tool that is shown in short.',
+      'Finds tools for what you want to do, and shows the full description and parameters of tools by name. Use it if no tool you see fits, or before you call a tool that is shown in short form.',
     inputSchema: Input(),
     priority: Priority.CRITICAL,
     accessMode: AccessMode.READONLY,
@@ -80,11 +80,12 @@ export function createToolSearchTool(
     costTier: CostTier.FREE,
     sideEffects: SideEffect.NONE,
     category: 'tools',
-    metadata: { toolSearch: true }, // Chats recognize the tool by this mark under any name.
+    metadata: { toolSearch: true }, // Chats recognize the tool by this mark, whatever its name.
     keywords: ['find tool', 'which tool', 'tool help'],
     examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
     execute: ({ query, names = [] }) => {
-      // Compiled for each call, because an excluded alias can belong to a tool registered since.
+      // Compiled for each call, because an excluded alias can belong to a tool that was registered
+      // since.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
       const found =
@@ -99,7 +100,8 @@ export function createToolSearchTool(
           why: explanation,
         })),
         tools: [...new Set(shown)].map((entry) => renderTool(entry, 'full')),
-        // Forbidden tools are reported as unknown: the model needn't learn what it can't use.
+        // Forbidden tools are reported as unknown, because the model doesn't need to know about
+        // tools that it can't use.
         unknown: [
           ...new Set(
             known.flatMap(({ asked, entry }) =>

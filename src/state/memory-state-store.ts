@@ -22,12 +22,12 @@ import type {
 
 interface Entry {
   readonly value: string | readonly string[];
-  /** The time when the key expires, in milliseconds of `clock.elapsed()`. */
+  /** The time at which the key expires, in milliseconds of `clock.elapsed()`. */
   readonly expiresAt: number;
 }
 
 interface MemoryStateStoreOptions {
-  /** The clock that lifetimes use. @default the time of this machine */
+  /** The clock used for expiry. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -37,11 +37,12 @@ const optionsSchema = once(() =>
   } satisfies FieldsOf<MemoryStateStoreOptions>),
 );
 
-/** The minimum number of writes between two searches for expired keys. */
+/** The minimum number of writes between two sweeps for expired keys. */
 const SWEEP_EVERY = 1_000;
 
 /**
- * Keeps state in the memory of this process. It's always available, and lost when the process ends.
+ * Stores state in this process's memory. It's always available, but its content is lost when the
+ * process exits.
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;
@@ -50,12 +51,12 @@ export class MemoryStateStore implements StateStore {
   #writesToSweep = SWEEP_EVERY;
   #closed = false;
 
-  /** Creates an empty store. @throws ToolError INVALID_ARGUMENT for unknown options. */
+  /** Creates an empty store. @throws ToolError `INVALID_ARGUMENT` for unknown options. */
   constructor(options: MemoryStateStoreOptions = {}) {
     this.#clock = checkOptions(optionsSchema, options, 'options of MemoryStateStore').clock;
   }
 
-  /** The number of keys in memory, including expired keys that weren't removed yet. */
+  /** The number of keys in memory, including expired keys that haven't been removed yet. */
   get size(): number {
     return this.#entries.size;
   }
@@ -146,7 +147,7 @@ export class MemoryStateStore implements StateStore {
     return Promise.resolve();
   }
 
-  /** Runs one operation. Errors become rejections, as in every store. */
+  /** Runs one operation. Errors become rejections, as in all stores. */
   #step<T>(identity: string | undefined, operation: () => T): Promise<T> {
     return new Promise((resolve) => {
       if (this.#closed) throw closed();
@@ -182,8 +183,8 @@ export class MemoryStateStore implements StateStore {
     });
     this.#writesToSweep -= 1;
     if (this.#writesToSweep > 0) return;
-    // Keys that are never read again would stay forever. The more keys there are, the less often
-    // this runs.
+    // Keys that are never read again would otherwise stay in memory forever. The more keys there
+    // are, the less often this runs.
     for (const [old, { expiresAt }] of this.#entries)
       if (expiresAt <= now) this.#entries.delete(old);
     this.#writesToSweep = Math.max(SWEEP_EVERY, this.#entries.size);

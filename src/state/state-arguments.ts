@@ -5,14 +5,14 @@ const MOST_KEY_CHARACTERS = 512;
 const MOST_VALUE_BYTES = 1_048_576;
 
 /**
- * A lone surrogate has no UTF-8 form: two different keys would become one, and a value would come
- * back changed.
+ * A lone surrogate has no UTF-8 form: two different keys would become the same key, and a value
+ * would be changed.
  */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Returns the key unchanged. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` for a key
- * that stores don't accept.
+ * Returns the key unchanged. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` if stores
+ * don't accept the key.
  */
 export function checkKey(key: string): string {
   if (typeof key !== 'string' || key === '' || LONE_SURROGATE.test(key))
@@ -23,15 +23,15 @@ export function checkKey(key: string): string {
       expectedGot(
         `a key of at most ${MOST_KEY_CHARACTERS} characters`,
         `${key.length}`,
-        'Shorten it, for instance to a digest.',
+        'Shorten it, for example by using a digest.',
       ),
     );
   return key;
 }
 
 /**
- * Returns the value unchanged. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` for a value
- * that stores don't accept.
+ * Returns the value unchanged. @throws ToolError `INVALID_ARGUMENT` or `LIMIT_EXCEEDED` if stores
+ * don't accept the value.
  */
 export function checkValue(value: string): string {
   if (typeof value !== 'string' || LONE_SURROGATE.test(value))
@@ -43,7 +43,7 @@ export function checkValue(value: string): string {
       expectedGot(
         `a value of at most ${MOST_VALUE_BYTES} bytes`,
         `${bytes}`,
-        'Keep large data elsewhere, and store its address here.',
+        'Store large data elsewhere, and store only its location here.',
       ),
     );
   return value;
@@ -52,15 +52,15 @@ export function checkValue(value: string): string {
 export function notANumber(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    "The key doesn't hold a number. Use another key for counting.",
+    "The value of this key isn't a number. Use another key for counting.",
   );
 }
 
-/** Returns the error for a text operation on a list, or a list operation on a text. */
+/** Returns the error for a text operation on a list, or for a list operation on text. */
 export function wrongKind(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    "This operation doesn't fit the key: one is for lists, the other for texts. Use another key.",
+    'This key has the wrong type: the operation is for lists and the key contains text, or the other way round. Use another key.',
   );
 }
 
@@ -75,13 +75,13 @@ export function closed(): ToolError {
 }
 
 /**
- * Returns the error of a store that isn't the one the caller means: it restarted, or another server
+ * Returns the error for a store whose identity has changed because it restarted or another server
  * took over.
  */
 export function restarted(): ToolError {
   return new ToolError(
     'STATE_UNAVAILABLE',
-    'The state store restarted, or another server took over, so it may hold an older state. Start again with the identity that now() returns.',
+    'The state store restarted or another server took over, so its state may be older. Start again with the identity that now() returns.',
     { details: { reason: 'restarted', sent: false } },
   );
 }

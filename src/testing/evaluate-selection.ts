@@ -20,55 +20,59 @@ import {
 } from './evaluated.js';
 import { suggestFixes, type SuggestedFix } from './suggest-fixes.js';
 
-/** One of your users' requests, with the tools that should reach the model for it. */
+/** A request from your users, and the tools that should be offered to the model for it. */
 export interface LabelledRequest {
-  /** The request in the user's words. */
+  /** The request, in the user's words. */
   readonly text: string;
-  /** The tools' names or aliases, at least one. */
+  /** The names or aliases of at least one tool. */
   readonly tools: readonly string[];
 }
 
-/** The options of `evaluateSelection`: those of `selectTools`, without the request's text. */
+/** The options of `evaluateSelection`: those of `selectTools` except the request's text. */
 export interface EvaluationOptions extends Omit<SelectionRequest, 'text' | 'previous'> {
   /**
-   * Looks for keywords and examples that would fix misses, too. This selects again for every idea.
+   * Looks for keywords and examples that would fix misses as well. This repeats the selection for
+   * every suggestion that it tries.
    * @default false
    */
   readonly suggest?: boolean;
 }
 
-/** Two tools that are confused: the wrong one was offered. */
+/** A pair of tools that are confused: the wrong tool was offered. */
 interface Confusion {
   readonly wanted: string;
   readonly offered: string;
-  /** The number of requests where that happened. */
+  /** The number of requests for which that happened. */
   readonly requests: number;
   /**
-   * Words in these requests that neither tool has. As keywords of the wanted tool, they would tell
+   * Words in these requests that occur in neither tool. As keywords of the wanted tool, they would tell
    * the two apart.
    */
   readonly words: readonly string[];
 }
 
-/** Reports how well a registry's selection serves labelled requests. */
+/** A report on how well a registry's selection works for labelled requests. */
 export interface SelectionEvaluation {
   readonly requests: number;
-  /** The mean share of a request's wanted tools that reached the model. */
+  /** The average fraction of the wanted tools that were offered to the model. */
   readonly recall: number;
-  /** The mean nDCG of the offered tools in their order. */
+  /** The average nDCG of the offered tools in their order. */
   readonly ndcg: number;
-  /** The mean tokens of a selection, of all tools in full, and of the first `maxTools` search results in full. */
+  /**
+   * The average number of tokens in a selection, in all tools in full, and in the first `maxTools`
+   * search results in full.
+   */
   readonly tokens: {
     readonly selected: number;
     readonly allTools: number;
     readonly firstInFull: number;
   };
   readonly misses: readonly Miss[];
-  /** The pairs of tools that are confused, the most frequent first. */
+  /** The pairs of tools that are confused, most frequent first. */
   readonly confused: readonly Confusion[];
   /** The tools that weren't selected for any request. */
   readonly neverSelected: readonly string[];
-  /** Ideas that fix misses. Only with `suggest`. */
+  /** Changes that would fix misses. Only with the `suggest` option. */
   readonly suggestions: readonly SuggestedFix[];
 }
 
@@ -82,16 +86,19 @@ const requestsSchema = once(() =>
 );
 
 /**
- * Measures what reaches the model: selects tools for each request and compares them with the wanted ones.
+ * Measures which tools are offered to the model: selects tools for each request and compares them
+ * with the wanted tools.
  *
- * Recall is the share of wanted tools among the offered ones. nDCG counts a wanted tool at place i as 1 / log2(i + 1),
- * divided by the best possible sum (Järvelin and Kekäläinen, 2002). Both are means over the requests.
+ * Recall is the fraction of wanted tools that were offered. nDCG counts a wanted tool at position i
+ * as 1 / log2(i + 1), divided by the best possible sum (Järvelin and Kekäläinen, 2002). Both are
+ * averaged over all requests.
  *
  * ```ts
  * const { recall, misses } = evaluateSelection(registry, [{ text: 'Where is my parcel?', tools: ['order_status'] }]);
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for a request without text or tools, a tool that isn't registered, and wrong options.
+ * @throws ToolError `INVALID_ARGUMENT` for a request without text or tools, a tool that isn't
+ * registered, or invalid options.
  */
 export function evaluateSelection(
   registry: ToolMetadataRegistry,
@@ -146,7 +153,7 @@ function nameIn(registry: ToolMetadataRegistry, name: string): string {
   throw new ToolError(
     'INVALID_ARGUMENT',
     expectedGot(
-      'labels with names of registered tools',
+      'names of registered tools as labels',
       JSON.stringify(name),
       similar === undefined ? 'Register it first.' : `Did you mean "${similar.toolName}"?`,
     ),

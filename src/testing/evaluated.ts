@@ -2,20 +2,23 @@ import { searchWords, stem } from '../search/words.js';
 import type { Selection } from '../selection/selection.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
-/** A request with what was selected for it. */
+/** A request and the tools that were selected for it. */
 export interface Evaluated {
   readonly text: string;
   readonly wanted: readonly string[];
   readonly selection: Selection;
 }
 
-/** A wanted tool that didn't reach the model. */
+/** A wanted tool that wasn't offered to the model. */
 export interface Miss {
   readonly text: string;
   readonly toolName: string;
-  /** The tool's place in the search results for the request, from 1; missing if no word of the request hits it. */
+  /**
+   * The tool's position in the search results for the request, from 1. Missing if the tool contains
+   * no word of the request.
+   */
   readonly place?: number;
-  /** The reason the selection gives for leaving it out. */
+  /** The selection's reason for leaving the tool out. */
   readonly reason: string;
   /** The tools that were offered instead, best first, with the reason for each. */
   readonly instead: readonly { readonly toolName: string; readonly explanation: string }[];
@@ -26,13 +29,16 @@ export function namesOf({ tools }: Selection): readonly string[] {
   return tools.map(({ toolName }) => toolName);
 }
 
-/** Returns the share of a request's wanted tools that were offered. */
+/** Returns the fraction of a request's wanted tools that were offered. */
 export function recallOf({ wanted, selection }: Evaluated): number {
   const offered = namesOf(selection);
   return wanted.filter((name) => offered.includes(name)).length / wanted.length;
 }
 
-/** Returns the nDCG of the offered tools: 1 / log2(i + 1) for a wanted tool at place i, divided by the best possible sum. */
+/**
+ * Returns the nDCG of the offered tools: 1 / log2(i + 1) for a wanted tool at position i, divided
+ * by the best possible sum.
+ */
 export function ndcgOf({ wanted, selection }: Evaluated): number {
   const gain = (place: number) => 1 / Math.log2(place + 2);
   const found = namesOf(selection)
@@ -44,7 +50,7 @@ export function ndcgOf({ wanted, selection }: Evaluated): number {
 
 const MOST_WORDS = 5;
 
-/** Returns the words of texts that aren't among known stems, the most frequent first. */
+/** Returns the words in texts whose stems aren't known yet, most frequent first. */
 export function newWords(texts: readonly string[], known: ReadonlySet<string>): readonly string[] {
   const counts = new Map<string, { word: string; texts: number }>();
   for (const each of texts)
@@ -59,7 +65,7 @@ export function newWords(texts: readonly string[], known: ReadonlySet<string>): 
     .map(({ word }) => word);
 }
 
-/** Returns the stems of a tool's name, description, keywords and examples. */
+/** Returns the stems in a tool's name, description, keywords, and examples. */
 export function stemsOf({ name, description, keywords, examples }: ToolEntry): readonly string[] {
   return searchWords([name, description, ...keywords, ...examples].join('\n')).words.map(stem);
 }

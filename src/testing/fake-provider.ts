@@ -1,21 +1,21 @@
 import type { Provider, ProviderFactory } from '../providers/provider.js';
 import type { ToolContext } from '../tool/tool-options.js';
 
-/** A function that answers a fake provider's calls: it returns, throws, or does anything else. */
+/** A function that answers a fake provider's calls. It can return, throw, or do anything else. */
 export type FakeAnswer = (input: unknown, context: ToolContext) => unknown;
 
-/** A provider that does what a test says, and records its calls. */
+/** A provider that behaves as a test tells it to, and records its calls. */
 export class FakeProvider implements Provider {
-  /** The inputs it was called with, in order. */
+  /** The inputs of all calls, in order. */
   readonly inputs: unknown[] = [];
-  /** The number of times its health was asked for. */
+  /** The number of health checks. */
   checks = 0;
   /** The health check. */
   health: (signal: AbortSignal) => boolean | Promise<boolean> = () => true;
   readonly requires: readonly (string | readonly string[])[];
   #answer: FakeAnswer;
 
-  /** @param answer answers calls until another answer is set. @default returns 'answered' */
+  /** @param answer Answers calls until it's replaced. @default returns 'answered' */
   constructor(
     answer: FakeAnswer = () => 'answered',
     requires: readonly (string | readonly string[])[] = [],
@@ -24,12 +24,12 @@ export class FakeProvider implements Provider {
     this.requires = requires;
   }
 
-  /** The number of times it was called. */
+  /** The number of calls. */
   get calls(): number {
     return this.inputs.length;
   }
 
-  /** A factory that hands out this one provider. */
+  /** A factory that always returns this provider. */
   get factory(): ProviderFactory {
     return () => this;
   }
@@ -44,12 +44,12 @@ export class FakeProvider implements Provider {
     return this.health(signal);
   }
 
-  /** Answers calls from now on with a value, or with the result of a function. */
+  /** Sets the function that answers calls from now on. */
   answers(answer: FakeAnswer): void {
     this.#answer = answer;
   }
 
-  /** Fails calls from now on, like an unreachable service. */
+  /** Makes calls fail from now on, as if the service couldn't be reached. */
   fails(error: unknown = new Error('connection refused')): void {
     this.#answer = () => {
       throw error;

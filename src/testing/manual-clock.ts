@@ -6,7 +6,7 @@ interface Timer {
   readonly call: () => void;
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that doesn't move until a test advances it. */
 export class ManualClock implements Clock {
   readonly #start: number;
   readonly #timers = new Set<Timer>();
@@ -14,7 +14,7 @@ export class ManualClock implements Clock {
   #dateShift = 0;
   #order = 0;
 
-  /** @param start the first value of `now()`, in milliseconds since 1970. */
+  /** @param start The first value of `now()`, in milliseconds since 1970. */
   constructor(start = 0) {
     this.#start = start;
   }
@@ -33,14 +33,14 @@ export class ManualClock implements Clock {
     return () => void this.#timers.delete(timer);
   }
 
-  /** The number of timers that haven't fired. */
+  /** The number of timers that haven't fired yet. */
   get pending(): number {
     return this.#timers.size;
   }
 
   /**
-   * Advances the time by `ms` milliseconds and runs the timers that become due in order, including
-   * timers that other timers start.
+   * Advances the time by `ms` milliseconds and fires due timers in order, including timers started
+   * by other timers.
    */
   advance(ms: number): void {
     const end = this.#elapsed + ms;
@@ -49,7 +49,7 @@ export class ManualClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** Does the same, and lets promises settle before, between, and after the timers. */
+  /** Does the same as `advance`, and lets promises settle before, between, and after the timers. */
   async advanceAsync(ms: number): Promise<void> {
     const end = this.#elapsed + ms;
     await settled();
@@ -61,7 +61,7 @@ export class ManualClock implements Clock {
     await settled();
   }
 
-  /** Shifts the date by `ms` without any time passing, like setting the machine's clock. */
+  /** Shifts the date by `ms` without any time passing, as if the system time had been changed. */
   shiftDate(ms: number): void {
     this.#dateShift += ms;
   }
@@ -88,8 +88,8 @@ export class ManualClock implements Clock {
 }
 
 /**
- * Resolves when all promises that need no timer and no I/O have settled, which happens before the
- * event loop turns.
+ * Resolves when all promises that depend on neither timers nor I/O have settled, before the next
+ * event-loop turn.
  */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

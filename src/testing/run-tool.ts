@@ -20,34 +20,39 @@ import { readAnswer } from '../tool/question.js';
 import type { ToolEntry } from '../tool/tool-definition.js';
 
 /**
- * The options of `runTool`: those of a call, and the answers that users and other programs would
- * give.
+ * The options of `runTool`: those of a call, and the answers that users or other programs would
+ * provide.
  */
 export interface RunToolOptions extends Omit<ExecuteOptions, 'approval' | 'confirm' | 'onStart'> {
-  /** The tool to run, if a toolkit has several. @default the only one */
+  /** The tool to run, if a toolkit has several. @default the only tool */
   readonly name?: string;
-  /** Makes the instance that a class runs on. @default `new Class()` */
+  /** Creates the instance of a class. @default `new Class()` */
   readonly resolve?: ResolveInstance;
   /**
-   * Answers the tool's question, or does the work of a manual call. Pass a list with one answer
-   * (the result of the call) or a function. Without it, or if it returns `undefined`, the outcome
-   * stays `ask_user` or `manual`.
+   * Answers the tool's question, or provides the result of a manual call. Pass a list with one
+   * answer (the result of the call), or a function. If it's missing or returns `undefined`, the
+   * outcome is `ask_user` or `manual`.
    */
   readonly answers?:
     readonly unknown[] | ((pending: PendingQuestion | PendingManualCall) => unknown);
-  /** Approves or denies a call that needs approval. Without it the outcome is `approval_required`. */
+  /**
+   * Approves or denies a call that needs approval. If missing, the outcome is `approval_required`.
+   */
   readonly approve?: boolean | Confirm;
-  /** Options of the executor, such as `providers`, `policy`, `env` or a `clock`. @default those of `ToolExecutor` */
+  /**
+   * The executor's options, such as `providers`, `policy`, `env`, or `clock`. @default those of
+   * `ToolExecutor`
+   */
   readonly executor?: Omit<ToolExecutorOptions, 'registry' | 'confirm'>;
 }
 
-/** The outcome of a tool's run in a test, and everything that was reported about it. */
+/** The outcome of running a tool in a test, and all events that were reported. */
 export interface ToolRun {
   readonly outcome: ToolOutcome;
   readonly events: readonly ToolEvent[];
 }
 
-/** Accepts anything: the executor checks this field. */
+/** Accepts any value, because the executor validates this field. */
 const any = () => z.custom<never>(() => true).optional();
 const schema = once(() =>
   z.strictObject({
@@ -65,12 +70,12 @@ const schema = once(() =>
         'true, false, or a function that decides',
       )
       .optional(),
-    // An executor here would be read as options that it doesn't have, and its policy would be
-    // ignored.
+    // If an executor were accepted here, it would be treated as an options object without any
+    // options, and its policy would be ignored.
     executor: z
       .custom<NonNullable<RunToolOptions['executor']>>(
         isPlainObject,
-        'the options of an executor as a plain object',
+        "the executor's options as a plain object",
       )
       .optional(),
     principal: any(),
@@ -87,15 +92,15 @@ const schema = once(() =>
 );
 
 /**
- * Runs one tool in a test exactly as an executor runs it: schema, policy, approval, retries,
- * deadline, output schema, progress, questions.
+ * Runs a tool in a test exactly as an executor would, including schema, policy, approval, retries,
+ * timeout, output schema, progress, and questions.
  *
- * Nobody approves calls unless `approve` says so, like an executor without `confirm`.
+ * As in an executor without `confirm`, calls aren't approved unless you pass `approve`.
  *
- * @param tool a definition, a decorated class, or an instance.
- * @throws ToolError `NOT_A_TOOL`. `INVALID_ARGUMENT` for wrong options, or if `name` doesn't
- * identify one tool. `INVALID_INPUT` for an answer that the call doesn't accept. It also throws
- * what `approve` or `answers` throw.
+ * @param tool A definition, a decorated class, or an instance.
+ * @throws ToolError `NOT_A_TOOL`. `INVALID_ARGUMENT` for invalid options, or if `name` doesn't
+ * identify a tool. `INVALID_INPUT` for an answer that the call doesn't accept. Errors thrown by
+ * `approve` or `answers` are rethrown.
  */
 export async function runTool(
   tool: ToolSource,

@@ -1,8 +1,8 @@
 /**
- * Returns a generator of numbers in [0, 1), like `Math.random`. The same seed gives the same
- * numbers.
+ * Returns a generator of random numbers in [0, 1), like `Math.random`. The same seed produces the
+ * same numbers.
  *
- * It isn't for secrets. Algorithm: mulberry32 by Tommy Ettinger (public domain).
+ * Don't use it for secrets. Algorithm: mulberry32 by Tommy Ettinger (public domain).
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;

@@ -4,28 +4,28 @@ import type { SelectionRequest } from '../selection/selection-request.js';
 import { definitionOf } from '../tool/tool-definition.js';
 import { mean, newWords, recallOf, stemsOf, type Evaluated, type Miss } from './evaluated.js';
 
-/** One keyword or example for one tool, tried on all requests. */
+/** A keyword or example for one tool, evaluated on all requests. */
 export interface SuggestedFix {
   readonly toolName: string;
   readonly field: 'keywords' | 'examples';
   readonly value: string;
   /** The increase in mean recall. */
   readonly gain: number;
-  /** The requests that get more of their tools. */
+  /** The requests for which more wanted tools are offered. */
   readonly fixes: readonly string[];
-  /** The requests that get fewer of theirs. */
+  /** The requests for which fewer wanted tools are offered. */
   readonly breaks: readonly string[];
 }
 
-/** The maximum number of ideas to try. Each idea selects once per request. */
+/** The maximum number of suggestions to try. Each suggestion requires one selection per request. */
 const MOST_TRIED = 100;
 
 /**
- * Returns the keywords and examples that fix misses, largest gain first.
+ * Returns the keywords and examples that fix misses, with the largest gain first.
  *
- * It tries words of the missed requests as keywords, and the requests themselves as examples. A
- * keyword tells more about requests that nobody has made yet; an example may fix only the request
- * that it repeats. Nothing is changed.
+ * It tries words from the missed requests as keywords, and the requests themselves as examples. A
+ * keyword is more likely to help with future requests; an example may fix only the request that it
+ * repeats. The registry isn't changed.
  */
 export function suggestFixes(
   registry: ToolMetadataRegistry,

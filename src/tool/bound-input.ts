@@ -4,22 +4,22 @@ import { isPlainObject, MAX_DATA_DEPTH, type Json } from '../core/plain-data.js'
 import { clip, describeField } from '../json-schema/schema-issues.js';
 import { issueLine, type Path } from './input-issues.js';
 
-/** The maximum size of a call's input: 256 KiB of JSON in UTF-8, as JSON.stringify writes it. */
+/** The maximum size of a call's input: 256 KiB of UTF-8 JSON, as produced by `JSON.stringify`. */
 const MAX_INPUT_BYTES = 262_144;
 
-/** Copies made here, with their sizes in bytes, so a copy isn't copied again. */
+/** The copies made here and their sizes in bytes. Prevents copying a copy again. */
 const COPIES = new WeakMap<object, number>();
 
 /**
- * Returns a deeply frozen copy of a call's input. Nothing else reads the original.
+ * Returns a deeply frozen copy of a call's input. The original is never read again, so the value
+ * that is checked, approved, and executed is always the same.
  *
- * The value that is checked, approved, and executed is always the same. The copy equals
- * `JSON.parse(JSON.stringify(input))`: undefined members are dropped, −0 becomes 0, and `__proto__`
- * is an ordinary key. A missing input becomes `{}`. Copying stops at the first limit that is
- * exceeded.
+ * The copy equals `JSON.parse(JSON.stringify(input))`: `undefined` members are dropped, −0 becomes
+ * 0, and `__proto__` is an ordinary key. A missing input becomes `{}`. Copying stops as soon as a
+ * limit is exceeded.
  *
- * @param maxBytes bytes of JSON. @default 262144 (256 KiB)
- * @throws ToolError `LIMIT_EXCEEDED` if the input is larger, or nests lists and objects more than
+ * @param maxBytes The maximum size in bytes of JSON. @default 262144 (256 KiB)
+ * @throws ToolError `LIMIT_EXCEEDED` if the input is larger, or nests arrays and objects more than
  * 64 levels deep. `INVALID_INPUT` if it isn't plain data, or if reading it throws.
  */
 export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
@@ -62,7 +62,8 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     spend(2);
     if (isList) {
       const list: unknown[] = [];
-      // Refuses a list of a billion holes without walking it: every item takes at least a comma.
+      // Refuses an array with a billion holes without iterating it: every item takes at least a
+      // comma.
       spend(Math.max(0, value.length - 1));
       if (value.length > left) spend(value.length);
       for (let index = 0; index < value.length; index++) list.push(member(index, value[index]));
@@ -88,7 +89,7 @@ export function boundInput(input: unknown, maxBytes = MAX_INPUT_BYTES): Json {
     }
     return copied as Json;
   } catch (error) {
-    // Whatever a getter or trap throws, even a ToolError, belongs to the input.
+    // An error thrown by a getter or trap is the input's fault, even if it's a ToolError.
     throw error === refusal
       ? error
       : invalidAt(path, "Couldn't read the input: a getter or proxy threw. Pass plain data.");
@@ -102,8 +103,8 @@ function addMember(target: Record<string, unknown>, key: string, value: unknown)
 }
 
 /**
- * Returns the number of bytes that a text takes in JSON, quotes included. Doesn't serialize a text
- * that is clearly too long.
+ * Returns the size of a string in JSON, in bytes, including its quotes. Doesn't serialize strings
+ * that are clearly too long.
  */
 function jsonBytesOf(text: string, most: number): number {
   return text.length + 2 > most
@@ -153,16 +154,16 @@ function invalidAt(at: Path, message: string): ToolError {
   });
 }
 
-/** Deeply frozen values that always read the same, so they don't need a copy. */
+/** Deeply frozen values. They always read the same, so they don't need to be copied. */
 const SETTLED = new WeakSet<object>();
 
-/** Returns true for a value that was frozen here, so it can't read differently later. */
+/** Returns true if a value was frozen here and can't change any more. */
 export function isSettled(value: unknown): boolean {
   return SETTLED.has(value as object);
 }
 
 /**
- * Freezes the plain objects and lists inside a value, and returns the value.
+ * Freezes a value's plain objects and arrays recursively, and returns the value.
  *
  * Class instances (dates, maps, typed arrays) and their contents aren't frozen: freezing breaks
  * some of them and doesn't prevent changes to others.

@@ -10,23 +10,23 @@ import { freezePlain } from './bound-input.js';
 import { invalidInput } from './input-issues.js';
 import { standardIssues } from './input-issues.js';
 
-/** The result of checking an input: accepted, or refused with the reason. */
+/** The result of checking an input: accepted, or refused with an error. */
 export type InputCheck =
   | {
       readonly ok: true;
       /**
-       * The input as it was given, copied and frozen. Approvals and cached results are bound to it.
+       * A frozen copy of the original input. Approvals and cached results are bound to this copy.
        */
       readonly raw: Json;
       /**
-       * The input that the tool receives: what the schema returned, with defaults and conversions,
-       * in canonical form.
+       * The input that the tool receives: the schema's output, with defaults and conversions
+       * applied, in canonical form.
        */
       readonly value: unknown;
     }
   | { readonly ok: false; readonly error: ToolError };
 
-/** Results of `checkAhead`, by the copied input, kept until that copy is checked. */
+/** Results of `checkAhead`, keyed by the copied input and kept until that copy is checked. */
 const ahead = new WeakMap<
   object,
   {
@@ -37,9 +37,9 @@ const ahead = new WeakMap<
 >();
 
 /**
- * Checks an input before the executor sees the call. When the executor later checks the copy made
- * here (`raw`) against the same schema, it reuses the result. The copy is frozen, so nothing can
- * change in between.
+ * Checks an input before the call reaches the executor. When the executor later checks the copy
+ * made here (`raw`) against the same schema, it reuses the result. The copy is frozen, so nothing
+ * can change in between.
  */
 export async function checkAhead(entry: ToolEntry, input: unknown): Promise<InputCheck> {
   const check = await checkInput(entry, input);
@@ -53,20 +53,20 @@ export async function checkAhead(entry: ToolEntry, input: unknown): Promise<Inpu
 }
 
 /**
- * Checks the input of one call. It returns a promise only if the schema does.
+ * Checks the input of one call. Returns a promise only if the schema's validation does.
  *
- * The input is copied before anything else reads it (see `boundInput`). It must be an object, and
- * goes to the schema next. Strings that contain JSON aren't parsed. A missing input becomes `{}`.
- * Models send `null` for no arguments, so `null` also becomes `{}` if the schema accepts `{}` and
- * not `null`.
+ * The input is copied before anything else reads it (see `boundInput`). The input must be an
+ * object; the schema checks the rest. Strings that contain JSON aren't parsed. A missing input
+ * becomes `{}`. Some models send `null` when there are no arguments, so `null` also becomes `{}` if
+ * the schema accepts `{}` but not `null`.
  *
- * zod and other Standard Schemas parse: `value` is what they return, with its plain objects and
- * lists frozen and class instances unchanged. Plain JSON Schema only checks: `value` is `raw`. The
- * tool's `canonicalInput` runs last.
+ * zod and other Standard Schemas parse the input: `value` is their output, with plain objects and
+ * arrays frozen and class instances unchanged. Plain JSON Schema only validates: `value` is `raw`.
+ * The tool's `canonicalInput` runs last.
  *
- * This function never throws. It returns `LIMIT_EXCEEDED` if the input is too large, too deep, or
- * takes too many steps to check. It returns `INVALID_INPUT` if the schema refuses the input or
- * throws; `details.issues` has up to 20 reasons.
+ * Never throws. The error is `LIMIT_EXCEEDED` if the input is too large or too deep, or if checking
+ * it takes too many steps. The error is `INVALID_INPUT` if the schema refuses the input or throws;
+ * `details.issues` lists up to 20 issues.
  */
 export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promise<InputCheck> {
   const before = typeof input === 'object' && input !== null ? ahead.get(input) : undefined;
@@ -87,7 +87,7 @@ export function checkInput(entry: ToolEntry, input: unknown): InputCheck | Promi
             typeof raw === 'string' ? 'Parse the JSON text first.' : undefined,
           ),
         },
-      ]); // A string can hold a whole input, secrets included.
+      ]); // The string isn't shown: it can contain a whole input, including secrets.
     return askSchema(entry, raw);
   } catch (error) {
     return refused(isToolError(error) ? error : notCheckable(entry.name, error));
@@ -118,7 +118,7 @@ function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
     const empty = askSchema(entry, boundInput({}));
     return empty instanceof Promise ? empty.then(orRefused) : orRefused(empty);
   };
-  // Unless the schema mentions null, it accepts null only because it accepts everything.
+  // A schema that doesn't mention null accepts null only because it accepts anything.
   const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema))
     ? askSchema(entry, null)
     : refused(invalidInput(entry.name, []));
@@ -127,7 +127,7 @@ function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
 
 function requiredIn({ inputJsonSchema: { required } }: ToolEntry): string | undefined {
   return Array.isArray(required) && required.length > 0
-    ? `Required ${required.length === 1 ? 'is' : 'are'} ${required.map(describeValue).join(', ')}.`
+    ? `Required ${required.length === 1 ? 'parameter:' : 'parameters:'} ${required.map(describeValue).join(', ')}.`
     : undefined;
 }
 
@@ -151,14 +151,14 @@ function parse(
   }
 }
 
-/** Returns true for a promise, including one of another realm or library. */
+/** Returns true for a promise, even from another realm or library. */
 function isThenable(result: object): result is PromiseLike<StandardResult<unknown>> {
   return typeof (result as { readonly then?: unknown }).then === 'function';
 }
 
 /**
  * Accepts an input in its canonical form. @throws whatever the tool's `canonicalInput` throws,
- * because a call without a single form of its input can't be judged.
+ * because the policy can't evaluate a call without its canonical input.
  */
 function accepted({ canonicalInput }: ToolEntry, raw: Json, value: unknown): InputCheck {
   if (canonicalInput === undefined) return Object.freeze({ ok: true, raw, value });
@@ -174,8 +174,8 @@ function refused(error: ToolError): InputCheck {
 }
 
 /**
- * Returns the error for an input on which the schema threw. The thrown error can contain anything,
- * so it's only kept as the cause.
+ * Returns the error for an input that made the schema throw. The thrown error can contain anything,
+ * so it's only attached as the cause.
  */
 function notCheckable(toolName: string, cause: unknown): ToolError {
   return invalidInput(

@@ -5,7 +5,7 @@ import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 
-/** The reader of a part of the content. Without an audience, both read it. */
+/** The intended reader of a content part. A part without an audience is for both. */
 export type Audience = 'user' | 'assistant';
 
 interface TextPart {
@@ -14,12 +14,12 @@ interface TextPart {
   readonly audience?: readonly Audience[];
 }
 
-/** An image, audio, or file, given by its bytes or its URL. */
+/** An image, audio, or file, as bytes or as a URL. */
 export interface MediaPart {
   readonly type: 'image' | 'audio' | 'file';
   /** The media type, such as `image/png`. */
   readonly mediaType: string;
-  /** The bytes as base64. Missing if there is a `url`. */
+  /** The bytes as base64. Missing if the part has a `url`. */
   readonly data?: string;
   readonly url?: string;
   /** The number of bytes, if known. */
@@ -39,8 +39,8 @@ interface LinkPart {
 }
 
 /**
- * A part of a tool's result besides its value: text, an image, audio, a file, or a link. It's
- * frozen plain data.
+ * A part of a tool's result in addition to its value: text, an image, audio, a file, or a link.
+ * Parts are frozen plain data.
  */
 export type ContentPart = TextPart | MediaPart | LinkPart;
 
@@ -49,7 +49,7 @@ type MediaOptions = Pick<MediaPart, 'audience' | 'name'>;
 
 /** The maximum size of one image, audio, or file: 32 MiB. */
 const MOST_BYTES = 32 * 2 ** 20;
-/** The maximum size of all parts of one result: 128 MiB, counting bytes and characters. */
+/** The maximum total size of all parts of one result: 128 MiB, counting bytes and characters. */
 const MOST_IN_ALL = 4 * MOST_BYTES;
 /** The maximum number of parts in one result. */
 export const MOST_PARTS = 100;
@@ -71,15 +71,17 @@ const mediaType = () =>
   });
 const size = () => z.int().min(0).optional();
 
-/** Returns text that models read instead of the value's JSON. Blank text isn't shown to them. */
+/**
+ * Returns a text part. Models read it instead of the value's JSON. Blank text isn't shown to them.
+ */
 export function text(text: string, options: Readers = {}): ContentPart {
   return checkedPart({ ...options, type: 'text', text });
 }
 
 /**
- * Returns an image made from its bytes or its URL. @throws ToolError `INVALID_ARGUMENT` if the
- * source is neither bytes nor a URL, the media type isn't an image type, the base64 isn't valid, or
- * the image is larger than 32 MiB.
+ * Returns an image part from bytes or a URL. @throws ToolError `INVALID_ARGUMENT` if the source is
+ * neither bytes nor a URL, the media type isn't an image type, the base64 isn't valid, or the image
+ * is larger than 32 MiB.
  */
 export function image(
   source: Uint8Array | string | URL,
@@ -89,7 +91,7 @@ export function image(
   return media('image', source, mediaType, options);
 }
 
-/** Returns audio. Works like `image`. */
+/** Returns an audio part. Works like `image`. */
 export function audio(
   source: Uint8Array | string | URL,
   mediaType: string,
@@ -98,7 +100,7 @@ export function audio(
   return media('audio', source, mediaType, options);
 }
 
-/** Returns a file. Works like `image`; the file's `name` is shown with it. */
+/** Returns a file part. Works like `image`, and also shows the file's `name`. */
 export function file(
   source: Uint8Array | string | URL,
   mediaType: string,
@@ -108,7 +110,7 @@ export function file(
 }
 
 /**
- * Returns a link that its reader can fetch. `size` is in bytes. `name` defaults to the last part of
+ * Returns a link that the reader can fetch. `size` is in bytes. `name` defaults to the last part of
  * the URL.
  */
 export function resourceLink(
@@ -170,7 +172,7 @@ function media(
   });
 }
 
-/** Parts that have been checked. They're frozen, so they aren't checked again. */
+/** Parts that have already been checked. They're frozen, so they don't need to be checked again. */
 const CHECKED = new WeakSet<object>();
 
 function checkedPart(given: unknown): ContentPart {
@@ -178,18 +180,18 @@ function checkedPart(given: unknown): ContentPart {
     return given as ContentPart;
   let copy: unknown;
   try {
-    copy = cloneFrozen(given); // Copied first, because a getter could return something else next time.
+    copy = cloneFrozen(given); // Copied first, because a getter could return a different value next time.
   } catch {
     // The check below refuses it.
   }
   if (!isPlainObject(copy))
     throw invalidArgument('a part as an object of plain data', given, MADE_BY);
-  checkOptions(PART, copy, 'fields of a part of the content');
+  checkOptions(PART, copy, 'fields of a content part');
   CHECKED.add(copy);
   return copy as unknown as ContentPart;
 }
 
-const MADE_BY = 'Make the parts with text, image, audio, file, or resourceLink.';
+const MADE_BY = 'Create the parts with text, image, audio, file, or resourceLink.';
 
 const PART = once(() =>
   z.discriminatedUnion(
@@ -236,7 +238,7 @@ const PART = once(() =>
         audience: audience(),
       } satisfies FieldsOf<LinkPart>),
     ],
-    { error: 'a part made by text, image, audio, file, or resourceLink' },
+    { error: 'a part created by text, image, audio, file, or resourceLink' },
   ),
 );
 
@@ -276,14 +278,14 @@ export function checkContent(given: unknown): readonly ContentPart[] {
   return Object.freeze(parts);
 }
 
-/** Returns true if models read this part. */
+/** Returns true if the part is meant for models. */
 export function isForModel({ audience }: ContentPart): boolean {
   return audience?.includes('assistant') ?? true;
 }
 
 /**
- * Returns a description (kind and size) of a part that its reader can't receive. Text files are
- * described by their text.
+ * Returns a description (kind and size) of a part that the recipient can't receive. For text files,
+ * the description is their text.
  */
 export function describePart(part: ContentPart): string {
   if (part.type === 'text') return part.text;
@@ -303,7 +305,7 @@ export function describePart(part: ContentPart): string {
   return `[${label}${facts === '' ? '' : `: ${facts}`}${address === undefined ? '' : `, ${address}`}]`;
 }
 
-/** Returns a number of bytes as readable text. */
+/** Returns a byte count as human-readable text. */
 function sizeText(bytes: number): string {
   return bytes < 1_024
     ? `${bytes} bytes`
@@ -315,10 +317,13 @@ function sizeText(bytes: number): string {
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:json|xml|yaml|toml|javascript|sql)\b|[^;]+\+(?:json|xml)\b)/i;
 
-/** The decoded text of files, which is read several times. `null` if it isn't UTF-8. */
+/**
+ * The decoded text of files, cached because it's read several times. `null` if the file isn't valid
+ * UTF-8.
+ */
 const DECODED = new WeakMap<ContentPart, string | null>();
 
-/** Returns the text of a file whose media type is textual, or `undefined` for any other part. */
+/** Returns a file's text if its media type is textual, or `undefined` for any other part. */
 export function textOfFile(part: ContentPart): string | undefined {
   if (part.type !== 'file' || part.data === undefined || !TEXT_TYPE.test(part.mediaType))
     return undefined;

@@ -21,8 +21,8 @@ import {
 
 /**
  * A value that a registry accepts: a definition, a decorated class or toolkit class, or an instance
- * of a decorated class. If a class's constructor takes arguments, register an instance, or give the
- * registry `resolve`.
+ * of a decorated class. If a class's constructor takes arguments, register an instance, or pass
+ * `resolve` to the registry.
  */
 export type ToolSource =
   | ToolDefinition
@@ -34,14 +34,14 @@ export type ToolSource =
     });
 
 /**
- * Returns the instance that one call runs on, such as `(Class) => container.get(Class)`.
+ * Returns the instance to use for a call, for example `(Class) => container.get(Class)`.
  *
- * It runs for every call and may be async, so your container decides how long an instance lives.
- * `call` is missing when the instance is needed for `conflictKeys` or `canonicalInput`. Those are
- * synchronous: if the instance isn't available immediately, they run without `this`.
+ * It's called for every call and may be async, so your container decides how long an instance
+ * lives. `call` is missing if the instance is needed for `conflictKeys` or `canonicalInput`. These
+ * options are synchronous: if `resolve` returns a promise, they run without `this`.
  */
 export type ResolveInstance = (
-  // `never[]` wouldn't fit the classes that containers accept.
+  // Containers accept classes that wouldn't be assignable if this were `never[]`.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   Class: new (...args: any[]) => object,
   call?: ToolContext,
@@ -49,20 +49,21 @@ export type ResolveInstance = (
 
 /** The options of `findDefinitions`. */
 interface Finding {
-  /** Makes the instances of classes. @default `new Class()`, once */
+  /** Creates the instances of classes. @default `new Class()`, once */
   readonly resolve?: ResolveInstance | undefined;
-  /** The source's position in the list, for error messages. */
+  /** The source's position in the list. Appears in error messages. */
   readonly position?: number;
 }
 
 /**
- * Returns the tools that a value holds, at least one.
+ * Returns the tools declared by a value (at least one).
  *
- * A class isn't instantiated here. Without `resolve`, one instance is made without arguments, when
- * a tool of the class first runs or its `conflictKeys` are first read.
+ * Doesn't instantiate classes. Without `resolve`, the class is instantiated once, without
+ * arguments, when one of its tools first runs or its `conflictKeys` are first read.
  *
- * @throws ToolError `NOT_A_TOOL` if the value holds no tool. `INVALID_ARGUMENT` if its tools need
- * an instance of a class that can't be constructed without arguments. Both messages say what to do.
+ * @throws ToolError `NOT_A_TOOL` if the value declares no tools. `INVALID_ARGUMENT` if its tools
+ * need an instance of a class whose constructor requires arguments. Both messages explain how to
+ * fix it.
  */
 export function findDefinitions(
   source: unknown,
@@ -79,7 +80,7 @@ export function findDefinitions(
   const place = position === undefined ? '' : ` at position ${position} of the list`;
   const advice =
     SOURCE_ADVICE.find(([is]) => is(source))?.[1] ??
-    `${place === '' ? '' : 'Remove it, or make it a tool. '}Wrap plain options in defineTool({…}), or decorate classes or methods with @tool({…}).`;
+    `${place === '' ? '' : 'Remove it, or turn it into a tool. '}Wrap plain options in defineTool({…}), or decorate classes or methods with @tool({…}).`;
   throw new ToolError(
     'NOT_A_TOOL',
     expectedGot(
@@ -99,17 +100,17 @@ function describeSource(source: unknown): string {
     : (instanceOf(source) ?? describeValue(source));
 }
 
-/** Advice for values that are often passed instead of a tool. */
+/** Advice for values that are often passed by mistake instead of a tool. */
 const SOURCE_ADVICE: readonly (readonly [is: (source: unknown) => boolean, advice: string])[] = [
-  [Array.isArray, 'Register the tools of a list with registerAll(list).'],
+  [Array.isArray, 'Register a list of tools with registerAll(list).'],
   [(source) => source instanceof Promise, AWAIT],
   [
     (source) => Object.prototype.toString.call(source) === '[object Module]',
-    'Register the exports of a module with registerAll(Object.values(module)).',
+    "Register a module's exports with registerAll(Object.values(module)).",
   ],
   [
     (source) => typeof source === 'string',
-    'Register the tool itself, without its name, or load files with loadTools from tooldex/load.',
+    'Pass the tool itself instead of its name, or load files with loadTools from tooldex/load.',
   ],
   [(source) => toolkitOf(source) !== undefined, 'Decorate its methods with @tool({…}).'],
 ];
@@ -141,7 +142,7 @@ function assertConstructible(constructor: AnyFunction, tools: readonly string[])
   const count = constructor.length;
   if (tools.length === 0 || count === 0) return;
   const name = constructor.name || 'the class';
-  const advice = `Register an instance: registry.register(new ${constructor.name || 'TheClass'}(…)). Or let your container make it: new ToolMetadataRegistry({ resolve: (Class) => container.get(Class) }).`;
+  const advice = `Register an instance: registry.register(new ${constructor.name || 'TheClass'}(…)). Or let your container create it: new ToolMetadataRegistry({ resolve: (Class) => container.get(Class) }).`;
   throw new ToolError(
     'INVALID_ARGUMENT',
     expectedGot(
@@ -161,7 +162,7 @@ function fromInstance(instance: object): ToolDefinition[] {
     .map((each) => definitionFrom(each, constructor as AnyFunction, () => instance, instance));
 }
 
-/** Returns the instance for one call, or a promise of it. */
+/** Returns the instance for one call, or a promise for it. */
 type MakeInstance = (call?: ToolContext) => unknown;
 
 function definitionFrom(
@@ -177,7 +178,7 @@ function definitionFrom(
     );
   const { prototype } = constructor as unknown as { readonly prototype: object };
   if (ofClass) assertExecutes(options, constructor, instance ?? prototype);
-  // Like defineTool, a manual class without execute gives a definition without it.
+  // Like `defineTool`, a manual class without `execute` produces a definition without `execute`.
   const isAnsweredElsewhere =
     ofClass && options.declared.manual === true && !('execute' in prototype);
   return createDefinition(
@@ -186,12 +187,12 @@ function definitionFrom(
   );
 }
 
-/** Names that other libraries use for `execute`. */
+/** Names that other libraries use instead of `execute`. */
 const WORK_NAMES = ['run', 'handler', 'handle', 'func', 'call', 'invoke', 'exec'];
 
 /**
  * Throws if a class has no `execute` method, unless its calls are answered elsewhere. An `execute`
- * field of an instance counts.
+ * field on an instance counts as the method.
  */
 function assertExecutes(
   { metadata: { name, manual, providers, handlerRef } }: ResolvedOptions,
@@ -203,21 +204,21 @@ function assertExecutes(
   const advice =
     other === undefined
       ? 'Add execute(input, context), declare manual: true, or register an instance that has execute.'
-      : `Did you mean to call its method ${JSON.stringify(other)} execute?`;
+      : `Rename its method ${JSON.stringify(other)} to execute.`;
   throw invalidDecoration(
     `Tool "${name}"`,
-    'a class with a method execute',
+    'a class with an execute method',
     `${constructor.name || 'a class'} without execute`,
     advice,
   );
 }
 
-/** The options that run on the instance. */
+/** The options that are called with the instance as `this`. */
 const BOUND = ['canonicalInput', 'conflictKeys', 'preview'] as const;
 
 /**
- * Binds the options that run on the instance. `preview` waits for the instance. The others run
- * without `this` unless the instance is available immediately.
+ * Binds those options to the instance. `preview` waits for an async instance. The others run
+ * without `this` if the instance isn't available synchronously.
  */
 function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): ResolvedOptions {
   const onInstance: Partial<Record<(typeof BOUND)[number], unknown>> = {};
@@ -236,7 +237,7 @@ function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): Res
   };
 }
 
-/** Returns the instance, or undefined if making it takes time or fails. */
+/** Returns the instance, or `undefined` if creating it is async or fails. */
 function atOnce(make: MakeInstance): unknown {
   try {
     const made = make();
@@ -253,8 +254,8 @@ function whenThere<T>(made: unknown, use: (instance: unknown) => T): T | Promise
 }
 
 /**
- * Returns a function that calls the method and takes the same number of parameters: lint reads from
- * it whether the tool uses its context.
+ * Returns a function that calls the method and has the same number of parameters. The linter checks
+ * that number to find out whether the tool uses its context.
  */
 function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execute {
   const work: Execute = (input, context) =>
@@ -264,7 +265,7 @@ function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execu
       throw new ToolError(
         'NOT_A_TOOL',
         expectedGot(
-          `an instance with the method ${String(key)}`,
+          `an instance with a ${String(key)} method`,
           describeValue(holder),
           'Return an instance of the class from resolve.',
         ),
@@ -282,7 +283,7 @@ export interface ClassToolMetadata extends ToolMetadata {
    * The class whose code contains the declaration: the class itself, or a class that it extends.
    */
   readonly declaredOn: Constructor<unknown>;
-  /** The method that does the work. `execute` if the class itself is the tool. */
+  /** The method that runs the tool. It's `execute` if the class itself is the tool. */
   readonly method: string | symbol;
   readonly static: boolean;
 }
@@ -304,14 +305,14 @@ export interface RegisterOptions {
   /** Replaces existing tools that have the same name instead of throwing. @default false */
   readonly replace?: boolean;
   /**
-   * A prefix for the name and aliases of each tool, such as `eu_`, to tell two instances of one
-   * toolkit apart. @default none
+   * A prefix for the name and aliases of each tool, such as `eu_`. Use it to register two instances
+   * of one toolkit. @default none
    */
   readonly prefix?: string;
 }
 
 /**
- * Returns the tools of a list of sources.
+ * Returns the tools declared by all sources in a list.
  *
  * @throws ToolError like `findDefinitions`, and `INVALID_ARGUMENT` if `sources` isn't a list or the
  * options aren't valid.
@@ -345,7 +346,7 @@ export function definitionsOfAll(
   return prefix === '' ? found : withPrefix(found, prefix);
 }
 
-/** Renames tools, and updates the names by which they refer to each other. */
+/** Adds a prefix to tool names, and updates references between the tools. */
 function withPrefix(
   definitions: readonly ToolDefinition[],
   prefix: string,
@@ -365,7 +366,7 @@ function withPrefix(
   });
 }
 
-/** Returns the advice for a value that was passed instead of a list of tools. */
+/** Returns advice for a value that was passed instead of a list of tools. */
 function adviceForList(given: unknown): string {
   if (given instanceof Promise) return AWAIT;
   if (typeof given === 'string') return 'Load tools from files with loadTools from tooldex/load.';
@@ -376,5 +377,5 @@ function adviceForList(given: unknown): string {
     !(isPlainObject(given) || Object.prototype.toString.call(given) === '[object Module]');
   return isTool
     ? 'Use register for a single tool.'
-    : 'Pass the values of a module or an object: registerAll(Object.values(module)).';
+    : 'Pass the values of the module or object: registerAll(Object.values(module)).';
 }

@@ -23,11 +23,12 @@ export interface Axes {
 }
 
 /**
- * Fills in the axes that the author didn't declare. It uses only what was declared, and assumes the
+ * Fills in the axes that the author left out. Inference uses only declared options, and assumes the
  * stricter value.
  *
- * A tool that declares nothing is `mixed`, has high danger, and runs alone. Only its cost is medium
- * rather than the strictest: a cost limit that hides undeclared readers would help nobody.
+ * A tool that declares nothing is `mixed`, has high danger, and runs alone. Cost is the exception:
+ * it defaults to medium, not to the highest tier, because a cost limit that hides undeclared
+ * read-only tools wouldn't help anyone.
  */
 export function inferAxes(declared: DeclaredMetadata): {
   readonly axes: Axes;
@@ -73,7 +74,8 @@ function accessFrom(effects: readonly SideEffect[]): AccessMode {
 }
 
 /**
- * The access mode that a declared category implies. It can be stricter than the side effects imply.
+ * The access mode that a declared category implies. It can be stricter than the access mode implied
+ * by the side effects.
  */
 const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
   [ExecutionCategory.WRITE]: AccessMode.WRITE,
@@ -126,7 +128,8 @@ function costFrom(
 }
 
 /**
- * The effects that stay on this machine. `write` isn't one, because it doesn't say where it writes.
+ * The side effects that stay on this machine. `write` isn't included, because it doesn't say where
+ * the data goes.
  */
 const LOCAL: ReadonlySet<SideEffect> = new Set([
   SideEffect.NONE,
@@ -135,8 +138,9 @@ const LOCAL: ReadonlySet<SideEffect> = new Set([
 ]);
 
 /**
- * Infers where arguments go. A tool that only reads sends nothing unless it names the network. A
- * tool that writes can send anything.
+ * Infers whether arguments leave the machine. A readonly tool sends nothing unless it declares
+ * network access. A tool that writes is assumed to send its arguments outside unless all its
+ * effects are local.
  */
 function sendsFrom(
   accessMode: AccessMode,
@@ -153,7 +157,8 @@ function sendsFrom(
 }
 
 /**
- * Returns the contradictions in a tool's metadata as sentences. A tool with any of them is refused.
+ * Returns the contradictions in a tool's metadata as sentences. A tool with contradictions is
+ * refused.
  */
 export function contradictionsIn({
   accessMode,
@@ -167,13 +172,13 @@ export function contradictionsIn({
     executionCategory === ExecutionCategory.EXECUTE
   ) {
     found.push(
-      `A tool with accessMode "readonly" can't have executionCategory "${executionCategory}", only read_only, compute, network or mixed. Declare the access it really has.`,
+      `A tool with accessMode "readonly" can't have executionCategory "${executionCategory}", only read_only, compute, network or mixed. Declare the access mode it really has.`,
     );
   }
   for (const effect of sideEffects) {
     if (effect === SideEffect.WRITE || effect === SideEffect.SYSTEM) {
       found.push(
-        `A tool with accessMode "readonly" can't have the side effect "${effect}". Declare the access it really has.`,
+        `A tool with accessMode "readonly" can't have the side effect "${effect}". Declare the access mode it really has.`,
       );
     }
   }

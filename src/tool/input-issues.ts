@@ -13,19 +13,24 @@ import type { StandardIssue } from './tool-schema.js';
 
 export type Path = Issue['path'];
 
-/** The maximum number of issues listed. A model fixes the first ones and tries again. */
+/** The maximum number of issues listed. Models fix the first few and try again. */
 const MAX_ISSUES = 20;
-/** The maximum length of one issue, in characters: schemas can hold long lists and patterns. */
+/** The maximum length of one issue, in characters. Schemas can contain long lists and patterns. */
 const MAX_MESSAGE = 300;
-/** The maximum length of one line, in characters: parameter names can be as long as the input. */
+/**
+ * The maximum length of one line, in characters. Parameter names can be as long as the whole input.
+ */
 const MAX_LINE = 600;
 
-/** Returns an issue as one line with its path, shortened if it's too long. */
+/** Formats an issue and its path as one line, truncated if it's too long. */
 export function issueLine(issue: Issue): string {
   return clip(formatIssues([issue]), MAX_LINE);
 }
 
-/** Returns the error for an input that the schema refuses: one line per issue, at most 20 lines. */
+/**
+ * Returns the error for an input that doesn't match the schema: one line per issue, at most 20
+ * lines.
+ */
 export function invalidInput(
   toolName: string,
   issues: readonly Issue[],
@@ -39,7 +44,7 @@ export function invalidInput(
   const options = { details: { toolName, issues: Object.freeze(listed) } };
   return new ToolError(
     'INVALID_INPUT',
-    `The input of ${toolName} is refused:\n  ${lines.join('\n  ')}`,
+    `Invalid input for ${toolName}:\n  ${lines.join('\n  ')}`,
     cause === undefined ? options : { ...options, cause },
   );
 }
@@ -56,7 +61,7 @@ function valueAt(value: unknown, path: Path): unknown {
 }
 
 /**
- * Converts the issues of a Standard Schema to the library's. zod's say what was expected; other
+ * Converts Standard Schema issues to tooldex's format. zod issues say what was expected; other
  * libraries' messages are used unchanged.
  */
 export function standardIssues(
@@ -68,7 +73,7 @@ export function standardIssues(
     return [
       {
         path: [],
-        message: 'The schema refuses this input and gives no reason.',
+        message: 'The schema rejected this input without giving a reason.',
       },
     ];
   return issues.map((issue) => toIssue(issue, vendor, input));
@@ -78,7 +83,7 @@ function toIssue(issue: StandardIssue, vendor: string, input: Json): Issue {
   const path = pathOf(issue);
   if (vendor === 'zod' && 'code' in issue)
     return { path, message: zodMessage(issue as z.core.$ZodIssue, path, input) };
-  // Another library's message can repeat the value.
+  // Other libraries' messages can repeat the value.
   return {
     path,
     message: expectedGot(

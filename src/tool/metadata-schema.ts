@@ -14,24 +14,24 @@ import { once } from '../core/options.js';
 import { isPlainObject } from '../core/plain-data.js';
 import { optionsOfKind, TOOL_FIELDS, type FieldKind, type OptionOfKind } from './tool-fields.js';
 
-/** A tool name, as MCP allows it. Exports encode it for model APIs with narrower rules. */
+/** A tool name as allowed by MCP. Exports encode it for model APIs with stricter rules. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const NAME_RULE = 'a name of 1 to 128 letters, digits, dots, underscores and hyphens';
 
 const name = () => z.string().regex(NAME, { error: NAME_RULE });
-/** Returns a field for text that isn't blank. */
+/** Returns a schema for non-blank text. */
 export const text = (longest: number = LIMITS.labelLength) =>
   z.string().max(longest).regex(/\S/, { error: "text that isn't blank" });
-/** Returns a field for a list of limited length. */
+/** Returns a schema for a list of limited length. */
 export const list = <T extends z.ZodType>(item: T) => z.array(item).max(LIMITS.listLength);
 const unique = (values: readonly string[]) => [...new Set(values)];
 
 /**
- * Returns a label in the form that is stored and compared: trimmed, single-spaced, lower-case, and
- * NFC-normalized.
+ * Normalizes a label for storage and comparison: trimmed, single-spaced, lowercase, and in Unicode
+ * NFC.
  */
 export function normalizeLabel(label: string): string {
-  // Untyped callers can pass anything. A value that isn't a string matches no label.
+  // Untyped callers can pass anything. A value that isn't a string doesn't match any label.
   return typeof label === 'string'
     ? label.trim().replace(/\s+/g, ' ').toLowerCase().normalize('NFC')
     : '';
@@ -40,7 +40,7 @@ const label = () => text().transform(normalizeLabel);
 const labels = () => list(label()).transform(unique);
 const words = () => list(text()).transform(unique);
 const sentence = () => text(LIMITS.sentenceLength);
-/** Returns a field for a plain object. `z.record` would silently drop a key named `__proto__`. */
+/** Returns a schema for a plain object. `z.record` would silently drop a key named `__proto__`. */
 const plainObject = () =>
   z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'an object of plain data' });
 
@@ -84,7 +84,7 @@ const provider = () =>
     config: plainObject().optional(),
   });
 
-/** The values allowed for each kind of option, and the form in which they're stored. */
+/** The schema for each kind of option: which values are allowed, and how they're stored. */
 export const optionKinds = once(
   () =>
     ({
@@ -133,7 +133,7 @@ export const optionKinds = once(
 type Kinds = ReturnType<typeof optionKinds>;
 type Shape = { [Name in OptionOfKind<keyof Kinds>]: Kinds[(typeof TOOL_FIELDS)[Name]['kind']] };
 
-/** The options of a tool that are plain data. */
+/** The schema for a tool's plain-data options. */
 export const metadataSchema = once(() => {
   const kinds = optionKinds();
   const shape = Object.fromEntries(
@@ -145,5 +145,5 @@ export const metadataSchema = once(() => {
   return z.strictObject(shape).partial().required({ name: true, description: true });
 });
 
-/** The metadata that the author declared, checked and in the form in which it's stored. */
+/** The metadata that the author declared, validated and in stored form. */
 export type DeclaredMetadata = z.output<ReturnType<typeof metadataSchema>>;

@@ -5,8 +5,8 @@ import { checkContent, type ContentPart } from './content.js';
 import { makeQuestion, type AskUserOptions, type Question } from './question.js';
 
 /**
- * A result that `execute` can return instead of a plain value. Only `ok`, `fail`, `askUser`, and
- * `halt` make one.
+ * A result that `execute` can return instead of a plain value. Create it with `ok`, `fail`,
+ * `askUser`, or `halt`.
  */
 export type ToolResult<T = unknown> =
   | { readonly status: 'ok'; readonly value: T; readonly content?: readonly ContentPart[] }
@@ -24,7 +24,8 @@ export type ToolResult<T = unknown> =
     };
 
 /**
- * Marks results that the helpers made. An object that only looks like a result stays a plain value.
+ * Marks results created by the helpers. An object that only looks like a result is treated as a
+ * plain value.
  */
 const BRAND = Symbol.for('tooldex/result/v1');
 
@@ -34,12 +35,13 @@ function brand<R extends ToolResult>(result: R): R {
 }
 
 /**
- * Returns the tool's answer. Returning the plain value means the same.
+ * Returns a successful result. Equivalent to returning the plain value from `execute`.
  *
  * `content` adds images, audio, files, links, and text. Models read the text instead of the value.
- * Programs read the value, and the output schema checks it. Without a value, write `ok(null, { content })`.
+ * Programs read the value, and the output schema validates it. If there is no value, write
+ * `ok(null, { content })`.
  *
- * @throws ToolError `INVALID_ARGUMENT` if the content wasn't made by `text`, `image`, `audio`,
+ * @throws ToolError `INVALID_ARGUMENT` if the content wasn't created by `text`, `image`, `audio`,
  * `file`, or `resourceLink`, or has more than 100 parts or 128 MiB.
  */
 export function ok<T>(
@@ -48,7 +50,7 @@ export function ok<T>(
 ): ToolResult<T> {
   if (!isPlainObject(options))
     throw invalidArgument(
-      'the options of ok as an object',
+      'an options object for ok',
       options,
       'Write ok(value, { content: [ … ] }).',
     );
@@ -61,10 +63,11 @@ export function ok<T>(
 }
 
 /**
- * Reports that the tool failed. `message` tells the model why and what to try.
+ * Reports that the tool failed. `message` tells the model what went wrong and what to try.
  *
- * `details` are stored as JSON: bigints become strings, dates become what `toJSON` returns. If JSON
- * can't hold them, for example because of a cycle, they're dropped and only the message stays.
+ * `details` are stored as JSON: bigints become strings, and dates become the result of `toJSON`. If
+ * the details aren't JSON-serializable, for example because of a cycle, they're dropped and only
+ * the message is kept.
  */
 export function fail(
   message: string,
@@ -98,11 +101,10 @@ function plainDetails(
 /**
  * Asks the user for the call's result: free text, or one of the strings in `options`.
  *
- * With `{ choices, multiple, allowOther, timeoutMs }` choices can have labels, the user can take
- * several of them or give another answer, and the wait can end. With `{ form }` the answer is an
- * object with several fields.
+ * With `{ choices, multiple, allowOther, timeoutMs }`, you can label the choices, allow multiple or
+ * custom answers, and set a timeout. With `{ form }`, the answer is an object with several fields.
  *
- * @throws ToolError `INVALID_ARGUMENT` if an option is wrong.
+ * @throws ToolError `INVALID_ARGUMENT` if an option is invalid.
  */
 export function askUser(
   question: string,
@@ -112,8 +114,9 @@ export function askUser(
 }
 
 /**
- * Stops the whole run after this call, for `reason`. `value` is the call's answer, or `ok(value, {
- * content })`. @throws ToolError `INVALID_ARGUMENT` for other results.
+ * Stops the whole run after this call, and records the `reason`. `value` is the call's result: a
+ * plain value or `ok(value, { content })`. @throws ToolError `INVALID_ARGUMENT` for any other
+ * result.
  */
 export function halt(reason: string): ToolResult<null>;
 export function halt<T>(reason: string, value: T | ToolResult<T>): ToolResult<T>;
@@ -123,7 +126,7 @@ export function halt(reason: string, value: unknown = null): ToolResult {
     throw new ToolError(
       'INVALID_ARGUMENT',
       expectedGot(
-        'a value, or a result of ok',
+        'a plain value or a result of ok',
         `a result with the status ${value.status}`,
         'Return that result instead.',
       ),
@@ -131,14 +134,17 @@ export function halt(reason: string, value: unknown = null): ToolResult {
   return brand({ ...value, status: 'halt', reason });
 }
 
-/** Returns true for a value made by one of the helpers, also by another copy of the package. */
+/**
+ * Returns true for a value created by one of the helpers, including helpers from another copy of
+ * the package.
+ */
 export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, BRAND);
 }
 
 /**
- * Returns the result to use in place of another. A changed copy of a result loses its mark, so it's
- * marked again here: otherwise a copied failure would count as an answer.
+ * Returns the replacement for a result. A modified copy of a result loses its brand, so the brand
+ * is added again here. Otherwise a copied failure would count as a success.
  */
 export function resultLike(result: unknown, standIn: unknown): unknown {
   const isCopy =

@@ -5,59 +5,64 @@ import { expectedGot, formatIssues } from '../core/issues.js';
 import { compileJsonSchema } from '../json-schema/compile-json-schema.js';
 import { shortJson } from '../json-schema/schema-issues.js';
 
-/** An answer that a question offers. `value` is the answer, `label` is what the user reads. */
+/**
+ * A choice that a question offers. `value` is the answer, and `label` is the text shown to the
+ * user.
+ */
 interface Choice {
   readonly value: string;
   readonly label: string;
 }
 
-/** A question to the user as plain data. */
+/** A question for the user, as plain data. */
 export interface Question {
   readonly question: string;
   /**
-   * The answers to choose from. Other answers need `allowOther`. Without options, the user answers
-   * in free text.
+   * The answers to choose from. Other answers are accepted only with `allowOther`. Without options,
+   * the user answers in free text.
    */
   readonly options?: readonly string[];
-  /** The same values, each with its label. */
+  /** The same values with their labels. */
   readonly choices?: readonly Choice[];
-  /** Asks for a list of one or more values. */
+  /** Lets the user choose more than one value. The answer is then a list. */
   readonly multiple?: boolean;
-  /** Accepts answers that aren't among the choices, too. */
+  /** Accepts answers that aren't among the choices as well. */
   readonly allowOther?: boolean;
-  /** The JSON Schema of the answer, instead of choices. */
+  /** A JSON Schema for the answer, as an alternative to choices. */
   readonly form?: Readonly<Record<string, unknown>>;
   /** The time to wait for an answer, in milliseconds. */
   readonly timeoutMs?: number;
-  /** More facts for the program that shows the question, such as an input mask. */
+  /** Extra information for the program that shows the question, such as an input mask. */
   readonly hints?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The options of `askUser`. tooldex passes any other options on as hints for the program that shows
- * the question.
+ * The options of `askUser`. Unknown options are passed as hints to the program that shows the
+ * question.
  */
 export interface AskUserOptions {
-  /** The answers to choose from: strings, or values with labels. @default any text */
+  /** The answers to choose from: strings, or values with labels. @default free text */
   readonly choices?: readonly (
     string | { readonly value: string; readonly label?: string | undefined }
   )[];
-  /** Accepts several choices. The answer is then a list of values. @default false */
+  /**
+   * Lets the user choose more than one answer. The answer is then a list of values. @default false
+   */
   readonly multiple?: boolean;
-  /** Accepts answers that aren't among the choices, too. @default false */
+  /** Accepts answers that aren't among the choices as well. @default false */
   readonly allowOther?: boolean;
   /**
-   * A JSON Schema of the answer. An answer that fits is accepted, also as JSON text, and missing
+   * A JSON Schema for the answer. The answer must match it, as an object or as JSON text. Missing
    * fields get their `default`. @default a single answer
    */
   readonly form?: Readonly<Record<string, unknown>>;
   /**
-   * The time to wait for an answer, in milliseconds. Then the call fails, and the model reads that
-   * nobody answered.
+   * The time to wait for an answer, in milliseconds. After that, the call fails and the model is
+   * told that nobody answered.
    * @default no limit
    */
   readonly timeoutMs?: number;
-  /** A hint: any plain data. */
+  /** A hint for the program that shows the question: any plain data. */
   readonly [hint: string]: unknown;
 }
 
@@ -97,7 +102,7 @@ const OPTIONS = once(() =>
 );
 
 /**
- * Returns the fields of a question that comes from outside: another copy of the package, or a
+ * Returns the schema fields of a question from outside: from another copy of the package, or a
  * stored session.
  */
 export const questionFields = () =>
@@ -113,7 +118,7 @@ export const questionFields = () =>
   }) satisfies FieldsOf<Question>;
 
 /**
- * Returns the question that the arguments of `askUser` describe. A list of strings means its
+ * Returns the question described by the arguments of `askUser`. A list of strings is a list of
  * choices. @throws ToolError `INVALID_ARGUMENT`.
  */
 export function makeQuestion(
@@ -146,20 +151,20 @@ export function makeQuestion(
 }
 
 /**
- * Returns the choices of a question with their labels, or an empty list for a question in free
- * text.
+ * Returns the choices of a question with their labels, or an empty list for a free-text question.
  */
 export function choicesOf({ choices, options = [] }: Question): readonly Choice[] {
   return choices ?? [...new Set(options)].map((value) => ({ value, label: value }));
 }
 
-/** An answer as the tool's result, or the reason why it's refused. */
+/** An answer accepted as the tool's result, or the reason it was refused. */
 type Answer =
   { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
 /**
- * Reads a user's answer: the value or label of a choice, or a list or comma-separated text if
- * several choices are allowed. For a form it accepts whatever fits the schema, also as JSON text.
+ * Reads a user's answer: the value or label of a choice. If several choices are allowed, it can be
+ * a list or comma-separated text. For a form, accepts any answer that matches the schema, even as
+ * JSON text.
  */
 export function readAnswer(question: Question, answer: unknown): Answer {
   const refused: Answer = {
@@ -187,7 +192,7 @@ export function readAnswer(question: Question, answer: unknown): Answer {
     : { ok: false, message: formatIssues(schema.check(values.at(-1)!)) };
 }
 
-/** Returns the JSON Schema of the answers to a question without a form. */
+/** Returns a JSON Schema for the answers to a question without a form. */
 function schemaOf(question: Question): object {
   const choices = choicesOf(question);
   const one =
@@ -220,7 +225,7 @@ function parsed(given: Json): readonly Json[] {
 }
 
 /**
- * Fills the missing fields of an object with the defaults from its schema. Returns other values
+ * Fills in missing fields of an object with the defaults from its schema. Returns other values
  * unchanged.
  */
 function withDefaults({ properties }: Readonly<Record<string, unknown>>, value: Json): Json {
@@ -233,18 +238,18 @@ function withDefaults({ properties }: Readonly<Record<string, unknown>>, value: 
   return cloneFrozen({ ...value, ...Object.fromEntries(defaults) }) as Json;
 }
 
-/** Describes the answer that a form expects, by its fields or its schema. */
+/** Describes the answer that a form expects, based on its fields or its schema. */
 export function formWords({ form = {} }: Pick<Question, 'form'>): string {
   return isPlainObject(form['properties'])
     ? `JSON with the fields ${Object.keys(form['properties']).join(', ')}`
-    : `JSON that fits ${shortJson(form)}`;
+    : `JSON that matches ${shortJson(form)}`;
 }
 
 const FLAT: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'array'];
 
 /**
- * Returns the fields of a form that MCP clients can show: an object whose fields are strings,
- * numbers, booleans, or lists.
+ * Returns a form's fields if MCP clients can show them: the form must be an object whose fields are
+ * strings, numbers, booleans, or lists.
  */
 export function flatForm({
   form = {},
@@ -262,14 +267,14 @@ export function flatForm({
 function answerWords(question: Question): string {
   if (question.form !== undefined) return formWords(question);
   const offered = choicesOf(question);
-  if (offered.length === 0) return 'a text';
+  if (offered.length === 0) return 'free text';
   const other = question.allowOther === true ? ', or another text,' : '';
   return `${question.multiple === true ? 'one or more' : 'one'} of ${offered.map(({ value, label }) => `${JSON.stringify(value)}${label === value ? '' : ` (${label})`}`).join(', ')}${other}`;
 }
 
 /**
- * Returns the choices as a model reads them after the question: ` (one of: a, b)`. Returns an empty
- * string if there are none.
+ * Formats the choices as the text that models read after the question: ` (one of: a, b)`. Returns
+ * an empty string if there are none.
  */
 export function choiceWords(question: Question): string {
   if (question.form !== undefined) return ` (${formWords(question)})`;

@@ -14,22 +14,22 @@ export interface RenderedTool {
   readonly inputSchema: JsonSchema;
 }
 
-// The maximum length of a compact description, in characters. The system that these levels come
-// from chose its limits so that a compact tool takes about half the tokens of a full one, and a
+// The maximum length of a compact description, in characters. These limits come from an earlier
+// system. It chose them so that a compact tool takes about half the tokens of a full tool, and a
 // stub about a quarter.
 const COMPACT_DESCRIPTION = 150;
 const COMPACT_PARAMETER = 50;
 const STUB_DESCRIPTION = 80;
 
-/** The rendered tools. Entries are frozen, so each level is rendered once. */
+/** Rendered tools. Entries are frozen, so each level is rendered only once. */
 const rendered = new WeakMap<ToolEntry, Map<SchemaLevel, RenderedTool>>();
 
 /**
- * Returns a tool at one of three levels. `full` is everything except noise. `compact` has the first
- * sentence and short parameter descriptions. `stub` has one line (the tool's `summary` if it has
- * one) and the required parameters.
+ * Renders a tool at one of three levels of detail. `full` includes everything except noise.
+ * `compact` includes the first sentence and short parameter descriptions. `stub` includes one line
+ * (the tool's `summary`, if any) and the required parameters.
  *
- * It returns the same object every time, so its JSON is byte-identical every time.
+ * Always returns the same object for a tool and level, so its JSON is byte-identical.
  */
 export function renderTool(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   let levels = rendered.get(entry);
@@ -40,14 +40,17 @@ export function renderTool(entry: ToolEntry, level: SchemaLevel): RenderedTool {
 }
 
 /**
- * Returns the highest level at which a tool is shown. Tools declared `compact` are shown as stubs;
- * the model can ask for the rest.
+ * Returns the most detailed level at which a tool is shown. Tools declared `compact` are shown as
+ * stubs; the model can ask for the full definition.
  */
 export function highestLevel(entry: ToolEntry): SchemaLevel {
   return entry.compact ? 'stub' : 'full';
 }
 
-/** Estimates the number of tokens in a text, at four characters per token, as in English JSON. */
+/**
+ * Estimates the number of tokens in a text at four characters per token, which is typical for
+ * English JSON.
+ */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
@@ -55,7 +58,7 @@ export function estimateTokens(text: string): number {
 function render(entry: ToolEntry, level: SchemaLevel): RenderedTool {
   const { name, description, summary } = entry;
   const schema = withoutNoise(entry.inputJsonSchema);
-  // Deeply frozen, because a change would reach everyone who uses it.
+  // Deeply frozen, because it's shared: a change would affect every user.
   if (level === 'full') return { name, description, inputSchema: cloneFrozen(schema) };
   if (level === 'compact')
     return {
@@ -77,7 +80,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** The end of a sentence, but not of an abbreviation. */
+/** Matches the end of a sentence, but not of an abbreviation. */
 const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|cf|vs))[.!?](?= |$)/i;
 
 function firstSentence(text: string, longest: number): string {
@@ -86,7 +89,7 @@ function firstSentence(text: string, longest: number): string {
   return cut(end === -1 ? line : line.slice(0, end + 1), longest);
 }
 
-/** Half a surrogate pair at the end of a cut text. Model services refuse it. */
+/** Matches half a surrogate pair at the end of truncated text. Model APIs reject it. */
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 function cut(text: string, longest: number): string {
@@ -98,19 +101,19 @@ function cut(text: string, longest: number): string {
         .trimEnd()}…`;
 }
 
-/** The patterns with which zod checks formats. */
+/** The patterns that zod uses to validate formats. */
 const FORMAT_PATTERNS: ReadonlySet<string> = new Set(
   [
     ...Object.values(regexes),
     ...[undefined, 1, 2, 3, 4, 5, 6, 7, 8].map((version) => regexes.uuid(version)),
   ].flatMap((each) => (each instanceof RegExp ? [each.source] : [])),
 );
-/** The beginning of zod's patterns for date-times. Their ends differ by precision and offset. */
+/** The start of zod's date-time patterns. Their ends differ by precision and offset. */
 const MOMENT = regexes.date.source.slice(0, -1);
 
 /**
- * Removes what costs tokens without telling a model anything: the dialect, the bounds of safe
- * integers, and the pattern of a named format. Inputs are still checked against the declared
+ * Removes schema noise, which costs tokens without helping the model: the dialect, the bounds of
+ * safe integers, and the pattern of a named format. Inputs are still validated against the declared
  * schema.
  */
 function withoutNoise(schema: JsonSchema): JsonSchema {
@@ -151,8 +154,8 @@ function withShortDescriptions(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Returns a schema with only the names and types of the required parameters. The model can ask for
- * the rest.
+ * Reduces a schema to the names and types of its required parameters. The model can ask for the
+ * full schema.
  */
 function requiredOnly(schema: JsonSchema): JsonSchema {
   const undescribed = mapSchemas(
@@ -160,7 +163,7 @@ function requiredOnly(schema: JsonSchema): JsonSchema {
     ({ description: _description, examples: _examples, default: _default, ...rest }) => rest,
   );
   const { properties, required } = undescribed;
-  // A reference from elsewhere can lead to one of the parameters, so that parameter must stay.
+  // A `$ref` elsewhere in the schema can point to a parameter, so that parameter must be kept.
   if (
     !isPlainObject(properties) ||
     referencesIn(undescribed).some((each) => each.startsWith('#/properties'))
@@ -175,10 +178,10 @@ function requiredOnly(schema: JsonSchema): JsonSchema {
   });
 }
 
-/** A reference to a definition whose name needs no escaping. */
+/** Matches a `$ref` to a definition whose name needs no escaping. */
 const DEFINITION = /^#\/\$defs\/([^/%~]+)$/;
 
-/** Removes the definitions that nothing refers to any more, directly or indirectly. */
+/** Removes the definitions that aren't referenced any more, directly or indirectly. */
 function withoutUnused(schema: JsonSchema): JsonSchema {
   const { $defs: definitions, ...rest } = schema;
   if (
@@ -212,8 +215,8 @@ function referencesIn(value: unknown): string[] {
 }
 
 /**
- * The keywords that hold schemas by name, and the keywords that hold one schema or a list of them.
- * All other keywords hold data.
+ * The keywords that contain schemas by name, and the keywords that contain one schema or a list of
+ * schemas. All other keywords contain data.
  */
 const BY_NAME: ReadonlySet<string> = new Set([
   'properties',
@@ -239,7 +242,7 @@ const WITHIN: ReadonlySet<string> = new Set([
   'unevaluatedProperties',
 ]);
 
-/** Returns a copy of a schema in which every schema has been mapped, from the inside out. */
+/** Maps every schema inside a schema, innermost first, and returns the result. */
 export function mapSchemas(
   schema: JsonSchema,
   map: (schema: JsonSchema) => JsonSchema,

@@ -27,26 +27,29 @@ const FORMAT = 'tooldex.tool/1';
 const FUNCTIONS = ['execute', ...FUNCTION_OPTIONS] as const;
 const PARTS = [...FUNCTIONS, ...SCHEMA_OPTIONS] as const;
 
-/** A tool as plain JSON: what its author declared, with schemas as JSON Schema. */
+/** A tool as plain JSON: the options that its author declared, with schemas as JSON Schema. */
 export interface ToolJson extends Omit<ToolOptions, OptionOfKind<'function' | 'input' | 'output'>> {
   readonly format: typeof FORMAT;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /**
-   * The schemas that come from an MCP server. Their patterns are left to the server. Missing if
-   * there are none.
+   * The options whose schemas come from an MCP server. The server enforces their patterns. Missing
+   * if no schema comes from a server.
    */
   readonly foreignSchemas?: readonly SchemaOption[];
   /**
-   * The parts that are code: functions, and schemas that can check more than JSON Schema can
-   * express.
+   * The parts that exist only as code: functions, and schemas that can validate more than JSON
+   * Schema can express.
    */
   readonly code: readonly (typeof PARTS)[number][];
-  /** The digest of the tool's entry. */
+  /** The digest of the tool's registry entry. */
   readonly digest: string;
 }
 
-/** The code of a stored tool: only its work, all its parts, or the tool as it's defined now. */
+/**
+ * The code of a stored tool: its `execute` function, several parts, or the tool's current
+ * definition.
+ */
 export type ToolHandler = Execute<never> | ToolCode | ToolDefinition;
 
 type ToolCode = { readonly execute?: Execute<never> } & Partial<
@@ -55,18 +58,18 @@ type ToolCode = { readonly execute?: Execute<never> } & Partial<
     readonly [Option in OptionOfKind<'function'>]?: (input: never) => unknown;
   };
 
-/** The stored tools that have their code again, and the problems with the others. */
+/** The stored tools whose code has been attached again, and the problems with the others. */
 export interface RestoredTools {
-  /** The tools that match what was stored and have all their functions. */
+  /** The tools that match their stored form and have all their functions. */
   readonly tools: readonly ToolDefinition[];
   /**
-   * The tools that lack some of their functions. They're left out, because a tool that lost
-   * `dangerFor` would be less careful.
+   * The tools that lack some of their functions. They're excluded, because a tool without its
+   * `dangerFor`, for example, would be less careful.
    */
   readonly missing: readonly { readonly name: string; readonly parts: readonly string[] }[];
   /**
-   * The tools that no longer match what was stored. `tool` is the current form, in case you accept
-   * it.
+   * The tools that no longer match their stored form. `tool` is the current version, in case you
+   * accept the change.
    */
   readonly changed: readonly {
     readonly name: string;
@@ -75,20 +78,21 @@ export interface RestoredTools {
     readonly digest: string;
   }[];
   /**
-   * The values that aren't stored tools of this format, by their position in the list, with
-   * everything that is wrong.
+   * The values that aren't stored tools in this format: their position in the list, and everything
+   * that is wrong with them.
    */
   readonly refused: readonly { readonly position: number; readonly error: ToolError }[];
-  /** The names of the `tools` whose schema was code and is now only JSON Schema. */
+  /** The names of those `tools` whose schema was code and is now only JSON Schema. */
   readonly jsonSchemaOnly: readonly string[];
-  /** The handlers that don't belong to any tool. */
+  /** The handlers that don't belong to any stored tool. */
   readonly unused: readonly string[];
 }
 
 /**
- * Returns a tool as plain JSON, without its functions. `toolsFromJson` adds them again.
+ * Returns a tool as plain JSON, without its functions. Use `toolsFromJson` to attach the functions
+ * again.
  *
- * @throws ToolError `NOT_A_TOOL` unless it gets a definition or an entry.
+ * @throws ToolError `NOT_A_TOOL` if `tool` is neither a definition nor a registry entry.
  */
 export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
   const definition: unknown = isToolDefinition(tool)
@@ -120,7 +124,10 @@ export function toolToJson(tool: ToolDefinition | ToolEntry): ToolJson {
   });
 }
 
-/** Returns an entry as plain JSON: schemas as JSON Schema, functions by their option names. */
+/**
+ * Returns a registry entry as plain JSON: schemas as JSON Schema, and functions as a list of their
+ * option names.
+ */
 export function entryToJson(entry: ToolEntry): Record<string, unknown> {
   const {
     definition,
@@ -150,12 +157,11 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
 }
 
 /**
- * Joins stored tools, made by `toolToJson`, with their code.
+ * Attaches code to stored tools created by `toolToJson`.
  *
- * A handler belongs to the tool with that `handlerRef` or that name. A handler is the tool's
- * `execute`, an object with several parts, or the current definition. `manual` tools need no
- * handler. Tools that are incomplete, changed, or wrong are reported and left out of `tools`;
- * nothing is guessed.
+ * A handler is matched to a tool by `handlerRef` or name. It's the tool's `execute`, an object with
+ * several parts, or the current definition. `manual` tools don't need a handler. Tools that are
+ * incomplete, changed, or invalid are reported and left out of `tools`.
  *
  * ```ts
  * import { defineTool, toolsFromJson, toolToJson } from 'tooldex';
@@ -167,8 +173,8 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
  * toolsFromJson(JSON.parse(stored), {}).missing; // → [{ name: 'add', parts: ['execute'] }]
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` if the stored tools aren't a list, and `INVALID_METADATA` for a handler with
- * wrong parts.
+ * @throws ToolError `INVALID_ARGUMENT` if the stored tools aren't a list, and `INVALID_METADATA`
+ * for a handler with invalid parts.
  */
 export function toolsFromJson(
   stored: unknown,
@@ -177,7 +183,7 @@ export function toolsFromJson(
   if (!Array.isArray(stored))
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Expected stored tools as a list, got ${describeValue(stored)}.`,
+      `Expected a list of stored tools, got ${describeValue(stored)}.`,
     );
   const given: Iterable<readonly [string, ToolHandler]> =
     handlers instanceof Map
@@ -236,12 +242,12 @@ export function toolsFromJson(
   return Object.freeze({ ...report, unused: Object.freeze([...unused]) });
 }
 
-/** Returns true for a tool whose calls are answered elsewhere. */
+/** Returns true if a user, a provider, or another program answers the tool's calls. */
 function answersElsewhere({ manual, providers = [] }: ToolDefinition): boolean {
   return manual === true || providers.length > 0;
 }
 
-/** The fields that a stored tool has besides its author's options. */
+/** The fields of a stored tool that aren't its author's options. */
 const storedFields = once(() =>
   z.looseObject({
     code: z.array(z.enum(PARTS)),
@@ -263,15 +269,15 @@ interface StoredTool {
   readonly digest: string;
 }
 
-/** Returns a stored tool, or an error that names everything wrong with it. */
+/** Returns a stored tool, or an error that lists everything wrong with it. */
 function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | ToolError {
   const format = isPlainObject(given) ? given['format'] : undefined;
-  // A newer format can give fields another meaning, so no other issue is reported.
+  // A newer format can change the meaning of fields, so other issues aren't reported.
   if (!isPlainObject(given) || format !== FORMAT) {
     const message = expectedGot(
       JSON.stringify(FORMAT),
       describeValue(format),
-      'Store tools with toolToJson of this version of tooldex.',
+      'Store tools with toolToJson from this version of tooldex.',
     );
     return refusedTool([{ path: ['format'], message }]);
   }
@@ -307,7 +313,7 @@ function readTool(given: unknown, names: ReadonlySet<string>): StoredTool | Tool
 
 function refusedTool(issues: readonly Issue[], name?: unknown): ToolError {
   const who = typeof name === 'string' ? `The stored tool ${describeValue(name)}` : 'A stored tool';
-  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, {
+  return new ToolError('INVALID_METADATA', `${who} is invalid:\n  ${formatIssues(issues)}`, {
     details: { issues },
   });
 }

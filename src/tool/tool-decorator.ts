@@ -8,18 +8,19 @@ import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 
 /**
- * A class with a matching `execute`. It's a property of function type, because a method signature
- * would also accept stricter inputs.
+ * A class with a matching `execute`. Declared as a property with a function type, because a method
+ * signature would also accept stricter inputs.
  */
 interface Executable<In, Out> {
   execute: Execute<In, Out, never>;
 }
 
-// With `never`, the constructor's parameters don't matter.
+// A class with any constructor parameters.
 export type Constructor<T> = abstract new (...args: never[]) => T;
 
 /**
- * A class decorator for both decorator modes. A class with `manual: true` doesn't need `execute`.
+ * A class decorator for both decorator modes (standard and legacy). A class with `manual: true`
+ * doesn't need `execute`.
  */
 export type ToolClassDecorator<In, Out, Manual = false> = <
   Class extends Constructor<Manual extends true ? object : Executable<In, Out>>,
@@ -29,8 +30,8 @@ export type ToolClassDecorator<In, Out, Manual = false> = <
 ) => Class;
 
 /**
- * A decorator for classes and methods, in both decorator modes. A class with `manual: true` doesn't
- * need `execute`. Called as a function, it returns the class.
+ * A decorator for classes and methods, in both decorator modes (standard and legacy). A class with
+ * `manual: true` doesn't need `execute`. When called as a function, it returns the class.
  */
 export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorator<
   In,
@@ -39,7 +40,7 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
 > {
   <This, Method extends Execute<In, Out, never>>(
     method: Method,
-    // `keyof` leaves out methods that TypeScript marks as private.
+    // `keyof` excludes private methods.
     context: ClassMethodDecoratorContext<This, Method> & { readonly name: keyof This },
   ): void;
   <Target extends object, Method extends Execute<In, Out, never>>(
@@ -50,13 +51,13 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
 }
 
 /**
- * Declares a class with `execute`, or one method of a toolkit, as a tool. A `manual` class doesn't
- * need `execute`.
+ * Declares a class with `execute`, or a method of a toolkit, as a tool. A class with `manual: true`
+ * doesn't need `execute`.
  *
- * It works as a standard and as a legacy (`experimentalDecorators`) decorator. It registers
- * nothing: pass the class or an instance to a registry. Subclasses inherit the declaration unless
- * they have their own. If your build doesn't compile decorators, call it: `const Greet =
- * tool({…})(class { … })`.
+ * It works as both a standard and a legacy (`experimentalDecorators`) decorator. It doesn't
+ * register the tool: pass the class or an instance to a registry. Subclasses inherit the
+ * declaration unless they have their own. If your build doesn't compile decorators, call it as a
+ * function: `const Greet = tool({…})(class { … })`.
  *
  * ```ts
  * @tool({ name: 'greet', description: 'Greets a person', inputSchema: Input, accessMode: AccessMode.READONLY })
@@ -67,8 +68,8 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
  * }
  * ```
  *
- * @throws ToolError `INVALID_METADATA` if an option is wrong. `INVALID_DECORATION` if it decorates
- * anything but a class or a public method.
+ * @throws ToolError `INVALID_METADATA` if an option is invalid. `INVALID_DECORATION` if it's
+ * applied to anything but a class or a public method.
  */
 export function tool<
   In extends ToolSchema,
@@ -125,13 +126,10 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
   };
 }
 
-/** Marks classes whose tools are registered. They can't declare anything after that. */
+/** Marks classes whose tools are already registered. They can't declare more tools. */
 const REGISTERED_KEY = Symbol.for('tooldex/registered/v1');
 
-/**
- * Returns a class decorator that declares a tool and then passes the class, with everything it
- * declares, to `register`.
- */
+/** Returns a class decorator that declares a tool and then passes the class to `register`. */
 export function toolClass<In, Out, Manual>(
   options: unknown,
   register: (Class: AnyClass) => void,
@@ -150,8 +148,7 @@ export function toolClass<In, Out, Manual>(
       );
     declare(target, context);
     defineMetadata(REGISTERED_KEY, true, target);
-    // With standard decorators, a class has its methods and defaults only after its initializers
-    // have run.
+    // Standard decorators add a class's methods and defaults only after its initializers have run.
     if (context === undefined) register(target as AnyClass);
     else
       (context as ClassDecoratorContext).addInitializer(function (this: unknown) {
@@ -161,10 +158,13 @@ export function toolClass<In, Out, Manual>(
   }) as ToolClassDecorator<In, Out, Manual>;
 }
 
-/** A class. Only its name matters. */
+/** Any class with a name. */
 type AnyClass = Constructor<unknown> & { readonly name: string };
 
-/** Throws for a decorator above the one that registered the class: it would come too late. */
+/**
+ * Throws if a decorator is placed above the one that registers the class, because it would take
+ * effect too late.
+ */
 export function assertUnregistered(decorator: string, target: object): void {
   if (getOwnMetadata(REGISTERED_KEY, target) !== undefined)
     throw invalidDecoration(
@@ -177,7 +177,9 @@ export function assertUnregistered(decorator: string, target: object): void {
 
 const PLACES = '@tool on a class or a public method';
 
-/** Throws for a decorator without parentheses, which receives the class or method directly. */
+/**
+ * Throws if a decorator is used without parentheses and so receives the class or method directly.
+ */
 export function assertCalled(
   decorator: 'tool' | 'toolkit',
   options: unknown,
@@ -201,7 +203,10 @@ export function assertCalled(
   );
 }
 
-/** Returns true for the arguments of a class decorator, in both modes and as a function. */
+/**
+ * Returns true if the arguments are those of a class decorator, in either mode or in a function
+ * call.
+ */
 export function isClassDecoration(target: unknown, second: unknown): target is object {
   return isStandardContext(second)
     ? second.kind === 'class'
@@ -236,17 +241,17 @@ export function invalidDecoration(
 }
 
 /**
- * The key under which decorators store their options.
+ * The key under which decorators store options.
  *
- * The keys come from `Symbol.for`, so two loaded copies of the package (ESM and CJS, or two
- * versions) can read each other. The suffix changes only with the shape of the stored data. The
- * only global change is `Symbol.metadata`: without it, compilers give standard decorators no place
- * to store anything.
+ * The keys are created with `Symbol.for`, so multiple loaded copies of the package (ESM and CJS, or
+ * two versions) can read each other's data. The version suffix changes only if the shape of the
+ * stored data does. The only global change is defining `Symbol.metadata`. Without it, compilers
+ * don't give standard decorators any place to store data.
  */
 const CLASS_KEY = Symbol.for('tooldex/class/v1');
 const METHODS_KEY = Symbol.for('tooldex/methods/v1');
 
-// Node 20 lacks it, although its type says it's there.
+// Node 20 doesn't define it, although the type says it exists.
 if ((Symbol.metadata as symbol | undefined) === undefined)
   Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') });
 
@@ -270,22 +275,22 @@ function declaredTwice(who: string, what: string, before: ResolvedOptions): Tool
   return invalidDecoration(
     who,
     `one @tool on ${what}`,
-    `a second @tool next to that of the tool "${before.metadata.name}"`,
-    'Each class or method is one tool: declare the other tool on its own class or method.',
+    `a second @tool in addition to the tool "${before.metadata.name}"`,
+    'Each class or method can be only one tool: declare the other tool on its own class or method.',
   );
 }
 
-/** Reads the options declared on a class, with the defaults of its toolkit. */
+/** Returns the options declared on a class, with its toolkit's defaults applied. */
 export type Declared = (options: ResolvedOptions, declaredOn: object) => ResolvedOptions;
 
-/** One `@tool` and where it is. */
+/** A `@tool` declaration and its location. */
 export interface Declaration {
   readonly options: ResolvedOptions;
   /**
    * The class whose code contains the declaration: the class itself, or a class that it extends.
    */
   readonly declaredOn: object;
-  /** The method that does the work. */
+  /** The method that runs the tool. */
   readonly method: PropertyKey;
   readonly static: boolean;
   /** True if the class itself is the tool, false if one of its methods is. */
@@ -293,8 +298,8 @@ export interface Declaration {
 }
 
 /**
- * Returns what a class and its base classes declare. The nearest declaration of a class or method
- * wins.
+ * Returns the tools declared by a class and its base classes. If a class or method is declared more
+ * than once, the nearest declaration wins.
  */
 export function declarationsOf(constructor: object, read: Declared): readonly Declaration[] {
   const found = new Map<unknown, Declaration>();
@@ -330,8 +335,8 @@ export function declarationsOf(constructor: object, read: Declared): readonly De
 }
 
 /**
- * Returns the records of methods that legacy decorators keep on a class. They're its own records:
- * adding to inherited ones would decorate the base class.
+ * Returns the method records that legacy decorators store on a class. Each class gets its own
+ * records, because adding to inherited records would also decorate the base class.
  */
 function recordsOf(constructor: object): MethodRecords {
   const own = getOwnMetadata(METHODS_KEY, constructor) as MethodRecords | undefined;
@@ -340,7 +345,7 @@ function recordsOf(constructor: object): MethodRecords {
   return records;
 }
 
-/** Returns the records of standard decorators, which share one metadata object per class. */
+/** Returns the records of standard decorators. They share one metadata object per class. */
 function recordsIn(metadata: DecoratorMetadataObject): MethodRecords {
   if (!Object.hasOwn(metadata, METHODS_KEY))
     Object.defineProperty(metadata, METHODS_KEY, { value: {} });
@@ -370,8 +375,8 @@ function standardRecords(constructor: object): MethodRecords | undefined {
 }
 
 /**
- * Returns a class and its base classes, nearest first. Not every compiler chains metadata objects,
- * so this walks the classes.
+ * Returns a class and its base classes, nearest first. Walks the prototype chain of the classes,
+ * because not every compiler chains metadata objects.
  */
 export function* inheritance(constructor: object): Generator<object> {
   for (

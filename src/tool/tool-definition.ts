@@ -5,8 +5,8 @@ import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool
 import type { ToolContext, ToolOptions } from './tool-options.js';
 
 /**
- * A tool's work. It takes the checked input and returns a plain value or a result of `ok`, `fail`,
- * `askUser`, or `halt`.
+ * The function that does a tool's work. It receives the validated input and returns a plain value
+ * or a result created by `ok`, `fail`, `askUser`, or `halt`.
  */
 export type Execute<In = unknown, Out = unknown, Context = unknown> = (
   input: In,
@@ -16,11 +16,11 @@ export type Execute<In = unknown, Out = unknown, Context = unknown> = (
 type Returned<Out> = Out | ToolResult<Out>;
 
 /**
- * A checked and frozen tool: what its author declared, and its work. It isn't in any registry until
- * you register it.
+ * A validated and frozen tool: the options that its author declared, and its `execute` function. It
+ * isn't in any registry until you register it.
  *
- * The context that the work needs (`ToolContext<Context>`) isn't part of the type, because tools of
- * all kinds share a registry.
+ * The type doesn't include the context that `execute` needs (`ToolContext<Context>`), because a
+ * registry contains tools with different contexts.
  */
 export type ToolDefinition<
   In extends ToolSchema = ToolSchema,
@@ -29,13 +29,16 @@ export type ToolDefinition<
   Result = SchemaInput<Out>,
 > = ToolOptions<In, Out> & {
   readonly name: Name;
-  /** The work. Missing for tools that a user or another program answers. */
+  /**
+   * The function that does the work. Missing for tools whose calls are answered by a user or
+   * another program.
+   */
   readonly execute?: Execute<InputOf<In>, Result>;
 };
 
 /**
- * The options of `defineTool`. The output schema appears next to `Result` for expressions whose
- * type can't be inferred, such as `new Promise`.
+ * The options of `defineTool`. The output schema is listed in addition to `Result` for expressions
+ * whose type can't be inferred, such as `new Promise`.
  */
 type Definable<
   In extends ToolSchema,
@@ -47,7 +50,7 @@ type Definable<
   readonly name: Name;
 } & ExecuteOption<Execute<InputOf<In>, Result | SchemaInput<Out>, Context>>;
 
-/** A tool's work, or an option saying that the work is done elsewhere. */
+/** A tool's `execute`, or an option that says the work is done elsewhere. */
 type ExecuteOption<E> =
   | { readonly execute: E }
   | ({ readonly execute?: E } & (
@@ -56,13 +59,16 @@ type ExecuteOption<E> =
       | Required<Pick<ToolOptions, 'handlerRef'>>
     ));
 
-/** A tool in a registry: its resolved metadata, and the definition that it comes from. */
+/** A tool in a registry: its resolved metadata and its definition. */
 export interface ToolEntry extends ToolMetadata {
   readonly definition: ToolDefinition;
 }
 
-/** The key under which a definition keeps its entry. Loaded copies of the package share it. */
-const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries, so entries of another shape aren't recognized.
+/**
+ * The key under which a definition stores its entry. All loaded copies of the package share this
+ * key.
+ */
+const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries, so entries with another shape aren't recognized.
 
 /** Returns true for a value made by `defineTool` or taken from a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
@@ -77,12 +83,12 @@ export function isToolDefinition(value: unknown): value is ToolDefinition {
   }
 }
 
-/** Returns the entry of a definition, always the same object. */
+/** Returns a definition's registry entry. It's always the same object. */
 export function entryOf(definition: ToolDefinition): ToolEntry {
   return (definition as unknown as Record<typeof ENTRY, ToolEntry>)[ENTRY];
 }
 
-/** Combines checked options with the work that they describe. */
+/** Combines validated options and the tool's `execute` into a definition. */
 export function createDefinition(
   { declared, metadata }: ResolvedOptions,
   execute: Execute<never> | undefined,
@@ -95,9 +101,9 @@ export function createDefinition(
 }
 
 /**
- * Defines a tool from a function. The type of its input is inferred from the schema. The types
- * require `execute`, or `manual`, `providers`, or `handlerRef`, which say that the work is done
- * elsewhere.
+ * Defines a tool from a function. The input type is inferred from the schema. The types require
+ * either `execute` or one of `manual`, `providers`, and `handlerRef`, which mean that the work is
+ * done elsewhere.
  *
  * ```ts
  * const add = defineTool({
@@ -110,7 +116,8 @@ export function createDefinition(
  * });
  * ```
  *
- * @throws ToolError `INVALID_METADATA` naming every wrong field, what it allows, and what came.
+ * @throws ToolError `INVALID_METADATA` listing every invalid field, its allowed values, and the
+ * actual value.
  */
 export function defineTool<
   In extends ToolSchema,
@@ -123,8 +130,8 @@ export function defineTool<
 }
 
 /**
- * Defines a tool that can lack its work: another program does it, or the code of a stored tool is
- * attached later. @throws ToolError `INVALID_METADATA` like `defineTool`.
+ * Defines a tool whose `execute` may be missing, because another program does the work or the code
+ * of a stored tool is attached later. @throws ToolError `INVALID_METADATA` like `defineTool`.
  */
 export function definitionOf(
   options: ToolOptions & { readonly execute?: Execute<never> | undefined },
@@ -134,20 +141,29 @@ export function definitionOf(
 }
 
 /**
- * Returns the current tool in place of the tool that the call was judged by, or `undefined` if
- * there is none.
+ * Returns the current version of the tool for which the call was approved, or `undefined` if the
+ * tool no longer exists.
  */
 type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
 
-/** The key under which an error keeps its renewal. Loaded copies of the package share it. */
+/**
+ * The key under which an error stores its renewal function. All loaded copies of the package share
+ * this key.
+ */
 const RENEWAL = Symbol.for('tooldex/renewal/v1');
 
-/** Adds the current definition of a tool to the error of a call that wasn't sent. */
+/**
+ * Attaches a function that returns the tool's current definition to the error of a call that wasn't
+ * sent.
+ */
 export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
   return Object.defineProperty(error, RENEWAL, { value: renewal });
 }
 
-/** Returns the current tool if the call failed because the tool it was judged by is out of date. */
+/**
+ * Returns the current tool if the call failed because the tool's definition had changed since the
+ * policy evaluated the call.
+ */
 export function renewedTool(error: unknown, judged: ToolDefinition): ToolDefinition | undefined {
   try {
     const renewal: unknown =

@@ -3,7 +3,7 @@ import { PRIORITY_NAMES } from '../core/enum-order.js';
 import { FLOW_LABELS, FLOW_TARGETS } from '../core/flow.js';
 import type { ToolOptions } from './tool-options.js';
 
-/** The kind of a field's value. Each target has one rule per kind for checking, reading, writing or showing it. */
+/** The kind of a field's value. Each target has one rule per kind. */
 export type FieldKind =
   | 'name' | 'names' | 'description' | 'text' | 'sentence' | 'requests' | 'version' | 'label' | 'labels' | 'words' | 'tags' | 'personas'
   | 'flag' | 'wholeSeconds' | 'seconds' | 'amount' | 'bytes' | 'object' | 'input' | 'output' | 'function'
@@ -11,22 +11,22 @@ export type FieldKind =
   | 'idempotency' | 'auth' | 'providers' | 'any' | 'flags' | 'fact' | 'owner' | 'axes' | 'authStatus' | 'health' | 'compatibility'; // prettier-ignore
 
 /**
- * A place that shows a field. A `model` reads it, and it's a key of a `manifest`. HTTP shows it in a `list`, or only in the
- * `detail` of a tool. The command line has it as a `column`, or when it should `show` a tool. The page reads it for each
- * `row`, filters by the `axis`, or lists it among the `facts` of a tool. A tool's stored form (`toolToJson`) has all declared
- * data, so a field without targets is only there.
+ * A place where a field appears. `model`: models read it. `manifest`: it's a key in manifests.
+ * `list`, `detail`: HTTP returns it in lists, or only for a single tool. `column`, `show`: the same
+ * for the command line. `row`, `axis`, `facts`: the page shows it per row, filters by it, or lists
+ * it as a fact. Stored tools (`toolToJson`) have all declared fields.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
 
-/** A condition by which HTTP and the command line filter. */
+/** A filter condition for HTTP and the command line. */
 export interface FieldCondition {
-  /** The HTTP parameter, and the name of the axis on the page. */
+  /** The HTTP query parameter, which is also the axis's name on the page. */
   readonly param: string;
-  /** The condition of a `ToolFilter`, or of the catalogue's own query. */
+  /** The condition in a `ToolFilter`, or in the catalogue's query. */
   readonly condition: string;
   readonly of?: 'query';
-  /** The command line option. It filters only by conditions of a `ToolFilter`. */
+  /** The command-line option. Only conditions of a `ToolFilter` have one. */
   readonly flag?: string;
   readonly about: string;
 }
@@ -35,20 +35,20 @@ export interface ToolField {
   /** The name outside the process: snake_case, with times in seconds. */
   readonly wire: string;
   readonly kind: FieldKind;
-  /** The origin of a value that isn't an option of a tool: the resolved entry, the catalogue, or the manifest. */
+  /** The origin of a value that isn't a tool option. */
   readonly from?: 'entry' | 'catalogue' | 'manifest';
   readonly on: readonly FieldTarget[];
-  /** The meaning of the field, for authors of manifests. */
+  /** The meaning of the field, written for manifest authors. */
   readonly about: string;
   /** The field's name on the command line and the page. */
   readonly label?: string;
-  /** The words for true and false. An empty word isn't shown. */
+  /** The texts shown for true and false. An empty string isn't shown. */
   readonly words?: readonly [string, string];
-  /** The value of an entry whose author declared none. */
+  /** The default if the author didn't declare a value. */
   readonly missing?: readonly never[] | false;
-  /** Marks a value that is only true at the moment it's read. All other values change only with the registry. */
+  /** Marks a value that can change at any time. All other values change only with the registry. */
   readonly live?: true;
-  /** Filters by any of several values, or by all of them. */
+  /** Filters by several values. Tools must have any of them, or all of them if `all` is true. */
   readonly filter?: FieldCondition & { readonly all?: true };
   /** Filters by a maximum value. */
   readonly most?: FieldCondition;
@@ -60,8 +60,8 @@ const SEARCHED = [...SAID, 'show', 'row', 'axis', 'facts'] as const;
 const AXIS = [...SEARCHED, 'column'] as const;
 
 /**
- * Every field of a tool, by its name inside the process. Manifests, HTTP, the command line, the page, and stored tools
- * all use this list. To add a field, add a row here and its type in `ToolOptions`.
+ * All fields of a tool, keyed by their internal names. Manifests, HTTP, the command line, the page,
+ * and stored tools all use this list. To add a field, add a row here and its type in `ToolOptions`.
  */
 export const TOOL_FIELDS = {
   name: {
@@ -69,7 +69,7 @@ export const TOOL_FIELDS = {
     kind: 'name',
     on: ['model', 'manifest', 'list', 'column', 'row'],
     label: 'tool',
-    about: 'The name that models and programs call the tool by; unique in its file.',
+    about: 'The name used to call the tool. Must be unique within its file.',
     filter: { param: 'name', condition: 'name', about: "The tool's own name" },
   },
   owner: {
@@ -77,32 +77,32 @@ export const TOOL_FIELDS = {
     kind: 'owner',
     from: 'catalogue',
     on: ['list', 'row'],
-    about: 'The persona that owns the tool; null for a shared tool.',
+    about: 'The persona that owns the tool, or null for a shared tool.',
   },
   description: {
     wire: 'description',
     kind: 'description',
     on: ['model', 'manifest', 'list', 'row'],
-    about: 'A description of the tool, for the model that chooses it.',
+    about: 'What the tool does, for the model that selects tools.',
   },
   inputSchema: {
     wire: 'parameters',
     kind: 'input',
     on: ['model', 'manifest', 'detail'],
     about:
-      'JSON Schema of the tool\'s input. May be missing only for a tool with a provider named "mcp".',
+      'JSON Schema of the tool\'s input. Required unless one of the tool\'s providers is named "mcp".',
   },
   outputSchema: {
     wire: 'output_schema',
     kind: 'output',
     on: CARRIED,
-    about: "JSON Schema of the tool's answer.",
+    about: "JSON Schema of the tool's result.",
   },
   summary: {
     wire: 'summary',
     kind: 'sentence',
     on: ['model', 'manifest', 'list'],
-    about: 'The line that a model sees of a compact tool.',
+    about: 'A one-line description, which is all that models see of a compact tool.',
   },
   version: {
     wire: 'version',
@@ -113,7 +113,7 @@ export const TOOL_FIELDS = {
       param: 'version',
       condition: 'version',
       of: 'query',
-      about: 'Version constraints such as `>=1.2` or `1.x || >=2`; a comma means and.',
+      about: 'Version constraints such as `>=1.2` or `1.x || >=2`; a comma means "and".',
     },
   },
   category: {
@@ -134,12 +134,12 @@ export const TOOL_FIELDS = {
     kind: 'priority',
     on: AXIS,
     label: 'priority',
-    about: 'The priority of offering the tool to a model. The default is "medium".',
+    about: 'How strongly the tool is preferred in selections. The default is "medium".',
     filter: {
       param: 'priority',
       condition: 'priority',
       flag: 'priority',
-      about: 'The priority of offering the tool',
+      about: 'How strongly the tool is preferred when offering tools',
     },
   },
   accessMode: {
@@ -147,12 +147,12 @@ export const TOOL_FIELDS = {
     kind: 'accessMode',
     on: AXIS,
     label: 'access',
-    about: 'The access of a call. If it is missing, it is inferred from side_effects.',
+    about: 'What a call can do. Inferred from side_effects if omitted.',
     filter: {
       param: 'access_mode',
       condition: 'accessMode',
       flag: 'access',
-      about: 'The access of a call',
+      about: 'What a call can do',
     },
   },
   dangerLevel: {
@@ -160,12 +160,12 @@ export const TOOL_FIELDS = {
     kind: 'dangerLevel',
     on: AXIS,
     label: 'danger',
-    about: 'The harm that a wrong call can do. From "high" on, calls need approval.',
+    about: 'How much harm a wrong call can do. Calls need approval from "high" upwards.',
     filter: {
       param: 'danger_level',
       condition: 'dangerLevel',
       flag: 'danger',
-      about: 'The harm that a wrong call can do',
+      about: 'How much harm a wrong call can do',
     },
     most: {
       param: 'max_danger',
@@ -179,7 +179,7 @@ export const TOOL_FIELDS = {
     kind: 'executionCategory',
     on: AXIS,
     label: 'execution',
-    about: 'The kind of work, which decides the calls that can run in parallel.',
+    about: 'The kind of work. Determines which calls can run in parallel.',
     filter: {
       param: 'execution_category',
       condition: 'executionCategory',
@@ -192,7 +192,7 @@ export const TOOL_FIELDS = {
     kind: 'costTier',
     on: AXIS,
     label: 'cost',
-    about: 'The approximate cost of a call. If it is missing, it is inferred.',
+    about: 'The approximate cost of a call. Inferred if omitted.',
     filter: {
       param: 'cost_tier',
       condition: 'costTier',
@@ -210,7 +210,7 @@ export const TOOL_FIELDS = {
     wire: 'cost_per_call',
     kind: 'amount',
     on: ['manifest', 'list', 'facts'],
-    about: 'The cost of one call, in cost_unit.',
+    about: 'The cost of one call, measured in cost_unit.',
     label: 'cost of a call',
   },
   costUnit: {
@@ -226,7 +226,7 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'list', 'show', 'facts'],
     label: 'parallel',
     words: ['several calls at a time', 'one call at a time'],
-    about: 'True if two calls of this tool may run at the same time.',
+    about: 'True if two calls to this tool can run at the same time.',
   },
   sideEffects: {
     wire: 'side_effects',
@@ -235,12 +235,12 @@ export const TOOL_FIELDS = {
     label: 'side effects',
     missing: [],
     about:
-      'The strongest thing that a call touches. When in doubt, the more restrictive one. What is not declared counts as dangerous.',
+      'The strongest side effect of a call. If in doubt, choose the more restrictive one. Tools that declare none are treated as dangerous.',
     filter: {
       param: 'side_effects',
       condition: 'sideEffect',
       of: 'query',
-      about: 'A thing that a call touches',
+      about: 'A side effect of a call',
     },
   },
   reads: {
@@ -249,14 +249,14 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'list', 'show', 'facts'],
     label: 'reads',
     about:
-      "The kinds of content in a result: the user's own data (private), or text that someone else may have written (untrusted). An empty list means neither, and a missing one means unknown.",
+      "The kinds of content in a result: the user's own data (private), or text that someone else may have written (untrusted). An empty list means neither. If omitted, the content is unknown.",
   },
   sends: {
     wire: 'sends',
     kind: 'flowTarget',
     on: ['manifest', 'list', 'show', 'facts'],
     label: 'sends',
-    about: 'Says if a call sends its arguments to anyone but the user.',
+    about: 'Whether a call can send its arguments to anyone other than the user.',
   },
   requiresConsent: {
     wire: 'requires_consent',
@@ -282,19 +282,19 @@ export const TOOL_FIELDS = {
     from: 'manifest',
     on: ['manifest', 'list', 'row', 'axis', 'facts'],
     label: 'safety level',
-    about: 'The harm that a wrong call can do. It never lowers what side_effects imply.',
+    about: 'How much harm a wrong call can do. Never lowers the level implied by side_effects.',
     filter: {
       param: 'safety_level',
       condition: 'safetyLevel',
       of: 'query',
-      about: 'The declared safety level, or the one that follows from the danger level',
+      about: 'The declared safety level, or the level derived from the danger level',
     },
   },
   timeoutMs: {
     wire: 'default_timeout',
     kind: 'wholeSeconds',
     on: ['manifest', 'list', 'show', 'facts'],
-    about: 'The time limit of a call in whole seconds; 0 for the default.',
+    about: 'The timeout of a call in whole seconds; 0 means the default.',
     label: 'timeout',
   },
   auth: {
@@ -309,20 +309,20 @@ export const TOOL_FIELDS = {
     kind: 'labels',
     from: 'catalogue',
     on: ['list', 'facts'],
-    about: 'The scopes of `auth`, each once.',
+    about: 'The scopes in `auth`, without duplicates.',
     label: 'scopes',
   },
   idempotencyKey: {
     wire: 'idempotency_key',
     kind: 'idempotency',
     on: SAID,
-    about: 'True if repeated calls with the same idempotency key have one effect.',
+    about: 'True if repeating a call with the same idempotency key has no further effect.',
   },
   aliases: {
     wire: 'aliases',
     kind: 'names',
     on: ['manifest', 'detail', 'show', 'facts'],
-    about: 'Other names of the tool.',
+    about: 'Alternative names for the tool.',
     label: 'aliases',
     missing: [],
   },
@@ -332,7 +332,7 @@ export const TOOL_FIELDS = {
     on: SEARCHED,
     label: 'keywords',
     missing: [],
-    about: 'Words and phrases in requests that this tool answers.',
+    about: 'Words and phrases that are likely to appear in requests for this tool.',
     filter: {
       param: 'keyword',
       condition: 'keyword',
@@ -346,7 +346,7 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'list', 'show'],
     label: 'mandatory',
     missing: [],
-    about: "Words and phrases that guarantee the tool's place when a request contains them.",
+    about: 'Words and phrases that guarantee the tool is selected when a request contains them.',
   },
   stages: {
     wire: 'stages',
@@ -376,7 +376,7 @@ export const TOOL_FIELDS = {
     kind: 'tags',
     on: [...SAID, 'show'],
     label: 'capabilities',
-    about: 'Tags that say what the tool is good for.',
+    about: 'Tags that describe what the tool is good for.',
     missing: [],
   },
   capabilityTags: {
@@ -385,7 +385,7 @@ export const TOOL_FIELDS = {
     from: 'catalogue',
     on: ['list', 'row', 'axis', 'facts'],
     label: 'capabilities',
-    about: 'The capability tags, trimmed and in lower case.',
+    about: 'The capability tags, trimmed and lowercased.',
     filter: {
       param: 'capability',
       condition: 'capability',
@@ -400,13 +400,13 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'detail', 'show'],
     label: 'progress by',
     missing: [],
-    about: 'Input fields that show progress: calls with the same values are a loop.',
+    about: 'Input fields that show progress. Calls with the same values are treated as a loop.',
   },
   examples: {
     wire: 'examples',
     kind: 'requests',
     on: ['manifest', 'detail', 'show'],
-    about: 'Example requests in the words of a user.',
+    about: 'Example requests, phrased as a user would phrase them.',
     label: 'examples',
     missing: [],
   },
@@ -414,14 +414,14 @@ export const TOOL_FIELDS = {
     wire: 'invalidates',
     kind: 'words',
     on: ['manifest', 'detail'],
-    about: 'Tools and categories whose cached results a call makes stale.',
+    about: 'Tools and categories whose cached results become stale after a call.',
     missing: [],
   },
   cacheTtlMs: {
     wire: 'cache_ttl',
     kind: 'seconds',
     on: ['manifest', 'detail'],
-    about: 'The seconds for which an answer of a readonly tool may be reused.',
+    about: "How long a readonly tool's result can be reused, in seconds.",
   },
   maxResultBytes: {
     wire: 'max_result_bytes',
@@ -429,14 +429,14 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'detail', 'show', 'facts'],
     label: 'result shown',
     about:
-      'Bytes of text that models read of a result, from 1024; beyond it they read the beginning, the end and the size.',
+      'The maximum size of a result shown to models, in bytes (at least 1024). Models see the start, the end and the size of longer results.',
   },
   personaAllowlist: {
     wire: 'persona_allowlist',
     kind: 'personas',
     on: ['manifest', 'list', 'row', 'show', 'facts'],
     label: 'only for',
-    about: 'The personas that may call the tool: all if missing, none if empty.',
+    about: 'The personas that can call the tool. All if omitted, none if empty.',
   },
   providers: {
     wire: 'providers',
@@ -444,12 +444,12 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'list', 'row', 'axis', 'show'],
     label: 'providers',
     missing: [],
-    about: 'Services that can answer the calls, tried in ascending priority.',
+    about: 'Services that can answer calls, tried in ascending order of priority.',
     filter: {
       param: 'provider',
       condition: 'provider',
       of: 'query',
-      about: 'A service that answers the calls',
+      about: 'A service that can answer calls',
       all: true,
     },
   },
@@ -464,53 +464,53 @@ export const TOOL_FIELDS = {
     wire: 'compact',
     kind: 'flag',
     on: SAID,
-    about: 'True if the model sees one line of the tool and asks for the rest.',
+    about: 'True if the model gets only a one-line summary and has to request the full definition.',
     missing: false,
   },
   handlerRef: {
     wire: 'handler_ref',
     kind: 'text',
     on: CARRIED,
-    about: 'The name of the function that runs the tool. The default is its own name.',
+    about: "The name of the function that runs the tool. Defaults to the tool's name.",
   },
   dangerFor: { wire: 'danger_for', kind: 'function', on: [], about: 'The danger of one call.' },
   preview: {
     wire: 'preview',
     kind: 'function',
     on: [],
-    about: 'A preview of one call, shown before it is approved.',
+    about: 'Returns a preview of one call, shown to the user before approval.',
   },
   cacheKey: {
     wire: 'cache_key',
     kind: 'function',
     on: [],
-    about: 'The part of the context that a cached answer depends on.',
+    about: 'Returns the part of the context that a cached result depends on.',
   },
   canonicalInput: {
     wire: 'canonical_input',
     kind: 'function',
     on: [],
-    about: 'The canonical form of an input.',
+    about: 'Returns the canonical form of an input.',
   },
   conflictKeys: {
     wire: 'conflict_keys',
     kind: 'function',
     on: [],
-    about: 'The things that one call touches.',
+    about: 'Returns the keys of the resources that one call touches.',
   },
   inferred: {
     wire: 'inferred',
     kind: 'axes',
     from: 'entry',
     on: ['list'],
-    about: 'The axes that were inferred, not declared.',
+    about: 'The axes whose values were inferred rather than declared.',
   },
   source: {
     wire: 'source',
     kind: 'fact',
     from: 'catalogue',
     on: ['list', 'facts'],
-    about: 'The file or source that declares the tool.',
+    about: 'The file or other source that declares the tool.',
     label: 'declared in',
   },
   digest: {
@@ -525,7 +525,7 @@ export const TOOL_FIELDS = {
     wire: 'available',
     kind: 'function',
     on: ['list', 'show', 'row', 'axis', 'facts'],
-    about: 'True if the tool can be used now.',
+    about: 'True if the tool can be used at the moment.',
     label: 'availability',
     words: ['available', 'unavailable'],
     live: true,
@@ -535,7 +535,7 @@ export const TOOL_FIELDS = {
     kind: 'authStatus',
     from: 'catalogue',
     on: ['list', 'facts'],
-    about: 'Says if the credentials are set.',
+    about: 'Whether the credentials are set.',
     label: 'credentials',
     live: true,
   },
@@ -544,7 +544,7 @@ export const TOOL_FIELDS = {
     kind: 'health',
     from: 'catalogue',
     on: ['list', 'row', 'axis'],
-    about: 'The results of the last calls.',
+    about: 'The results of the most recent calls.',
     label: 'health',
     live: true,
   },
@@ -553,7 +553,7 @@ export const TOOL_FIELDS = {
     kind: 'compatibility',
     from: 'catalogue',
     on: ['list'],
-    about: 'Says if the requesting persona may use the tool, and why.',
+    about: 'Whether the requesting persona can use the tool, and why.',
     live: true,
   },
   strict: {
@@ -561,7 +561,7 @@ export const TOOL_FIELDS = {
     kind: 'flag',
     from: 'manifest',
     on: CARRIED,
-    about: 'Asks models to follow the parameters exactly. Passed through.',
+    about: 'Asks models to follow the parameter schema exactly. Passed through.',
   },
   requiresFlags: {
     wire: 'requires_flags',
@@ -570,28 +570,28 @@ export const TOOL_FIELDS = {
     on: ['manifest', 'detail', 'show', 'facts'],
     label: 'needs flags',
     about:
-      'The flags that the context of a call must have: a list, or one for each operation: a value of the one input field whose enum has all of them. Calls without them are denied.',
+      'The flags that must be set in the context of a call: a list, or an object that lists them for each operation. Operations are the values of the one input field whose enum includes all of them. Calls without these flags are denied.',
   },
   policyFlags: {
     wire: 'policy_flags',
     kind: 'any',
     from: 'manifest',
     on: CARRIED,
-    about: 'Facts for the policies of your application. Passed through.',
+    about: "Facts for your application's own policies. Passed through.",
   },
   quotaHints: {
     wire: 'quota_hints',
     kind: 'any',
     from: 'manifest',
     on: CARRIED,
-    about: 'Limits that the tool observes. Passed through.',
+    about: 'Quotas that the tool respects. Passed through.',
   },
   returns: {
     wire: 'returns',
     kind: 'any',
     from: 'manifest',
     on: CARRIED,
-    about: 'The form of the answer. Passed through.',
+    about: 'The format of the result. Passed through.',
   },
   skillBindings: {
     wire: 'skill_bindings',
@@ -605,14 +605,14 @@ export const TOOL_FIELDS = {
     kind: 'any',
     from: 'manifest',
     on: CARRIED,
-    about: 'Advice for repeating a call. Passed through.',
+    about: 'Advice on repeating calls. Passed through.',
   },
   notes: {
     wire: 'notes',
     kind: 'any',
     from: 'manifest',
     on: CARRIED,
-    about: 'A note for readers of the file. Passed through.',
+    about: 'A note for people who read the file. Passed through.',
   },
   metadata: {
     wire: 'metadata',
@@ -625,7 +625,7 @@ export const TOOL_FIELDS = {
 
 type Rows = typeof TOOL_FIELDS;
 export type FieldName = keyof Rows;
-/** The fields that a target shows. */
+/** The fields that appear in a target. */
 export type FieldOn<Target extends FieldTarget> = {
   [Name in FieldName]: Target extends Rows[Name]['on'][number] ? Name : never;
 }[FieldName];
@@ -633,19 +633,19 @@ export type FieldOn<Target extends FieldTarget> = {
 export type OptionOfKind<Kind extends FieldKind> = {
   [Name in keyof ToolOptions]-?: Rows[Name]['kind'] extends Kind ? Name : never;
 }[keyof ToolOptions];
-/** The options for which every entry has a value. */
+/** The options that have a value in every entry. */
 export type OptionWithDefault = {
   [Name in keyof ToolOptions]-?: Rows[Name] extends { readonly missing: unknown } ? Name : never;
 }[keyof ToolOptions];
 
 const ROWS = Object.entries<ToolField>(TOOL_FIELDS) as readonly (readonly [FieldName, ToolField])[];
 
-/** Returns the fields that a target shows, in order. */
+/** Returns the fields that appear in a target, in order. */
 export function fieldsOn(target: FieldTarget): readonly (readonly [FieldName, ToolField])[] {
   return ROWS.filter(([, { on }]) => on.includes(target));
 }
 
-/** Returns the tool options whose values have one of these kinds, in order. */
+/** Returns the tool options whose values have one of the given kinds, in order. */
 export function optionsOfKind<Kind extends FieldKind>(
   ...kinds: readonly Kind[]
 ): readonly OptionOfKind<Kind>[] {
@@ -654,7 +654,7 @@ export function optionsOfKind<Kind extends FieldKind>(
   ).map(([name]) => name as OptionOfKind<Kind>);
 }
 
-/** The options that hold functions. All others, except the schemas, are plain data. */
+/** The options whose values are functions. All other options, except schemas, are plain data. */
 export const FUNCTION_OPTIONS = optionsOfKind('function');
 export const SCHEMA_OPTIONS = optionsOfKind('input', 'output');
 export type SchemaOption = (typeof SCHEMA_OPTIONS)[number];
@@ -665,7 +665,7 @@ export const DEFAULTS = Object.fromEntries(
 
 export const SAFETY_LEVELS = ['low', 'medium', 'high'] as const;
 
-/** The values of each kind with a fixed set of values, as they're written outside the process, in ascending order. */
+/** The values of each kind that has a fixed set, in ascending order, as written outside. */
 const VALUES_OF_KIND = {
   priority: PRIORITY_NAMES,
   accessMode: Object.values(AccessMode),

@@ -20,10 +20,10 @@ import {
 import type { ToolOptions } from './tool-options.js';
 
 /**
- * The metadata of a tool, resolved and deeply frozen.
+ * A tool's metadata, resolved and deeply frozen.
  *
- * Its fields are named like the options. Lists are never missing, every axis has a value, and
- * `inferred` names the axes that the author didn't declare.
+ * The fields have the same names as the options. Lists are never missing, every axis has a value,
+ * and `inferred` lists the axes that the author didn't declare.
  */
 export interface ToolMetadata
   extends
@@ -32,30 +32,33 @@ export interface ToolMetadata
     Omit<ToolOptions, OptionWithDefault | keyof Axes | 'inputSchema'> {
   readonly sideEffects: readonly SideEffect[];
   readonly inputSchema: ToolSchema;
-  /** The input schema as JSON Schema, as models and clients see it. */
+  /** The input schema as JSON Schema, in the form that models and clients receive. */
   readonly inputJsonSchema: JsonSchema;
   /**
-   * The axes that weren't declared, in this order: priority, access, danger, category, cost,
-   * parallel, reads, sends.
+   * The axes that weren't declared, in this order: priority, access mode, danger level, execution
+   * category, cost tier, parallelism, reads, sends.
    */
   readonly inferred: readonly (keyof Axes)[];
-  /** The SHA-256 of all the data above. Equal content has an equal digest in every process. */
+  /**
+   * The SHA-256 of all the data above. It's the same in every process if the content is the same.
+   */
   readonly digest: string;
 }
 
-/** A tool's options in two forms: as the author declared them, and resolved. */
+/** A tool's options in two forms: as declared by the author, and resolved. */
 export interface ResolvedOptions {
   readonly declared: ToolOptions;
   readonly metadata: ToolMetadata;
-  /** The tool's work, if the options may include it. */
+  /** The tool's `execute`, if the options may include it. */
   readonly execute?: unknown;
 }
 
 /**
- * Checks a tool's options and resolves them.
+ * Validates and resolves a tool's options.
  *
- * @param extra names `execute` if the options may include it.
- * @throws ToolError `INVALID_METADATA` with every issue: the field, what it allows, and what came.
+ * @param extra Contains `execute` if the options may include it.
+ * @throws ToolError `INVALID_METADATA` with every issue: the field, its allowed values, and the
+ * actual value.
  */
 export function resolveMetadata(
   options: unknown,
@@ -84,9 +87,9 @@ export function resolveMetadata(
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
-  // Functions can't be digested, but having a function changes what the tool promises.
+  // Functions can't be hashed, but whether a tool has them changes what it promises.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
-  // The digest also covers where the schema comes from, because that decides which patterns are
+  // The digest also covers where the schema comes from, because that determines which patterns are
   // enforced.
   const digest = digestOf({
     ...data,
@@ -107,7 +110,7 @@ export function resolveMetadata(
   };
 }
 
-/** The options that belong to a single tool, so a toolkit can't set them as defaults. */
+/** The options that are specific to one tool, so a toolkit can't set them as defaults. */
 const OWN = [
   'name',
   'aliases',
@@ -124,7 +127,8 @@ const OWN = [
 export type ToolkitOptions = Partial<Omit<ToolOptions, (typeof OWN)[number]>>;
 
 /**
- * Returns the checked defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every issue.
+ * Returns the validated defaults of a toolkit. @throws ToolError `INVALID_METADATA` with every
+ * issue.
  */
 export function checkDefaults(options: unknown): Partial<ToolOptions> {
   const { plain, references, issues } = separate(options, FUNCTION_OPTIONS);
@@ -133,8 +137,8 @@ export function checkDefaults(options: unknown): Partial<ToolOptions> {
       issues.push({
         path: [own],
         message: expectedGot(
-          'options that all tools of a toolkit can share',
-          'an option of a single tool',
+          'options that all tools in a toolkit can share',
+          'an option that is specific to one tool',
           'Declare it in @tool.',
         ),
       });
@@ -151,7 +155,10 @@ export function checkDefaults(options: unknown): Partial<ToolOptions> {
   return Object.freeze({ ...cloneFrozen(parsed.data), ...references }) as Partial<ToolOptions>;
 }
 
-/** Names the schemas that come from a server. Their patterns aren't enforced here. */
+/**
+ * Lists the options whose schemas come from a server. The patterns in these schemas aren't enforced
+ * here.
+ */
 export function foreignSchemasOf(schemas: {
   readonly [Option in SchemaOption]?: object | undefined;
 }): { readonly foreignSchemas?: readonly SchemaOption[] } {
@@ -180,7 +187,7 @@ function separate(options: unknown, functions: readonly string[]): Separated {
       issues: [
         {
           path: [],
-          message: expectedGot('the options of a tool as an object', describeValue(options)),
+          message: expectedGot('a tool options object', describeValue(options)),
         },
       ],
     };
@@ -204,7 +211,7 @@ function separate(options: unknown, functions: readonly string[]): Separated {
   return { plain, references, issues };
 }
 
-/** Names that other libraries use for an option, in lower case and without underscores. */
+/** Names that other libraries use for options, in lowercase and without underscores. */
 const KNOWN_AS: ReadonlyMap<string, string> = new Map([
   ['parameters', 'inputSchema'],
   ['schema', 'inputSchema'],
@@ -243,22 +250,22 @@ function hintFor(key: string, functions: readonly string[]): string {
     : '';
 }
 
-/** Returns the keys of an object that may be a hostile proxy. */
+/** Returns an object's keys. The object may be a hostile proxy. */
 function keysOf(options: object, issues: Issue[]): string[] {
   try {
     return Object.keys(options);
   } catch {
     issues.push({
       path: [],
-      message: "Couldn't list the keys of the options. Pass a plain object.",
+      message: "Couldn't list the options: their proxy threw. Pass a plain object.",
     });
     return [];
   }
 }
 
 /**
- * Replaces a plain JSON Schema with its frozen copy, so the digest stays correct. Other schemas
- * stay by reference.
+ * Replaces a plain JSON Schema with its frozen copy, so the digest stays correct. Other schemas are
+ * kept by reference.
  */
 function convertSchema(
   option: OptionOfKind<'input' | 'output'>,
@@ -285,14 +292,14 @@ function convertSchema(
       return undefined;
     const hint =
       option === 'inputSchema' && references[option] === undefined
-        ? ' Use z.object({}) for a tool without input.'
+        ? ' Use z.object({}) if the tool takes no input.'
         : '';
     issues.push({ path: [option], message: sentence(error, 'a schema', hint) });
     return undefined;
   }
 }
 
-/** Returns the message for an error that says what was expected. */
+/** Turns an error that names the expected value into a full message. */
 function sentence(error: unknown, otherwise: string, advice = ''): string {
   return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(
     /\?\.$/,
@@ -301,14 +308,13 @@ function sentence(error: unknown, otherwise: string, advice = ''): string {
 }
 
 function refused(who: string, name: unknown, issues: readonly Issue[]): ToolError {
-  return new ToolError('INVALID_METADATA', `${who} is refused:\n  ${formatIssues(issues)}`, {
+  return new ToolError('INVALID_METADATA', `${who} is invalid:\n  ${formatIssues(issues)}`, {
     details: { name: typeof name === 'string' ? name.slice(0, 128) : undefined, issues },
   });
 }
 
 /**
- * Returns the issues with plain-data options, and suggests the value or name that was probably
- * meant.
+ * Returns the issues in the plain-data options, with suggestions for misspelled values and names.
  */
 function issuesOfData(
   error: z.ZodError,

@@ -5,9 +5,9 @@ import { zodJsonSchema } from './zod-schema.js';
 
 /**
  * The parts of the Standard Schema and Standard JSON Schema interfaces (https://standardschema.dev)
- * that tools use.
+ * that tooldex uses.
  *
- * They're written out here, so the published types don't depend on a schema library.
+ * They're copied here, so the published types don't depend on a schema library.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -27,22 +27,22 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A JSON Schema object of any draft. */
+/** A JSON Schema object in any draft. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
 /**
- * The input or output schema of a tool: zod, another Standard Schema with JSON Schema, or plain
- * JSON Schema.
+ * A tool's input or output schema: zod, another Standard Schema with JSON Schema, or plain JSON
+ * Schema.
  */
 export type ToolSchema = StandardSchema<unknown> | JsonSchema;
 
 /**
- * The type that `execute` receives: the schema's parsed output, or anything for plain JSON Schema.
+ * The type that `execute` receives: the schema's parsed output, or `any` for plain JSON Schema.
  *
- * The first condition matches `z.infer`, so a function that is generic in its schema can use
- * either.
+ * The first condition matches `z.infer`, so a function that is generic in its schema can use either
+ * type.
  */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type InputOf<S> = S extends { _zod: { output: any } }
@@ -56,11 +56,11 @@ export type InputOf<S> = S extends { _zod: { output: any } }
       any;
 
 /**
- * The type that a schema accepts before parsing. For an output schema, that is what `execute` can
- * return.
+ * The type that a schema accepts before parsing. For an output schema, that is the type `execute`
+ * may return.
  *
- * `never` means that the compiler hasn't inferred the schema yet: `new Promise((resolve) => …)`
- * takes its type from it.
+ * `never` means that the compiler hasn't inferred the schema yet. In that case, `new
+ * Promise((resolve) => …)` takes its type from this result.
  */
 export type SchemaInput<S> = [S] extends [never]
   ? unknown
@@ -70,7 +70,7 @@ export type SchemaInput<S> = [S] extends [never]
       : unknown
     : unknown;
 
-/** Returns true for a Standard Schema, such as zod's. */
+/** Returns true for a Standard Schema, such as a zod schema. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const standard = (value as Partial<StandardSchema>)['~standard'];
@@ -79,7 +79,7 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   );
 }
 
-/** The draft in which models and clients see schemas. */
+/** The JSON Schema draft that models and clients receive. */
 const TARGET = 'draft-2020-12';
 
 interface WithJsonSchema {
@@ -94,18 +94,19 @@ interface WithJsonSchema {
 /**
  * Returns the frozen JSON Schema of a tool's input or output.
  *
- * In an output, types that JSON Schema can't express (dates, bigints) become the empty schema,
- * which accepts anything. The original schema still checks them.
+ * In an output schema, types that JSON Schema can't express (dates, bigints) become the empty
+ * schema, which accepts anything. The original schema still validates them.
  *
- * @throws TypeError saying what was expected and what came, if the value isn't a schema of an
- * object. ToolError `INVALID_INPUT_SCHEMA` with every place of an input that no model can provide.
+ * @throws TypeError if the value isn't the schema of an object, with the expected and actual
+ * values. ToolError `INVALID_INPUT_SCHEMA` listing every part of an input schema that no JSON value
+ * can match.
  */
 export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): JsonSchema {
   const json = withOriginOf(schema, cloneFrozen(convert(schema, side)) as JsonSchema);
   assertWellFormed(json);
   if (side === 'input' && json['type'] !== undefined && json['type'] !== 'object') {
     throw new TypeError(
-      `a schema of an object (a tool's input has named parameters), got one of type ${describeValue(json['type'])}`,
+      `an object schema (a tool's input has named parameters), got one of type ${describeValue(json['type'])}`,
     );
   }
   return json;
@@ -114,7 +115,7 @@ export function jsonSchemaOf(schema: ToolSchema, side: 'input' | 'output'): Json
 function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   if (isZod3(schema) || (isPlainObject(schema) && Object.values(schema).some(isZod3)))
     throw new TypeError(
-      'a schema of zod 4, got one of zod 3. Install it (npm install zod@4) and import z from "zod"',
+      'a zod 4 schema, got a zod 3 schema. Install zod 4 (npm install zod@4) and import z from "zod"',
     );
   if (!isStandardSchema(schema)) {
     if (!isPlainObject(schema))
@@ -129,23 +130,23 @@ function convert(schema: ToolSchema, side: 'input' | 'output'): unknown {
   const toJson = (schema as unknown as WithJsonSchema)['~standard'].jsonSchema?.[side];
   if (typeof toJson !== 'function') {
     throw new TypeError(
-      `a Standard Schema that carries JSON Schema ("~standard".jsonSchema), got one of ${describeValue(schema['~standard'].vendor)} without. ${CONVERTERS[schema['~standard'].vendor] ?? 'Give plain JSON Schema instead'}`,
+      `a Standard Schema that includes JSON Schema ("~standard".jsonSchema), got one from ${describeValue(schema['~standard'].vendor)} without it. ${CONVERTERS[schema['~standard'].vendor] ?? 'Pass plain JSON Schema instead'}`,
     );
   }
   const json: unknown = toJson({ target: TARGET });
   return typeof json === 'object' && json !== null ? withoutDialect(json) : json;
 }
 
-/** The ways to get JSON Schema from libraries whose schemas don't carry it. */
+/** Advice on getting JSON Schema from libraries whose schemas don't include it. */
 const CONVERTERS: Readonly<Record<string, string>> = {
-  valibot: 'Wrap it in toStandardJsonSchema(…) of @valibot/to-json-schema',
+  valibot: 'Wrap it in toStandardJsonSchema(…) from @valibot/to-json-schema',
 };
 
 function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
   return schema['~standard'].vendor === 'zod' && '_zod' in schema;
 }
 
-/** Returns true for a schema of zod 3, which can't give its JSON Schema. */
+/** Returns true for a zod 3 schema, which can't produce JSON Schema. */
 function isZod3(schema: unknown): boolean {
   const definition: unknown =
     typeof schema === 'object' && schema !== null && !('_zod' in schema)
@@ -155,8 +156,8 @@ function isZod3(schema: unknown): boolean {
 }
 
 /**
- * Removes the `$schema` line, which is the same for all tools and costs the model tokens, and
- * `~standard`, which zod adds.
+ * Removes `$schema`, which is the same for all tools and costs tokens, and `~standard`, which zod
+ * adds.
  */
 function withoutDialect(json: object): object {
   return Object.fromEntries(
@@ -196,7 +197,7 @@ const KEYWORDS = [
 ];
 
 /**
- * Throws for a value that isn't a JSON Schema: it would be taken for a schema that allows
+ * Throws for a value that isn't a JSON Schema, because it would be treated as a schema that allows
  * everything.
  */
 function assertWellFormed(json: unknown): asserts json is JsonSchema {
@@ -205,7 +206,7 @@ function assertWellFormed(json: unknown): asserts json is JsonSchema {
   const keys = Object.keys(json);
   if (keys.length > 0 && !keys.some((key) => KEYWORDS.includes(key))) {
     throw new TypeError(
-      `a JSON Schema, got an object with none of its keywords (${keys.slice(0, 3).join(', ')}). Give {type: 'object', properties: {…}}`,
+      `a JSON Schema, got an object with none of its keywords (${keys.slice(0, 3).join(', ')}). Pass {type: 'object', properties: {…}}`,
     );
   }
   if (!isType(type)) throw new TypeError(`a JSON Schema type, got ${describeValue(type)}`);
@@ -221,11 +222,11 @@ function assertWellFormed(json: unknown): asserts json is JsonSchema {
     if (typeof property === 'boolean') continue;
     if (!isPlainObject(property))
       throw new TypeError(
-        `a schema of the property ${JSON.stringify(name)}, got ${describeValue(property)}`,
+        `a schema for the property ${JSON.stringify(name)}, got ${describeValue(property)}`,
       );
     if (!isType(property['type']))
       throw new TypeError(
-        `a JSON Schema type of the property ${JSON.stringify(name)}, got ${describeValue(property['type'])}`,
+        `a JSON Schema type for the property ${JSON.stringify(name)}, got ${describeValue(property['type'])}`,
       );
   }
 }

@@ -21,7 +21,7 @@ import {
 import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput } from './tool-schema.js';
 
-/** A decorator for classes that have the named methods. It returns the class. */
+/** A decorator for classes that have the listed methods. Returns the class. */
 type ToolkitDecorator<Methods> = <
   Class extends Constructor<{ [Name in keyof Methods]: MethodOf<Methods[Name]> }>,
 >(
@@ -34,15 +34,17 @@ type MethodOf<Options> =
     ? Execute<InputOf<In>, SchemaInput<Out>, never>
     : never;
 
-/** Loaded copies of the package share this key, like those of `@tool`. */
+/** All loaded copies of the package share this key, as they share those of `@tool`. */
 const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
 
 /**
- * Declares defaults for all tools of a class. An option in a method's `@tool` replaces the default.
+ * Declares default options for all tools of a class. An option in a method's `@tool` overrides the
+ * default.
  *
- * The defaults apply to the tools that the class declares, and to tools of subclasses without their
- * own `@toolkit`. Inherited tools keep the defaults of the class that declares them. If your build
- * doesn't compile decorators, call it with the options of each tool by method name.
+ * The defaults apply to the tools that the class declares, and to tools declared by subclasses
+ * without their own `@toolkit`. Inherited tools keep the defaults of the class that declares them.
+ * If your build doesn't compile decorators, call it as a function and pass each tool's options by
+ * method name.
  *
  * ```ts
  * @toolkit({ category: 'notes', accessMode: AccessMode.READONLY })
@@ -54,8 +56,8 @@ const TOOLKIT_KEY = Symbol.for('tooldex/toolkit/v1');
  * const Notes = toolkit({ category: 'notes' }, { find: { name: 'note_find', description: 'Finds notes', inputSchema: Query } })(class { find(…) { … } });
  * ```
  *
- * @throws ToolError `INVALID_METADATA` if a default is wrong, or makes a tool of the class wrong.
- * `INVALID_DECORATION` if it decorates anything but a class.
+ * @throws ToolError `INVALID_METADATA` if a default is invalid, or makes one of the class's tools
+ * invalid. `INVALID_DECORATION` if it's applied to anything but a class.
  */
 export function toolkit<
   const Methods extends Readonly<Record<string, ToolOptions>> = Readonly<
@@ -81,7 +83,7 @@ export function toolkit(
       throw invalidDecoration(
         '@toolkit',
         'one @toolkit on a class',
-        'a second',
+        'a second one',
         'Merge their options.',
       );
     for (const [name, options] of Object.entries(methods)) {
@@ -90,7 +92,7 @@ export function toolkit(
       if (typeof descriptor?.value !== 'function')
         throw invalidDecoration(
           '@toolkit',
-          `a method ${JSON.stringify(name)} of the class`,
+          `a method named ${JSON.stringify(name)} on the class`,
           describeValue(descriptor?.value),
           "Use the names of the class's methods.",
         );
@@ -102,14 +104,15 @@ export function toolkit(
     }
     defineMetadata(TOOLKIT_KEY, checked, target);
     const check = () => declarationsOf(target, withDefaults);
-    // Standard decorators attach method records to the class after the class decorators have run.
+    // Standard decorators attach method records to the class only after the class decorators have
+    // run.
     if (second === undefined) check();
     else (second as ClassDecoratorContext).addInitializer(check);
     return target;
   };
 }
 
-/** Returns the toolkit class that a value is, or is an instance of. */
+/** Returns the toolkit class if the value is a toolkit class or an instance of one. */
 export function toolkitOf(source: unknown): { readonly name: string } | undefined {
   const constructor: unknown =
     typeof source === 'object' && source !== null
@@ -124,14 +127,14 @@ export function toolkitOf(source: unknown): { readonly name: string } | undefine
 }
 
 /**
- * Cached results, by defaults and options. A class is read when it's defined and at each
- * registration.
+ * Resolved options, cached by defaults and declared options. A class is read when it's defined and
+ * at each registration.
  */
 const RESOLVED = new WeakMap<object, WeakMap<ResolvedOptions, ResolvedOptions>>();
 
 /**
- * Returns a tool's options with the defaults of its class's toolkit, or of the nearest base class
- * that has a toolkit.
+ * Returns a tool's options with its toolkit's defaults applied. The toolkit is declared on the
+ * class or its nearest base class that has one.
  */
 export const withDefaults: Declared = (options, declaredOn) => {
   for (const each of inheritance(declaredOn)) {

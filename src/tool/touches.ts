@@ -4,32 +4,32 @@ import { isSettled } from './bound-input.js';
 import type { ToolEntry } from './tool-definition.js';
 
 /**
- * The maximum number of keys per call. A call with more keys counts as touching everything, like a
- * call without keys.
+ * The maximum number of keys per call. A call with more keys is treated as touching everything, as
+ * if it had no keys.
  */
 const MAX_KEYS = 1_000;
 /** The maximum length of a key, in characters. */
 const MAX_KEY_LENGTH = 1_024;
 
 /**
- * The keys that one call touches. A key that ends in `/`, or is only a kind (`git:`), covers itself
- * and everything below it.
+ * The resource keys that one call touches. A key that ends in `/`, or is only a kind (`git:`),
+ * covers itself and everything below it.
  */
 export interface Touches {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
 }
 
-/** Cached answers for inputs that can't change, so policy and planner use the same one. */
+/** Cached results for frozen inputs. Ensures that policy and planner use the same keys. */
 const KNOWN = new WeakMap<object, WeakMap<ToolEntry, Touches | { readonly reads?: never }>>();
 const UNSAID = Object.freeze({});
 
 /**
- * Returns the keys that a call touches, from its tool's `conflictKeys`. Returns undefined if there
- * are none or they're wrong.
+ * Returns the resource keys that a call touches, from its tool's `conflictKeys`. Returns
+ * `undefined` if the tool returns no keys or invalid keys.
  *
- * The tool is asked once per checked and frozen input. Plain keys of a tool that can change
- * something count as read and written.
+ * `conflictKeys` is called once per validated and frozen input. If the tool can change something,
+ * plain keys count as both read and written.
  */
 export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined {
   if (entry.conflictKeys === undefined) return undefined;
@@ -42,8 +42,8 @@ export function touchesOf(entry: ToolEntry, input: unknown): Touches | undefined
 }
 
 /**
- * Calls the tool's `conflictKeys`. If anything is wrong with the keys, none are known, which is the
- * safe side.
+ * Calls the tool's `conflictKeys`. If a key is invalid, all keys are treated as unknown, which is
+ * the safe choice.
  */
 function ask(entry: ToolEntry, input: unknown): Touches | undefined {
   try {
@@ -68,7 +68,7 @@ function ask(entry: ToolEntry, input: unknown): Touches | undefined {
       ? undefined
       : Object.freeze({ reads: read, writes: written });
   } catch {
-    return undefined; // The input can be anything that a model made up. The call itself reports what is wrong with it.
+    return undefined; // A model can send any input. The call itself reports what is wrong with it.
   }
 }
 
@@ -82,19 +82,19 @@ function keysIn(list: unknown): readonly string[] | undefined {
     const key: unknown = list[index];
     if (typeof key !== 'string' || key.length > MAX_KEY_LENGTH) return undefined;
     const canonical = canonicalKey(key.replaceAll('\\', '/'));
-    if (canonical === '' && key !== '') return undefined; // The key covers everything without a kind.
+    if (canonical === '' && key !== '') return undefined; // The key would cover everything.
     keys.add(canonical);
   }
   return Object.freeze([...keys]);
 }
 
 /**
- * Returns a key or key pattern in canonical form: the kind in lower case, the path without `.`,
- * `..`, and doubled slashes. A path that ends in `/.` or `/..` covers everything below it, like a
+ * Returns a key or key pattern in canonical form: the kind in lowercase, and the path without `.`,
+ * `..`, and duplicate slashes. A path that ends in `/.` or `/..` covers everything below it, like a
  * path that ends in `/`.
  *
- * A URL (`https://…`) also gets its host in lower case. Its doubled slashes and everything after
- * `?` or `#` stay.
+ * In a URL (`https://…`), the host is also lowercased. Its duplicate slashes and everything after
+ * `?` or `#` are kept.
  */
 export function canonicalKey(text: string): string {
   const kind = kindOfKey(text);
@@ -113,16 +113,16 @@ export function canonicalKey(text: string): string {
   return `${lower}${isAbsolute && (relative !== '' || kind === '') ? '/' : ''}${relative}`;
 }
 
-/** A part of a path that canonical keys don't have. URLs can have it. */
+/** Matches path parts that canonical keys don't contain. URLs may contain them. */
 const ODD_PATH = /\/\/|(?:^|[/:])\.{1,2}(?:\/|$)|:\/$/;
 
-/** Returns true for a key or pattern of something on a host, as opposed to a file. */
+/** Returns true for a key or pattern that identifies something on a host rather than a file. */
 export function isAddress(text: string): boolean {
   const kind = kindOfKey(text);
   return kind !== '' && kind.toLowerCase() !== 'file:' && text.startsWith('//', kind.length);
 }
 
-/** Joins path parts and resolves `.` and `..`. Parts that lead above a root are dropped. */
+/** Joins path parts, resolving `.` and `..`. A `..` at the root of an absolute path is dropped. */
 function withoutDots(parts: readonly string[], isAbsolute: boolean): string {
   const kept: string[] = [];
   for (const part of parts) {
@@ -136,7 +136,7 @@ function withoutDots(parts: readonly string[], isAbsolute: boolean): string {
   return last === '.' || last === '..' ? `${kept.join('/')}/` : kept.join('/');
 }
 
-/** Returns the kind of a key with its colon, such as `file:`, or an empty string. */
+/** Returns a key's kind with its colon, such as `file:`, or an empty string. */
 export function kindOfKey(key: string): string {
   return /^[a-z][a-z\d+.-]*:/i.exec(key)?.[0] ?? '';
 }

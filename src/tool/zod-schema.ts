@@ -6,14 +6,14 @@ import { expectedGot, formatIssues } from '../core/issues.js';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the JSON Schema of a zod schema.
+ * Returns the JSON Schema of a zod schema. For an input schema, it describes only values that JSON
+ * can represent.
  *
- * An input schema describes what JSON can carry. Where a model would misread zod's own conversion,
- * it's adapted: `z.coerce.date()` and `z.coerce.bigint()` become strings, and union branches that
- * no JSON value fits are left out.
+ * zod's own conversion is adjusted where it would mislead a model: `z.coerce.date()` and
+ * `z.coerce.bigint()` become strings, and union branches that no JSON value can match are omitted.
  *
- * @throws ToolError `INVALID_INPUT_SCHEMA` naming every place of an input that no JSON value fits,
- * and what to declare instead. TypeError for two schemas with the same id.
+ * @throws ToolError `INVALID_INPUT_SCHEMA` listing every part of an input schema that no JSON value
+ * can match, and what to declare instead. TypeError if two schemas have the same id.
  */
 export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target: string): Json {
   const options = { target, io: side, unrepresentable: 'any' } as const;
@@ -21,11 +21,9 @@ export function zodJsonSchema(schema: $ZodType, side: 'input' | 'output', target
   const known = new Map<$ZodType, readonly Issue[]>();
   const issues = unmetIn(schema, known);
   if (issues.length > 0)
-    throw new ToolError(
-      'INVALID_INPUT_SCHEMA',
-      `The schema is refused:\n  ${formatIssues(issues)}`,
-      { details: { issues } },
-    );
+    throw new ToolError('INVALID_INPUT_SCHEMA', `Invalid schema:\n  ${formatIssues(issues)}`, {
+      details: { issues },
+    });
   return converted(() =>
     toJSONSchema(schema, {
       ...options,
@@ -48,30 +46,30 @@ function converted(convert: () => Json): Json {
   }
 }
 
-/** The types whose values JSON can't carry, and what to declare instead. */
+/** The types whose values JSON can't represent, with the type to declare instead. */
 const WAY_OUT: Readonly<Record<string, string>> = {
-  date: 'Use z.iso.datetime() or z.iso.date() for a string, or z.coerce.date(), which makes a Date of it.',
-  bigint: 'Use z.int(), or z.coerce.bigint(), which reads a string of digits.',
+  date: 'Use z.iso.datetime() or z.iso.date() for a string, or z.coerce.date(), which converts the string to a Date.',
+  bigint: 'Use z.int(), or z.coerce.bigint(), which parses a string of digits.',
   map: 'Use z.record(z.string(), …).',
   set: 'Use z.array(…).',
   nan: 'Use z.number().nullable().',
   symbol: 'Use z.string() or z.enum([…]).',
   function: "Remove it, and call the function in the tool's code.",
-  file: 'Use a z.string() with the path of the file, or z.base64() with its content.',
+  file: 'Use z.string() for the path of the file, or z.base64() for its content.',
   custom:
-    'Use a JSON type, or declare with .meta({ type: … }) which JSON Schema z.custom() accepts.',
+    'Use a JSON type, or declare the JSON Schema that z.custom() accepts with .meta({ type: … }).',
   undefined: 'Use .optional() on the type that can be missing.',
   void: 'Use .optional() on the type that can be missing.',
   literal: 'Use a string, a number, true, false or null.',
 };
 
-/** The strings that coercion reads. */
+/** The JSON Schemas of the strings that coercion accepts. */
 const COERCED: Readonly<Record<string, Json>> = {
   date: { type: 'string', format: 'date-time' },
   bigint: { type: 'string', pattern: '^-?[0-9]+$' },
 };
 
-/** The keywords that don't restrict which values are allowed. */
+/** The keywords that don't restrict the allowed values. */
 const REMARKS: ReadonlySet<string> = new Set([
   'title',
   'description',
@@ -88,7 +86,7 @@ function isDescribed(json: object): boolean {
   return Object.keys(json).some((keyword) => !REMARKS.has(keyword));
 }
 
-/** The parts of a zod schema's definition that decide how it treats JSON. */
+/** The parts of a zod schema's definition that determine how it handles JSON. */
 interface Definition {
   readonly type: string;
   readonly coerce?: boolean;
@@ -97,14 +95,14 @@ interface Definition {
   readonly defaultValue?: unknown;
 }
 
-/** Changes zod's JSON Schema where a model would misread it. */
+/** Adjusts zod's JSON Schema where it would mislead a model. */
 function adapt(
   { type, coerce, values = [], options = [], defaultValue }: Definition,
   json: Record<string, unknown>,
   known: Map<$ZodType, readonly Issue[]>,
 ): void {
   if (type === 'literal') {
-    // zod would show a bigint as a number, and then refuse a number.
+    // zod would describe a bigint as a number, and then refuse a number.
     const carried = values.filter(isCarried);
     if (carried.length < values.length) Object.assign(json, { enum: carried, type: undefined });
   } else if (coerce === true && type in COERCED) {
@@ -120,7 +118,8 @@ function adapt(
     json[keyword] = met.length === 1 ? undefined : met;
     if (met.length === 1) Object.assign(json, { ...met[0], ...json });
   }
-  // Usually the time of the definition, which differs between processes.
+  // A Date default is usually the time at which the schema was defined, so it differs between
+  // processes.
   else if (defaultValue instanceof Date) delete json['default'];
 }
 
@@ -128,12 +127,12 @@ function isCarried(value: unknown): boolean {
   return typeof value !== 'bigint' && value !== undefined;
 }
 
-/** The maximum number of places named: a schema can be reused many times. */
+/** The maximum number of issues, because a schema can be reused many times. */
 const MOST_ISSUES = 100;
 
 /**
- * Returns an issue for each place of a schema that no JSON value fits. A recursive schema fits if
- * the rest of it does.
+ * Returns an issue for each part of a schema that no JSON value can match. A recursive schema can
+ * be matched if the rest of it can.
  */
 function unmetIn(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
   const done = known.get(schema);
@@ -166,7 +165,7 @@ function findUnmet(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): re
   );
 }
 
-/** The schemas inside a zod schema, by the names zod gives them. */
+/** The schemas inside a zod schema, under zod's own names. */
 interface Parts {
   readonly shape?: Readonly<Record<string, $ZodType>>;
   readonly catchall?: $ZodType;
@@ -184,7 +183,7 @@ interface Parts {
 type Part = readonly [path: Issue['path'], part: $ZodType];
 
 /**
- * Returns the schemas inside a schema that a value must fit, with their paths. Values made by
+ * Returns the nested schemas that a value must match, with their paths. Schemas for the output of
  * `z.preprocess` don't count.
  */
 function partsOf(schema: $ZodType, def: Parts): readonly Part[] {
@@ -212,6 +211,6 @@ function issueOf(type: string): Issue {
         : `z.${type}()`;
   return {
     path: [],
-    message: expectedGot('a schema of values that JSON can carry', got, WAY_OUT[type]),
+    message: expectedGot('a schema for values that JSON can represent', got, WAY_OUT[type]),
   };
 }

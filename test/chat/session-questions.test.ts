@@ -107,7 +107,7 @@ describe('a question with a time', () => {
     expect(resultOf(last)).toMatchObject({
       output: {
         type: 'error-text',
-        value: expect.stringMatching(/^ask asked the user, who did not answer in time\./) as string,
+        value: expect.stringMatching(/^ask asked the user, who didn.t answer in time\./) as string,
       },
     });
     expect([result.text, last.answer('q', 'later')]).toMatchObject([

@@ -60,7 +60,7 @@ describe('tooldex mcp serve --http', () => {
         (await client.call('write_file', { path: 'new.txt', content: 'yes' })).isError ?? false,
       ).toBe(false);
       expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('yes');
-      expect(textOf(await client.call('run_shell', { command: 'true' }))).toMatch(/was not run/);
+      expect(textOf(await client.call('run_shell', { command: 'true' }))).toMatch(/hasn't run yet/);
     });
   });
 

@@ -62,7 +62,7 @@ describe('reading options', () => {
     });
     expect(error.message).toBe(
       [
-        'The options of the sample are refused:',
+        'Invalid options of the sample:',
         'name: Expected a string that isn\'t blank, got " ".',
         'timeoutMs: Expected milliseconds from 1 to 2147483647, got 0.',
         'retries: Expected a whole number from 0 to 5, got 1.5.',
@@ -70,7 +70,7 @@ describe('reading options', () => {
         'inner.danger: Expected one of "low", "high", got "lo". Did you mean "low"?',
         'inner: Expected a known option, got "dangre". Did you mean "danger"?',
         'Expected a known option, got "timeoutMS". Did you mean "timeoutMs"?',
-        'Expected a known option, got "other". Known are name, timeoutMs, retries, store, clock, token, inner.',
+        'Expected a known option, got "other". Known options: name, timeoutMs, retries, store, clock, token, inner.',
       ].join('\n  '),
     );
     expect(issuesOf(error)).toHaveLength(8);
@@ -94,7 +94,7 @@ describe('reading options', () => {
     [Promise.resolve({}), 'a promise. Await it first'],
   ])("rejects options that aren't a plain object: %s", (options, got) => {
     expect(refusalOf(options).message).toBe(
-      `The options of the sample are refused:\n  Expected a plain object, got ${got}.`,
+      `Invalid options of the sample:\n  Expected a plain object, got ${got}.`,
     );
   });
 

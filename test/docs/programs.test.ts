@@ -214,7 +214,7 @@ describe('the LangChain agent', () => {
     [
       'tells the model if the user denied the call',
       'n',
-      'tool: change_address was not run: the user denied this call',
+      "tool: change_address didn't run: the user denied this call",
     ],
   ])('%s', async (_, answer, told) => {
     const agent = run('langchain-agent.ts');

@@ -146,7 +146,7 @@ describe('middleware (executor.use)', () => {
         code: 'EXECUTION_FAILED',
         details: { ran },
       });
-      expect(messageOf(outcome)).toMatch(/^A function around work failed/);
+      expect(messageOf(outcome)).toMatch(/^A function that wraps work failed/);
       expect(JSON.stringify(outcome)).not.toMatch(/hunter2|etc/);
       expect(outcome).not.toHaveProperty('origin');
     },

@@ -42,7 +42,7 @@ describe('output schemas', () => {
       expect(readOutcome(outcome)).toMatchObject({
         kind: 'error',
         retryable: false,
-        text: "read ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.",
+        text: "read ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.",
       });
       expect(runs).toBe(1);
     },

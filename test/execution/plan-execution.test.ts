@@ -163,16 +163,16 @@ describe('the reason why a call waits', () => {
 
   it("includes the call that doesn't declare its keys", () => {
     expect(reasonsOf(call('write', 'a'), call('fetch'))[1]).toBe(
-      "after call 0, write: write writes, and fetch doesn't say what it touches",
+      "after call 0, write: write writes, and fetch doesn't declare what it touches",
     );
     expect(reasonsOf(call('run'), call('read', 'a'))[1]).toBe(
-      "after call 0, run: run writes, and run doesn't say what it touches",
+      "after call 0, run: run writes, and run doesn't declare what it touches",
     );
     expect(reasonsOf(call('fetch'), call('run'))[1]).toBe(
-      'after call 0, fetch: run writes, and neither says what it touches',
+      'after call 0, fetch: run writes, and neither declares what it touches',
     );
     expect(reasonsOf(call('run'), call('write', 'a'))[1]).toBe(
-      "after call 0, run: both write, and run doesn't say what it touches",
+      "after call 0, run: both write, and run doesn't declare what it touches",
     );
   });
 

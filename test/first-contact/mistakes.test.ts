@@ -85,7 +85,7 @@ const THROWN: readonly (readonly [
     'new ToolExecutor({ tools })',
     () => new js.Executor({ tools: [read] }),
     'registry: Expected a ToolMetadataRegistry',
-    'Expected a known option, got "tools". Known are registry,',
+    'Expected a known option, got "tools". Known options: registry,',
   ],
   [
     'new ToolExecutor({ registry: [tool] })',
@@ -108,13 +108,13 @@ const THROWN: readonly (readonly [
   [
     'new ToolMetadataRegistry([tool])',
     () => new js.Registry([read]),
-    'Expected an object with the options of a registry, got a list of 1. Register tools afterwards: registry.registerAll([…]).',
+    'Expected an object with registry options, got a list of 1. Register tools afterwards: registry.registerAll([…]).',
   ],
   ['new ToolMetadataRegistry(tool)', () => new js.Registry(read), 'Register tools afterwards'],
   [
     'register([tool])',
     () => js.empty().register([read]),
-    'got a list of 1. Register the tools of a list with registerAll(list)',
+    'got a list of 1. Register a list of tools with registerAll(list)',
   ],
   [
     'register(promise)',
@@ -125,7 +125,7 @@ const THROWN: readonly (readonly [
   [
     'register("name", tool)',
     () => js.empty().register('read', read),
-    'got "read". Register the tool itself, without its name',
+    'got "read". Pass the tool itself instead of its name',
   ],
   [
     'register(options)',
@@ -161,7 +161,7 @@ const THROWN: readonly (readonly [
   [
     'registerAll(module)',
     () => js.empty().registerAll(module),
-    'Expected a list of tools, got an object. Pass the values of a module or an object: registerAll(Object.values(module)).',
+    'Expected a list of tools, got an object. Pass the values of the module or object: registerAll(Object.values(module)).',
   ],
   [
     'registerAll({ read })',
@@ -236,7 +236,7 @@ const THROWN: readonly (readonly [
   [
     'registerAll([[tool]])',
     () => js.empty().registerAll([[read]]),
-    'Register the tools of a list with registerAll(list)',
+    'Register a list of tools with registerAll(list)',
   ],
   [
     'registerAll([promise])',
@@ -321,7 +321,7 @@ const THROWN: readonly (readonly [
   [
     'search(text, { max })',
     () => js.registry().search('read', { max: 5 }),
-    'got "max". Known are limit, filter.',
+    'got "max". Known options: limit, filter.',
   ],
   [
     'selectTools(registry, { max })',
@@ -390,7 +390,7 @@ const THROWN: readonly (readonly [
     () => js.planExecution(js.registry(), ['read']),
     'Expected {name, input} at position 0 of the calls, got "read"',
   ],
-  ['lintTools([tool])', () => js.lintTools([read]), 'Register the tools in one first.'],
+  ['lintTools([tool])', () => js.lintTools([read]), 'Register the tools in a registry first.'],
   ['loadTools()', () => js.loadTools(), "Call loadTools('src/tools/**/*.ts')."],
 ];
 
@@ -405,7 +405,7 @@ const REFUSED: readonly (readonly [
     'Expected a call as { id, name, input }, got "read". Write execute(',
   ],
   ['execute()', [], 'Expected a call as { id, name, input }, got undefined'],
-  ['execute([call])', [[call]], 'Make several with executeAll(calls).'],
+  ['execute([call])', [[call]], 'Use executeAll(calls) for several calls.'],
   ['execute(promise)', [Promise.resolve(call)], 'got a promise. Await it first.'],
   [
     'execute with JSON text as input',
@@ -420,12 +420,12 @@ const REFUSED: readonly (readonly [
   [
     'execute with toolName instead of name',
     [{ id: '1', toolName: 'read', input: {} }],
-    "Expected the tool's name under name, got toolName. Give { id, name, input }.",
+    "Expected the tool's name under name, got toolName. Pass { id, name, input }.",
   ],
   [
     "execute with a call in OpenAI's format",
     [{ id: '1', type: 'function', function: { name: 'read', arguments: '{}' } }],
-    'got function. Give { id, name, input }.',
+    'got function. Pass { id, name, input }.',
   ],
   [
     'execute with a misspelled option',

@@ -26,7 +26,7 @@ describe.each(SERVERS)('$name', (server) => {
     "doesn't listen on %s without a token",
     async (host) => {
       expect(await refusalOf(server.start({ host }))).toMatch(
-        /Listening on .* needs a token, .* Pass the option token/,
+        /Listening on .* requires a token, .* Pass the option token/,
       );
     },
   );
@@ -50,7 +50,7 @@ describe.each(SERVERS)('$name', (server) => {
     await once(other, 'listening');
     const { port } = other.address() as { readonly port: number };
     expect(await refusalOf(server.start({ port }))).toBe(
-      `The port of 127.0.0.1:${port} is already in use. Choose another port, or 0 for any free port.`,
+      `The address 127.0.0.1:${port} is already in use. Choose another port, or 0 for any free port.`,
     );
     expect(await refusalOf(server.start({ host: 'no.such.host.invalid', token: TOKEN }))).toMatch(
       /isn't an address of this machine/,

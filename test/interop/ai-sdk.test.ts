@@ -150,11 +150,11 @@ describe('tools in the AI SDK', () => {
     await store.restart('saved');
     await generateText({ model, tools: set(), messages });
     expect(readByAIModel(model)).toMatchObject([
-      { value: expect.stringContaining('Its store restarted') },
+      { value: expect.stringContaining('its store restarted') },
     ]);
     await generateText({ model, tools: set(new MemoryStateStore()), messages });
     expect(readByAIModel(model)).toMatchObject([
-      { value: expect.stringContaining('executor does not know') },
+      { value: expect.stringContaining("executor doesn't know") },
     ]);
     expect(written).toEqual(['hello']);
   });

@@ -49,7 +49,7 @@ describe('an object schema', () => {
         url: { type: 'string' },
       },
       required: ['kind'],
-      description: 'Where\nGive one of these: "path"; or "url".',
+      description: 'Where\nProvide one of these: "path"; or "url".',
     });
   });
 });

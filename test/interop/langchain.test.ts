@@ -120,7 +120,7 @@ describe('tools in LangChain', () => {
     const refused = await setUp();
     expect(await refused.call('write', { text: 'a' })).toMatchObject({
       status: 'error',
-      content: expect.stringContaining('write was not run yet: this call needs approval'),
+      content: expect.stringContaining("write hasn't run yet: this call needs approval"),
     });
     expect(refused.written).toEqual([]);
     const asked: unknown[] = [];

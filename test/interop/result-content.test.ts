@@ -209,7 +209,7 @@ describe('a screenshot with a text, a file and a link', () => {
 
 describe('a part that a model service does not take', () => {
   const bytes = new Uint8Array([1, 2, 3]);
-  const NOTE = '(not shown: models cannot read it here)';
+  const NOTE = "(not shown: models can't read it here)";
 
   async function exported(...content: ContentPart[]) {
     const registry = new ToolMetadataRegistry();

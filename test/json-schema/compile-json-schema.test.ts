@@ -38,14 +38,14 @@ circle['not'] = circle;
 
 /** Schemas that are invalid, endless, or misunderstood, and what their refusal says. */
 const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[] = [
-  ['a reference to itself', { $ref: '#' }, /leads back to itself/],
+  ['a reference to itself', { $ref: '#' }, /points back to itself/],
   [
     'two definitions that refer to each other',
     {
       $ref: '#/$defs/a',
       $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } },
     },
-    /leads back to itself/,
+    /points back to itself/,
   ],
   ['a dynamic reference', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /a \$ref, got/],
   ['100,000 levels of nesting', nestedIn(100_000, (not) => ({ not })), /at most 64 levels deep/],
@@ -235,14 +235,14 @@ describe('checking an input', () => {
     const error = refusal(() => compiled.check(boundInput(input)));
     expect(error.code).toBe('LIMIT_EXCEEDED');
     expect(error.message).toMatch(
-      /^Expected an input .*, got .*\. (?:Send shorter texts and lists|Flatten it)\.$/,
+      /^Expected an input .*, got .*\. (?:Send shorter text and lists|Flatten it)\.$/,
     );
   });
 
   it.each(LARGE)('finishes for %s', (_, schema, input, answer) => {
     const issues = compileJsonSchema(schema).check(boundInput(input));
     expect(issues.length === 0).toBe(answer);
-    expect(issues.map(({ message }) => message).join()).not.toMatch(/a value that fits the schema/);
+    expect(issues.map(({ message }) => message).join()).not.toMatch(/that matches the schema/);
   });
 
   it('finishes for realistic recursive schemas, long lists, and texts of ordinary length', () => {
@@ -412,11 +412,11 @@ describe('patterns in a trusted schema', () => {
 
   it("are reported with the expected pattern if a value or a name doesn't match", () => {
     expect(told({ properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toEqual([
-      'a: Expected a text that matches ^[a-z]+$, got "A".',
+      'a: Expected text that matches ^[a-z]+$, got "A".',
     ]);
     expect(told({ propertyNames: { pattern: '^[a-z]+$' } }, { A: 1, ok: 1, B: 1 })).toEqual([
-      'A: Expected a text that matches ^[a-z]+$, got "A".',
-      'B: Expected a text that matches ^[a-z]+$, got "B".',
+      'A: Expected text that matches ^[a-z]+$, got "A".',
+      'B: Expected text that matches ^[a-z]+$, got "B".',
     ]);
   });
 
@@ -571,7 +571,7 @@ describe('results of a check', () => {
     ]);
     expect(
       told({ properties: { a: { oneOf: [{ type: 'number' }, { type: 'integer' }] } } }, { a: 1 }),
-    ).toEqual(['a: Expected a value that fits exactly one schema, got 1 (it fits 2).']);
+    ).toEqual(['a: Expected a value that matches exactly one schema, got 1 (it matches 2).']);
     expect(told({ properties: { 'a/b~c %': { const: [1] } } }, { 'a/b~c %': 2 })).toEqual([
       '["a/b~c %"]: Expected [1], got 2.',
     ]);

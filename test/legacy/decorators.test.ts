@@ -305,7 +305,7 @@ describeDecorators({
         }
         return Twice;
       },
-      'Tool "second": expected one @tool on class Twice, got a second @tool next to that of the tool "first".',
+      'Tool "second": expected one @tool on class Twice, got a second @tool in addition to the tool "first".',
     ],
     [
       'two @tool on one method',
@@ -331,7 +331,7 @@ describeDecorators({
         }
         return Twice;
       },
-      'expected one @toolkit on a class, got a second.',
+      'expected one @toolkit on a class, got a second one.',
     ],
     [
       'a method that contradicts its toolkit',
@@ -344,12 +344,12 @@ describeDecorators({
         }
         return Wrong;
       },
-      'Tool "wrong" is refused',
+      'Tool "wrong" is invalid',
     ],
     [
       'a name among the defaults',
       () => toolkit({ name: 'notes' } as object),
-      'name: Expected options that all tools of a toolkit can share, got an option of a single tool. Declare it in @tool.',
+      'name: Expected options that all tools in a toolkit can share, got an option that is specific to one tool. Declare it in @tool.',
     ],
   ],
   refused: [

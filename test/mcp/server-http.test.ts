@@ -285,7 +285,7 @@ describe('approvals that the client sends back', () => {
     expect(await answered(first, 'a')).toMatchObject({
       result: {
         isError: true,
-        content: [{ text: expect.stringContaining('did not answer in time') as string }],
+        content: [{ text: expect.stringContaining("didn't answer in time") as string }],
       },
     });
     expect(runs).toBe(1);

@@ -117,7 +117,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       expect(result).toMatchObject({ isError: true });
       expect(result.structuredContent).toBeUndefined();
       expect(textOf(result)).toBe(
-        "lies ran, but its answer doesn't match its output schema and isn't shown. Go on without it, or ask the user.",
+        "lies ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.",
       );
       expect(await client.call('circular')).toMatchObject({ isError: true });
     });
@@ -270,7 +270,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       const result = await client.call('files.write', { path: 'a.txt' });
       expect(result.isError).toBe(true);
       expect(textOf(result)).toMatch(
-        /files\.write was not run yet: this call needs approval\. .*write/,
+        /files\.write hasn't run yet: this call needs approval\. .*write/,
       );
     });
 

@@ -95,7 +95,7 @@ it('TypeScript tools load from a bundle that excludes tsx, and a bundle that inc
   expect(await run([])).toEqual([
     [],
     [
-      "The package tsx isn't installed, or it doesn't load. If you bundle your program, leave tsx out of the bundle: external: ['tsx'].",
+      "The package tsx isn't installed or can't be loaded. If you bundle your program, exclude tsx from the bundle: external: ['tsx'].",
     ],
   ]);
   expect(await run(['tsx'])).toEqual([['one'], []]);

@@ -188,7 +188,7 @@ describe('importing and installing the package', () => {
     const mixed = program('list', '--tools', '*.mjs', '--tools', 'typed.ts', '--json');
     expect([JSON.parse(mixed.stdout), mixed.status]).toMatchObject([[{ name: 'own' }], 1]);
     expect(mixed.stderr.trim()).toBe(
-      "not loaded typed.ts: The package tsx isn't installed, or it doesn't load. TypeScript files need it: run npm install --save-dev tsx.",
+      "not loaded typed.ts: The package tsx isn't installed or can't be loaded. TypeScript files need it: run npm install --save-dev tsx.",
     );
     expect(JSON.parse(program('validate', 'functions.json', '--json').stdout)).toMatchObject({
       usable: 1,
@@ -203,7 +203,7 @@ describe('importing and installing the package', () => {
     ]);
     expect(program('serve', '--host', '0.0.0.0')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('needs a token'),
+      stderr: expect.stringContaining('requires a token'),
     });
     expect(program('lst')).toMatchObject({
       status: 2,

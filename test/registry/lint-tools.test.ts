@@ -252,7 +252,7 @@ describe('lintTools', () => {
         severity: 'warning',
         toolName: 'second',
         message:
-          "the description is almost the same as that of read_file: a model can't tell them apart",
+          "the description is almost the same as that of read_file: a model can't tell the tools apart",
       },
     ]);
     expect(
@@ -269,7 +269,7 @@ describe('lintTools', () => {
         rule: 'pattern-unchecked',
         severity: 'warning',
         toolName: 'read_file',
-        message: `the pattern "^x$" at properties.a.pattern of its input isn't checked here but left to the server that the tool comes from`,
+        message: `the pattern "^x$" at properties.a.pattern in its input schema isn't checked here, only by the server that the tool comes from`,
       },
     ]);
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
@@ -299,19 +299,19 @@ describe('lintTools', () => {
         'unknown-tool',
         'warning',
         'rm_everything',
-        'rule 1 of the policy names "rm_everything", which no tool has',
+        'rule 1 of the policy names "rm_everything", which doesn\'t match any tool',
       ],
       [
         'unknown-tool',
         'warning',
         'read_fil',
-        'the rule "reads" of the policy names "read_fil", which no tool has; did you mean "read_file"?',
+        'the rule "reads" of the policy names "read_fil", which doesn\'t match any tool; did you mean "read_file"?',
       ],
       [
         'unknown-tool',
         'warning',
         'cat',
-        `the allow-list of the policy names "cat", an alias, but rules that allow calls match only the tools' own names; did you mean "read_file"?`,
+        `the allowlist of the policy names "cat", an alias, but rules that allow calls match only the tools' own names; did you mean "read_file"?`,
       ],
     ]);
   });

@@ -308,7 +308,7 @@ describe('after the store restarts', () => {
         ])
           expect(await code(action), kept).toBe('INVALID_APPROVAL');
       await expect(another.redeem(unused)).rejects.toThrow(
-        'The state store has restarted or been replaced since the question. Ask again.',
+        'The state store has restarted or been replaced since this approval was requested. Request a new approval.',
       );
       await approvals.redeem(await granted());
     }

@@ -29,7 +29,7 @@ describe('persona checks', () => {
         { verdict: 'deny', rule: 'persona-allowlist' },
       ]);
     }
-    expect(decide(['Planner'], {}).reason).toContain('names no persona');
+    expect(decide(['Planner'], {}).reason).toContain('has no persona');
   });
 
   it('an empty allowlist blocks every persona', () =>

@@ -131,7 +131,7 @@ describe('a rule that denies writing *.lock', () => {
     ).toEqual(['confirm', 'confirm', 'allow', 'confirm']);
     expect(policy.decide({ id: '1', name: 'silent' })).toMatchObject({
       rule: 'rule 1',
-      reason: "lock files are written by their tools, and silent doesn't say what it touches",
+      reason: "lock files are written by their tools, and silent doesn't declare what it touches",
     });
   });
 

@@ -46,7 +46,7 @@ describe('invalid selection requests', () => {
       );
       expect([error.code, error.message]).toEqual([
         'INVALID_ARGUMENT',
-        expect.stringContaining('a function rank that returns [{ toolName, score }]'),
+        expect.stringContaining('a rank function that returns [{ toolName, score }]'),
       ]);
     },
   );

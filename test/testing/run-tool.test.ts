@@ -271,7 +271,7 @@ describe('runTool', () => {
       } as never),
     ).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: expect.stringContaining('the options of an executor') as string,
+      message: expect.stringContaining("the executor's options") as string,
     });
     await expect(
       runTool(double, { n: 1 }, { executor: { timeoutMs: 'long' } } as never),

@@ -109,7 +109,7 @@ describe('a part of a result', () => {
     [
       'content that was written by hand',
       () => ok(1, { content: [{ type: 'picture' }] as never }),
-      /a part made by text, image, audio, file, or resourceLink, got "picture"/,
+      /a part created by text, image, audio, file, or resourceLink, got "picture"/,
     ],
   ])('a part %s is refused', (_, make, message) => {
     expect(codeOf(make)).toMatch(/^INVALID_ARGUMENT/);
@@ -222,7 +222,7 @@ describe('the result of a tool with content', () => {
     expect(await outcomeOf(foreign)).toMatchObject({
       status: 'error',
       code: 'INVALID_RESULT',
-      message: expect.stringMatching(/content made of text, images/),
+      message: expect.stringMatching(/content that consists of text, images/),
     });
   });
 });
@@ -240,7 +240,7 @@ describe('a result larger than maxResultBytes', () => {
       expect(outcome).toMatchObject({ status: 'ok', value: long });
       const reading = readOutcome(outcome);
       expect(reading.text).toMatch(
-        /^BEGINx+\n\[… \d+ of 200008 bytes are not shown: ask for less at once …\]\nx+END$/,
+        /^BEGINx+\n\[… \d+ of 200008 bytes are not shown: request less at a time …\]\nx+END$/,
       );
       expect(reading.text.length).toBeLessThan(most + 100);
       expect(reading.data).toBe(long);
@@ -259,7 +259,7 @@ describe('a result larger than maxResultBytes', () => {
           else expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(most + 90);
           expect(Buffer.from(shown).toString()).toBe(shown); // The text has no half characters.
           const [head = '', tail = ''] = shown.split(
-            /\n\[… \d+ of \d+ bytes are not shown: ask for less at once …\]\n/,
+            /\n\[… \d+ of \d+ bytes are not shown: request less at a time …\]\n/,
           );
           expect(value.startsWith(head) && value.endsWith(tail)).toBe(true);
         },

@@ -260,7 +260,7 @@ describeDecorators({
         }
         return Twice;
       },
-      'Tool "second": expected one @tool on class Twice, got a second @tool next to that of the tool "first".',
+      'Tool "second": expected one @tool on class Twice, got a second @tool in addition to the tool "first".',
     ],
     [
       'a method that contradicts its toolkit',
@@ -273,7 +273,7 @@ describeDecorators({
         }
         return Wrong;
       },
-      'Tool "wrong" is refused',
+      'Tool "wrong" is invalid',
     ],
   ],
   refused: [

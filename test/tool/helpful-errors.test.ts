@@ -18,9 +18,9 @@ describe('a refusal', () => {
         ...least,
         inputSchema: { '~standard': { version: 1, vendor: 'valibot', validate: () => ({}) } },
       },
-      'Wrap it in toStandardJsonSchema(…) of @valibot/to-json-schema.',
+      'Wrap it in toStandardJsonSchema(…) from @valibot/to-json-schema.',
     ],
-    [{ ...least, inputSchema: undefined }, 'z.object({}) for a tool without input'],
+    [{ ...least, inputSchema: undefined }, 'z.object({}) if the tool takes no input'],
     [{ ...least, inputSchema: { city: z.string() } }, 'Wrap it in z.object({…})'],
     [{ ...least, inputSchema: { city: 'string' } }, 'none of its keywords (city)'],
     [
@@ -47,7 +47,7 @@ describe('a refusal', () => {
     [
       'lint of a list of tools',
       () => lintTools([definitionOf(least)] as never),
-      'Register the tools in one first',
+      'Register the tools in a registry first',
     ],
   ])('passing %s is refused with what was expected', (_, act, help) => {
     expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);

@@ -127,7 +127,7 @@ const WRONG: readonly (readonly [
   ['dangerFor', 'high', ['dangerFor'], 'a function', '"high"'],
   ['execute', 5, ['execute'], 'a function', '5'],
   ['metadata', { run: () => 1 }, ['metadata'], 'plain data', 'a function at run'],
-  ['inputSchema', z.string(), ['inputSchema'], 'a schema of an object', '"string"'],
+  ['inputSchema', z.string(), ['inputSchema'], 'an object schema', '"string"'],
 ];
 
 describe('a wrong option', () => {

@@ -138,7 +138,7 @@ describe('an answer', () => {
     });
     expect(valueOf(nested, '{"guest":{"name":"Ada"}}')).toEqual({ guest: { name: 'Ada' } });
     expect(valueOf(question({ form: { type: 'string' } }), '5')).toBe('5');
-    expect(choiceWords(number)).toBe(' (JSON that fits {"type":"integer","minimum":1})');
+    expect(choiceWords(number)).toBe(' (JSON that matches {"type":"integer","minimum":1})');
   });
 
   it('a form needs a valid schema and no choices', () => {

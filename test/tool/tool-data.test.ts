@@ -210,7 +210,7 @@ describe('stored tools and their code', () => {
       expect.stringMatching(/^inputSchema: /),
     ]);
     expect(issuesIn(edited({ format: 'tooldex.tool/2', bogus: 1 }))).toEqual([
-      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". Store tools with toolToJson of this version of tooldex.',
+      'format: Expected "tooldex.tool/1", got "tooldex.tool/2". Store tools with toolToJson from this version of tooldex.',
     ]);
     expect(issuesIn([...edited({}), ...edited({})])).toEqual([
       'name: Expected a name that no other stored tool has, got "sample".',

@@ -56,7 +56,7 @@ describe('toolkit called as a function', () => {
 
   it('toolkit called as a function refuses an unknown method', () => {
     expect(messageOf(() => toolkit({}, { find: { ...LEAST } })(class {} as never))).toBe(
-      `@toolkit: expected a method "find" of the class, got undefined. Use the names of the class's methods.`,
+      `@toolkit: expected a method named "find" on the class, got undefined. Use the names of the class's methods.`,
     );
   });
 });
@@ -73,7 +73,7 @@ describe('a class as a tool without execute', () => {
           return 1;
         }
       },
-      'Tool "sample": expected a class with a method execute, got Counter without execute. Did you mean to call its method "run" execute?',
+      'Tool "sample": expected a class with an execute method, got Counter without execute. Rename its method "run" to execute.',
     ],
     [
       'with none',

@@ -100,7 +100,7 @@ describe('an input schema that no model can meet', () => {
       expect(others).toEqual([]);
       expect(issue?.path).toEqual(['inputSchema', 'when']);
       expect(issue?.message).toContain(
-        `Expected a schema of values that JSON can carry, got ${got}. `,
+        `Expected a schema for values that JSON can represent, got ${got}. `,
       );
       expect(issue?.message).toContain(wayOut);
     },
@@ -149,7 +149,7 @@ describe('an input schema that no model can meet', () => {
         {
           path: ['inputSchema'],
           message:
-            'Expected a schema of zod 4, got one of zod 3. Install it (npm install zod@4) and import z from "zod".',
+            'Expected a zod 4 schema, got a zod 3 schema. Install zod 4 (npm install zod@4) and import z from "zod".',
         },
       ]);
     }

@@ -21,18 +21,21 @@ import { createNameCodec, type NameCodec } from './name-codec.js';
 /** The tools to export: a registry, a selection, or a list of tools. */
 export type ExportInput = Selection | Iterable<ToolEntry | SelectedTool | ToolSource>;
 
-/** The options of every export. */
+/** The options that all exports share. */
 export interface ExportOptions {
-  /** The schema level of every tool. @default the level that a selection chose; otherwise `full`, or `stub` for tools declared `compact` */
+  /**
+   * The level of detail for every tool. @default the level chosen by a selection; otherwise `full`,
+   * or `stub` for tools declared `compact`
+   */
   readonly level?: SchemaLevel | undefined;
-  /** Makes the instances of classes. @default `new Class()`, once */
+  /** Creates the instances of classes. @default `new Class()`, once */
   readonly resolve?: ResolveInstance | undefined;
 }
 
-/** One exported tool. */
+/** An exported tool. */
 export interface ExportedTool {
   readonly entry: ToolEntry;
-  /** The name that the target sees. */
+  /** The name used by the target. */
   readonly name: string;
   readonly level: SchemaLevel;
   readonly rendered: RenderedTool;
@@ -42,21 +45,22 @@ export interface ExportedTool {
 export interface ExportedTools {
   readonly tools: readonly ExportedTool[];
   readonly codec: NameCodec;
-  /** Functions that undo what the export changed in a tool's parameters, by the tool's own name. */
+  /** Functions that reverse the export's changes to a tool's parameters, by the tool's own name. */
   readonly restore: Map<string, (input: unknown) => unknown>;
 }
 
-/** The options of every export. */
+/** The schema fields of the options that all exports share. */
 export const exportShape = {
   level: z.enum(SCHEMA_LEVELS).optional(),
   resolve: aFunction<ResolveInstance>().optional(),
 } satisfies FieldsOf<ExportOptions>;
 
 /**
- * Returns the tools of an export, in the given order, and their names. A tool that is given twice counts once.
+ * Returns the tools to export in the given order, and their names. A tool that occurs twice is
+ * exported once.
  *
- * @throws ToolError `INVALID_ARGUMENT` if the input isn't a list of tools, `NOT_A_TOOL` if a member isn't a tool, and
- * `DUPLICATE_TOOL` if two tools have the same name.
+ * @throws ToolError `INVALID_ARGUMENT` if the input isn't a list of tools, `NOT_A_TOOL` if a member
+ * isn't a tool, and `DUPLICATE_TOOL` if two tools have the same name.
  */
 export function exportTools(
   input: ExportInput,
@@ -72,7 +76,7 @@ export function exportTools(
       if (before !== undefined && before.entry !== tool.entry) {
         throw new ToolError(
           'DUPLICATE_TOOL',
-          `Two tools are named ${describeValue(name)}, and a model could not tell them apart. Rename one.`,
+          `Two tools are named ${describeValue(name)}, so a model couldn't tell them apart. Rename one of them.`,
           { details: { name } },
         );
       }

@@ -8,53 +8,68 @@ import type { ContentPart } from '../../tool/content.js';
 import type { ExportedTools } from './exported-tools.js';
 import type { NameCodec } from './name-codec.js';
 
-/** A call that can't be read. */
+/** A call that couldn't be read. */
 interface RefusedCall {
   readonly id: string;
-  /** The name as the model wrote it. */
+  /** The name in the model's call. */
   readonly name: string;
   readonly input?: undefined;
-  /** `TOOL_NOT_FOUND` for a name that wasn't offered, `INVALID_INPUT` for everything else. The message is for the model. */
+  /**
+   * `TOOL_NOT_FOUND` if the name wasn't offered, `INVALID_INPUT` for any other problem. The message
+   * is for the model.
+   */
   readonly error: ToolError;
 }
 
-/** A call of a model, ready for an executor under the tool's own name, or with an `error`. */
+/** A model's call, ready for an executor, with the tool's own name; or a call with an `error`. */
 export type ModelCall = (Required<ToolCall> & { readonly error?: undefined }) | RefusedCall;
 
 /** A result for the model: an outcome, or a call that couldn't be read. */
 export type CallResult = ToolOutcome | RefusedCall;
 
-/** A call in a model's answer. Its input should be an object, or the JSON of an object. */
+/** A call in a model's response. Its input should be an object, or the JSON of an object. */
 export interface RawCall {
   readonly id: unknown;
   readonly name: unknown;
   readonly input: unknown;
 }
 
-/** A list of tools for a client, with methods that lead back. The methods don't appear in its JSON. */
+/**
+ * A list of tools for a client, with methods for reading its calls and answering them. The methods
+ * aren't part of the list's JSON.
+ */
 export type ModelTools<Tool, Message> = Tool[] & {
   /** The list itself. */
   readonly tools: Tool[];
-  /** Returns the tool that the model means by a name; `undefined` for a name that wasn't offered. */
+  /**
+   * Returns the name of the tool that the model refers to, or `undefined` if the name wasn't
+   * offered.
+   */
   nameOf(encoded: string): string | undefined;
   /**
-   * Returns the calls in a model's answer, for an executor. It never throws: a call that can't be read has an `error`.
+   * Returns the calls in a model's response, for an executor. Never throws: a call that can't be
+   * read has an `error`.
    *
-   * @param response the answer of the client, or the part of it that holds the calls.
+   * @param response The client's response, or the part of it that contains the calls.
    */
   toCalls(response: unknown): ModelCall[];
-  /** Returns the messages with the results, in the same order. They go after the model's own message. */
+  /**
+   * Returns messages that contain the results, in the same order. Append them after the model's own
+   * message.
+   */
   toMessages(results: Iterable<CallResult>): Message[];
 };
 
-/** The format of one service: where its answers hold calls, and how results are sent. */
+/**
+ * The message format of one service: where its responses contain calls, and how to send results.
+ */
 interface CallFormat<Message> {
-  /** Finds the calls in an answer. */
+  /** Finds the calls in a response. */
   readonly find: (response: unknown) => readonly RawCall[];
   readonly answer: (answers: readonly CallAnswer[]) => Message[];
 }
 
-/** Adds the methods that lead back to a list, hidden from JSON and from loops over keys. */
+/** Adds the methods to a list, as non-enumerable properties. */
 export function withMethods<Tool, Message>(
   tools: Tool[],
   exported: ExportedTools,
@@ -74,7 +89,7 @@ export function withMethods<Tool, Message>(
           if (seen.has(id))
             throw new ToolError(
               'INVALID_INPUT',
-              `Expected a different id for every call, got ${describeValue(id)} twice. This call was not run. Call it again.`,
+              `Expected a unique id for every call, got ${describeValue(id)} twice. This call didn't run. Call it again.`,
             );
           seen.add(id);
           const name = codec.decode(written) ?? unknownName(written, exported);
@@ -82,7 +97,7 @@ export function withMethods<Tool, Message>(
           if (!isPlainObject(input))
             throw new ToolError(
               'INVALID_INPUT',
-              `Expected the arguments of ${written} as one JSON object, got ${typeof call.input === 'string' ? "text that isn't one" : describeValue(call.input)}. Call it again.`,
+              `Expected the arguments of ${written} as one JSON object, got ${typeof call.input === 'string' ? "text that isn't a JSON object" : describeValue(call.input)}. Call it again.`,
             );
           return { id, name, input: restore.get(name)?.(input) ?? input };
         } catch (error) {
@@ -98,7 +113,7 @@ export function withMethods<Tool, Message>(
 }
 
 function unknownName(written: string, { codec, tools }: ExportedTools): never {
-  const encoded = codec.encode(written); // Models read a tool's own name in descriptions.
+  const encoded = codec.encode(written); // Models may see a tool's own name in descriptions.
   const similar =
     encoded === undefined
       ? suggestNames(
@@ -112,10 +127,15 @@ function unknownName(written: string, { codec, tools }: ExportedTools): never {
   );
 }
 
-/** The beginning of ids that are made here. A service that gave no id isn't sent one. */
+/**
+ * The prefix of ids that are generated here. If a service didn't provide an id, no id is sent back.
+ */
 export const OWN_ID = 'call-';
 
-/** Parses the arguments that a model wrote. Text that isn't JSON stays text. Models may write nothing for a call without arguments. */
+/**
+ * Parses the arguments in a model's call. Text that isn't JSON is returned unchanged. Models may
+ * send an empty text for a call without arguments.
+ */
 export function parseArguments(input: unknown): unknown {
   if (typeof input !== 'string') return input ?? {};
   try {
@@ -125,7 +145,7 @@ export function parseArguments(input: unknown): unknown {
   }
 }
 
-/** Returns the objects in a list; none if it isn't a list. */
+/** Returns the objects in a list, or an empty list for any other value. */
 export function objectsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value)
     ? value.filter(
@@ -134,7 +154,7 @@ export function objectsIn(value: unknown): readonly Readonly<Record<string, unkn
     : [];
 }
 
-/** Returns a field of a value that may not be an object. */
+/** Returns a field of a value if the value is an object. */
 export function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null
     ? (value as Record<string, unknown>)[key]
@@ -144,17 +164,20 @@ export function fieldOf(value: unknown, key: string): unknown {
 /** The answer to one call. */
 export interface CallAnswer {
   readonly id: string;
-  /** The name by which the model knows the tool. */
+  /** The tool's name as the model knows it. */
   readonly name: string;
   readonly failed: boolean;
   readonly text: string;
-  /** The parts that the model reads. `text` has all of them in words. */
+  /** The content parts for the model. `text` describes all of them. */
   readonly content: readonly ContentPart[];
-  /** The result as JSON; missing if there is no result. */
+  /** The result as JSON. Missing if there is no result. */
   readonly data?: Json;
 }
 
-/** Reads a result for a service. A pending call is answered as failed, because services refuse a conversation with an open call. */
+/**
+ * Converts a result to an answer for a service. A pending call is answered as failed, because
+ * services reject a conversation with an unanswered call.
+ */
 function answerTo(result: CallResult, codec: NameCodec): CallAnswer {
   if ('error' in result)
     return {

@@ -4,45 +4,56 @@ import { mapSchemas } from '../../tool/render-tool.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { propertiesOf, requiredOf } from '../schema/walk-schema.js';
 
-/** The names of one export, there and back. */
+/** Encodes and decodes the names of one export. */
 export interface NameCodec {
-  /** Returns the name that the target sees; `undefined` for a name that is not in this export. */
+  /** Returns the name used by the target, or `undefined` for a name that isn't in this export. */
   encode(name: string): string | undefined;
-  /** Returns the tool's own name; `undefined` for a name that was never given out. */
+  /** Returns the tool's own name, or `undefined` for a name that wasn't used in this export. */
   decode(encoded: string): string | undefined;
 }
 
-/** The names that OpenAI and Anthropic take: at most 64 letters, digits, `_` and `-`. Source: the comments of `FunctionDefinition.name` in the openai package, and the API reference of Anthropic. */
+/**
+ * The names that OpenAI and Anthropic accept: at most 64 letters, digits, `_` and `-`. Source: the
+ * comments on `FunctionDefinition.name` in the openai package, and Anthropic's API reference.
+ */
 export const FUNCTION_NAME_RULE = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * The same, without a digit or hyphen at the start.
+ * The same rule, without a digit or hyphen at the start.
  *
- * Source: the comments of `FunctionDeclaration.name` in the @google/genai package. They also allow dots and 128 characters,
- * but older Gemini models don't, and this way a tool has the same name at every target.
+ * Source: the comments on `FunctionDeclaration.name` in the @google/genai package. They also allow
+ * dots and up to 128 characters, but older Gemini models don't, and with this rule a tool has the
+ * same name for every target.
  */
 export const GEMINI_NAME_RULE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** The parameter names that Anthropic takes. Source: the API's own refusal, "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'". */
+/**
+ * The parameter names that Anthropic accepts. Source: the API's own error message, "Property keys
+ * should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
+ */
 export const ANTHROPIC_PARAMETER_RULE = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** The parameter names that Gemini takes. Source: the comments of `FunctionDeclaration.parameters` in the @google/genai package. */
+/**
+ * The parameter names that Gemini accepts. Source: the comments on `FunctionDeclaration.parameters`
+ * in the @google/genai package.
+ */
 export const GEMINI_PARAMETER_RULE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 /** The maximum length of an encoded name. */
 const LONGEST = 64;
-/** The digits of the digest that tells similar names apart. */
+/** The number of digest digits that distinguish similar names. */
 const DIGEST_DIGITS = 8;
 
 /**
- * Encodes names so that a rule allows them, and decodes them again.
+ * Encodes names so that they match a rule, and decodes them again.
  *
- * Names that fit stay as they are. In others a dot becomes `__` (`mcp.github.get_issue` → `mcp__github__get_issue`), and
- * anything else that isn't allowed becomes `_`. A name that would be too long, or equal to another, ends in `_` and the first
- * digits of its SHA-256. The order of the names doesn't matter.
+ * Names that already match are kept. In other names, a dot becomes `__` (`mcp.github.get_issue` →
+ * `mcp__github__get_issue`), and any other character that isn't allowed becomes `_`. A name that
+ * would be too long, or the same as another name, ends with `_` and the first digits of its
+ * SHA-256. The order of the names doesn't matter.
  *
- * @param rule matches the names that the target allows.
- * @param reserved names that mean something else to the target.
+ * @param rule Matches the names that the target allows.
+ * @param reserved Names that have a special meaning for the target.
  */
 export function createNameCodec(
   names: Iterable<string>,
@@ -78,14 +89,14 @@ export function createNameCodec(
   });
 }
 
-/** Returns the readable encoding, which may be too long or equal to another. */
+/** Returns the readable encoding of a name, which may be too long or the same as another. */
 function plainly(name: string, rule: RegExp): string {
   const plain = name.replaceAll('.', '__').replace(/[^A-Za-z0-9_-]/g, '_');
   const dashless = plain.replaceAll('-', '_');
   return [plain, dashless].find((text) => rule.test(text.slice(0, LONGEST))) ?? `_${dashless}`;
 }
 
-/** Returns the readable encoding with a digest, cut to the maximum length. */
+/** Returns the readable encoding with a digest, truncated to the maximum length. */
 function marked(name: string, plain: string, taken: ReadonlySet<string>): string {
   for (let attempt = 0; ; attempt += 1) {
     const digest = sha256Of(attempt === 0 ? name : `${name}\n${attempt}`).slice(0, DIGEST_DIGITS);
@@ -94,7 +105,10 @@ function marked(name: string, plain: string, taken: ReadonlySet<string>): string
   }
 }
 
-/** Renames parameters, on every level, whose names the target refuses (`$filter`, `@type`). `restore` gives the arguments of a call their own names back. */
+/**
+ * Renames parameters, at every level, whose names the target rejects (`$filter`, `@type`).
+ * `restore` changes the names in a call's arguments back.
+ */
 export function renameParameters<S extends JsonSchema>(
   schema: S,
   rule: RegExp,
@@ -105,7 +119,7 @@ export function renameParameters<S extends JsonSchema>(
     return each;
   });
   if ([...names].every((name) => rule.test(name))) return { schema, restore: (input) => input };
-  // One codec for all levels: no new name is the name of another parameter.
+  // One codec is used for all levels, so that no new name is the name of another parameter.
   const codec = createNameCodec(names, rule);
   const renamed = mapSchemas(schema, (each) => {
     if (!isPlainObject(each['properties'])) return each;

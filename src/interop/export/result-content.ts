@@ -1,13 +1,15 @@
 import { describePart, textOfFile, type ContentPart, type MediaPart } from '../../tool/content.js';
 
-/** A part in the shape of one target. */
+/** A content part in one target's format. */
 type Shape = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /**
- * Returns the parts of a result in the shapes of one target, or one text if all of them are words.
+ * Returns the parts of a result in a target's format, or a single text if all of them can be
+ * written as text.
  *
- * @param shapeOf returns the shape of an image, audio or file; `undefined` if the target can't take the part. Such a part is
- * described in words, because a service would refuse the whole request.
+ * @param shapeOf Returns an image, audio, or file in the target's format, or `undefined` if the
+ * target doesn't support it. Unsupported parts are described as text, because a service would
+ * reject the whole request.
  */
 function shaped<S extends Shape>(
   parts: readonly ContentPart[],
@@ -17,24 +19,29 @@ function shaped<S extends Shape>(
   const shapes = parts.map((part) => (isMedia(part) ? shapeOf(asService(part)) : undefined));
   const inWords = (part: ContentPart) =>
     isMedia(part)
-      ? `${describePart(part)} (not shown: models cannot read it here)`
+      ? `${describePart(part)} (not shown: models can't read it here)`
       : describePart(part);
   if (shapes.every((shape) => shape === undefined)) return parts.map(inWords).join('\n');
   return parts.map((part, at) => shapes[at] ?? words(inWords(part)));
 }
 
-/** Returns true for a part that is more than words. Text files are words to every target. */
+/**
+ * Returns true for a part that isn't text or a link. Text files are sent to every target as text.
+ */
 function isMedia(part: ContentPart): part is MediaPart {
   return part.type !== 'text' && part.type !== 'resource_link' && textOfFile(part) === undefined;
 }
 
-/** The images and documents that model services take. */
+/** The image and document types that model services accept. */
 const IMAGES = /^image\/(?:jpeg|png|gif|webp)$/;
 const DOCUMENTS =
   /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-(?:excel|powerpoint)|openxmlformats-officedocument\..*))$/;
 
 type ServicePart = MediaPart & { readonly kind: 'image' | 'audio' | 'document' | undefined };
-/** Returns a part with its kind, and its media type in lower case without parameters. A file with an image is an image. */
+/**
+ * Returns a part with its kind, and with its media type in lowercase and without parameters. A file
+ * that contains an image is treated as an image.
+ */
 function asService(part: MediaPart): ServicePart {
   const mediaType = part.mediaType
     .toLowerCase()
@@ -64,7 +71,10 @@ function nameOf({ name, mediaType }: MediaPart): string {
   return name ?? `file.${/\w+$/.exec(mediaType)?.[0] ?? 'bin'}`;
 }
 
-/** Returns parts for OpenAI's responses API; the chat API takes only text. Source: `ResponseFunctionCallOutputItemList`. */
+/**
+ * Returns parts for OpenAI's Responses API. (The Chat Completions API accepts only text.) Source:
+ * `ResponseFunctionCallOutputItemList`.
+ */
 export function openAIContent(parts: readonly ContentPart[]): string | OpenAIContent[] {
   return shaped<OpenAIContent>(
     parts,
@@ -86,7 +96,7 @@ type OpenAIContent =
   | { type: 'input_file'; filename: string; file_data: string }
   | { type: 'input_file'; file_url: string };
 
-/** Returns parts for Anthropic. Source: `ToolResultBlockParam` of its SDK. */
+/** Returns parts for Anthropic. Source: `ToolResultBlockParam` in the Anthropic SDK. */
 export function anthropicContent(parts: readonly ContentPart[]): string | AnthropicContent[] {
   return shaped<AnthropicContent>(
     parts,
@@ -126,10 +136,13 @@ type AnthropicContent =
         | { type: 'url'; url: string };
     };
 
-/** The media types that Gemini takes in a function response. */
+/** The media types that Gemini accepts in a function response. */
 const GEMINI_MEDIA = /^(?:image\/(?:jpeg|png|webp)|application\/pdf)$/;
 
-/** Returns the media for Gemini, next to words that describe every part. Source: `FunctionResponsePart` of its SDK, whose `fileData` works only on Vertex AI. */
+/**
+ * Returns the media for Gemini. They're sent in addition to text that describes every part. Source:
+ * `FunctionResponsePart` in the Gemini SDK, whose `fileData` works only on Vertex AI.
+ */
 export function geminiParts(
   parts: readonly ContentPart[],
 ): { inlineData: { mimeType: string; data: string } }[] {
@@ -141,7 +154,7 @@ export function geminiParts(
     );
 }
 
-/** Returns parts for LangChain. Source: the standard content blocks of `@langchain/core`. */
+/** Returns parts for LangChain. Source: the standard content blocks in `@langchain/core`. */
 export function langChainContent(parts: readonly ContentPart[]): string | Shape[] {
   return shaped<Shape>(
     parts,
@@ -156,7 +169,7 @@ export function langChainContent(parts: readonly ContentPart[]): string | Shape[
   );
 }
 
-/** Returns parts for OpenAI Agents. Source: `ToolCallOutputContent` of `@openai/agents`. */
+/** Returns parts for OpenAI Agents. Source: `ToolCallOutputContent` in `@openai/agents`. */
 export function openAIAgentsContent(parts: readonly ContentPart[]): string | Shape[] {
   return shaped<Shape>(
     parts,
@@ -178,7 +191,10 @@ export function openAIAgentsContent(parts: readonly ContentPart[]): string | Sha
   );
 }
 
-/** A result with parts, as the AI SDK takes it. Source: `ToolResultOutput` of `@ai-sdk/provider-utils`. */
+/**
+ * The content of a result in the AI SDK's format. Source: `ToolResultOutput` in
+ * `@ai-sdk/provider-utils`.
+ */
 type AISDKContent = { type: 'text'; value: string } | { type: 'content'; value: AISDKPart[] };
 type AISDKPart =
   | { type: 'text'; text: string }

@@ -22,7 +22,7 @@ import { anthropicContent } from './result-content.js';
 
 type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
-/** A tool as Anthropic's Messages API takes it. */
+/** A tool in the format of Anthropic's Messages API. */
 export interface AnthropicTool {
   name: string;
   description: string;
@@ -31,13 +31,15 @@ export interface AnthropicTool {
   cache_control?: CacheControl;
 }
 
-/** The service's own search over tools that aren't loaded yet. */
+/** The service's own search for tools that aren't loaded yet. */
 type AnthropicToolSearch = (
   | { type: 'tool_search_tool_regex_20251119'; name: 'tool_search_tool_regex' }
   | { type: 'tool_search_tool_bm25_20251119'; name: 'tool_search_tool_bm25' }
 ) & { cache_control?: CacheControl };
 
-/** The answers to the calls of one message. The service wants them all in the next message. */
+/**
+ * The answers to the calls in one message. The service requires all of them in the next message.
+ */
 type AnthropicMessage = {
   role: 'user';
   content: {
@@ -50,14 +52,19 @@ type AnthropicMessage = {
 
 interface AnthropicOptions extends ExportOptions {
   /**
-   * Chooses the tools that the model finds by search instead of seeing them immediately.
-   * The service's search tool is then first in the list. `true` defers all tools whose priority
-   * isn't critical. A number is the number of tools that aren't deferred. @default false
+   * Chooses the tools that the model finds by searching instead of seeing them immediately. If
+   * there are any, the service's search tool is first in the list. `true` defers all tools whose
+   * priority isn't critical. A number means that this many tools aren't deferred. @default false
    */
   readonly deferLoading?: boolean | number | ((entry: ToolEntry) => boolean);
-  /** The service's search that finds these tools. @default 'bm25', which takes plain words */
+  /**
+   * The search that the service uses for deferred tools. @default 'bm25', which accepts plain words
+   */
   readonly toolSearch?: 'bm25' | 'regex';
-  /** Marks the last tool that is loaded at once, so that the service caches the list. `true` means five minutes. @default false */
+  /**
+   * Marks the last tool that isn't deferred, so that the service caches the list. `true` means five
+   * minutes. @default false
+   */
   readonly cacheControl?: boolean | '5m' | '1h';
 }
 
@@ -81,10 +88,12 @@ const SEARCHES = {
 } as const satisfies Record<string, AnthropicToolSearch>;
 
 /**
- * Returns the tools as Anthropic's Messages API takes them: `client.messages.create({ model, messages, tools: toAnthropicTools(selection) })`.
+ * Returns the tools in the format of Anthropic's Messages API: `client.messages.create({ model,
+ * messages, tools: toAnthropicTools(selection) })`.
  *
- * Equal input gives equal bytes, in the same order. You may change the list and its schemas. Parameters whose names the
- * service refuses (`$filter`) are renamed, and `toCalls` gives them their own names back.
+ * Equal input produces identical bytes, in the same order. You can modify the list and its schemas.
+ * Parameters whose names the service rejects (`$filter`) are renamed, and `toCalls` restores the
+ * original names.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -95,7 +104,7 @@ export function toAnthropicTools(
   const { level, resolve, deferLoading, toolSearch, cacheControl } = checkOptions(
     schema,
     options,
-    'options of the export to Anthropic',
+    'options for exporting to Anthropic',
   );
   const exported = exportTools(
     input,
@@ -120,7 +129,7 @@ export function toAnthropicTools(
       : []),
     ...tools,
   ];
-  // The service refuses a mark on a deferred tool.
+  // The service rejects a cache mark on a deferred tool.
   const last =
     cacheControl === false ? undefined : list.findLast((tool) => !('defer_loading' in tool));
   if (last !== undefined)
@@ -142,7 +151,10 @@ function deferral(
   return (entry) => deferLoading && entry.priority !== Priority.CRITICAL;
 }
 
-/** Finds the calls in a message or its content, without those that the service runs itself (`server_tool_use`). */
+/**
+ * Finds the calls in a message or its content, except those that the service runs itself
+ * (`server_tool_use`).
+ */
 function callsIn(response: unknown): RawCall[] {
   const blocks = objectsIn(
     Array.isArray(response) ? response : fieldOf(response, 'content'),

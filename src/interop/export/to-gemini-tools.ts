@@ -19,18 +19,18 @@ import {
 } from './model-calls.js';
 import { GEMINI_NAME_RULE, GEMINI_PARAMETER_RULE, renameParameters } from './name-codec.js';
 
-/** A tool of the Gemini API. */
+/** A tool in the format of the Gemini API. */
 export type GeminiTool = {
   functionDeclarations: {
     name: string;
     description: string;
-    /** The parameters as JSON Schema; missing for a tool without parameters. */
+    /** The parameters as JSON Schema. Missing if the tool has no parameters. */
     parametersJsonSchema?: unknown;
   }[];
 };
 type GeminiFunction = GeminiTool['functionDeclarations'][number];
 
-/** The answers to the calls of one message. */
+/** The answers to the calls in one message. */
 type GeminiMessage = {
   role: 'user';
   parts: {
@@ -50,16 +50,18 @@ type GeminiTools = ModelTools<GeminiTool, GeminiMessage> & {
 const optionsSchema = z.strictObject(exportShape);
 
 /**
- * Returns the tools as Gemini takes them: `ai.models.generateContent({ model, contents, config: { tools: toGeminiTools(selection) } })`.
+ * Returns the tools in Gemini's format: `ai.models.generateContent({ model, contents, config: {
+ * tools: toGeminiTools(selection) } })`.
  *
- * The list has one member with all declarations, or none without tools. Equal input gives equal bytes, in the same order.
- * You may change the list and its schemas. Parameters whose names the service refuses are renamed, and `toCalls` gives them
- * their own names back.
+ * The list has one member that contains all declarations. If there are no tools, it's empty. Equal
+ * input produces identical bytes, in the same order. You can modify the list and its schemas.
+ * Parameters whose names the service rejects are renamed, and `toCalls` restores the original
+ * names.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
 export function toGeminiTools(input: ExportInput, options: ExportOptions = {}): GeminiTools {
-  const checked = checkOptions(optionsSchema, options, 'options of the export to Gemini');
+  const checked = checkOptions(optionsSchema, options, 'options for exporting to Gemini');
   const exported = exportTools(input, checked, GEMINI_NAME_RULE);
   const functionDeclarations = exported.tools.map(({ entry, name, rendered }): GeminiFunction => {
     const declared = { name, description: rendered.description };
@@ -77,7 +79,7 @@ export function toGeminiTools(input: ExportInput, options: ExportOptions = {}): 
   }) as GeminiTools;
 }
 
-/** Finds the calls in a response, one of its contents, or a list of calls or parts. */
+/** Finds the calls in a response, in one of its contents, or in a list of calls or parts. */
 function callsIn(response: unknown): RawCall[] {
   const content = fieldOf(objectsIn(fieldOf(response, 'candidates'))[0], 'content') ?? response;
   const members = objectsIn(
@@ -95,11 +97,12 @@ function callsIn(response: unknown): RawCall[] {
   return calls.map((call) => ({ id: call['id'], name: call['name'], input: call['args'] }));
 }
 
-/** Answers calls, with an id only if the service gave one. */
+/** Returns the answers to calls. An id is included only if the service provided it. */
 function answer(answers: readonly CallAnswer[]): GeminiMessage[] {
   const parts = answers.map(({ id, name, failed, text, content, data }) => {
     const media = geminiParts(content);
-    // The value itself, unless the model reads other words: for images and files, or of a long result.
+    // The value itself, unless the model reads different text, as for images, files, and long
+    // results.
     const output = text === (typeof data === 'string' ? data : JSON.stringify(data)) ? data : text;
     return {
       functionResponse: {

@@ -15,10 +15,10 @@ import {
   type ExportOptions,
 } from './exported-tools.js';
 
-/** The schema of an object, as `tools/list` has it. */
+/** An object schema, as in `tools/list`. */
 type McpSchema = { type: 'object'; [keyword: string]: unknown };
 
-/** A tool of `tools/list`. */
+/** A tool, as in `tools/list`. */
 export interface McpTool {
   name: string;
   title?: string;
@@ -26,17 +26,18 @@ export interface McpTool {
   inputSchema: McpSchema;
   outputSchema?: McpSchema;
   annotations: ToolAnnotations;
-  /** Holds the tool's axes in snake_case under `tooldex/axes`, for clients that know them. */
+  /** Contains the tool's axes in snake_case under `tooldex/axes`, for clients that support them. */
   _meta: Record<string, unknown>;
 }
 
 const schema = z.strictObject(exportShape);
 
 /**
- * Returns the tools as an MCP server lists them, with all four annotations.
+ * Returns the tools in the format in which an MCP server lists them, with all four annotations.
  *
- * Names stay as they are. An output schema is included if it describes an object, as the protocol demands. Equal input gives
- * equal bytes, in the same order. You may change the list and its schemas.
+ * Names are unchanged. An output schema is included only if it describes an object, as the protocol
+ * requires. Equal input produces identical bytes, in the same order. You can modify the list and
+ * its schemas.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -44,7 +45,7 @@ export function toMcpTools(
   input: ExportInput,
   options: ExportOptions = {},
 ): McpTool[] & { readonly tools: McpTool[] } {
-  const checked = checkOptions(schema, options, 'options of the export to MCP');
+  const checked = checkOptions(schema, options, 'options for exporting to MCP');
   const tools = exportTools(input, checked).tools.map(({ entry, rendered }): McpTool => {
     const annotations = { ...annotationsOf(entry) };
     const { title } = annotations;
@@ -53,7 +54,7 @@ export function toMcpTools(
       name: entry.name,
       ...(title !== undefined && { title }),
       description: rendered.description,
-      // Clients need the dialect of a schema; models don't.
+      // Clients need the schema's dialect; models don't.
       inputSchema: structuredClone({
         ...(entry.inputJsonSchema['$schema'] !== undefined && {
           $schema: entry.inputJsonSchema['$schema'],
@@ -98,26 +99,29 @@ function axesOf(entry: ToolEntry): Record<string, unknown> {
 }
 
 /**
- * The annotations of a tool in the Model Context Protocol.
+ * A tool's annotations in the Model Context Protocol.
  *
- * All four hints are always present. Clients take a missing hint for its default, and because the default of
- * `destructiveHint` is true, tools that only read would look destructive.
+ * All four hints are always present. Clients assume the default for a missing hint. Since the
+ * default of `destructiveHint` is true, tools that only read would otherwise look destructive.
  *
- * Source: `ToolAnnotations` in the schema of the protocol, 2025-06-18 and later.
+ * Source: `ToolAnnotations` in the protocol's schema, 2025-06-18 and later.
  */
 export type ToolAnnotations = {
   title?: string;
-  /** True for a tool that changes nothing. */
+  /** True if the tool doesn't change anything. */
   readOnlyHint: boolean;
-  /** True for a tool that may delete or overwrite, rather than only add. */
+  /** True if the tool can delete or overwrite something, rather than only add to it. */
   destructiveHint: boolean;
-  /** True if a second call with the same arguments changes nothing more. */
+  /** True if a second call with the same arguments has no further effect. */
   idempotentHint: boolean;
-  /** True for a tool that reaches beyond a closed domain. */
+  /** True if the tool interacts with anything outside a closed domain. */
   openWorldHint: boolean;
 };
 
-/** The effects that stay on this machine. `write` alone doesn't say where it writes. */
+/**
+ * The side effects that stay on this machine. `write` isn't included, because it doesn't say where
+ * the data goes.
+ */
 const CLOSED: ReadonlySet<SideEffect> = new Set([
   SideEffect.NONE,
   SideEffect.COMPUTE,
@@ -125,14 +129,16 @@ const CLOSED: ReadonlySet<SideEffect> = new Set([
 ]);
 
 /**
- * Returns the hints that follow from a tool's axes, frozen. Anything unknown counts as the worse case.
+ * Derives frozen hints from a tool's axes. Unknown values count as the worse case.
  *
- * - `readOnlyHint`: access `readonly`, unless the danger is high or more, because clients don't ask about such calls.
- * - `destructiveHint`: false for these, and for tools of danger `safe` or `low` whose arguments can't raise it.
- * - `idempotentHint`: access `readonly`, or `idempotencyKey`.
- * - `openWorldHint`: false only if all declared side effects stay local (none, compute, filesystem, with or without write)
- *   and the category isn't network.
- * - `title`: `metadata.title`, if it's text.
+ * - `readOnlyHint`: the access mode is `readonly`, unless the danger is high or above, because
+ *   clients don't ask before such calls.
+ * - `destructiveHint`: false for those tools, and for tools with danger `safe` or `low` whose
+ *   arguments can't raise it.
+ * - `idempotentHint`: the access mode is `readonly`, or `idempotencyKey` is set.
+ * - `openWorldHint`: false only if all declared side effects are local (none, compute, filesystem,
+ *   with or without write) and the execution category isn't network.
+ * - `title`: `metadata.title`, if it's a string.
  */
 export function annotationsOf(entry: ToolEntry): Readonly<ToolAnnotations> {
   const { accessMode, dangerLevel, sideEffects, executionCategory, metadata } = entry;
@@ -156,7 +162,7 @@ function staysLocal(effects: readonly SideEffect[]): boolean {
   return places.length > 0 && places.every((effect) => CLOSED.has(effect));
 }
 
-/** The axes that follow from hints. */
+/** The axes that can be derived from hints. */
 export type AnnotatedAxes = Pick<
   ToolOptions,
   | 'accessMode'
@@ -170,23 +176,26 @@ export type AnnotatedAxes = Pick<
 >;
 
 /**
- * Returns the axes that follow from the hints of a foreign tool. They override the defaults of foreign tools: side effects
- * `network` (so mixed access, high danger, no cache and no retry), with consent, not parallel, no idempotency key.
+ * Derives axes from the hints of a tool from elsewhere. They override the defaults for such tools:
+ * side effects `network` (and therefore mixed access, high danger, no caching, and no retries),
+ * consent required, not parallel, no idempotency key.
  *
- * Hints of a server that isn't trusted only tighten: `readOnlyHint: false` and `destructiveHint: true` count, and nothing
- * else, because a hostile server would claim whatever gets its tools called. Hints of a trusted server:
+ * Hints from an untrusted server can only make a tool stricter: only `readOnlyHint: false` and
+ * `destructiveHint: true` count, because a hostile server would claim whatever gets its tools
+ * called. Hints from a trusted server:
  *
  * | hints | axes |
  * |---|---|
- * | readOnlyHint, and no destructiveHint | readonly, reads an external service, no consent, parallel, repeatable |
- * | destructiveHint: false | write, danger low; consent as by default |
+ * | readOnlyHint, and no destructiveHint | readonly, reads an external service, needs no consent, parallel, repeatable |
+ * | destructiveHint: false | write, low danger, default consent |
  * | idempotentHint | repeatable |
  * | openWorldHint: false | sends nowhere |
  *
- * A missing hint, or a hint of a wrong type, means the protocol's default: not read-only, destructive, not idempotent, open.
- * `openWorldHint` isn't a side effect: every call to a foreign server leaves this machine.
+ * A missing or invalid hint means the protocol's default: not read-only, destructive, not
+ * idempotent, open. `openWorldHint` isn't treated as a side effect, because every call to a remote
+ * server leaves this machine.
  *
- * @param annotations any value; anything but a plain object has no hints.
+ * @param annotations Any value; only plain objects can contain hints.
  */
 export function axesFromAnnotations(
   annotations: unknown,
@@ -248,7 +257,10 @@ const SHARED_FIELDS = [
   'digest',
 ] as const;
 
-/** A tool's metadata for other frameworks, as plain JSON, without providers, auth and free metadata. `tooldex` has the tool's own name, which may differ from the name that models see. */
+/**
+ * A tool's metadata for other frameworks, as plain JSON, without providers, auth, and custom
+ * metadata. `tooldex.name` is the tool's own name, which can differ from the name that models see.
+ */
 export type BridgeMetadata = {
   annotations: ToolAnnotations;
   tooldex: Pick<ToolEntry, (typeof SHARED_FIELDS)[number]>;

@@ -21,7 +21,7 @@ import {
 import { FUNCTION_NAME_RULE } from './name-codec.js';
 import { openAIContent } from './result-content.js';
 
-/** A tool as OpenAI's Chat Completions API takes it. */
+/** A tool in the format of OpenAI's Chat Completions API. */
 export interface OpenAIChatTool {
   type: 'function';
   function: {
@@ -31,13 +31,13 @@ export interface OpenAIChatTool {
   };
 }
 
-/** A tool as OpenAI's Responses API takes it. */
+/** A tool in the format of OpenAI's Responses API. */
 export type OpenAIResponsesTool = { type: 'function'; strict: false } & OpenAIChatTool['function'];
 
-/** The answer to one call, in the chat API. */
+/** The answer to one call, for the Chat Completions API. */
 type OpenAIChatMessage = { role: 'tool'; tool_call_id: string; content: string };
 
-/** The answer to one call, in the responses API. */
+/** The answer to one call, for the Responses API. */
 type OpenAIResponsesMessage = {
   type: 'function_call_output';
   call_id: string;
@@ -45,9 +45,12 @@ type OpenAIResponsesMessage = {
 };
 
 interface OpenAIOptions extends ExportOptions {
-  /** The API that takes the tools. @default 'chat' */
+  /** The API that the tools are for. @default 'chat' */
   readonly api?: 'chat' | 'responses';
-  /** The maximum length of a description in characters; longer ones are cut. @default 1,024, above which the service refuses the whole request */
+  /**
+   * The maximum length of a description in characters. Longer descriptions are truncated. @default
+   * 1,024, the service's limit for accepting a request
+   */
   readonly maxDescription?: number;
 }
 
@@ -58,11 +61,13 @@ const schema = z.strictObject({
 } satisfies FieldsOf<OpenAIOptions>);
 
 /**
- * Returns the tools as OpenAI's APIs take them: `client.chat.completions.create({ model, messages, tools: toOpenAITools(selection) })`.
- * With `api: 'responses'` they are for `client.responses.create`.
+ * Returns the tools in the format of OpenAI's APIs: `client.chat.completions.create({ model,
+ * messages, tools: toOpenAITools(selection) })`. With `api: 'responses'`, they're for
+ * `client.responses.create`.
  *
- * Equal input gives equal bytes, in the same order. You may change the list and its schemas. OpenAI takes at most 128 tools
- * and no empty list, so select from a large registry first.
+ * Equal input produces identical bytes, in the same order. You can modify the list and its schemas.
+ * OpenAI accepts at most 128 tools and rejects an empty list, so select tools from a large registry
+ * first.
  *
  * @throws ToolError `INVALID_ARGUMENT`, `NOT_A_TOOL` or `DUPLICATE_TOOL`.
  */
@@ -83,7 +88,7 @@ export function toOpenAITools(
   const { api, maxDescription, level, resolve } = checkOptions(
     schema,
     options,
-    'options of the export to OpenAI',
+    'options for exporting to OpenAI',
   );
   const exported = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const functions = exported.tools.map(({ name, rendered }) => ({
@@ -93,7 +98,7 @@ export function toOpenAITools(
   }));
   if (api === 'responses')
     return withMethods<OpenAIResponsesTool, OpenAIResponsesMessage>(
-      // The API closes schemas by default, and refuses those that it can't close.
+      // By default, the API makes schemas strict, and rejects those for which that isn't possible.
       functions.map((each) => ({ type: 'function', ...each, strict: false })),
       exported,
       {
@@ -117,14 +122,17 @@ export function toOpenAITools(
   );
 }
 
-/** Adds `items` to a list of anything. OpenAI refuses such a list otherwise ("array schema missing items"). */
+/**
+ * Adds `items` to an array schema that doesn't have it. Otherwise, OpenAI rejects the schema
+ * ("array schema missing items").
+ */
 function withItems(each: JsonSchema): JsonSchema {
   return typesOf(each).includes('array') && each['items'] === undefined
     ? { ...each, items: {} }
     : each;
 }
 
-/** Finds the calls in a completion, its message, or a list of tool calls. */
+/** Finds the calls in a completion, in its message, or in a list of tool calls. */
 function chatCalls(response: unknown): RawCall[] {
   const message = fieldOf(objectsIn(fieldOf(response, 'choices'))[0], 'message') ?? response;
   const calls = objectsIn(Array.isArray(message) ? message : fieldOf(message, 'tool_calls'));
@@ -151,7 +159,7 @@ function answerText({ failed, text }: CallAnswer): string {
   return failed ? JSON.stringify({ error: text }) : text;
 }
 
-/** Cuts a text to a length, without halving a character. */
+/** Truncates a text to a maximum length, without cutting a character in two. */
 function limitText(text: string, longest: number): string {
   return text.length <= longest
     ? text

@@ -29,20 +29,20 @@ interface ForeignAISDKTool {
 }
 
 /**
- * Returns definitions of the AI SDK's tools, with name, description, schemas, and work.
+ * Converts AI SDK tools to definitions with name, description, schemas, and `execute`.
  *
- * Undeclared things aren't assumed to be harmless. `needsApproval` becomes `requiresConsent`,
- * even if it's a function. If a tool streams, its last value is the result and the others are
- * progress. A tool without `execute` is manual. `toModelOutput`, `providerOptions`, and `onInput…`
- * are left out.
+ * Nothing that a tool doesn't declare is assumed to be harmless. `needsApproval` becomes
+ * `requiresConsent`, even if it's a function. If a tool streams values, the last value is the
+ * result and the others are reported as progress. A tool without `execute` is manual.
+ * `toModelOutput`, `providerOptions`, and `onInput…` are ignored.
  *
  * ```ts
  * registry.registerAll(fromAISDKTools(tools, { overrides: { search: { accessMode: 'readonly' } } }));
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options. `INVALID_METADATA` naming every tool that
- * is refused, and why: for example, a tool that a provider runs (`type: 'provider'`) can't be run
- * elsewhere.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options. `INVALID_METADATA` listing every tool
+ * that can't be imported and the reason: for example, a tool that a provider runs (`type:
+ * 'provider'`) can't run elsewhere.
  */
 export function fromAISDKTools(
   tools: Readonly<Record<string, ForeignAISDKTool>>,
@@ -51,7 +51,7 @@ export function fromAISDKTools(
   if (!isPlainObject(tools))
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Expected a tool set of the AI SDK, got ${describeValue(tools)}`,
+      `Expected an AI SDK tool set, got ${describeValue(tools)}`,
     );
   return importTools(Object.entries(tools), readTool, options);
 }
@@ -60,9 +60,9 @@ function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
   if (typeof tool !== 'object' || tool === null)
     throw refusedTool(
       name,
-      'a tool of the AI SDK',
+      'an AI SDK tool',
       describeValue(tool),
-      'Make it with tool() of the AI SDK.',
+      'Create it with tool() from the AI SDK.',
     );
   const { type, description, title, metadata, needsApproval, inputSchema, outputSchema } = tool;
   if (type === 'provider')
@@ -70,7 +70,7 @@ function readTool(name: string, tool: ForeignAISDKTool): ForeignTool {
       name,
       'a tool with a function',
       'a tool that its provider runs',
-      'Leave it with the AI SDK.',
+      'Keep it in the AI SDK.',
     );
   return {
     title,
@@ -88,7 +88,7 @@ type Run = (input: unknown, options: object) => unknown;
 function executeOf(tool: { readonly execute: Run }): Execute {
   return (input, context) => {
     const { callId = randomUUID(), signal, context: own } = context;
-    // Version 6 names it `experimental_context`, version 7 `context`.
+    // Version 6 calls it `experimental_context`, version 7 `context`.
     const result = tool.execute(input, {
       toolCallId: callId,
       messages: [],
@@ -101,7 +101,7 @@ function executeOf(tool: { readonly execute: Run }): Execute {
   };
 }
 
-/** Returns the last value of a stream. The values before it become progress. */
+/** Returns the last value of a stream. The earlier values are reported as progress. */
 async function lastOf(
   values: AsyncIterable<unknown>,
   { signal, reportProgress }: ToolContext,
@@ -115,15 +115,18 @@ async function lastOf(
   return last?.value;
 }
 
-/** The key that marks the AI SDK's schemas. Source: `schemaSymbol` in @ai-sdk/provider-utils 3 and 4. */
+/** The key that marks AI SDK schemas. Source: `schemaSymbol` in @ai-sdk/provider-utils 3 and 4. */
 export const AI_SDK_SCHEMA = Symbol.for('vercel.ai.schema');
 
-/** The result of a check, as the AI SDK has it. */
+/** A validation result in the AI SDK's format. */
 export type Validation =
   | { readonly success: true; readonly value: unknown }
   | { readonly success: false; readonly error: Error };
 
-/** Reads a schema. zod and other Standard Schemas stay as they are; schemas made with `jsonSchema` and `zodSchema` validate by themselves if they can. */
+/**
+ * Reads a schema. zod and other Standard Schemas are used unchanged, and schemas created with
+ * `jsonSchema` or `zodSchema` use their own validation, if any.
+ */
 function readSchema(schema: unknown, name: string): ToolSchema {
   if (schema === undefined || schema === null)
     return { type: 'object', properties: {}, additionalProperties: false };
@@ -149,22 +152,22 @@ function readSchema(schema: unknown, name: string): ToolSchema {
     if (schema['~standard'].vendor === 'zod' && !('_zod' in schema))
       throw refusedTool(
         name,
-        'a schema of zod 4',
-        'a schema of zod 3',
-        'Wrap it in zodSchema() of the AI SDK.',
+        'a zod 4 schema',
+        'a zod 3 schema',
+        'Wrap it in zodSchema() from the AI SDK.',
       );
     return schema;
   }
   if (typeof schema === 'function') return readSchema((schema as () => unknown)(), name);
   throw refusedTool(
     name,
-    'a schema of the AI SDK',
+    'an AI SDK schema',
     describeValue(schema),
-    'Wrap it in jsonSchema() of the AI SDK.',
+    'Wrap it in jsonSchema() from the AI SDK.',
   );
 }
 
-/** Returns the issues of a zod error. The message of any other error may repeat the whole input. */
+/** Returns the issues of a zod error. Other errors' messages could repeat the whole input. */
 function issuesOf(error: unknown): readonly StandardIssue[] {
   const issues: unknown =
     typeof error === 'object' && error !== null

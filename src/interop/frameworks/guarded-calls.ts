@@ -23,19 +23,19 @@ import { exportShape, type ExportOptions } from '../export/exported-tools.js';
 type CallFrame = Omit<CallContext, 'flow'>;
 
 interface CallOptions extends CallFrame {
-  /** Ends the call when it aborts. @default none */
+  /** Aborts the call. @default none */
   readonly signal?: AbortSignal;
   /** Asks the user. @default the executor's */
   readonly confirm?: Confirm;
-  /** A policy in addition to the executor's. The stricter one decides. @default none */
+  /** A policy in addition to the executor's. The stricter decision wins. @default none */
   readonly policy?: Policy;
-  /** Passed to the tool as `context.context`. @default none */
+  /** The value that the tool receives as `context.context`. @default none */
   readonly context?: unknown;
 }
 
-/** Makes the calls of a framework, and keeps those that need a user. A `ToolExecutor` does. */
+/** Runs a framework's calls, and stores those that need a user. `ToolExecutor` implements it. */
 export interface CallExecutor {
-  /** Judges a call, and stores it if it needs approval. Nothing runs. */
+  /** Evaluates a call, and stores it if it needs approval. Doesn't run the call. */
   request(
     call: ToolCall,
     options?: Omit<CallOptions, 'confirm'>,
@@ -43,21 +43,28 @@ export interface CallExecutor {
   /** Records that a user approved a stored call. */
   approve(pending: PendingApproval): Promise<unknown>;
   readonly pendingCalls: Pick<PendingCalls, 'find' | 'list'>;
-  /** Makes a call, with the approval that was recorded for it. */
+  /** Runs a call, using the approval recorded for it. */
   execute(call: ToolCall, options?: CallOptions): Promise<ToolOutcome>;
-  /** Adds a listener for events. Returns a function that removes it. */
+  /** Calls `listener` for every event. Returns a function that unsubscribes. */
   on?(listener: (event: ToolEvent) => void): () => void;
 }
 
-/** The options of tools in another framework. */
+/** The options for exporting tools to another framework. */
 export interface FrameworkOptions extends ExportOptions, CallFrame {
-  /** Makes the calls: a `ToolExecutor`. */
+  /** The object that runs the calls: a `ToolExecutor`. */
   readonly executor: CallExecutor;
-  /** A policy in addition to the executor's. The stricter one decides. @default none */
+  /** A policy in addition to the executor's. The stricter decision wins. @default none */
   readonly policy?: Policy;
-  /** Passed to tools as `context.context` if the framework has no context for the call. @default none */
+  /**
+   * The value that tools receive as `context.context` if the framework doesn't provide a context
+   * for the call. @default none
+   */
   readonly context?: unknown;
-  /** Returns who makes a call, from the context of the call, if one set of tools serves many users. What it returns replaces the options of the same name. @default the options, for all calls */
+  /**
+   * Returns the caller of a call, based on the call's context. Use it if one set of tools serves
+   * several users. The returned fields override the options with the same names. @default the
+   * options, for all calls
+   */
   caller?(context: unknown): CallFrame | Promise<CallFrame>;
 }
 
@@ -80,7 +87,7 @@ export const frameworkSchema = z.strictObject({
   caller: aFunction<NonNullable<FrameworkOptions['caller']>>().optional(),
 } satisfies FieldsOf<FrameworkOptions>);
 
-/** A call, who makes it, and the program's own context. */
+/** A call together with its caller and the program's own context. */
 export interface FramedCall extends ToolCall {
   readonly frame: CallFrame & { readonly context?: unknown };
 }
@@ -88,8 +95,9 @@ export interface FramedCall extends ToolCall {
 type Frame = (call: ToolCall, given: unknown) => Promise<FramedCall>;
 
 /**
- * Returns a function that adds to a call who makes it, and its context: the framework's, or else that of the options. A
- * model wrote the call, so neither comes from it.
+ * Returns a function that adds the caller and the context to a call. The framework's context takes
+ * precedence over the context in the options. Neither comes from the call itself, because a model
+ * wrote it.
  */
 export function framing({
   principal,
@@ -117,16 +125,17 @@ export function framing({
 
 interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Asks about calls that need approval. */
+  /** Asks the user about calls that need approval. */
   readonly confirm?: Confirm | undefined;
   readonly onProgress?: ((progress: unknown) => void) | undefined;
 }
 
 /**
- * The calls that another framework asks for.
+ * The calls made by another framework.
  *
- * Frameworks ask a user before a call runs, and pass on a yes. The executor stores what the user is asked about. A yes
- * approves exactly this call, and it runs once, in any process and however often the framework sends its messages again.
+ * Frameworks ask a user before a call runs, and only report that the user approved. So the executor
+ * stores what the user was asked about. An approval covers exactly this call, which runs once, in
+ * any process and no matter how often the framework sends its messages again.
  */
 export class GuardedCalls {
   readonly #executor: CallExecutor;
@@ -137,17 +146,22 @@ export class GuardedCalls {
     this.#policy = policy === undefined ? {} : { policy };
   }
 
-  /** Returns true if the framework has to ask a user about a call. The executor stores the call. */
+  /**
+   * Returns true if the framework has to ask a user about a call. In that case, the executor has
+   * stored the call.
+   */
   async needsApproval({ frame, ...call }: FramedCall): Promise<boolean> {
     const asked = await this.#executor.request(call, { ...frame, ...this.#policy });
     return 'kind' in asked && asked.kind === 'approval';
   }
 
   /**
-   * Records the user's yes to a call that was asked about.
+   * Records that the user approved a call.
    *
-   * @param always true if the user approved all calls of the tool. Then nobody was asked about this one.
-   * @throws ToolError `INVALID_APPROVAL` for a call that is not stored, or shares its id with another one.
+   * @param always True if the user approved all calls of the tool. In that case, the user wasn't
+   * asked about this call.
+   * @throws ToolError `INVALID_APPROVAL` if the call isn't stored, or shares its id with another
+   * call.
    */
   async approve(entry: ToolEntry, call: FramedCall, always = false): Promise<void> {
     const { pendingCalls } = this.#executor;
@@ -167,10 +181,10 @@ export class GuardedCalls {
       if (always) return;
       throw new ToolError(
         'INVALID_APPROVAL',
-        'The executor does not know this approval. Its store restarted, or the call, its arguments, its tool or its caller changed. Ask again.',
+        "The executor doesn't know this approval: its store restarted, or the call, its arguments, its tool or its caller changed. Request a new approval.",
       );
     }
-    if (pending.answer !== undefined) return; // The executor checks whether it ran.
+    if (pending.answer !== undefined) return; // The executor checks whether the call has already run.
     const others = (await pendingCalls.list()).filter(
       (each) =>
         each.kind === 'approval' &&
@@ -184,12 +198,12 @@ export class GuardedCalls {
     if (others.length > 0 && !always)
       throw new ToolError(
         'INVALID_APPROVAL',
-        'Several calls with different inputs share the approved id, so none of them ran. Call again, each with an id of its own.',
+        'Several calls with different inputs share the approved id, so none of them ran. Call them again, each with a unique id.',
       );
     await this.#executor.approve(pending);
   }
 
-  /** Makes a call. */
+  /** Runs a call. */
   async run(
     entry: ToolEntry,
     { frame, ...call }: FramedCall,
@@ -225,9 +239,10 @@ export function isSameInput(one: unknown, other: unknown): boolean {
 /**
  * Returns the result of a call.
  *
- * @throws ToolError with the message of `readOutcome` if there is no result. The code is that of an
- * `error`, `INVALID_APPROVAL` for `approval_required`, and `NOT_EXECUTABLE` for `denied`, `manual`,
- * and `ask_user`. `details` has the outcome's `status`, and `pending` if somebody has to answer.
+ * @throws ToolError with the text from `readOutcome` if there is no result. The code is the
+ * outcome's for `error`, `INVALID_APPROVAL` for `approval_required`, and `NOT_EXECUTABLE` for
+ * `denied`, `manual`, and `ask_user`. `details` contains the outcome's `status`, and `pending` if a
+ * user has to answer.
  */
 export function resultOf(outcome: ToolOutcome): Json {
   const { kind, text: message, data, code, pending } = readOutcome(outcome);

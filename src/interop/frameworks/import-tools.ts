@@ -15,20 +15,23 @@ import {
 import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool-definition.js';
 import { axesFromAnnotations } from '../export/to-mcp-tools.js';
 
-/** The options for importing tools of another framework. */
+/** The options for importing tools from another framework. */
 export interface ImportOptions {
   /**
-   * Options that override what a tool says, by the tool's original name. `name` renames it. Unknown
-   * tool names are refused. @default none
+   * Options that override a tool's own declaration, by the tool's original name. `name` renames the
+   * tool. Unknown tool names are refused. @default none
    */
   readonly overrides?: Readonly<
     Record<string, Partial<Omit<ToolOptions, 'inputSchema' | 'outputSchema'>>>
   >;
-  /** Believes MCP annotations in the tools' metadata, which otherwise only tighten, and checks patterns in plain JSON Schemas, which can be made to run for hours. @default false */
+  /**
+   * Trusts MCP annotations in the tools' metadata (which otherwise only make tools stricter), and
+   * enforces patterns in plain JSON Schemas (which can be crafted to run for hours). @default false
+   */
   readonly trusted?: boolean;
 }
 
-/** A tool of another framework after it was read. */
+/** A tool from another framework in a common form. */
 export interface ForeignTool {
   readonly title?: string | undefined;
   readonly description: string | undefined;
@@ -36,7 +39,7 @@ export interface ForeignTool {
   readonly inputSchema: ToolSchema;
   readonly outputSchema?: ToolSchema | undefined;
   readonly requiresConsent?: boolean;
-  /** The work; missing for manual tools. */
+  /** The function that does the work. Missing for manual tools. */
   readonly execute: Execute | undefined;
 }
 
@@ -51,26 +54,28 @@ const schema = z.strictObject({
 } satisfies FieldsOf<ImportOptions>);
 
 /**
- * Returns definitions of tools that were made for another framework.
+ * Converts tools that were made for another framework to definitions.
  *
- * Undeclared things aren't assumed to be harmless: without overrides it is mixed, of high danger, runs alone and isn't
- * cached. MCP annotations only tighten that. Overrides win. Patterns in plain JSON Schemas aren't checked.
+ * Nothing that a tool doesn't declare is assumed to be harmless: without overrides, it's mixed, has
+ * high danger, runs alone, and isn't cached. MCP annotations can only make it stricter. Overrides
+ * take precedence. Patterns in plain JSON Schemas aren't enforced.
  *
- * @param read reads one tool, and throws if it can't be imported.
- * @throws ToolError `INVALID_ARGUMENT` for wrong options, `INVALID_METADATA` naming every tool that is refused, and why.
+ * @param read Reads one tool, and throws if it can't be imported.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options, `INVALID_METADATA` listing every tool
+ * that can't be imported and the reason.
  */
 export function importTools<T>(
   tools: readonly (readonly [name: string, tool: T])[],
   read: (name: string, tool: T) => ForeignTool,
   options: ImportOptions,
 ): readonly ToolDefinition[] {
-  const { overrides, trusted } = checkOptions(schema, options, 'options of the import');
+  const { overrides, trusted } = checkOptions(schema, options, 'options for the import');
   const names = new Set(tools.map(([name]) => name));
   const refused = Object.keys(overrides)
     .filter((name) => !names.has(name))
     .map(
       (name) =>
-        `overrides: ${expectedGot('names of the imported tools', describeValue(name), `They are ${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ' …' : ''}.`)}`,
+        `overrides: ${expectedGot('names of the imported tools', describeValue(name), `The imported tools are ${[...names].slice(0, 5).join(', ')}${names.size > 5 ? ' …' : ''}.`)}`,
     );
   const definitions = tools.flatMap(([name, tool]) => {
     try {
@@ -111,20 +116,23 @@ function optionsOf(
     ...(outputSchema && { outputSchema: originOf(outputSchema, trusted) }),
     ...(title !== undefined && { metadata: { title } }),
     ...axesFromAnnotations(hints, { trusted }),
-    // A trusted hint doesn't remove an approval that the tool itself asks for.
+    // Trusted hints don't remove an approval requirement that the tool itself declares.
     ...(requiresConsent === true && { requiresConsent }),
     ...(execute === undefined ? { manual: true } : { execute }),
   };
 }
 
-/** Marks a plain JSON Schema as foreign, unless it's trusted. A schema with a check of its own is the tool's code. */
+/**
+ * Marks a plain JSON Schema as foreign, unless it's trusted. A schema with its own validation
+ * function is part of the tool's code.
+ */
 function originOf(schema: ToolSchema, trusted: boolean): ToolSchema {
   return trusted || isStandardSchema(schema) || !isPlainObject(schema)
     ? schema
     : foreignSchema(schema);
 }
 
-/** Returns a Standard Schema with a JSON Schema to show and a function that validates. */
+/** Returns a Standard Schema that consists of a JSON Schema and a validation function. */
 export function standardSchema(
   vendor: string,
   json: JsonSchema,
@@ -145,6 +153,6 @@ export function refusedTool(
 ): ToolError {
   return new ToolError(
     'INVALID_METADATA',
-    `Tool ${describeValue(name)} is refused:\n  ${expectedGot(expected, got, advice)}`,
+    `Tool ${describeValue(name)} is invalid:\n  ${expectedGot(expected, got, advice)}`,
   );
 }

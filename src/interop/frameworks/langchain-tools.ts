@@ -38,7 +38,10 @@ import {
 import type { OutputOf } from './output-of.js';
 
 type LangChainOptions = Omit<FrameworkOptions, 'policy'> & {
-  /** Asks a user if the policy says `confirm`. @default the executor's own; without one, such calls are errors */
+  /**
+   * Asks the user if the policy's verdict is `confirm`. @default the executor's; without one, such
+   * calls are errors
+   */
   readonly confirm?: Confirm;
 };
 
@@ -63,7 +66,7 @@ export interface LangChainTool<Input = any, Output = any> {
 }
 /* eslint-enable @typescript-eslint/no-explicit-any */
 
-/** The tools of a list of definitions, with the types of inputs and outputs. */
+/** The LangChain tools for a list of definitions, with their input and output types. */
 type LangChainToolsOf<Tools extends readonly ToolDefinition[]> = {
   -readonly [At in keyof Tools]: Tools[At] extends ToolDefinition<
     infer In,
@@ -80,22 +83,23 @@ const optionsSchema = frameworkSchema
   .extend({ confirm: aFunction<Confirm>().optional() });
 
 /**
- * Returns structured tools for LangChain, by the names that models can see (`a.b` becomes `a__b`).
+ * Returns structured tools for LangChain, under the names that models can see (`a.b` becomes
+ * `a__b`).
  *
- * The executor makes every call. If you invoke a tool with arguments, it returns its result, or
+ * The executor runs every call. If you invoke a tool with arguments, it returns its result, or
  * throws a `ToolError`. If you invoke it with a model's tool call, it returns a `ToolMessage`: the
- * result as text, with the data as `artifact`, or a message for the model with `status: 'error'`.
- * LangChain can't wait, so a call that needs an approval or an answer is an error that says so.
- * Progress comes as tool events.
+ * result as text, with the data as `artifact`, or an error message for the model with `status:
+ * 'error'`. LangChain can't wait, so a call that needs an approval or an answer returns an error
+ * that explains this. Progress is reported as tool events.
  *
  * ```js
  * const agent = createAgent({ model, tools: await toLangChainTools(registry, { executor }) });
  * ```
  *
- * If you pass a list of definitions, the tools know their inputs and outputs.
+ * If you pass a list of definitions, the tools have their input and output types.
  *
  * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` with
- * every wrong option, or if the input isn't a list of tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
+ * every invalid option, or if the input isn't a list of tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toLangChainTools<const Tools extends readonly ToolDefinition[]>(
   definitions: Tools,
@@ -112,7 +116,7 @@ export async function toLangChainTools(
   const { executor, confirm, level, resolve, ...rest } = checkOptions(
     optionsSchema,
     options,
-    'options of the export to LangChain',
+    'options for exporting to LangChain',
   );
   const { tools } = exportTools(input, { level, resolve }, FUNCTION_NAME_RULE);
   const langChain = await importLangChain();
@@ -134,9 +138,9 @@ function toTool(
     description: tool.rendered.description,
     schema: shownSchema(tool),
     metadata: metadataOf(entry),
-    verboseParsingErrors: true, // Otherwise the model doesn't read what is wrong.
+    verboseParsingErrors: true, // Otherwise the model can't see what is wrong.
     func: async (input, runManager, config) => {
-      // The config has `toolCall` if the tool is invoked with a model's call.
+      // The config contains `toolCall` if the tool is invoked with a model's call.
       const { toolCall, signal, context, configurable } = (config ?? {}) as {
         readonly toolCall?: { readonly id?: string };
         readonly signal?: AbortSignal;
@@ -153,7 +157,8 @@ function toTool(
       // An abort must not become a result.
       signal?.throwIfAborted();
       if (toolCall?.id === undefined) return resultOf(outcome);
-      // LangChain would take lists of objects for parts of a message, and a failure would end the agent's run.
+      // LangChain would treat lists of objects as message parts, and a thrown error would end the
+      // agent's run.
       const { kind, text, content, data } = readOutcome(outcome);
       const facts = { tool_call_id: toolCall.id, name };
       return kind === 'result'
@@ -172,14 +177,17 @@ function toTool(
 /** The keys under `configurable` that LangGraph and LangChain's agents set themselves. */
 const OF_LANGGRAPH = /^(?:__|checkpoint|langgraph_|ls_|thread_id$|run_id$|assistant_id$|graph_id$)/;
 
-/** Returns the program's own values under `configurable`; `undefined` if there are none. */
+/** Returns the program's own values under `configurable`, or `undefined` if there are none. */
 function ownConfigurable(configurable: unknown): unknown {
   if (!isPlainObject(configurable)) return undefined;
   const own = Object.entries(configurable).filter(([key]) => !/^(?:__|checkpoint)/.test(key));
   return own.every(([key]) => OF_LANGGRAPH.test(key)) ? undefined : Object.fromEntries(own);
 }
 
-/** Returns the schema by which LangChain checks an input. A shortened schema stays open, because it doesn't show all parameters. */
+/**
+ * Returns the schema that LangChain uses to validate an input. A shortened schema allows additional
+ * properties, because it doesn't show all parameters.
+ */
 function shownSchema({ level, rendered }: ExportedTool): Record<string, unknown> {
   const { additionalProperties, ...open } = objectSchema(rendered.inputSchema);
   return level === 'full' && additionalProperties !== undefined
@@ -197,15 +205,16 @@ interface ForeignLangChainTool {
 }
 
 /**
- * Returns definitions of LangChain's tools, with name, description, input schema, and work.
+ * Converts LangChain tools to definitions with name, description, input schema, and `execute`.
  *
- * Undeclared things aren't assumed to be harmless. The input is checked before the call, and
- * LangChain parses it. Events become progress, the answer of a `returnDirect` tool halts the run,
- * and an error message of the tool is a failure. Artifacts, callbacks, and `extras` are left out.
+ * Nothing that a tool doesn't declare is assumed to be harmless. The input is validated before the
+ * call, and LangChain parses it. Events are reported as progress, the answer of a `returnDirect`
+ * tool halts the run, and an error message from the tool is a failure. Artifacts, callbacks, and
+ * `extras` are ignored.
  *
  * @throws ToolError `MISSING_PACKAGE` if `@langchain/core` isn't installed. `INVALID_ARGUMENT` for
- * wrong options. `INVALID_METADATA` naming every tool that is refused, and why: for example, a tool
- * that a provider runs can't be run elsewhere.
+ * invalid options. `INVALID_METADATA` listing every tool that can't be imported and the reason: for
+ * example, a tool that a provider runs can't run elsewhere.
  */
 export async function fromLangChainTools(
   tools: Iterable<ForeignLangChainTool>,
@@ -230,7 +239,7 @@ function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool
       name,
       'a tool that can be invoked',
       'a tool without invoke, which its provider runs',
-      'Leave it with LangChain.',
+      'Keep it in LangChain.',
     );
   const { description, metadata } = tool;
   return {
@@ -242,7 +251,7 @@ function readTool(langChain: LangChain, name: string, tool: ForeignLangChainTool
 }
 
 /**
- * Returns a schema that checks like the tool's own, and passes the input on unchanged. LangChain
+ * Returns a schema that validates like the tool's own, but passes the input on unchanged. LangChain
  * converts it.
  */
 function checkedSchema(
@@ -256,7 +265,7 @@ function checkedSchema(
     throw refusedTool(
       name,
       'a schema that JSON Schema can express',
-      'another',
+      'a different kind of schema',
       'Give the tool a JSON Schema.',
     );
   }
@@ -283,9 +292,7 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
       callbacks,
     });
     if (!isDirectToolOutput(result))
-      return tool.returnDirect === true
-        ? halt('the answer of this tool ends the run', result)
-        : result;
+      return tool.returnDirect === true ? halt("this tool's answer ends the run", result) : result;
     const { content, status } = result as { readonly content?: unknown; readonly status?: unknown };
     if (content === undefined)
       return fail(
@@ -297,7 +304,7 @@ function executeOf({ isDirectToolOutput }: LangChain, tool: Invocable): Execute 
   };
 }
 
-/** The parts of LangChain that are used. */
+/** The parts of LangChain that are used here. */
 type LangChain = Pick<typeof Tools, 'DynamicStructuredTool'> &
   Pick<typeof Messages, 'ToolMessage' | 'isDirectToolOutput'> &
   Pick<typeof Schemas, 'toJsonSchema'>;

@@ -1,6 +1,6 @@
 import type { InputOf, StandardSchema, ToolSchema } from '../../tool/tool-schema.js';
 
-/** The answer of a tool as JSON, typed by its output schema, or else by what its work returns. */
+/** A tool's result as JSON, typed by its output schema, or by the return type of its `execute`. */
 export type OutputOf<Out extends ToolSchema, Result> = ToolSchema extends Out
   ? JsonOf<Result>
   : Out extends StandardSchema

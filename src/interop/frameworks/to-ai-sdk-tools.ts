@@ -26,13 +26,25 @@ import {
 import { standardSchema } from './import-tools.js';
 import type { OutputOf } from './output-of.js';
 
-/** The options of an export to the AI SDK. Without `executor`, no tool has `execute`, and you make the calls. */
+/**
+ * The options for exporting tools to the AI SDK. Without `executor`, the tools have no `execute`,
+ * and your program runs the calls.
+ */
 type AISDKOptions<Context = unknown> = Partial<Omit<FrameworkOptions, 'context' | 'caller'>> & {
-  /** Passed to tools if the call has no context of its own. Its type becomes that of `toolsContext` in the AI SDK 7. @default none */
+  /**
+   * The context for tools if a call doesn't have its own. Its type becomes that of `toolsContext`
+   * in AI SDK 7. @default none
+   */
   readonly context?: Context;
-  /** Returns who makes a call, from the context of the call. See `FrameworkOptions`. @default the options, for all calls */
+  /**
+   * Returns the caller of a call, based on the call's context. See `FrameworkOptions`. @default the
+   * options, for all calls
+   */
   caller?(context: Context): ReturnType<NonNullable<FrameworkOptions['caller']>>;
-  /** Gives progress as preliminary results `{ progress }`; `execute` is then a generator. @default false */
+  /**
+   * Reports progress as preliminary results `{ progress }`, which makes `execute` a generator.
+   * @default false
+   */
   readonly progress?: boolean;
 };
 
@@ -40,32 +52,35 @@ interface AISDKCallOptions<Context = unknown> {
   readonly toolCallId: string;
   readonly messages: readonly unknown[];
   readonly abortSignal?: AbortSignal | undefined;
-  /** The program's own value in version 6. */
+  /** The program's own value in AI SDK 6. */
   readonly experimental_context?: unknown;
-  /** The program's own value in version 7: the tool's entry in `toolsContext`. */
+  /** The program's own value in AI SDK 7: the tool's entry in `toolsContext`. */
   readonly context?: Context | undefined;
 }
 
-/** A schema as the AI SDK takes it. For its types it's a Standard Schema. */
+/** A schema in the AI SDK's format. For type inference, it's also a Standard Schema. */
 interface AISDKSchema<Value = unknown> extends StandardSchema<Value> {
   readonly jsonSchema: JsonSchema;
   readonly validate?: (value: unknown) => Promise<Validation>;
 }
 
-/** JSON as the AI SDK's types have it. */
+/** JSON as typed in the AI SDK. */
 type OpenJson =
   null | string | number | boolean | { [key: string]: OpenJson | undefined } | OpenJson[];
 type ModelOutput = ReturnType<typeof aiSDKContent> | { type: 'json'; value: OpenJson };
 
-/** A tool as the AI SDK takes it. */
+/** A tool in the AI SDK's format. */
 export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown> {
   title?: string;
   description: string;
   inputSchema: AISDKSchema<Input>;
   outputSchema?: AISDKSchema<Output>;
-  /** Tells the AI SDK 7 the type of the context. At run time it is missing. */
+  /** Declares the type of the context for AI SDK 7. It doesn't exist at runtime. */
   contextSchema?: AISDKSchema<Context | undefined>;
-  /** Facts that the model doesn't see. The AI SDK adds them to the parts of a call, as `toolMetadata`. */
+  /**
+   * Metadata that the model doesn't see. The AI SDK adds it to the parts of a call, as
+   * `toolMetadata`.
+   */
   metadata: BridgeMetadata;
   needsApproval?: (
     input: Input,
@@ -75,7 +90,10 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
     input: Input,
     options: AISDKCallOptions<Context>,
   ) => Promise<Output> | AsyncIterable<Output>;
-  /** Gives the model the images and files of a result, and of a long result its two ends and its size. */
+  /**
+   * Converts a result for the model: includes images and files, and reduces a long result to its
+   * start, its end, and its size.
+   */
   toModelOutput?: (result: {
     readonly toolCallId: string;
     readonly input?: unknown;
@@ -84,8 +102,9 @@ export interface AISDKTool<Input = unknown, Output = unknown, Context = unknown>
 }
 
 /**
- * The tools of a list of definitions, by the names that models see, with the types of inputs and outputs that
- * `InferUITools` reads. With an executor, the types have `execute`, even those of manual tools.
+ * The AI SDK tools for a list of definitions, under the names that models see, with the input and
+ * output types that `InferUITools` reads. With an executor, all tools have `execute` in the types,
+ * even manual tools.
  */
 export type AISDKToolSet<
   Tools extends readonly ToolDefinition[],
@@ -108,7 +127,7 @@ export type AISDKToolSet<
     : never;
 };
 
-/** A tool whose required members tell the AI SDK its types. */
+/** A tool whose required members define its types for the AI SDK. */
 type TypedTool<Input, Output, Executor, Context> = AISDKTool<Input, Output, Context> &
   ([Executor] extends [never]
     ? { readonly execute?: never } & Required<Pick<AISDKTool<Input, Output>, 'outputSchema'>>
@@ -123,22 +142,21 @@ const optionsSchema = frameworkSchema
   .extend({ progress: z.boolean().default(false) });
 
 /**
- * Returns a tool set for the AI SDK 6 or 7, by the names that models can see (`a.b` becomes
- * `a__b`).
+ * Returns a tool set for AI SDK 6 or 7, under the names that models can see (`a.b` becomes `a__b`).
  *
- * The executor makes the calls. If a call gives no result, the model reads an error. If it needs
- * approval, the executor stores it, and it runs once when the messages hold the approval of exactly
- * this call. Manual tools have no `execute`: the run stops, and you add the result. The AI SDK
- * itself isn't loaded.
+ * The executor runs the calls. If a call has no result, the model receives an error. If a call
+ * needs approval, the executor stores it. It runs once when the messages contain an approval of
+ * exactly this call. Manual tools have no `execute`: the run stops, and you add the result. This
+ * function doesn't load the AI SDK.
  *
  * ```js
  * const { text } = await generateText({ model, tools: toAISDKTools(registry, { executor }), stopWhen: stepCountIs(5), prompt });
  * ```
  *
- * If you pass a list of definitions, the set knows their names, inputs and outputs:
+ * If you pass a list of definitions, the set has the tools' names, inputs, and outputs as types:
  * `InferUITools<typeof tools>`.
  *
- * @throws ToolError `INVALID_ARGUMENT` with every wrong option, or if the input isn't a list of
+ * @throws ToolError `INVALID_ARGUMENT` with every invalid option, or if the input isn't a list of
  * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toAISDKTools<
@@ -161,11 +179,11 @@ export function toAISDKTools(
   const { executor, policy, progress, level, resolve, ...rest } = checkOptions(
     optionsSchema,
     options,
-    'options of the export to the AI SDK',
+    'options for exporting to the AI SDK',
   );
   const frame = framing(rest);
   const calls = executor && new GuardedCalls(executor, policy);
-  // Without a prototype, because models ask for tools of any name, even `constructor`.
+  // Created without a prototype, because models can call tools by any name, even `constructor`.
   const tools = Object.create(null) as Record<string, AISDKTool>;
   for (const exported of exportTools(input, { level, resolve }, FUNCTION_NAME_RULE).tools) {
     const { entry, name } = exported;
@@ -177,7 +195,8 @@ export function toAISDKTools(
     const tool = (tools[name] = described(exported));
     if (entry.manual || calls === undefined) continue;
     tool.needsApproval = async (given, options) => {
-      // The AI SDK asks again after the approval, and would take `false` for a denial. `execute` decides.
+      // The AI SDK calls this again after the approval, and would treat `false` as a denial.
+      // `execute` decides.
       if (isApprovedIn(options.messages, name, options.toolCallId, given)) return true;
       return calls.needsApproval(await callOf(given, options));
     };
@@ -206,12 +225,12 @@ export function toAISDKTools(
 }
 
 /**
- * Results with more for the model than their value, such as images. The AI SDK passes the value
- * on, and then asks what the model should read.
+ * Results that contain more for the model than their value, such as images. The AI SDK passes on
+ * only the value, and later asks for the model's version.
  *
- * Ids don't identify a result: models write `call_0` again and again, and users can share a tool
- * set. So a result is found by its value or its input, which are objects of one call. It's returned
- * once, and kept no longer than this object.
+ * Ids don't identify a result: models keep reusing `call_0`, and users can share a tool set. So a
+ * result is found through its value or its input, which are objects that belong to one call. It's
+ * returned only once, and kept no longer than this object.
  */
 class ReadResults {
   readonly #kept = new WeakMap<
@@ -227,7 +246,7 @@ class ReadResults {
       (outcome.content === undefined && outcome.maxResultBytes === undefined)
     )
       return;
-    // Two calls with one input can't be told apart.
+    // Two calls with the same input can't be told apart.
     this.#kept.set(key, {
       callId,
       output,
@@ -267,10 +286,10 @@ function described({ entry, rendered }: ExportedTool): AISDKTool {
 }
 
 /**
- * Returns the object that the AI SDK's `jsonSchema` returns.
+ * Returns an object like those created by the AI SDK's `jsonSchema`.
  *
- * @param validate returns the value unchanged, or an error for the model. It must not convert the
- * value, because the AI SDK compares it with the approved one. @default everything is accepted
+ * @param validate Returns the value unchanged, or an error for the model. It must not convert the
+ * value, because the AI SDK compares it with the approved value. @default accepts everything
  */
 function schemaOf(
   jsonSchema: JsonSchema,
@@ -288,7 +307,7 @@ function schemaOf(
   } as AISDKSchema;
 }
 
-/** Checks an input. The executor doesn't check the frozen copy again. */
+/** Validates an input. The executor doesn't validate the frozen copy again. */
 async function validated(entry: ToolEntry, value: unknown): Promise<Validation> {
   const checked = await checkAhead(entry, value);
   return checked.ok
@@ -303,10 +322,10 @@ function isObject(value: unknown): value is object {
 /**
  * Returns true if the messages end with an approval of exactly this call.
  *
- * As in the AI SDK, only answers in the last message count, a single no outweighs every yes, and
- * the call and the question must be in earlier messages. The arguments must be the model's, and no
- * other call with this id may be open: of two such calls, the AI SDK shows one to the user and may
- * run the other.
+ * As in the AI SDK, only answers in the last message count, a single denial outweighs all
+ * approvals, and the call and the question must be in earlier messages. The arguments must be the
+ * model's, and no other call with this id may be open: if there are two, the AI SDK shows one of
+ * them to the user and might run the other.
  */
 function isApprovedIn(
   messages: unknown,
@@ -348,7 +367,7 @@ function partsOf(message: unknown, role: string): ReturnType<typeof objectsIn> {
   return fieldOf(message, 'role') === role ? objectsIn(fieldOf(message, 'content')) : [];
 }
 
-/** Yields the progress of a call, as `{ progress }`, and then its result. */
+/** Yields a call's progress as `{ progress }`, and then its result. */
 async function* withProgress(
   run: (onProgress: (progress: unknown) => void) => Promise<unknown>,
 ): AsyncGenerator<unknown, void> {

@@ -16,13 +16,13 @@ import {
   type FrameworkOptions,
 } from './guarded-calls.js';
 
-/** The run's context: the program's own, and the calls that a user approved. */
+/** The run's context: the program's own context, and which calls the user has approved. */
 type AgentsRunContext = {
   readonly context?: unknown;
   isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
 };
 
-/** A function tool of @openai/agents. */
+/** A function tool for `@openai/agents`. */
 export interface OpenAIAgentsTool {
   type: 'function';
   name: string;
@@ -48,15 +48,15 @@ export interface OpenAIAgentsTool {
 }
 
 /**
- * Returns function tools for `@openai/agents`, by the names that models can see (`a.b` becomes
+ * Returns function tools for `@openai/agents`, under the names that models can see (`a.b` becomes
  * `a__b`).
  *
- * The run is interrupted if the policy asks for approval. An approved call then runs once, with the
- * input that was asked about. The runner knows approvals by the id of the call only, so if calls
- * with different inputs share an id, none of them runs. If a call gives no result, the model reads
- * why, and the run continues. The package itself isn't loaded.
+ * If the policy requires approval, the run is interrupted. After approval, the call runs once, with
+ * the input that the user saw. The runner tracks approvals only by call id. If calls with different
+ * inputs share an id, none of them runs. If a call has no result, the model receives the reason,
+ * and the run continues. This function doesn't load the package.
  *
- * @throws ToolError `INVALID_ARGUMENT` with every wrong option, or if the input isn't a list of
+ * @throws ToolError `INVALID_ARGUMENT` with every invalid option, or if the input isn't a list of
  * tools. `NOT_A_TOOL`, `DUPLICATE_TOOL`.
  */
 export function toOpenAIAgentsTools(
@@ -66,7 +66,7 @@ export function toOpenAIAgentsTools(
   const { executor, policy, level, resolve, ...rest } = checkOptions(
     frameworkSchema,
     options,
-    'options of the export to @openai/agents',
+    'options for exporting to @openai/agents',
   );
   const calls = new GuardedCalls(executor, policy);
   const frame = framing(rest);
@@ -80,7 +80,7 @@ function toTool(
   calls: GuardedCalls,
   frame: ReturnType<typeof framing>,
 ): OpenAIAgentsTool {
-  // A run without a context has an empty object.
+  // A run without a context has an empty object as its context.
   const callOf = (
     { context }: AgentsRunContext,
     input: unknown,
@@ -104,7 +104,7 @@ function toTool(
     needsApproval: async (context, input, callId) => {
       if (entry.manual) return false; // A user does the work anyway.
       const call = await callOf(context, input, callId);
-      // A call that was approved may have run, so it isn't asked about again.
+      // An approved call may already have run, so the user isn't asked about it again.
       if (context.isToolApproved({ toolName: name, callId: call.id }) === true) return true;
       return calls.needsApproval(call);
     },

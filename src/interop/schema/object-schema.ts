@@ -2,7 +2,7 @@ import { canonicalJson, mapValues } from '../../core/plain-data.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { asSchema, dereference, propertiesOf, requiredOf, schemasUnder } from './walk-schema.js';
 
-/** The JSON Schema of an object, as model APIs take it. */
+/** The JSON Schema of an object, in the form that model APIs accept. */
 export interface ObjectSchema {
   type: 'object';
   properties: Record<string, JsonSchema>;
@@ -13,12 +13,15 @@ export interface ObjectSchema {
 const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'enum', 'const'] as const;
 
 /**
- * Returns a copy of a tool's input schema with `type: 'object'` and all properties at the top, without alternatives there.
+ * Returns a copy of a tool's input schema that has `type: 'object'`, lists all properties at the
+ * top level, and has no alternatives there.
  *
- * OpenAI and Anthropic refuse the whole request if one tool has `anyOf`, `oneOf`, `allOf`, `enum` or `not` at the top, or no
- * type ("input_schema does not support oneOf, allOf, or anyOf at the top level"). The copy has the properties of all
- * alternatives, requires those that every alternative requires, and says in its description which go together. It never
- * allows less than the original; the executor checks the input by the original.
+ * OpenAI and Anthropic reject the whole request if a tool has no type at the top level, or has
+ * `anyOf`, `oneOf`, `allOf`, `enum` or `not` there. Their error is "input_schema does not support
+ * oneOf, allOf, or anyOf at the top level". The copy contains the properties of all alternatives,
+ * requires those that every alternative requires, and explains in its description which belong
+ * together. It never allows less than the original, and the executor validates the input against
+ * the original.
  */
 export function objectSchema(schema: JsonSchema): ObjectSchema {
   const { type: _type, properties: _properties, required: _required, ...rest } = schema;
@@ -43,7 +46,10 @@ interface Folded {
   readonly notes: readonly string[];
 }
 
-/** The maximum number of parts that are joined: a definition may be two alternatives of itself. */
+/**
+ * The maximum number of parts that are merged, because a definition can contain two alternatives of
+ * itself.
+ */
 const MOST_PARTS = 1_000;
 
 function fold(schema: JsonSchema, place: { readonly root: JsonSchema; left: number }): Folded {
@@ -77,13 +83,16 @@ function either(branches: readonly Folded[]): Folded {
     notes: [
       ...branches.flatMap(({ notes }) => notes),
       ...(note.length === sets.length
-        ? [`Give one of these: ${[...new Set(note)].join('; or ')}.`]
+        ? [`Provide one of these: ${[...new Set(note)].join('; or ')}.`]
         : []),
     ],
   };
 }
 
-/** Joins the properties of two schemas. If both have a property, both of its schemas hold (`allOf`), or either does (`anyOf`). */
+/**
+ * Merges the properties of two schemas. If both schemas define a property, its value must match
+ * both definitions (`allOf`) or at least one (`anyOf`).
+ */
 function merged(
   a: Folded['properties'],
   b: Folded['properties'],

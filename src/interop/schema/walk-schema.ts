@@ -1,13 +1,13 @@
 import { isPlainObject, mapValues } from '../../core/plain-data.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 
-/** Returns the list of schemas under a keyword; empty without one. */
+/** Returns the list of schemas under a keyword, or an empty list if there is none. */
 export function schemasUnder(schema: JsonSchema, keyword: string): readonly JsonSchema[] {
   const value = schema[keyword];
   return Array.isArray(value) ? value.map(asSchema) : [];
 }
 
-/** Returns an empty schema for a boolean one. No target can express `false`. */
+/** Returns a schema, or an empty schema in place of a boolean. Targets can't express `false`. */
 export function asSchema(value: unknown): JsonSchema {
   return isPlainObject(value) ? value : {};
 }
@@ -26,14 +26,17 @@ export function requiredOf(schema: JsonSchema): readonly string[] {
     : [];
 }
 
-/** Returns the types that a schema names, in lower case. */
+/** Returns the types that a schema allows, in lowercase. */
 export function typesOf({ type }: JsonSchema): readonly string[] {
   return (Array.isArray(type) ? type : [type])
     .filter((each) => typeof each === 'string')
     .map((each) => each.toLowerCase());
 }
 
-/** Follows `$ref` to the end. @returns the schema itself without `$ref`; `undefined` if it leads nowhere or in a circle. */
+/**
+ * Follows all `$ref`s of a schema. @returns The schema without `$ref`, or `undefined` if the
+ * reference is dangling or circular.
+ */
 export function dereference(schema: JsonSchema, root: JsonSchema): JsonSchema | undefined {
   const seen = new Set<string>();
   let current = schema;

@@ -17,7 +17,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 /** The severity of a finding. */
 export type LintSeverity = LintRule['severity'];
 
-/** A check of one tool. It yields one message for each thing to fix. */
+/** A check of one tool. Yields one message per problem. */
 interface LintRule {
   readonly severity: 'error' | 'warning';
   readonly check: (entry: ToolEntry) => Iterable<string | PoisonedText>;
@@ -30,15 +30,15 @@ const SAFETY_AXES: ReadonlySet<string> = new Set([
   'executionCategory',
 ]);
 
-/** The rules that check one tool at a time, by their stable names. */
+/** The rules that check one tool at a time, keyed by their stable names. */
 export const LINT_RULES = {
   'inferred-safety': {
     severity: 'warning',
     *check(entry) {
-      // Everything else is inferred from what the author did declare.
+      // All other values are inferred from metadata that the author declared.
       if (entry.accessMode !== AccessMode.MIXED || !entry.inferred.includes('accessMode')) return;
       const inferred = entry.inferred.filter((axis) => SAFETY_AXES.has(axis));
-      yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, on the strict side`;
+      yield `declare ${inferred.join(', ')}: inferred as ${inferred.map((axis) => String(entry[axis])).join(', ')}, the strict default`;
     },
   },
   'unmatchable-keyword': {
@@ -58,7 +58,7 @@ export const LINT_RULES = {
         const form = keywordForm(keyword).join(' ');
         const same = seen.get(form);
         if (form !== '' && same !== undefined)
-          yield `keywords ${JSON.stringify(same)} and ${JSON.stringify(keyword)} match the same words: keep one, or both count in the score`;
+          yield `keywords ${JSON.stringify(same)} and ${JSON.stringify(keyword)} match the same words: remove one, or both add to the score`;
         else seen.set(form, keyword);
       }
     },
@@ -72,7 +72,7 @@ export const LINT_RULES = {
         handlerRef === undefined &&
         providers.length === 0
       )
-        yield 'nothing answers its calls: pass a function (execute, or a handler with its name for a manifest), or declare manual, handlerRef or providers';
+        yield "nothing answers its calls: pass a function (execute, or in a manifest a handler with the tool's name), or declare manual, handlerRef or providers";
     },
   },
   'cached-by-context': {
@@ -80,14 +80,14 @@ export const LINT_RULES = {
     *check({ cacheKey, cacheTtlMs = 0, definition }) {
       if (cacheTtlMs === 0 || cacheKey !== undefined || (definition.execute?.length ?? 0) < 2)
         return;
-      yield "its results are cached per conversation and whole context, and not at all for a context that isn't plain data: declare cacheKey(input, context) to name what they depend on";
+      yield "its results are cached per conversation and for the whole context (and not at all if the context isn't plain data): declare cacheKey(input, context) to return only the data they depend on";
     },
   },
   'pattern-unchecked': {
     severity: 'warning',
     *check(entry) {
       for (const { path, pattern } of uncheckedPatterns(entry.inputJsonSchema))
-        yield `the pattern ${describeValue(pattern)} at ${path.join('.')} of its input isn't checked here but left to the server that the tool comes from`;
+        yield `the pattern ${describeValue(pattern)} at ${path.join('.')} in its input schema isn't checked here, only by the server that the tool comes from`;
     },
   },
   'hidden-text': { severity: 'error', check: (entry) => textsOf(entry, 'hidden-text') },
@@ -109,12 +109,12 @@ export const LINT_RULES = {
       if (typeof properties !== 'object' || properties === null) return;
       for (const name of entry.progressParams)
         if (!Object.hasOwn(properties, name))
-          yield `progressParams names ${JSON.stringify(name)}, which inputSchema doesn't have`;
+          yield `progressParams lists ${JSON.stringify(name)}, which isn't in inputSchema`;
     },
   },
 } satisfies Readonly<Record<string, LintRule>>;
 
-/** The severities of the rules that compare a tool with other tools or with a policy. */
+/** The default severities of the rules that compare a tool with other tools or with a policy. */
 export const CATALOGUE_RULES = {
   'undeclared-flow': 'warning',
   'missing-metadata': 'warning',
@@ -130,7 +130,7 @@ export type LintRuleName = keyof typeof LINT_RULES | keyof typeof CATALOGUE_RULE
 
 const poisoned = new WeakMap<ToolEntry, readonly PoisonedText[]>();
 
-/** Returns the places that a rule reports in the text that models and users read of a tool. */
+/** Returns what a rule reports in a tool's texts (those that models and users read). */
 function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly PoisonedText[] {
   const {
     name,
@@ -167,20 +167,20 @@ function textsOf(entry: ToolEntry, rule: PoisonedText['rule']): readonly Poisone
   return texts.filter((text) => text.rule === rule);
 }
 
-/** Yields pairs of values that are allowed together but rarely both true. */
+/** Yields combinations of values that are allowed but rarely make sense. */
 function* suspiciousPairs(entry: ToolEntry): Iterable<string> {
   const { accessMode, dangerLevel, executionCategory, sideEffects } = entry;
   const declared = (axis: (typeof entry.inferred)[number]) => !entry.inferred.includes(axis);
   const reads = accessMode === AccessMode.READONLY;
   if (reads && executionCategory === ExecutionCategory.MIXED)
-    yield 'accessMode readonly with executionCategory mixed: what changes?';
-  // A write can well go through the network.
+    yield 'accessMode readonly with executionCategory mixed: what does it change?';
+  // A write can also use the network, so `network` isn't suspicious.
   if (
     isWriting(accessMode) &&
     (executionCategory === ExecutionCategory.READ_ONLY ||
       executionCategory === ExecutionCategory.COMPUTE)
   ) {
-    yield `accessMode ${accessMode} with executionCategory ${executionCategory}: the access mode decides, so its calls run one after another`;
+    yield `accessMode ${accessMode} with executionCategory ${executionCategory}: the access mode wins, so calls run one after another`;
   }
   if (isWriting(accessMode) && dangerLevel === DangerLevel.SAFE)
     yield `accessMode ${accessMode} with dangerLevel safe`;

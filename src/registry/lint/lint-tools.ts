@@ -13,21 +13,21 @@ import type { ToolMetadataRegistry } from '../tool-metadata-registry.js';
 import { CATALOGUE_RULES, LINT_RULES, type LintRuleName, type LintSeverity } from './lint-rules.js';
 import { nearDuplicates } from './near-duplicates.js';
 
-/** One thing to fix in a tool's metadata. */
+/** A problem in a tool's metadata. */
 export interface LintFinding {
-  /** The name of the rule. It's stable, because CI settings can use it. */
+  /** The name of the rule. It's stable, so CI settings can rely on it. */
   readonly rule: string;
   readonly severity: 'error' | 'warning';
   readonly toolName: string;
   readonly message: string;
   /**
-   * The place in the text: a JSON pointer into the tool, and the index of the character there
-   * (UTF-16, from 0).
+   * The location of the problem: a JSON pointer into the tool, and the index of the character in
+   * that text (in UTF-16 code units, from 0).
    */
   readonly place?: { readonly path: string; readonly offset: number };
 }
 
-/** The tool names in a policy's rules and allow-list. */
+/** The tool names in a policy's rules and allowlist. */
 interface NamedTools {
   readonly rules?: readonly {
     readonly name?: string;
@@ -39,12 +39,12 @@ interface NamedTools {
 
 /** The options of `lintTools`. */
 export interface LintOptions {
-  /** The severity of rules by name, or `'off'`. @default every rule has its own severity */
+  /** The severity of each rule, or `'off'`. @default each rule's own severity */
   readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**
-   * The rules and allow-list of a `SafetyPolicy`, to also report the names in them that no tool
-   * has. The policy itself accepts unknown names, because tools can be registered later. A pattern
-   * with `*` can match nothing. @default none
+   * The rules and allowlist of a `SafetyPolicy`. Names in them that don't belong to any tool are
+   * reported too. The policy itself accepts unknown names, because tools can be registered later.
+   * Patterns with `*` aren't reported. @default none
    */
   readonly policy?: NamedTools;
 }
@@ -53,7 +53,7 @@ export type LintRules = NonNullable<LintOptions['rules']>;
 
 const RULE_NAMES: readonly string[] = [...Object.keys(CATALOGUE_RULES), ...Object.keys(LINT_RULES)];
 
-/** Returns the option field for the severities of rules. */
+/** Returns the schema of the `rules` option. */
 export const lintRulesField = () =>
   z
     .strictObject(
@@ -67,14 +67,14 @@ const optionsSchema = once(() =>
   z.strictObject({
     rules: lintRulesField(),
     policy: z
-      .custom<NamedTools>(isPlainObject, 'the options of the policy, as { rules, allow }')
+      .custom<NamedTools>(isPlainObject, "a policy's options, as { rules, allow }")
       .optional(),
   } satisfies FieldsOf<LintOptions>),
 );
 
 /**
- * Returns the checked options. @throws ToolError `INVALID_ARGUMENT`, with a suggestion for a
- * misspelled rule.
+ * Validates the options. @throws ToolError `INVALID_ARGUMENT`, with a suggestion for a misspelled
+ * rule.
  */
 export function checkLintOptions(
   options: unknown,
@@ -83,18 +83,22 @@ export function checkLintOptions(
 }
 
 /**
- * Returns what to fix in the metadata of a registry's tools, in registration order, then by rule.
+ * Returns the problems in the metadata of a registry's tools, in registration order, then by rule.
  *
- * @param options sets the severities of rules and a policy to compare with. You can also pass the
- * policy directly.
- * @throws ToolError `INVALID_ARGUMENT` for a rule that doesn't exist.
+ * @param options Sets the severities of rules, and a policy whose names to check. You can also pass
+ * the policy's options directly.
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown rule.
  */
 export function lintTools(
   registry: ToolMetadataRegistry,
   options: LintOptions | NamedTools = {},
 ): readonly LintFinding[] {
   if (!isRegistry(registry))
-    throw invalidArgument('a ToolMetadataRegistry', registry, 'Register the tools in one first.');
+    throw invalidArgument(
+      'a ToolMetadataRegistry',
+      registry,
+      'Register the tools in a registry first.',
+    );
   const { rules, policy = {} } = isPolicy(options)
     ? { rules: {}, policy: options }
     : checkLintOptions(options);
@@ -107,14 +111,17 @@ export function lintTools(
   return Object.freeze(withSeverities([...found, ...unknownNames(registry, policy)], rules));
 }
 
-/** Returns true for a policy. In options, `rules` is an object of severities instead. */
+/**
+ * Returns true for a policy's options. In lint options, `rules` is an object of severities instead
+ * of a list.
+ */
 function isPolicy(options: LintOptions | NamedTools): options is NamedTools {
   return (
     isPlainObject(options) && (Array.isArray(options['rules']) || Object.hasOwn(options, 'allow'))
   );
 }
 
-/** Returns the findings of the enabled rules, with their configured severities. */
+/** Removes the findings of disabled rules, and applies the configured severities. */
 export function withSeverities(
   findings: readonly LintFinding[],
   rules: Readonly<Record<string, 'off' | LintSeverity | undefined>>,
@@ -136,7 +143,7 @@ function unknownNames(
       verdict,
       names: typeof tools === 'string' ? [tools] : tools,
     })),
-    { where: 'the allow-list', verdict: 'allow' as Verdict, names: allow },
+    { where: 'the allowlist', verdict: 'allow' as Verdict, names: allow },
   ];
   return places.flatMap(({ where, verdict, names }) =>
     names.flatMap((toolName) => {
@@ -152,7 +159,7 @@ function unknownNames(
         )[0];
       const what =
         own === undefined
-          ? 'which no tool has'
+          ? "which doesn't match any tool"
           : "an alias, but rules that allow calls match only the tools' own names";
       return [
         Object.freeze({
@@ -166,32 +173,31 @@ function unknownNames(
   );
 }
 
-/** A tool to lint among other tools. */
+/** A tool to lint in the context of other tools. */
 interface LintedTool {
   readonly entry: ToolEntry;
   /**
-   * The tool's owner. The tool is compared with tools of the same owner and with shared tools
+   * The tool's owner. The tool is compared with the same owner's tools and with shared tools
    * (`''`).
    */
   readonly owner: string;
 }
 
-/** The facts about other tools that the rules need. */
+/** The information about other tools that the rules need. */
 interface LintedAmong<Tool extends LintedTool> {
-  /**
-   * Returns true if the name belongs to a tool or category that can appear together with the tool.
-   */
+  /** Returns true if a tool or category has this name and can appear together with the tool. */
   readonly knows: (name: string, tool: Tool) => boolean;
-  /** Returns true if some persona can see both tools. */
+  /** Returns true if at least one persona can see both tools. */
   readonly meet: (earlier: Tool, later: Tool) => boolean;
 }
 
 /**
- * The maximum number of look-alike names compared: the tools of many personas can share one name.
+ * The maximum number of look-alike names to compare, because tools of many personas can share one
+ * name.
  */
 const MOST_ALIKE = 32;
 
-/** Lints each of many tools. Returns the findings of each tool in the same order. */
+/** Lints several tools. Returns one list of findings per tool, in the same order. */
 export function lintEach<Tool extends LintedTool>(
   tools: readonly Tool[],
   { knows, meet }: LintedAmong<Tool>,
@@ -204,7 +210,7 @@ export function lintEach<Tool extends LintedTool>(
     category: isUsual(tools, ({ category }) => category !== undefined),
     keywords: isUsual(tools, ({ keywords }) => keywords.length > 0),
   };
-  // If no tool declares flows, nobody uses them.
+  // If no tool declares flows, the program doesn't use them.
   const flows = tools.some(
     ({ entry: { inferred } }) => !inferred.includes('reads') || !inferred.includes('sends'),
   );
@@ -219,7 +225,10 @@ export function lintEach<Tool extends LintedTool>(
     if (bare || (usual.category && entry.category === undefined))
       say('missing-metadata', bare ? 'declare category, priority, costTier' : 'declare category');
     if (entry.keywords.length === 0 && (bare || usual.keywords))
-      say('no-keywords', 'declare keywords: words from requests that this tool answers');
+      say(
+        'no-keywords',
+        'declare keywords: words that are likely to appear in requests for this tool',
+      );
     for (const name of entry.invalidates)
       if (!knows(name, tool))
         say(
@@ -229,13 +238,13 @@ export function lintEach<Tool extends LintedTool>(
     if (flows && saysNoFlow(entry))
       say(
         'undeclared-flow',
-        `declare reads and sends, as other tools here do: inferred as ${entry.reads.join(', ')} and ${entry.sends}, on the strict side`,
+        `declare reads and sends, as other tools here do: inferred as ${entry.reads.join(', ')} and ${entry.sends}, the strict default`,
       );
     const earlier = alike.get(index);
     if (earlier !== undefined)
       say(
         'near-duplicate-description',
-        `the description is almost the same as that of ${tools[earlier]!.entry.name}: a model can't tell them apart`,
+        `the description is almost the same as that of ${tools[earlier]!.entry.name}: a model can't tell the tools apart`,
       );
     const look = lookOf(entry.name);
     const alikes = looks.get(look) ?? [];
@@ -251,12 +260,12 @@ export function lintEach<Tool extends LintedTool>(
   return findings;
 }
 
-/** Returns true if nothing shows what a tool reads and its author didn't declare where it sends. */
+/** Returns true if it's unknown what a tool reads and where it sends data. */
 function saysNoFlow({ inferred, reads }: ToolEntry): boolean {
   return inferred.includes('reads') && inferred.includes('sends') && reads.length > 0;
 }
 
-/** Returns true if the author declared only what is required. */
+/** Returns true if the author declared only the required options. */
 function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boolean {
   return (
     category === undefined &&
@@ -269,8 +278,8 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
- * Returns true if a missing value makes a tool hard to find: there are more tools than a model sees
- * at once, and at least three in four have the value.
+ * Returns true if most tools have a value, so a tool without it is hard to find. That's the case if
+ * there are more tools than a model sees at once and at least three in four have the value.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
   return (
@@ -279,7 +288,7 @@ function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolea
   );
 }
 
-/** Cached findings that don't depend on other tools: each entry is linted once. */
+/** Findings that don't depend on other tools, cached so that each entry is linted only once. */
 const known = new WeakMap<ToolEntry, readonly LintFinding[]>();
 
 function ownFindings(entry: ToolEntry): readonly LintFinding[] {
@@ -300,7 +309,7 @@ function ownFindings(entry: ToolEntry): readonly LintFinding[] {
   return findings;
 }
 
-/** Returns the distinct stems of a description. */
+/** Returns the distinct word stems in a description. */
 function stemsOf({ description }: ToolEntry): ReadonlySet<string> {
   return new Set(splitWords(description).map(({ whole }) => stem(whole)));
 }

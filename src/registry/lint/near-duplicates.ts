@@ -1,18 +1,19 @@
-/** The minimum share of common words at which two texts are almost the same. */
+/** The minimum similarity of two texts that count as almost the same. */
 const NEARLY = 0.8;
 /**
- * The maximum number of earlier texts with the same rare word that a text is compared with. It
- * keeps the time linear if all texts are alike.
+ * The maximum number of earlier texts with the same rare word to compare a text with. This keeps
+ * the time linear if all texts are alike.
  */
 const MOST_COMPARED = 100;
 
 /**
- * Finds, for each text, the index of the first earlier text with almost the same words (a Jaccard
- * similarity of 0.8 or more).
+ * Finds, for each text, the first earlier text with almost the same words (a Jaccard similarity of
+ * at least 0.8), and returns its index.
  *
- * Sets this similar share at least one of their rarest words, so only such texts are compared.
+ * Two sets this similar share at least one of their rarest words, so only texts that share a rare
+ * word are compared.
  *
- * @param meet returns true if an earlier text and a later text are ever seen together.
+ * @param meet Returns true if an earlier text and a later text are ever seen together.
  */
 export function nearDuplicates(
   texts: readonly ReadonlySet<string>[],
@@ -39,7 +40,10 @@ export function nearDuplicates(
   return found;
 }
 
-/** Returns Jaccard's index: the number of common words divided by the number of all words. */
+/**
+ * Returns the Jaccard index: the number of shared words divided by the number of distinct words in
+ * both sets.
+ */
 function similarity(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   const common = [...one].filter((word) => other.has(word)).length;
   return common / (one.size + other.size - common);

@@ -4,16 +4,16 @@ import { Listeners } from '../../core/listeners.js';
 import { closed } from '../state-arguments.js';
 import type { MakeRedisClient, RedisClient } from './redis-options.js';
 
-/** The pause between two attempts to connect. */
+/** The delay between two connection attempts. */
 const RETRY_MS = 200;
 const NO_ANSWER = new Error('no answer');
 
 /**
- * The connection to one Redis. The package `redis` restores it by itself.
+ * The connection to a Redis server. The `redis` package reconnects automatically.
  *
- * The link is up once a ping was answered in time. A command that gets no answer in time takes the
- * link down, so only the first of several commands waits for a silent Redis. The client keeps
- * pinging, and its next answer brings the link up again.
+ * The link is up once Redis has answered a ping in time. A command that times out takes the link
+ * down, so only the first of several commands waits for an unresponsive Redis. The client keeps
+ * pinging, and the next answer brings the link up again.
  */
 export class RedisLink {
   readonly availability = new Listeners<boolean>();
@@ -44,7 +44,7 @@ export class RedisLink {
 
   /**
    * Connects, and reconnects whenever the connection is lost. Resolves when the link is up, when
-   * connecting fails, or when it takes too long.
+   * connecting fails, or after a timeout.
    */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -61,14 +61,14 @@ export class RedisLink {
 
   /**
    * Sends a command. @throws ToolError `STATE_UNAVAILABLE`. `details.code` is the first word of
-   * Redis's reply.
+   * Redis's error reply.
    */
   async send(args: readonly string[]): Promise<unknown> {
     if (this.#state === 'closed') throw closed();
     if (this.#state === 'down')
       throw unavailable(
         'not_connected',
-        `Not connected to Redis (${shortReason(this.#cause)}). It reconnects by itself: try again later.`,
+        `Not connected to Redis (${shortReason(this.#cause)}). It reconnects automatically: try again later.`,
         false,
       );
     try {
@@ -78,7 +78,7 @@ export class RedisLink {
     }
   }
 
-  /** Closes the connection. Unanswered commands are rejected. */
+  /** Closes the connection. Pending commands are rejected. */
   close(): void {
     this.#state = 'closed';
     if (this.#hasSocket) this.#destroy();
@@ -93,12 +93,12 @@ export class RedisLink {
     }
   }
 
-  /** Waits for an answer. An answer that comes too late is dropped. */
+  /** Waits for an answer, or throws after the timeout. A late answer is ignored. */
   async #inTime(reply: Promise<unknown>): Promise<unknown> {
     let stopTimer: (() => void) | undefined;
     const late = new Promise<never>((_, reject) => {
-      // Waits one more turn, because an answer that arrived while this process was busy may still
-      // be unread.
+      // Waits one more event-loop turn, because an answer that arrived while this process was busy
+      // may not have been read yet.
       stopTimer = systemClock.after(
         this.#timeoutMs,
         () => void nextTurn().then(() => reject(NO_ANSWER)),
@@ -117,19 +117,19 @@ export class RedisLink {
       this.#become('down', error);
       return unavailable(
         'no_answer',
-        `Redis didn't answer within ${this.#timeoutMs} ms. The operation may still happen.`,
+        `Redis didn't answer within ${this.#timeoutMs} ms. The operation may still be executed.`,
         true,
       );
     }
     if (code === undefined)
       return unavailable(
         'connection_lost',
-        `The connection to Redis was lost (${shortReason(error)}). The operation may have happened.`,
+        `The connection to Redis was lost (${shortReason(error)}). The operation may have been executed.`,
         true,
         error,
       );
-    // A master that became a replica keeps its connections. Only a new connection finds the new
-    // master.
+    // Connections to a master stay open when it becomes a replica. Only a new connection finds the
+    // new master.
     if (code === 'READONLY') this.#reconnect(error);
     return unavailable(
       'refused',
@@ -158,14 +158,14 @@ export class RedisLink {
     try {
       this.#client.destroy();
     } catch {
-      // It's already closed.
+      // The client is already closed.
     }
   }
 }
 
 /**
- * Returns a `STATE_UNAVAILABLE` error. `sent: false` in its details means that the operation
- * definitely didn't happen.
+ * Returns a `STATE_UNAVAILABLE` error. If `details.sent` is false, the operation was definitely not
+ * executed.
  */
 export function unavailable(
   reason: 'not_connected' | 'no_answer' | 'connection_lost' | 'refused' | 'no_identity',
@@ -181,16 +181,17 @@ export function unavailable(
 }
 
 /**
- * Returns the first word of an error that Redis replied, such as `WRONGTYPE`. Returns `undefined`
- * for connection errors.
+ * Returns the first word of an error reply from Redis, such as `WRONGTYPE`. Returns `undefined` for
+ * connection errors.
  */
 function replyCode(error: unknown): string | undefined {
-  // Redis's own errors begin with a word in capitals. Errors of sockets and of the client don't.
+  // Redis errors begin with an uppercase word. Socket and client errors don't.
   return error instanceof Error ? /^[A-Z][A-Z0-9_]+(?= |$)/.exec(error.message)?.[0] : undefined;
 }
 
 /**
- * Returns an error in a word or two, without the addresses and paths that socket messages contain.
+ * Returns a one- or two-word description of an error, without the addresses and paths that socket
+ * messages contain.
  */
 function shortReason(error: unknown): string {
   if (error === undefined) return 'not connected yet';

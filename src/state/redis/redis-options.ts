@@ -11,39 +11,42 @@ import {
   type FieldsOf,
 } from '../../core/options.js';
 
-/** The options of a store in Redis. */
+/** The options of `RedisStateStore`. */
 export interface RedisStateStoreOptions {
   /**
-   * The URL, `redis[s]://[[username][:password]@][host][:port][/database]`. Pass this or `client`.
+   * The connection URL: `redis[s]://[[username][:password]@][host][:port][/database]`. Pass either
+   * this or `client`.
    * @default none
    */
   readonly url?: string;
   /**
-   * A client of the package `redis` 5 that your program made, for instance with certificates. Its
-   * settings are used, never its connection. @default none
+   * A client from version 5 of the `redis` package, created by your program, for example to set
+   * certificates. Only its settings are used, not its connection. @default none
    */
   readonly client?: {
     readonly options?: object | undefined;
     duplicate(overrides?: object): unknown;
   };
-  /** A prefix for all keys, so several programs can share one Redis. @default 'tooldex:' */
+  /**
+   * A prefix for all keys, so that several programs can share one Redis server. @default 'tooldex:'
+   */
   readonly prefix?: string;
   /**
-   * The time for which operations wait for an answer, in milliseconds from 100 to 60,000. Above 2,000, calls
-   * can wait longer than the promised two seconds. @default 1000
+   * The time to wait for an answer, in milliseconds, from 100 to 60,000. With more than 2,000,
+   * calls can wait longer than the promised two seconds. @default 1000
    */
   readonly timeoutMs?: number;
   /**
-   * A name for the store, if the Redis user can't run `INFO`. You then have to make sure that Redis
-   * never comes back with an older state, because a fixed identity can't reveal that. @default the
-   * `run_id` of the server
+   * A name that identifies the store if the Redis user can't run `INFO`. You must then make sure
+   * that Redis never comes back with older data, because a fixed identity can't reveal that.
+   * @default the server's `run_id`
    */
   readonly identity?: string;
 }
 
 type RedisClientTemplate = NonNullable<RedisStateStoreOptions['client']>;
 
-/** The parts of a client of the package `redis` 5 that are used. */
+/** The methods used of a client from version 5 of the `redis` package. */
 export interface RedisClient {
   on(event: string, listener: (error: unknown) => void): unknown;
   connect(): Promise<unknown>;
@@ -51,7 +54,7 @@ export interface RedisClient {
   sendCommand(args: readonly string[]): Promise<unknown>;
 }
 
-/** Makes a client that isn't connected yet. */
+/** Creates a client that isn't connected yet. */
 export type MakeRedisClient = (reconnectStrategy: () => number | false) => RedisClient;
 
 export const DEFAULT_PREFIX = 'tooldex:';
@@ -59,11 +62,11 @@ export const DEFAULT_PREFIX = 'tooldex:';
 const schema = once(() =>
   z.strictObject({
     url: secret<string>(
-      'redis://host:port, or rediss:// with encryption, and optionally /number of the database',
+      'redis://host:port (rediss:// for TLS), optionally followed by /number for the database',
       isRedisUrl,
     ).optional(), // The value can contain a password.
     client: withMethods<RedisClientTemplate>(
-      'a client made by createClient from the package redis',
+      'a client created by createClient from the redis package',
       'duplicate',
     ).optional(),
     prefix: z.string().max(128).default(DEFAULT_PREFIX),
@@ -74,7 +77,7 @@ const schema = once(() =>
 
 export type CheckedRedisOptions = Readonly<z.output<ReturnType<typeof schema>>>;
 
-/** Returns the error for something else in place of options, such as a client. */
+/** Returns the error for a client that was passed instead of options. */
 export function clientAsOptions(): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
@@ -86,7 +89,7 @@ export function clientAsOptions(): ToolError {
   );
 }
 
-/** Checks the options. @throws ToolError INVALID_ARGUMENT */
+/** Validates the options. @throws ToolError `INVALID_ARGUMENT`. */
 export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedisOptions {
   if (withMethods('a client', 'duplicate', 'sendCommand').safeParse(options).success)
     throw clientAsOptions();
@@ -98,12 +101,13 @@ export function checkRedisOptions(options: RedisStateStoreOptions): CheckedRedis
   );
 }
 
-/** The settings that every client needs, whatever its other settings are. */
+/** The settings that every client needs, regardless of its other settings. */
 const SETTINGS = Object.freeze({
   RESP: 2,
-  // A command that can't be sent is refused instead of queued: its caller won't wait that long.
+  // Refuses commands that can't be sent instead of queuing them, because callers won't wait that
+  // long.
   disableOfflineQueue: true,
-  // Redis before 7.2 answers two of the client's commands with errors.
+  // Redis before 7.2 returns errors for two of the client's setup commands.
   disableClientInfo: true,
   maintNotifications: 'disabled',
   commandOptions: undefined,
@@ -111,8 +115,8 @@ const SETTINGS = Object.freeze({
 });
 
 /**
- * Returns a function that makes clients, with the package or like the given client. It loads the
- * package.
+ * Loads the `redis` package if needed, and returns a function that creates clients: from the URL,
+ * or like the given client.
  */
 export async function clientMaker({
   url,
@@ -129,7 +133,8 @@ export async function clientMaker({
     createClient({
       ...SETTINGS,
       ...(url !== undefined && { url }),
-      // A silent socket is closed. Pings keep a responsive socket from being silent for that long.
+      // A silent socket is closed. The pings make sure that a working socket is never silent for
+      // that long.
       pingInterval: timeoutMs / 2,
       socket: {
         ...socket,
@@ -140,7 +145,7 @@ export async function clientMaker({
     }) as RedisClient;
 }
 
-/** Returns true for the URL of a Redis. */
+/** Returns true for a Redis URL. */
 export function isRedisUrl(url: unknown): boolean {
   const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
   return (

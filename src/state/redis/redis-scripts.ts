@@ -1,10 +1,10 @@
-/** The beginning of the guard's error. */
+/** The prefix of the error that the guard returns. */
 export const RESTARTED = 'TOOLDEX_RESTARTED';
 
 /**
- * Reads the identity: the `run_id`, which is unique per server and start, and the id of the
- * replication history, which changes when a former replica becomes the master again. Empty if the
- * server hides it.
+ * Reads the server's identity: its `run_id`, which is unique per server start, and its replication
+ * id, which changes when a former replica becomes master again. The identity is empty if the server
+ * hides it.
  */
 const IDENTITY = `
 local function part(section, pattern)
@@ -18,7 +18,8 @@ end
 `;
 
 /**
- * Fails if ARGV[1] names another server than this one, in the same step as the write that follows.
+ * Fails if ARGV[1] is the identity of another server. Runs in the same atomic step as the write
+ * that follows.
  */
 const GUARD = `${IDENTITY}
 if ARGV[1] ~= '' and ARGV[1] ~= identity() then return redis.error_reply('${RESTARTED} another server') end
@@ -30,10 +31,11 @@ return {time[1], time[2], identity()}
 `;
 
 /**
- * ARGV after the guard: `1` and the expected text, or `0` and an empty text for nothing. Then the
- * same for the next text. Then milliseconds to live, empty for no expiry, or `keep`.
+ * ARGV after the guard: the expected value (`1` and the text, or `0` and an empty text if there
+ * must be none). Then the next value in the same form. Then the TTL in milliseconds, empty for no
+ * expiry, or `keep`.
  *
- * Returns 1 if it wrote, 0 if it didn't.
+ * Returns 1 if the value was written, 0 if not.
  */
 export const COMPARE_AND_SET = `${GUARD}
 local current = redis.call('GET', KEYS[1])
@@ -55,12 +57,13 @@ return 1
 `;
 
 /**
- * ARGV after the guard: the number to add; the largest sum, or empty. Then milliseconds to live, or
- * empty; `1` if the key must exist.
+ * ARGV after the guard: the number to add; the maximum sum, or empty. Then the TTL in milliseconds,
+ * or empty; `1` if the key must exist.
  *
- * Returns whether it wrote (1 or 0, or 2 if the key doesn't hold a number), and the number under
- * the key as text, empty if there is none. Lua's numbers are those of JavaScript, and 17 digits
- * identify each of them exactly. Redis would truncate a bare number to an integer.
+ * Returns a status (1 if written, 0 if not, 2 if the value isn't a number), and the current number
+ * as text, or empty if there is none. Lua and JavaScript use the same numbers, and 17 digits
+ * represent each of them exactly. Redis would truncate a number that isn't returned as text to an
+ * integer.
  */
 export const INCREMENT = `${GUARD}
 local current = redis.call('GET', KEYS[1])
@@ -81,10 +84,10 @@ return {1, text}
 `;
 
 /**
- * ARGV after the guard: the item; the number of items to keep. Then the length that the list must
- * have, or empty; milliseconds to live, or empty.
+ * ARGV after the guard: the item; the maximum number of items to keep. Then the length that the
+ * list must have, or empty; the TTL in milliseconds, or empty.
  *
- * Returns the length, or 0 if it didn't append.
+ * Returns the new length, or 0 if the item wasn't appended.
  */
 export const APPEND = `${GUARD}
 local length, max = redis.call('LLEN', KEYS[1]), tonumber(ARGV[3])

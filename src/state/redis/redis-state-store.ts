@@ -21,17 +21,18 @@ import {
 import { APPEND, COMPARE_AND_SET, INCREMENT, NOW, RESTARTED } from './redis-scripts.js';
 
 /**
- * Keeps state in one Redis (6.0 or newer) that several processes share, through the package `redis`
- * 5.
+ * Stores state in a Redis server (6.0 or newer) that several processes share. Uses version 5 of the
+ * `redis` package.
  *
- * Each operation is one atomic step in Redis. It's refused if Redis doesn't answer within
- * `timeoutMs`. Later operations are refused immediately until Redis answers again. The package
- * restores the connection, and nothing is queued.
+ * Each operation is one atomic step in Redis. An operation is refused if Redis doesn't answer
+ * within `timeoutMs`. Later operations are refused immediately until Redis answers again. The
+ * package reconnects automatically, and no operations are queued.
  *
- * - A restart, whatever Redis keeps on disk, and a failover to a replica change the identity that
- * `now()` returns. Writes bound to the earlier identity are refused.
- * - `FLUSHALL` and removed keys don't change the identity: the keys are gone for all processes. Set
- * Redis's `maxmemory-policy` to `noeviction`, or it may forget a used approval.
+ * - A restart (even with persistence) and a failover to a replica change the identity that `now()`
+ *   returns. Writes bound to the previous identity are refused.
+ * - `FLUSHALL` and deleted keys don't change the identity, because the keys are gone for all
+ *   processes. Set Redis's `maxmemory-policy` to `noeviction`, because otherwise Redis might forget
+ *   that an approval was used.
  */
 export class RedisStateStore implements StateStore {
   readonly #prefix: string;
@@ -39,7 +40,7 @@ export class RedisStateStore implements StateStore {
   readonly #link: RedisLink;
 
   private constructor(make: MakeRedisClient, options: CheckedRedisOptions) {
-    // JavaScript programs might construct it with a client.
+    // JavaScript code may call the constructor directly with a client.
     if ((options as unknown) === undefined) throw clientAsOptions();
     this.#prefix = options.prefix;
     this.#identity = options.identity;
@@ -47,13 +48,13 @@ export class RedisStateStore implements StateStore {
   }
 
   /**
-   * Connects a store to the Redis at `url`, or with the settings of `client`.
+   * Connects to the Redis server at `url`, or with the settings of `client`.
    *
-   * It resolves after at most `timeoutMs` even if Redis can't be reached, so a program can start
-   * without its Redis. Operations are refused until Redis is there. Use `available` and
-   * `onAvailability` to find out.
+   * Resolves after at most `timeoutMs` even if Redis can't be reached, so a program can start
+   * without Redis. Operations are refused until Redis is connected. Use `available` and
+   * `onAvailability` to find out when it is.
    *
-   * @throws ToolError INVALID_ARGUMENT for wrong options, MISSING_PACKAGE if `redis` isn't
+   * @throws ToolError `INVALID_ARGUMENT` for invalid options, `MISSING_PACKAGE` if `redis` isn't
    * installed.
    */
   static async connect(options: RedisStateStoreOptions): Promise<RedisStateStore> {
@@ -108,7 +109,7 @@ export class RedisStateStore implements StateStore {
     if (identity === '')
       throw unavailable(
         'no_identity',
-        "This Redis doesn't show its run_id (INFO server). Allow INFO, or connect with identity: 'a name of your own' if it never loses confirmed writes.",
+        "This Redis doesn't show its run_id (INFO server). Allow INFO, or pass identity: 'a name of your choice' if Redis never loses confirmed writes.",
         false,
       );
     return { time: Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000), identity };
@@ -155,7 +156,7 @@ export class RedisStateStore implements StateStore {
     return this.#prefix + checkKey(key);
   }
 
-  /** Runs a script that writes, if the store has the identity. */
+  /** Runs a script that writes, provided that the store still has the given identity. */
   async #write(
     script: string,
     key: string,

@@ -117,5 +117,5 @@ function startOfExecute(
         return { at: member.value.body.start, classAt: declared.body.start };
     }
   }
-  throw new Error(`Expected a class with a method execute, got none in ${file}.`);
+  throw new Error(`Expected a class with an execute method, got none in ${file}.`);
 }

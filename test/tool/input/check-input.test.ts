@@ -90,7 +90,7 @@ describe('checkInput', () => {
     expect(accepted(z.object({}), undefined).raw).toEqual({});
     expect(accepted({ type: 'object', properties: {} }, undefined).raw).toEqual({});
     expect(refused(FIELDS, undefined).message).toBe(
-      'The input of sample is refused:\n  path: Expected a value (it is required), got nothing.',
+      'Invalid input for sample:\n  path: Expected a value (it is required), got nothing.',
     );
   });
 
@@ -138,7 +138,7 @@ describe('checkInput', () => {
     });
     expect(error.code).toBe('INVALID_INPUT');
     expect(error.message.split('\n')).toEqual([
-      'The input of sample is refused:',
+      'Invalid input for sample:',
       '  path: Expected at least 3 characters, got "x".',
       '  limit: Expected a whole number, got 1.5.',
       '  mode: Expected one of "r", "w", got "q".',
@@ -293,7 +293,7 @@ describe('checkInput', () => {
       const error = answer.ok ? undefined : answer.error;
       expect(isToolError(error, 'INVALID_INPUT')).toBe(true);
       expect(error?.message).toBe(
-        'The input of sample is refused:\n  The schema threw while checking this input. Change the input.',
+        'Invalid input for sample:\n  The schema threw while checking this input. Change the input.',
       );
     },
   );
