@@ -226,7 +226,7 @@ describe('csv_query', () => {
     ['a quote in the middle', 'a,b\n1"2,3', 'line 2'],
     ['too many fields', 'a,b\n1,2\n1,2,3', 'line 3'],
     ['too few fields', 'a,b\n"x\ny",2\n1', 'line 4'],
-    ['a column named twice', 'a,a\n1,2', '"a" occurs twice'],
+    ['a column named twice', 'a,a\n1,2', '"a" appears more than once'],
   ])('fails on %s', (_what, csv, message) => {
     expect(new CsvQuery().execute({ csv })).toMatchObject({
       status: 'error',

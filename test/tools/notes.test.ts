@@ -100,7 +100,7 @@ describe('note_add', () => {
       created: '',
     }));
     writeFileSync(file, JSON.stringify({ version: 1, nextId: 1_001, notes }));
-    await expect(add('one more')).rejects.toThrow('All 1000 notes are used');
+    await expect(add('one more')).rejects.toThrow('already has 1000 notes');
     await remove('note-5');
     expect(await add('one more')).toMatchObject({ id: 'note-1001' });
   });
