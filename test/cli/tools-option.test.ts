@@ -62,7 +62,7 @@ describe('--tools', () => {
   it('is suggested if files are given without it, as --input is for the arguments of a tool', async () => {
     const folder = cli.project({ 'a.ts': `DEFINE export const a = ${toolText('tool_a')};` });
     expect((await tooldex(['lint', './a.ts'], { cwd: folder })).err).toContain(
-      'To name the files, folders and globs of tools, use --tools',
+      'To pass files, folders and globs of tools, use --tools',
     );
     for (const given of [['{"order":17}'], ['--order', '17']])
       expect(
