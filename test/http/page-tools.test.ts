@@ -159,7 +159,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
 
   it('says so if nothing fits', async () => {
     const page = await open('#/tools?q=zebra');
-    await shows(page, 'No tool fits this. Try other words, or fewer.');
+    await shows(page, 'No tool matches. Try other words, or fewer.');
   });
 
   it('filters by any value of an axis and by all axes, with a count for every choice', async () => {
@@ -203,7 +203,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
       await page.evaluate("document.activeElement.value + ' ' + document.activeElement.checked"),
     ).toBe('web true');
     await page.getByRole('searchbox').fill('git');
-    await shows(page, 'No tool fits this with these filters.');
+    await shows(page, 'No tool matches with these filters.');
     expect(await choice(page, 'Category', 'web').isChecked()).toBe(true);
   });
 

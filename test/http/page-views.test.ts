@@ -242,7 +242,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     const page = await open('#/tools/web_search');
     const health = detail(page, 'Health');
     expect(await health.getByRole('heading', { level: 4 }).allInnerTexts()).toEqual([
-      expect.stringMatching(/^first\s*answered last\s*left alone until/),
+      expect.stringMatching(/^first\s*answered last\s*backing off until/),
       'second',
     ]);
     expect(await health.locator('.figures').first().innerText()).toBe(
@@ -264,7 +264,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
 
   it('the derived sets of a tool with the reason, and its three levels for models with their tokens', async () => {
     const page = await open('#/tools/web_search');
-    expect(await detail(page, 'Sets it is in').innerText()).toMatch(/dangerous\s+danger is high/);
+    expect(await detail(page, 'Derived sets').innerText()).toMatch(/dangerous\s+danger is high/);
     const seen = detail(page, 'What a model sees');
     expect(await seen.locator('summary').allInnerTexts()).toEqual([
       'full about 40 tokens',

@@ -73,7 +73,7 @@ export const commands = {
           yield `${paint('bold', 'tooldex')}  Tools declare their metadata once. This page shows what that enables.`;
           yield heading(
             amountOf(registry.size, 'tool'),
-            'ToolMetadataRegistry: some tools with different access modes and danger levels',
+            'ToolMetadataRegistry: some tools with different access and danger',
           );
           yield table(terminal, shown.map(axisRow));
           if (shown.some(({ inferred }) => inferred.length > 0))
