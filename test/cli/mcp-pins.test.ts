@@ -211,7 +211,7 @@ describe('tooldex mcp pins', () => {
     for (const action of ['verify', 'diff', 'approve'] as const)
       await expect(
         pins(action, [], action === 'approve' ? { all: true, yes: true } : {}),
-      ).rejects.toThrow(/The lock file .* is refused/);
+      ).rejects.toThrow(/The lock file .* can't be used/);
     expect(demo.log()).toEqual([]);
     writeFileSync(
       join(folder, 'off.json'),

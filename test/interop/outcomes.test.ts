@@ -283,7 +283,7 @@ const TABLE = [
   ],
 ] as const;
 const ADVICE =
-  ' This client cannot ask the user. The operator of this server can allow such calls: --yes medium of tooldex mcp serve, or a rule of the policy.';
+  " This client can't ask the user. The operator of this server can allow such calls: --yes medium with tooldex mcp serve, or a policy rule.";
 const OUTCOMES = [
   'ok',
   'halt',
