@@ -106,7 +106,7 @@ describe('code of MCP servers', () => {
     [
       'a package that is not installed',
       'no-such-server-here',
-      /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed unasked/,
+      /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed without your consent/,
     ],
     [
       'another version',
@@ -128,7 +128,7 @@ describe('code of MCP servers', () => {
     [
       'a program that is none of Node',
       './binary --flag',
-      /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript are read\.$/,
+      /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript code can be read\.$/,
     ],
     [
       'a server over the network',
@@ -220,7 +220,7 @@ describe('declarations of MCP servers', () => {
     expect(home).toContain('tooldex_audit_');
     expect(names.find((name) => name.startsWith('cwd'))).toContain('tooldex_audit_');
     expect(told[0]).toBe(
-      'starting plain-server/dist/cli to ask for its tools, without keys and with an empty home',
+      'starting plain-server/dist/cli to list its tools, without keys and with an empty home',
     );
     expect(tools.find(({ name }) => name === 'argument.--flag')!.declared).toEqual({
       readOnly: true,

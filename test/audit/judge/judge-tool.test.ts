@@ -491,7 +491,7 @@ describe('corrections', () => {
       '-   readOnlyHint: true,',
       '+   readOnlyHint: false,',
       '+   destructiveHint: true,',
-      '+   idempotentHint: false, // not decided by the code: the strictest',
+      '+   idempotentHint: false, // not determined by the code, so the strictest',
       '    openWorldHint: false,',
     ]);
     expect(

@@ -291,7 +291,7 @@ describe('tooldex audit refuses', () => {
     [
       'a baseline that is none',
       [...OWN, '--baseline', 'package.json'],
-      /^error Expected a baseline as tooldex audit --update-baseline writes it/,
+      /^error This is not a baseline written by tooldex audit --update-baseline/,
     ],
     [
       'a package that is not installed',
