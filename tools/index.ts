@@ -29,7 +29,7 @@ export * from './time/index.js';
 export * from './web/index.js';
 export { FileWall, GitRepository, NoteStore, ProgramWall, UrlWall };
 
-/** The options of `createDefaultTools`. */
+/** Options of `createDefaultTools`. */
 export interface DefaultToolsOptions {
   /**
    * The folder to which files, programs and the repository are confined.
@@ -37,7 +37,7 @@ export interface DefaultToolsOptions {
    */
   readonly root?: string;
   /**
-   * Programs that `run_program` may start, in addition to those of the other tools.
+   * Programs that `run_program` may start, in addition to those that other tools need.
    * @default node and npm
    */
   readonly allowedPrograms?: readonly string[];
@@ -47,7 +47,7 @@ export interface DefaultToolsOptions {
   readonly now?: () => number;
 }
 
-/** Creates each tool that a folder exports. */
+/** Instantiates each tool class that a folder exports. */
 function each<Arguments extends readonly unknown[]>(
   folder: Readonly<Record<string, new (...given: Arguments) => object>>,
   ...given: Arguments
@@ -56,8 +56,8 @@ function each<Arguments extends readonly unknown[]>(
 }
 
 /**
- * Creates all bundled tools, in a stable order. Tools for files, programs and the web share one
- * wall each. Does no I/O.
+ * Creates all bundled tools, in a stable order. File tools share one wall, and so do the program
+ * tools and the web tools. Does no I/O.
  */
 export function createDefaultTools(options: DefaultToolsOptions = {}): readonly ToolSource[] {
   const {

@@ -16,25 +16,34 @@ export type EffectKind =
 /** The effect of one function call, without its place in the code. */
 export interface CallEffect {
   readonly kind: EffectKind;
-  /** `write` changes something that outlasts the call. `unknown` depends on things that the code doesn't show. */
+  /**
+   * `write` changes something that outlasts the call. `unknown` depends on facts that the code
+   * doesn't show.
+   */
   readonly access: 'read' | 'write' | 'unknown';
-  /** For a write: true if it overwrites, deletes or stops something, false if it only adds, null if that's unknown. */
+  /**
+   * For a write: true if it overwrites, deletes or stops something, false if it only adds, null if
+   * that's unknown.
+   */
   readonly destructive: boolean | null;
   /** For a write: true if the same call again changes nothing more, null if that's unknown. */
   readonly idempotent: boolean | null;
-  /** The call as its documentation names it, such as `fs.writeFile` or `git commit`. */
+  /** The call as named in its documentation, such as `fs.writeFile` or `git commit`. */
   readonly call: string;
 }
 
-/** An effect of a tool, with the way from its handler to the call that causes it. */
+/** An effect of a tool, with the path from its handler to the call that causes it. */
 export interface Effect extends CallEffect {
-  /** `does` if some accepted input leads there. `may` if an argument, a variable or unknown code decides. */
+  /**
+   * `does` if some accepted input leads there. `may` if an argument, a variable or unknown code
+   * decides.
+   */
   readonly certainty: 'does' | 'may';
   /** The tool's argument that decides. Missing if none is known. */
   readonly argument?: string;
   /** The call's `file:line`, relative to the audited folder. */
   readonly at: string;
-  /** The places on the way as `file:line`, starting with the handler. */
+  /** The places on the path as `file:line`, starting with the handler. */
   readonly via: readonly string[];
 }
 
@@ -44,11 +53,14 @@ export interface TracedTool {
   /** The handler's `file:line`, or undefined if no handler was found. */
   readonly handler: string | undefined;
   readonly effects: readonly Effect[];
-  /** The reasons why some code couldn't be followed, for reports. Empty if all of it could. */
+  /**
+   * The reasons why some code couldn't be followed, for reports. Empty if all of it could be
+   * followed.
+   */
   readonly unknowns: readonly string[];
 }
 
-/** An effect in the terms of this package's metadata. `words` are for reports. */
+/** The meaning of an effect in terms of this package's metadata. `words` are for reports. */
 interface Meaning {
   readonly words: string;
   readonly accessMode: AccessMode;
@@ -56,7 +68,10 @@ interface Meaning {
 }
 
 interface KindMeaning {
-  /** True for effects that leave the machine or act in a browser (`openWorldHint`). Null if the kind doesn't say. */
+  /**
+   * True for effects that leave the machine or act in a browser (`openWorldHint`). Null if the kind
+   * doesn't determine it.
+   */
   readonly outside: boolean | null;
   readonly reads: Meaning;
   readonly writes: Meaning;
@@ -75,8 +90,8 @@ const writes = (words: string, ...places: readonly SideEffect[]): Meaning => ({
 });
 
 /**
- * The meaning of each kind of effect. Execution category, danger and annotations follow from it. Reading this machine
- * isn't a side effect.
+ * The meaning of each kind of effect. Execution category, danger and annotations are derived from
+ * it. Reading this machine isn't a side effect.
  */
 export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   'fs-read': {
@@ -139,12 +154,12 @@ export const MEANING: Readonly<Record<EffectKind, KindMeaning>> = {
   },
 };
 
-/** Returns the meaning of an effect. An unknown one counts as a write. */
+/** Returns the meaning of an effect. An unknown effect counts as a write. */
 export function meaningOf({ access, kind }: Effect): Meaning {
   return MEANING[kind][access === 'read' ? 'reads' : 'writes'];
 }
 
-/** Returns an effect in words: `changes files (fs.writeFile) where "filename" says so`. */
+/** Describes an effect in words: `changes files (fs.writeFile) where "filename" says so`. */
 export function doingOf(effect: Effect): string {
   const { access, argument, call, certainty } = effect;
   const words =

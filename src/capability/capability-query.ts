@@ -15,7 +15,7 @@ import type { HealthLedger } from './state/health-ledger.js';
 
 type OneOrMore<T extends string = string> = T | readonly T[];
 
-/** Conditions for any query of items with health. A missing condition matches everything. */
+/** Conditions for queries of items that have health. A missing condition matches everything. */
 interface HealthQuery {
   /** Minimum share of recent calls that succeeded, from 0 to 1. */
   readonly minSuccessRate?: number;
@@ -24,8 +24,8 @@ interface HealthQuery {
 }
 
 /**
- * A query of tools. All given conditions must hold; a missing condition matches everything. Strings
- * are compared case-insensitively.
+ * A query for tools. All given conditions must match; a missing condition matches everything.
+ * Strings are compared case-insensitively.
  */
 export interface ToolQuery extends HealthQuery {
   /**
@@ -35,7 +35,7 @@ export interface ToolQuery extends HealthQuery {
   readonly personas?: OneOrMore;
   /** Names of providers. A tool must have all of them. */
   readonly provider?: OneOrMore;
-  /** A version range. If you give several, all must match. */
+  /** A version range. If you pass several, all must match. */
   readonly version?: OneOrMore;
   /** Capability tags. A tool must have all of them. */
   readonly capability?: OneOrMore;
@@ -43,23 +43,23 @@ export interface ToolQuery extends HealthQuery {
   readonly sideEffect?: OneOrMore<SideEffect>;
   /** Safety levels. A tool must have one of them. */
   readonly safetyLevel?: OneOrMore<CapabilityTool['safetyLevel']>;
-  /** Matches tools that are, or aren't, available now. */
+  /** Matches tools that are available now if true, and tools that aren't if false. */
   readonly available?: boolean;
-  /** The conditions on the tool's metadata. */
+  /** Conditions on the tool's metadata. */
   readonly filter?: ToolFilter;
 }
 
-/** Conditions for any query of skills, tasks and jobs. A missing condition matches everything. */
+/** Conditions for queries of skills, tasks and jobs. A missing condition matches everything. */
 interface WorkQuery {
   /** The owners, in the syntax of `parsePersonas`. */
   readonly personas?: OneOrMore;
-  /** Names of required tools. The item must need all of them. */
+  /** Names of required tools. The item must require all of them. */
   readonly tool?: OneOrMore;
-  /** Matches items for which everything they need is, or isn't, available now. */
+  /** Matches items whose requirements are all available now if true, and the others if false. */
   readonly available?: boolean;
 }
 
-/** A query of skills. All given conditions must hold; a missing condition matches everything. */
+/** A query for skills. All given conditions must match; a missing condition matches everything. */
 export interface SkillQuery extends WorkQuery {
   /** Capability tags. The skill must have all of them. */
   readonly capability?: OneOrMore;
@@ -67,20 +67,20 @@ export interface SkillQuery extends WorkQuery {
   readonly requiredCapability?: OneOrMore;
 }
 
-/** A query of tasks. All given conditions must hold; a missing condition matches everything. */
+/** A query for tasks. All given conditions must match; a missing condition matches everything. */
 export interface TaskQuery extends WorkQuery {
-  /** Names of required skills. The task must need all of them. */
+  /** Names of required skills. The task must require all of them. */
   readonly skill?: OneOrMore;
   /** Tags. The task must have all of them. */
   readonly tag?: OneOrMore;
 }
 
 /**
- * A query of jobs. All given conditions must hold; a missing condition matches everything. One of
+ * A query for jobs. All given conditions must match; a missing condition matches everything. One of
  * the `personas` must also be allowed to schedule the job.
  */
 export interface JobQuery extends WorkQuery, HealthQuery {
-  /** Names of required skills. The job must need all of them. */
+  /** Names of required skills. The job must require all of them. */
   readonly skill?: OneOrMore;
   /** Required capabilities. The job must require all of them. */
   readonly requiredCapability?: OneOrMore;
@@ -91,7 +91,7 @@ export interface JobQuery extends WorkQuery, HealthQuery {
  * nothing could match them.
  */
 const wanted = oneOrMore(text().transform(comparable)).optional();
-/** Schema of a condition with a closed set of values, in any letter case. */
+/** Returns the schema for a condition with a closed set of values, case-insensitively. */
 const anyOf = <T extends string>(values: readonly T[]) =>
   oneOrMore(
     z.preprocess(
@@ -113,7 +113,10 @@ const health = {
 };
 const work = { ...common, tool: wanted };
 
-/** The conditions of each kind of item. Ignoring an unknown condition would widen the answer. */
+/**
+ * The conditions of each kind of item. Unknown conditions are refused, because ignoring them would
+ * return too much.
+ */
 const SCHEMAS = {
   tool: z.strictObject({
     ...common,
@@ -145,7 +148,7 @@ type Items = {
 type Item = Items[keyof Items];
 type Test = (item: never) => boolean;
 
-/** Returns a condition that holds if all wanted strings are in a list of the item. */
+/** Returns a condition that matches if one of the item's lists contains all wanted strings. */
 const includesAll =
   <Kind extends Item>(valuesOf: (item: Kind) => readonly string[]) =>
   (all: readonly string[]) =>
@@ -154,7 +157,7 @@ const includesAll =
     return all.every((each) => values.includes(each));
   };
 
-/** The test that each condition makes of its value. */
+/** The test for each condition's value. */
 const TESTS: Readonly<Record<string, (value: never, ledger: HealthLedger) => Test>> = {
   personas: (value: readonly string[]) => {
     const filter = parsePersonas(value);
@@ -193,7 +196,7 @@ const TESTS: Readonly<Record<string, (value: never, ledger: HealthLedger) => Tes
 
 /**
  * Compiles a query: an item must pass the test of every condition.
- * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong conditions.
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or invalid conditions.
  */
 export function compileQuery<Kind extends keyof Items>(
   kind: Kind,
@@ -211,22 +214,22 @@ function comparable(value: string): string {
   return value.trim().toLowerCase();
 }
 
-/** Maximum characters of a constraint, because the range parser reads them one by one. */
+/** Maximum characters in a constraint, because the range parser reads them one by one. */
 const LONGEST = 256;
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?([-+].*)?$/;
 
 type VersionTest = (version: semver.SemVer) => boolean;
 
 /**
- * Returns a check of versions against a constraint in npm's range syntax, such as `>=1.2`, `^1`,
- * `1.x || >=2`, `1.0 - 1.4`.
+ * Returns a function that checks versions against a constraint in npm's range syntax, such as
+ * `>=1.2`, `^1`, `1.x || >=2`, `1.0 - 1.4`.
  *
- * A comma means "and", and so do several constraints in a list. `==` is `=`, and `!=1.2.0` excludes
- * a version. Blank constraints are ignored. Versions may be as short as `1` or `0.9`. A tool with a
- * missing or invalid version matches no constraint. The order follows Semantic Versioning 2.0.0,
- * §11.
+ * A comma means "and", and several constraints in a list must all match. `==` means `=`, and
+ * `!=1.2.0` excludes a version. Blank constraints are ignored. Versions may be as short as `1` or
+ * `0.9`. A tool with a missing or invalid version matches no constraint. The order follows Semantic
+ * Versioning 2.0.0, §11.
  *
- * @throws ToolError `INVALID_ARGUMENT`, which names the invalid constraint.
+ * @throws ToolError `INVALID_ARGUMENT` for an invalid constraint, which the message quotes.
  */
 export function versionFilter(
   constraint: string | readonly string[],
@@ -242,7 +245,9 @@ export function versionFilter(
   };
 }
 
-/** Returns a full version, whichever parts were written, or `undefined` for an invalid one. */
+/**
+ * Returns a full version no matter which parts were written, or `undefined` for an invalid version.
+ */
 function parseVersion(version = ''): semver.SemVer | undefined {
   const parts = version.length > LONGEST ? null : VERSION.exec(version.trim());
   if (parts === null) return undefined;
@@ -255,7 +260,7 @@ function compileConstraint(constraint: string): VersionTest {
   const compilePiece = (piece: string): VersionTest => {
     const isExcluded = /^!=\s*[\dvxX*]/.test(piece);
     const text = piece.replace(isExcluded ? '!=' : /^={2,3}(?!=)/, isExcluded ? '' : '=');
-    // Pre-release versions count like any other, because a catalogue shows what it has.
+    // Pre-release versions match like any other, because a catalogue shows what it has.
     const range = new semver.Range(text, { includePrerelease: true });
     return (version) => range.test(version) !== isExcluded;
   };

@@ -59,13 +59,13 @@ export interface ExecutionEvents {
 type Persona = { readonly persona?: string | null };
 
 /**
- * A registry of what every persona can do, and how well it works. It holds tools from code,
+ * A registry of every persona's capabilities, and how well they work. It contains tools from code,
  * manifest files and other sources, plus skills, jobs and tasks from files.
  *
  * Queries only read memory, from a snapshot that a refresh replaces as a whole, so a reader never
- * sees half a change. A wrong entry is left out and reported in `findings`. A broken file keeps its
- * last good content. Files are watched only if you call `watch`; sources that announce changes are
- * followed until `close`.
+ * sees half a change. An invalid entry is skipped and reported in `findings`. If a file breaks, its
+ * last good content is kept. Files are watched only if you call `watch`. Sources that announce
+ * changes are followed until you call `close`.
  *
  * ```ts
  * import { CapabilityRegistry } from 'tooldex/capability';
@@ -86,7 +86,7 @@ export class CapabilityRegistry {
   /** The inputs of the current state. */
   #inputs: Inputs;
   #state: CapabilityState = EMPTY;
-  /** The last requested refresh. Each refresh starts when the previous one has ended. */
+  /** The last requested refresh. Each refresh starts when the previous refresh has ended. */
   #refreshed: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ReturnType<typeof checkCapabilityOptions>) {
@@ -106,9 +106,9 @@ export class CapabilityRegistry {
   /**
    * Creates a registry and reads everything once.
    *
-   * Wrong entries are left out and reported in `findings`; `loadManifest` refuses them instead.
+   * Invalid entries are skipped and reported in `findings`; `loadManifest` refuses them instead.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options and if the root isn't a folder,
+   * @throws ToolError `INVALID_ARGUMENT` for invalid options or if the root isn't a folder,
    * `NOT_A_TOOL`.
    */
   static async load(options: CapabilityOptions = {}): Promise<CapabilityRegistry> {
@@ -121,7 +121,7 @@ export class CapabilityRegistry {
     return registry;
   }
 
-  /** Stops listening to the sources. The content stays, and `refresh` still works. */
+  /** Stops listening to the sources. The content is kept, and `refresh` still works. */
   close(): void {
     for (const stop of this.#stopHearing) stop();
   }
@@ -134,17 +134,14 @@ export class CapabilityRegistry {
   }
 
   /**
-   * The number of content changes, starting at 1. Equal revisions of one registry mean equal
-   * content.
+   * The number of content changes, starting at 1. If a registry's revision hasn't changed, neither
+   * has its content.
    */
   get revision(): number {
     return this.#state.revision;
   }
 
-  /**
-   * The problems found: entries that were left out, dangling references, and unreadable files and
-   * sources.
-   */
+  /** The problems found: skipped entries, dangling references, and unreadable files and sources. */
   get findings(): readonly CapabilityFinding[] {
     return this.#state.findings;
   }
@@ -155,11 +152,12 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Reads everything whose content has changed, regardless of file dates, and applies it in one
-   * step.
+   * Reads everything whose content has changed, regardless of file dates, and applies the changes
+   * atomically.
    *
-   * Refreshes run one after the other. With `force`, every file is checked again, and sources look
-   * again even if they just did. Never rejects because of a problem in the content: see `findings`.
+   * Refreshes run one after the other. With `force`, every file is checked again, and sources list
+   * their tools again even if they just did. Never rejects because of a problem in the content: see
+   * `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<CapabilityChange> {
     const { force } = checkOptions(REFRESH_OPTIONS, options, 'options of refresh');
@@ -169,8 +167,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Refreshes periodically. Returns a function that stops it. Until you call it, the process stays
-   * alive.
+   * Refreshes periodically. Returns a function that stops it. Until you call that function, the
+   * process stays alive.
    *
    * @param options `intervalMs` is the pause between two refreshes, at least 10 (default 1,000).
    */
@@ -190,7 +188,7 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Calls `listener` after every change of the content. Returns a function that unsubscribes.
+   * Calls `listener` after every change to the content. Returns a function that unsubscribes.
    * Exceptions from the listener are ignored.
    */
   onChange(listener: (change: CapabilityChange) => void): () => void {
@@ -200,11 +198,11 @@ export class CapabilityRegistry {
 
   /**
    * Returns the tools that a persona may call: the shared tools and its own, which replace shared
-   * tools of the same name. Excludes tools reserved for others. Without a persona, or for an
+   * tools with the same name. Excludes tools reserved for others. Without a persona, or for an
    * unknown persona, returns the shared tools.
    *
-   * You get the same registry until one of these tools changes. Then `onChange` is called, and the
-   * next call returns a new registry.
+   * You get the same registry until one of these tools changes. Then `onChange` listeners are
+   * called, and the next call returns a new registry.
    */
   registryFor(persona?: string | null): ToolMetadataRegistry {
     return this.#views.registryFor(this.#state, readPersona(persona));
@@ -212,13 +210,13 @@ export class CapabilityRegistry {
 
   /**
    * Returns the tools that match a query, shared tools first, then by persona and name. A persona's
-   * tool doesn't hide the shared tool of the same name.
+   * tool doesn't hide the shared tool with the same name.
    */
   tools(query: ToolQuery = {}): readonly CapabilityTool[] {
     return Object.freeze(this.#state.tools.all.filter(compileQuery('tool', query, this.#ledger)));
   }
 
-  /** Returns the tool that a persona calls by a name: its own, or else the shared one. */
+  /** Returns the tool that a persona calls by a name: its own, or else the shared tool. */
   tool(name: string, persona?: string | null): CapabilityTool | undefined {
     return this.#state.tools.seenBy(readPersona(persona), name);
   }
@@ -249,19 +247,19 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns what a persona, or everyone, can do, with health, as plain data in snake_case. Times
-   * are in seconds since 1970.
+   * Returns the capabilities of a persona, or of everyone, with health, as plain data in
+   * snake_case. Times are in seconds since 1970.
    *
-   * Always includes shared items. `compatibility.matches_request` says for each item if the persona
-   * may use it.
+   * Always includes shared items. `compatibility.matches_request` says for each item whether the
+   * persona may use it.
    */
   summary(options: Persona = {}): CapabilitySummary {
     return summarizeCapabilities(this.#state, personaIn(options));
   }
 
   /**
-   * Records one run of a persona's job, or of the shared job of that name.
-   * @throws ToolError `INVALID_ARGUMENT` for an unknown job or a wrong record.
+   * Records one run of a persona's job, or of the shared job with that name.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown job or an invalid record.
    */
   recordJob(name: string, record: Omit<ExecutionRecord, 'provider'>, options: Persona = {}): void {
     requireRecord(record);
@@ -270,8 +268,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Records one call of a tool that no attached executor made.
-   * @throws ToolError `INVALID_ARGUMENT` for an unknown tool or a wrong record.
+   * Records a tool call that wasn't made by an attached executor.
+   * @throws ToolError `INVALID_ARGUMENT` for an unknown tool or an invalid record.
    */
   recordTool(name: string, record: ExecutionRecord, options: Persona = {}): void {
     requireRecord(record);
@@ -283,8 +281,8 @@ export class CapabilityRegistry {
    * Records an executor's calls and follows the state of its providers. Returns a function that
    * detaches it.
    *
-   * @param options The persona for which the executor works. Calls count for the tools as that
-   * persona sees them.
+   * @param options The persona for which the executor works. Calls are counted for the tools that
+   * this persona sees.
    */
   attach(executor: ExecutionEvents, options: Persona = {}): () => void {
     const persona = personaIn(options);
@@ -297,8 +295,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * Returns rules for a `SafetyPolicy`. Put them before all others. A persona may then only call
-   * the tools it sees here, even through registries made before a change.
+   * Returns rules for a `SafetyPolicy`. Put them before all other rules. A persona can then only
+   * call the tools it sees here, even through registries created before a change.
    */
   policyRules(): readonly PolicyRule[] {
     return Object.freeze([
@@ -309,7 +307,7 @@ export class CapabilityRegistry {
     ]);
   }
 
-  /** Applies an announcement of a source. */
+  /** Applies a source's announcement. */
   #hear(index: number, tools: SourceTools): void {
     const { name } = this.#options.sources[index]!;
     const sources = [...this.#inputs.sources];
@@ -328,7 +326,7 @@ export class CapabilityRegistry {
         this.#options.sources.map((source, index) => loadSource(source, force, before[index])),
       ),
     ]);
-    // An announcement made while loading is newer than the source's answer.
+    // An announcement made while loading is newer than the source's response.
     const sources = loaded.map((content, index) => {
       const now = this.#inputs.sources[index];
       return now === undefined || now === before[index] ? content : now;
@@ -341,7 +339,7 @@ export class CapabilityRegistry {
     // Usually nothing has changed when files are watched.
     const isSame = before !== EMPTY && isDeepStrictEqual(dataOf(inputs), dataOf(this.#inputs));
     const state = isSame ? before : build(inputs, this.#live, before);
-    // Nothing is awaited here, so readers see either all of the change or nothing.
+    // Nothing is awaited here, so readers see either the whole change or nothing.
     this.#inputs = inputs;
     this.#state = state;
     const { revision, contents } = state;
@@ -395,7 +393,7 @@ const SEARCH_OPTIONS = z.strictObject({
   accepts: aFunction<(tool: CapabilityTool) => boolean>().default(() => () => true),
 });
 
-/** Returns inputs without the functions that sources make anew with every answer. */
+/** Returns inputs without the functions that sources recreate with every response. */
 function dataOf({ sources, ...rest }: Inputs) {
   return { ...rest, sources: sources.map(({ join: _, ...content }) => content) };
 }

@@ -24,7 +24,7 @@ import type {
 /**
  * Returns a state as plain data.
  *
- * For a persona this includes its own and the shared tools and skills, even shared ones that its
+ * For a persona, this includes its own and the shared tools and skills, even shared items that its
  * own replace. It also includes the tasks it sees and the jobs it may schedule.
  */
 export function summarizeCapabilities(
@@ -58,7 +58,7 @@ export function summarizeCapabilities(
   };
 }
 
-/** Says if an item fits a persona, and why. `null` means no persona in particular. */
+/** Returns whether an item fits a persona, and why. `null` means no persona in particular. */
 export function compatibilityOf(
   owner: string | null,
   allowlist: readonly string[] | undefined,
@@ -98,7 +98,7 @@ function toolFields(tool: CapabilityTool): Omit<ToolWire, 'compatibility'> {
   };
 }
 
-/** Returns the fields of a skill that are the same in every answer. */
+/** Returns the fields of a skill that are the same in every response. */
 export function skillFields(skill: CapabilitySkill): Omit<SkillWire, 'compatibility'> {
   const { version, capabilityTags, requiredCapabilities } = skill;
   return {
@@ -118,7 +118,7 @@ export function taskFields(task: CapabilityTask): Omit<TaskWire, 'compatibility'
   };
 }
 
-/** Returns the fields of a job that are the same in every answer. */
+/** Returns the fields of a job that are the same in every response. */
 export function jobFields(job: CapabilityJob): Omit<JobWire, 'compatibility'> {
   const { manifest, personas, requiredSkills, requiredCapabilities, available } = job;
   const { health, lastRun } = job;

@@ -5,24 +5,24 @@ import type { CapabilityTool } from './state/capability-items.js';
 import { ownerKey } from './manifest/persona.js';
 import type { CapabilityState } from './state/build-state.js';
 
-/** The results of a search in a catalogue. */
+/** The results of a catalogue search. */
 export interface CapabilityHits {
   /** The best accepted tools with the reasons why they match, best first. */
   readonly hits: readonly (SearchResult & { readonly tool: CapabilityTool })[];
   /**
-   * All tools that contain a word of the request, accepted or not. Used to count what other filters
-   * would leave.
+   * All tools that contain a word of the request, accepted or not. Used to count how many tools
+   * other filters would match.
    */
   readonly having: readonly CapabilityTool[];
 }
 
-/** Indexes the tools of all personas, at the first search. */
+/** Indexes the tools of all personas on the first search. */
 export class CatalogueSearch {
   readonly #index = new SearchIndex();
   readonly #entries = new Set<ToolEntry>();
   #followed: CapabilityState | undefined;
 
-  /** Searches the tools of a state. */
+  /** Searches a state's tools. */
   find(
     state: CapabilityState,
     text: string,
@@ -60,7 +60,7 @@ export class CatalogueSearch {
   }
 }
 
-/** Orders hits the same way, in whatever order the tools were indexed. */
+/** Sorts hits the same way, no matter in which order the tools were indexed. */
 function inOrder(a: CapabilityHits['hits'][number], b: CapabilityHits['hits'][number]): number {
   return (
     b.score - a.score ||

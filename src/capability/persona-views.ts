@@ -11,7 +11,8 @@ interface View {
 }
 
 /**
- * The registries of the personas. Each is created on first use and stays as long as its tools do.
+ * The personas' registries. Each registry is created on first use and kept for as long as its tools
+ * don't change.
  */
 export class PersonaViews {
   readonly #views = new Map<string, View>();
@@ -28,7 +29,8 @@ export class PersonaViews {
     )
       return view.registry;
     const registry = new ToolMetadataRegistry();
-    // Two tools may claim the same alias. A tool's own name wins, and no alias keeps a tool out.
+    // Two tools may claim the same alias. A tool's own name wins, and an alias never keeps another
+    // tool out.
     registry.registerAll(
       tools.map(({ entry }) => entry.definition),
       { replace: true },
@@ -45,8 +47,8 @@ export class PersonaViews {
 }
 
 /**
- * Returns the key of a known persona. Unknown personas see the shared tools; a registry for each
- * requested name could fill the memory.
+ * Returns a known persona's key. Unknown personas see the shared tools, because a registry for each
+ * requested name could exhaust the memory.
  */
 function knownKey(state: CapabilityState, persona: string | null): string {
   const key = persona === null ? '' : personaKey(persona);
@@ -65,10 +67,11 @@ function nobodyIfBlank(key: string): string | undefined {
 }
 
 /**
- * Returns the rule that refuses a call if the persona neither owns the tool nor may use it.
+ * Returns the rule that refuses a call if the persona neither owns the tool nor is allowed to use
+ * it.
  *
- * It checks the current state, so it also refuses a permission that a manifest has withdrawn since
- * the policy's registry was made. Other rules decide about tools that were never here.
+ * It checks the current state, so it also refuses calls whose permission a manifest has withdrawn
+ * since the policy's registry was created. Tools that were never here are left to other rules.
  */
 export function personaRule(
   stateNow: () => CapabilityState,

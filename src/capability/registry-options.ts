@@ -32,18 +32,21 @@ export interface CapabilityOptions {
    * @default none
    */
   readonly tools?: Iterable<ToolSource>;
-  /** Makes an instance of a class in `tools`. @default `new Class()`, once */
+  /** Creates an instance of a class in `tools`. @default `new Class()`, once */
   readonly resolve?: ResolveInstance;
   /** Other sources of tools, each with a unique name. @default none */
   readonly sources?: readonly CapabilitySource[];
-  /** The functions of manifest tools, by `handler_ref` or else by name. @default none */
+  /** The functions for manifest tools, by `handler_ref` or else by name. @default none */
   readonly handlers?: Handlers;
-  /** The environment that holds credentials. Their values are never shown. @default process.env */
+  /**
+   * The environment variables that contain credentials. Their values are never shown. @default
+   * process.env
+   */
   readonly env?: Environment;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
   /**
-   * The log that counts health. Use a `PublishedHealth` for several processes.
+   * The log that records health. Use a `PublishedHealth` for several processes.
    * @default kept in this process
    */
   readonly health?: HealthLog;
@@ -63,7 +66,7 @@ const schema = z.strictObject({
 
 /**
  * Checks the options.
- * @throws ToolError `INVALID_ARGUMENT` for unknown or wrong options, `NOT_A_TOOL` for values that
+ * @throws ToolError `INVALID_ARGUMENT` for unknown or invalid options, `NOT_A_TOOL` for values that
  * aren't tools.
  */
 export function checkCapabilityOptions(options: CapabilityOptions) {
@@ -85,7 +88,7 @@ const RECORD = z.strictObject({
   provider: text().optional(),
 });
 
-/** Checks a record. @throws ToolError `INVALID_ARGUMENT` if it's wrong. */
+/** Checks a record. @throws ToolError `INVALID_ARGUMENT` if it's invalid. */
 export function requireRecord(record: unknown): void {
   checkOptions(RECORD, record ?? null, 'fields of the record');
 }

@@ -1,23 +1,23 @@
 // Only the summary and its items are exported by name from the package. Types of their parts are
-// written inline, so that users can export a part without its own name.
+// declared inline, so that users can export a part without a separate name for it.
 
 interface ItemWire {
   readonly name: string;
   readonly persona: string | null;
   readonly source: string;
-  /** Says if the item fits the requesting persona, and why. */
+  /** Says whether the item fits the requesting persona, and why. */
   readonly compatibility: {
     /** The owner. `null` for shared items. */
     readonly persona: string | null;
     readonly persona_specific: boolean;
     /**
      * True if the requesting persona may use it: it owns the item or the item is shared, and the
-     * allow-list admits the persona. True without a persona.
+     * allow-list admits the persona. True if there is no requesting persona.
      */
     readonly matches_request: boolean;
     /**
-     * Restriction: if set, only these personas may use it. Empty if everyone may, unless `matches_request` says
-     * otherwise.
+     * Restriction: if set, only these personas may use it. Empty if everyone may, unless
+     * `matches_request` is false.
      */
     readonly allowlist: readonly string[];
   };
@@ -25,7 +25,7 @@ interface ItemWire {
 
 interface WorkWire extends ItemWire {
   readonly required_tools: readonly string[];
-  /** The references to things that don't exist. */
+  /** References to items that don't exist. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
@@ -48,7 +48,7 @@ export interface ToolWire extends ItemWire {
         string,
         {
           readonly metrics: MetricsWire;
-          /** Counts since counting began, and the state of the provider. */
+          /** Counts since counting began, and the provider's state. */
           readonly router: Numbers<
             'successes' | 'failures' | 'consecutive_failures',
             'failure_rate' | 'last_success' | 'last_failure' | 'last_check' | 'backoff_until'
@@ -88,7 +88,7 @@ export interface JobWire extends WorkWire {
   readonly required_capabilities: readonly string[];
   readonly available: boolean;
   readonly health: {
-    /** Statistics of the recent calls. Numbers that need calls are `null` without them. */
+    /** Statistics of the recent calls. Numbers that need calls are `null` if there are none. */
     readonly job: MetricsWire & {
       /** Calls whose work was still running when they were answered. */
       readonly abandoned: number;
@@ -98,7 +98,7 @@ export interface JobWire extends WorkWire {
   };
 }
 
-/** Numbers. Those of the second kind are `null` until something has happened. */
+/** Numbers. Those listed in the second parameter are `null` until something has happened. */
 type Numbers<Always extends string, Maybe extends string> = Readonly<
   Record<Always, number> & Record<Maybe, number | null>
 >;
@@ -110,7 +110,7 @@ type Invocation = {
   readonly timestamp: number;
 };
 
-/** The calls behind the numbers, oldest first. Only in answers about one tool. */
+/** The calls behind the numbers, oldest first. Only in responses about one tool. */
 type Samples = readonly {
   readonly at: number;
   readonly success: boolean;
@@ -128,8 +128,8 @@ export type SampleWire = Samples[number];
 export type CompatibilityWire = ItemWire['compatibility'];
 
 /**
- * A summary of what a persona, or everyone, can do: plain data in snake_case, for dashboards and
- * discovery APIs.
+ * A summary of the capabilities of a persona, or of everyone: plain data in snake_case, for
+ * dashboards and discovery APIs.
  */
 export interface CapabilitySummary {
   readonly revision: number;

@@ -16,13 +16,13 @@ import {
   type ToolCallPart,
 } from './thread.js';
 
-/** A whole answer of the model. */
+/** A model's complete answer. */
 type Answer = Extract<ModelPart, { type: 'answer' }>;
 
 /**
- * Returns the function that asks the engine's model.
+ * Returns the function that calls the engine's model.
  *
- * @throws ToolError `MISSING_PACKAGE` if it's a model of the AI SDK and the SDK isn't installed.
+ * @throws ToolError `MISSING_PACKAGE` if it's an AI SDK model and the SDK isn't installed.
  */
 export async function modelStepOf({ model, modelOptions }: CheckedEngine): Promise<ModelStep> {
   if (typeof model === 'function') return model;
@@ -31,12 +31,13 @@ export async function modelStepOf({ model, modelOptions }: CheckedEngine): Promi
 }
 
 /**
- * Asks the model once, and passes its text on as it comes.
+ * Calls the model once, and streams its text.
  *
- * The model sees tools under names that every service allows; the answer has their own names again. Missing and repeated
- * call ids are replaced.
+ * The model sees tools under names that every service allows. The answer uses the original names
+ * again. Missing and repeated call ids are replaced.
  *
- * @throws what the model throws, and ToolError `MODEL_FAILED` for an answer of another shape.
+ * @throws any error from the model, and ToolError `MODEL_FAILED` for an answer of a different
+ * shape.
  */
 export async function askModel(
   run: ChatRun,
@@ -82,7 +83,10 @@ function failed(expected: string, got: string): ToolError {
   return new ToolError('MODEL_FAILED', `Expected ${expected}, got ${got}.`);
 }
 
-/** Returns the parts of an answer until the signal fires. A model that ignores the signal is left alone. */
+/**
+ * Returns the parts of an answer until the signal aborts. A model that ignores the signal is
+ * abandoned.
+ */
 async function* untilStopped(
   parts: AsyncIterable<ModelPart>,
   signal: AbortSignal,
@@ -105,9 +109,9 @@ async function* untilStopped(
 }
 
 /**
- * Returns the names of tools for the model, and the way back. A tool has the same name in every
- * turn, because all tools count, shown or not. A name that the model made up, or that no longer
- * exists, is changed to fit the rule.
+ * Returns names of tools for the model, and the mapping back. A tool has the same name in every
+ * turn, because all tools are considered, whether shown or not. A name that the model made up, or
+ * that no longer exists, is changed to an allowed form.
  */
 function modelNames(tools: readonly string[]) {
   const isAllowed = (name: string) => GEMINI_NAME_RULE.test(name);
@@ -120,7 +124,7 @@ function modelNames(tools: readonly string[]) {
   };
 }
 
-/** Returns the message with its tools under other names. */
+/** Returns the message with its tools renamed. */
 function renamed<M extends ChatMessage>(message: M, rename: (name: string) => string): M {
   const { role, content } = message;
   if ((role !== 'assistant' && role !== 'tool') || typeof content === 'string') return message;

@@ -27,7 +27,10 @@ import type { LanguageModel, ModelRequest, ModelStep } from './model-step.js';
 import type { ContentPart } from '../tool/content.js';
 import type { ChatMessage, ToolOutput } from './thread.js';
 
-/** Selects the tools that the model sees in a turn. The tools of `previous`, the selection of the turn before, should keep their places. */
+/**
+ * Selects the tools that the model sees in a turn. The tools in `previous`, the previous turn's
+ * selection, should keep their places.
+ */
 export type SelectTools = (turn: {
   readonly index: number;
   readonly text: string;
@@ -35,63 +38,81 @@ export type SelectTools = (turn: {
   readonly previous: Selection | undefined;
 }) => Selection | Promise<Selection>;
 
-/** The decision after a tool failed: the model reads the error, the run ends, or the model reads another value. */
+/**
+ * The outcome of `onToolError`: the model reads the error, the run ends, or the model reads
+ * another value.
+ */
 type ToolErrorDecision = 'continue' | 'halt' | { readonly continue: unknown };
 type OnToolError = (
   call: ToolCall,
   outcome: Extract<ToolOutcome, { status: 'error' }>,
 ) => ToolErrorDecision | Promise<ToolErrorDecision>;
 
-/** A model, tools, and how to use them. Pass it with every run; sessions don't keep it. */
+/** A model, tools, and how to use them. Pass it with every run; sessions don't store it. */
 export interface ChatEngine extends Omit<CallContext, 'mode' | 'flow'> {
-  /** A model of the AI SDK, or a function in its place. */
+  /** A model from the AI SDK, or a function in its place. */
   readonly model: LanguageModel | ModelStep;
-  /** Runs the tools. @default an executor with the default policy, which remembers the calls of sessions for as long as `tools` is the same object */
+  /**
+   * Runs the tools. @default an executor with the default policy, which remembers sessions' calls
+   * for as long as `tools` is the same object
+   */
   readonly executor?: ToolExecutor;
-  /** The tools, if you give no executor: a registry, or anything a registry can register. @default the executor's */
+  /**
+   * The tools, if you pass no executor: a registry, or anything a registry can register. @default
+   * the executor's
+   */
   readonly tools?: ToolMetadataRegistry | Iterable<ToolSource>;
   /** The instructions that the model reads before the messages. @default none */
   readonly system?: string;
-  /** `manual` runs no tool: the program answers every call. @default 'auto' */
+  /** The mode: with `manual` no tool runs, and the program answers every call. @default 'auto' */
   readonly mode?: 'auto' | 'manual';
-  /** The mode of the policy, see `CallContext`. @default the policy's own */
+  /** The policy's mode, see `CallContext`. @default the policy's own */
   readonly policyMode?: CallContext['mode'];
-  /** The maximum number of times that one run asks the model. @default 8 */
+  /** Maximum number of times that one run calls the model. @default 8 */
   readonly maxTurns?: number;
-  /** Ends the run after a turn if it returns true. The chat throws what it throws. @default never */
+  /**
+   * Ends the run after a turn if it returns true. If it throws, so does the chat. @default never
+   */
   readonly haltWhen?: (turn: ChatTurn) => boolean | Promise<boolean>;
-  /** The tools that the model sees: options of `selectTools`, or a function. @default all available tools */
+  /**
+   * The tools that the model sees: options for `selectTools`, or a function. @default all available
+   * tools
+   */
   readonly selectTools?: Omit<SelectionRequest, 'text' | 'previous'> | SelectTools;
   /**
-   * Offers the model a tool that finds and explains others within the limits of `selectTools`. The model may call what
-   * it found. @default true if tools are shown in short, or if not all of them are shown; false if a function selects
+   * Offers the model a tool that finds and explains other tools within the limits of `selectTools`.
+   * The model may call the tools that it found. @default true if tools are shown in short form, or
+   * if not all of them are shown; false if a function selects
    */
   readonly toolSearch?: boolean;
   /**
-   * Decides whether the model must, may, or must not call a tool, or which tool it must call.
+   * Determines whether the model must, may, or must not call a tool, or which tool it must call.
    * @default 'auto'
    */
   readonly toolChoice?: ModelRequest['toolChoice'];
   /** Decides what happens after a call failed. @default 'continue' */
   readonly onToolError?: 'continue' | 'halt' | OnToolError;
   /**
-   * Turns a result into what the model reads. Throw for a value that you can't turn into text or
-   * data. @default text stays text, everything else becomes JSON
+   * Converts a result to the form that the model reads. Throw for a value that you can't convert to
+   * text or data. @default text stays text, everything else becomes JSON
    */
   readonly encode?: (value: unknown, content: readonly ContentPart[]) => ToolOutput;
   /** Passed to tools as `context.context`. @default none */
   readonly context?: unknown;
-  /** Options of the AI SDK's own calls, such as temperature, maxOutputTokens, maxRetries and headers. @default none */
+  /**
+   * Options for the AI SDK's own calls, such as temperature, maxOutputTokens, maxRetries and
+   * headers. @default none
+   */
   readonly modelOptions?: Readonly<Record<string, unknown>>;
   /** Receives every event. Errors that it throws are ignored. @default none */
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Counts how the jobs of sessions end; a `CapabilityRegistry` does. @default none */
+  /** Records how sessions' jobs end. A `CapabilityRegistry` can do that. @default none */
   readonly jobs?: JobLog;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** Counts the runs of jobs. */
+/** Records the runs of jobs. */
 type JobLog = {
   recordJob(
     name: string,
@@ -100,13 +121,13 @@ type JobLog = {
   ): void;
 };
 
-/** An engine, and the thread to run on it. */
+/** An engine, and the thread to run it on. */
 export interface ChatOptions extends ChatEngine {
-  /** The thread so far, in the AI SDK's shape. Every call in it needs a result. @default none */
+  /** The thread so far, in the AI SDK's format. Every call in it needs a result. @default none */
   readonly messages?: readonly ChatMessage[];
   /** The user's next message, after `messages`. @default none */
   readonly prompt?: string;
-  /** Ends the run when it aborts, and gives up the calls that are running. @default none */
+  /** Ends the run when it aborts, and abandons running calls. @default none */
   readonly signal?: AbortSignal;
 }
 
@@ -182,15 +203,19 @@ export type CheckedEngine = z.output<typeof schema> & {
 };
 
 /**
- * Checks an engine, and makes its executor if it has none.
+ * Checks an engine, and creates its executor if it has none.
  *
- * @throws ToolError `INVALID_ARGUMENT` with every wrong option, before anything is asked or run.
+ * @throws ToolError `INVALID_ARGUMENT` with every invalid option, before the model is called or a
+ * tool runs.
  */
 export function checkEngine(engine: ChatEngine): CheckedEngine {
   return withExecutor(checkOptions(schema, engine ?? null, WHAT));
 }
 
-/** Checks an engine and the thread to run on it. Messages are read later. @throws as `checkEngine` does */
+/**
+ * Checks an engine and the thread to run it on. Messages are checked later. @throws like
+ * `checkEngine`
+ */
 export function checkChatOptions(options: ChatOptions) {
   const checked = checkOptions(chatSchema, options ?? null, WHAT);
   const { messages = [], prompt, signal: _signal, ...engine } = checked;
@@ -213,14 +238,20 @@ interface KnownTools {
   readonly executor: ToolExecutor;
 }
 
-/** The executors of tools that came without one. They remember which calls ran for as long as the tools exist. */
+/**
+ * Executors created for tools that were passed without one. They remember which calls ran for as
+ * long as the tools exist.
+ */
 const executors = new WeakMap<object, KnownTools>();
 
-/** Returns the executor of some tools. It caches no answers: different users may share the tools. */
+/**
+ * Returns the executor for some tools. It caches no results, because different users may share the
+ * tools.
+ */
 function executorOf(tools: ToolMetadataRegistry | Iterable<ToolSource> = []): ToolExecutor {
   const known = executors.get(tools);
   const isSame = (tool: ToolSource, at: number) => tool === known?.list[at];
-  // A list may have changed. Other iterables can perhaps be read only once.
+  // A list may have changed. Other iterables may only be readable once.
   if (
     known &&
     (!Array.isArray(tools) || (tools.length === known.list.length && tools.every(isSame)))

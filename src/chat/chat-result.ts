@@ -20,12 +20,9 @@ import {
   type ToolOutput,
 } from './thread.js';
 
-/** One answer of the model, and the results of its calls. */
+/** One answer from the model, and the results of its calls. */
 export interface ChatTurn {
-  /**
-   * Counted from 0 in each run. A run that continues an open turn continues counting from that
-   * turn.
-   */
+  /** Counted from 0 in each run. A run that continues an open turn continues its count. */
   readonly index: number;
   readonly message: AssistantMessage;
   readonly text: string;
@@ -37,7 +34,7 @@ export interface ChatTurn {
     readonly toolName: string;
     readonly output: ToolOutput;
   }[];
-  /** The calls that users or other programs answer. */
+  /** Calls that users or other programs answer. */
   readonly manualToolCalls: readonly ToolCallPart[];
   readonly finishReason: string;
   readonly usage?: ModelUsage;
@@ -45,29 +42,27 @@ export interface ChatTurn {
 
 /** The result of one run of a chat. */
 export interface ChatResult {
-  /** The thread, including this run. Pending calls have no result in it yet. */
+  /** The thread, including this run. Pending calls don't have results in it yet. */
   readonly messages: readonly ChatMessage[];
   /** The text of the model's last answer. */
   readonly text: string;
-  /** The calls of the model's last answer. */
+  /** The calls in the model's last answer. */
   readonly toolCalls: readonly ToolCallPart[];
   readonly turns: readonly ChatTurn[];
   /**
-   * The reason why the run stopped: `completed`, `error`, `max_turns`, `halt_when`, `ask_user`, `tool_error`,
-   * `manual_tool_calls`, `approval_required`, `interrupted` (a process ended in the middle),
-   * `cancelled`, or the reason of a tool that halted.
+   * The reason why the run stopped: `completed`, `error`, `max_turns`, `halt_when`, `ask_user`,
+   * `tool_error`, `manual_tool_calls`, `approval_required`, `interrupted` (a process ended in the
+   * middle), `cancelled`, or the reason given by a tool that halted.
    */
   readonly haltedReason: string;
-  /** The calls that the chat waits for, in the model's order. */
+  /** The calls that the chat is waiting for, in the model's order. */
   readonly pending: readonly ChatPending[];
   /** The first pending question. */
   readonly pendingQuestion?: string;
   readonly pendingToolCallId?: string;
   /** Further facts about `haltedReason`. */
   readonly metadata: {
-    /**
-     * The manual calls. Missing in the mode `manual`, where every call in `toolCalls` is manual.
-     */
+    /** The manual calls. Missing in `manual` mode, where every call in `toolCalls` is manual. */
     readonly manualToolCalls?: readonly ToolCallPart[];
     /** The turn of the manual calls, counted from 0. */
     readonly manualTurnIndex?: number;
@@ -79,7 +74,7 @@ export interface ChatResult {
     readonly askUserOptions?: readonly string[];
     readonly error?: { readonly code: string; readonly message: string };
   };
-  /** The tokens of all turns together, as far as the model's service reports them. */
+  /** The total tokens of all turns, as far as the model's service reports them. */
   readonly usage: ModelUsage;
 }
 
@@ -90,11 +85,11 @@ type CallFacts = {
 };
 
 /**
- * An event of a chat, reported when it happens.
+ * An event in a chat, reported when it happens.
  *
- * A call gives `tool-started` (unless it's refused or answered from the cache), `tool-completed`,
- * and then either `tool-encoded`, with what the model will read, or `tool-pending`. A manual call
- * gives only `tool-pending`.
+ * A call produces `tool-started` (unless it's refused or answered from the cache),
+ * `tool-completed`, and then either `tool-encoded`, with the output that the model will read, or
+ * `tool-pending`. A manual call produces only `tool-pending`.
  */
 export type ChatEvent =
   | { readonly type: 'turn-started'; readonly turn: number; readonly tools: readonly string[] }
@@ -112,7 +107,7 @@ export type ChatEvent =
     }
   | (CallFacts & {
       readonly type: 'tool-started';
-      /** The arguments that the call runs with. The user may have changed the model's. */
+      /** The arguments that the call runs with. The user may have changed the model's arguments. */
       readonly input: Json;
     })
   | (CallFacts & { readonly type: 'tool-progress'; readonly progress: unknown })
@@ -205,7 +200,7 @@ function endFacts(end: ChatEnd | undefined): ChatResult['metadata'] {
   }
 }
 
-/** Returns the error with which a run ended, if it ended with one. */
+/** Returns the error that ended a run, if there was one. */
 export function errorOf(
   end: ChatEnd | undefined,
 ): { readonly code: string; readonly message: string } | undefined {
@@ -214,7 +209,7 @@ export function errorOf(
   return { code: 'EXECUTION_FAILED', message: end.error };
 }
 
-/** Adds up the tokens of all turns. A count that no turn reports is missing. */
+/** Adds up the tokens of all turns. A count that no turn reports is omitted. */
 function usageOf(turns: readonly ChatTurn[]): ModelUsage {
   const sums: Record<string, number> = {};
   for (const { usage } of turns)
@@ -223,7 +218,7 @@ function usageOf(turns: readonly ChatTurn[]): ModelUsage {
   return sums;
 }
 
-/** The reasons that the loop itself gives. Tools that halt must give others. */
+/** Reasons that the loop itself uses. Tools that halt must use other reasons. */
 export const RESERVED_REASONS: ReadonlySet<string> = new Set([
   'completed',
   'error',
@@ -239,8 +234,8 @@ export const RESERVED_REASONS: ReadonlySet<string> = new Set([
 
 /**
  * Returns why a run stopped. If there are several reasons, the first in this order counts: the
- * caller gave up, a question, a failed tool, a tool that halted, a manual call, a call that needs
- * approval, a call whose outcome nobody knows.
+ * caller aborted, a question, a failed tool, a tool that halted, a manual call, a call that needs
+ * approval, a call whose outcome is unknown.
  */
 export function haltedReason(state: ChatState): string {
   const kinds = new Set(pendingOf(state).map(({ kind }) => kind));

@@ -5,29 +5,34 @@ import { closeTurn, type ChatEnd, type ChatState, type OpenTurn } from './chat-s
 import { ToolOffers } from './offer-tools.js';
 
 interface RunOptions {
-  /** True if the model's text is read as it comes. */
+  /** True if the model's text is streamed. */
   readonly stream: boolean;
   readonly conversationId: string;
   readonly signal?: AbortSignal | undefined;
   /** The name that all copies of a stored chat share. Its calls are claimed under this name. */
   readonly origin?: string;
-  /** The identity of the executor's store under which the calls were decided. */
+  /** The identity of the executor's store when the calls were decided. */
   readonly storeIdentity?: string | undefined;
   readonly onEvent?: (event: ChatEvent) => void;
-  /** Keeps the state where a crash doesn't reach it. The run waits for it, and ends if it throws. */
+  /** Stores the state where it survives a crash. The run waits for it, and ends if it throws. */
   readonly keep?: (state: ChatState) => Promise<void>;
 }
 
-/** One run of a chat: its state, and the way that state is kept. */
+/** One run of a chat: its state, and how that state is stored. */
 export class ChatRun {
   readonly offers: ToolOffers;
-  /** The turns of this run. The last one may be incomplete. */
+  /** The turns in this run. The last turn may be incomplete. */
   readonly turns: ChatTurn[] = [];
-  /** The newest turn with calls, with everything that is known of them. In the state it's closed once every call has its result. */
+  /**
+   * The newest turn with calls, with everything known about them. In the stored state, the turn is
+   * closed once every call has its result.
+   */
   turn: OpenTurn | undefined;
-  /** Fires when the caller gives up, and when the state can't be kept. Nothing starts after that. */
+  /**
+   * Aborts when the caller aborts, or when the state can't be stored. Nothing starts after that.
+   */
   readonly signal: AbortSignal;
-  /** The end of a run whose executor lost its store. */
+  /** The reason for ending a run whose executor lost its store. */
   lost: ChatEnd | undefined;
   readonly #stop = new AbortController();
   #failure: { readonly error: unknown } | undefined;
@@ -50,12 +55,13 @@ export class ChatRun {
   }
 
   /**
-   * Takes over a state, and resolves when it has been kept. The result of the last call closes the turn in the same step.
+   * Adopts a state, and resolves when it has been stored. The last call's result closes the turn in
+   * the same step.
    *
-   * States are kept one at a time, always the newest, so several calls that change the state while one is written are
-   * kept together.
+   * States are stored one at a time, always the newest. If several calls change the state while
+   * it's being written, their changes are stored together.
    *
-   * @throws what `keep` throws.
+   * @throws any error from `keep`.
    */
   async save(state: ChatState): Promise<void> {
     this.turn = state.openTurn ?? this.turn;
@@ -84,7 +90,7 @@ export class ChatRun {
     }
   }
 
-  /** Ends the run: nothing more is started. The first error counts. */
+  /** Ends the run, so that nothing more is started. The first error counts. */
   readonly fail = (error: unknown): void => {
     this.#failure ??= { error };
     this.#stop.abort();

@@ -21,7 +21,10 @@ import {
   type ToolResultPart,
 } from './thread.js';
 
-/** A call that a chat waits for. A call is `uncertain` if the process that started it is gone: nobody knows whether it had its effect. */
+/**
+ * A call that a chat is waiting for. A call is `uncertain` if the process that started it is gone,
+ * so that it's unknown whether the call took effect.
+ */
 export type ChatPending =
   | Pending
   | {
@@ -100,7 +103,7 @@ const chatEnd = z.discriminatedUnion('reason', [
     error: z.strictObject({ code: z.string(), message: z.string() }),
   }),
 ]);
-/** The end of a run. */
+/** The reason why a run ended. */
 export type ChatEnd = z.output<typeof chatEnd>;
 
 /** The user's arguments, if the user changed the model's. */
@@ -111,14 +114,17 @@ const progress = z.discriminatedUnion('state', [
   /** The call is running, or the process that ran it is gone. */
   z.strictObject({ state: z.literal('started'), startedAt: time, input }),
   z.strictObject({ state: z.literal('waiting'), pending }),
-  /** The call runs when the chat continues. `grant` covers further calls that the user approved with it. */
+  /**
+   * The call runs when the chat continues. `grant` covers further calls that the user approved with
+   * it.
+   */
   z.strictObject({
     state: z.literal('approved'),
     pending: approval as unknown as z.ZodType<PendingApproval>,
     input,
     grant: z.custom<GrantScope>(isPlainObject, 'the scope of a grant').exactOptional(),
   }),
-  /** `end` says that the run ends with this turn. */
+  /** `end` means that the run ends with this turn. */
   z.strictObject({
     state: z.literal('settled'),
     output: outputSchema,
@@ -139,12 +145,15 @@ const call = z.strictObject({
 export type CallRecord = z.output<typeof call>;
 
 const openTurn = z.strictObject({
-  /** The position of this turn, counted from 0 in its run. */
+  /** The position of this turn in its run, counted from 0. */
   index: z.number().int().min(0),
   message: assistantSchema,
   calls: z.array(call).min(1).readonly(),
 });
-/** A turn with calls that have no result yet. Its messages join the thread when every call has its result. */
+/**
+ * A turn with calls that have no result yet. Its messages are added to the thread when every call
+ * has its result.
+ */
 export type OpenTurn = z.output<typeof openTurn>;
 
 /** The schema of a chat between two steps. */
@@ -152,11 +161,16 @@ export const chatFields = {
   /** The closed turns. Every model accepts them. */
   messages: z.array(messageSchema).readonly(),
   openTurn: openTurn.exactOptional(),
-  /** The end of the last run; missing while a run is under way or calls are pending. */
+  /** The reason why the last run ended. Missing while a run is in progress or calls are pending. */
   end: chatEnd.exactOptional(),
-  /** The tools that the model saw last, in order. Later turns keep this order, so prompts stay cached. */
+  /**
+   * The tools that the model saw last, in order. Later turns keep this order, so that prompts stay
+   * cached.
+   */
   offered: z.array(z.strictObject({ toolName, level: z.enum(SCHEMA_LEVELS) })).readonly(),
-  /** The labels of the conversation: what it had read before its open turn, or after its last one. */
+  /**
+   * The conversation's labels: for what it had read before its open turn, or after its last turn.
+   */
   flow: (flowSchema() as z.ZodType<Flow>).exactOptional(),
 };
 /** A chat between two steps, as plain data. */
@@ -164,12 +178,12 @@ export type ChatState = Readonly<z.output<z.ZodObject<typeof chatFields>>>;
 
 export const NO_CHAT: ChatState = freezePlain({ messages: [], offered: [] });
 
-/** Returns the state with other progress of one call. */
+/** Returns the state with new progress for one call. */
 export function withCall<S extends ChatState>(state: S, callId: string, progress: CallProgress): S {
   return withCalls(state, (call) => (call.callId === callId ? { ...call, progress } : call));
 }
 
-/** Returns the state with each call of the open turn changed. */
+/** Returns the state with each call in the open turn changed. */
 export function withCalls<S extends ChatState>(
   state: S,
   change: (call: CallRecord) => CallRecord,
@@ -179,7 +193,7 @@ export function withCalls<S extends ChatState>(
   return freezePlain({ ...state, openTurn: { ...openTurn, calls: openTurn.calls.map(change) } });
 }
 
-/** Returns the arguments that the user gave in place of the model's. */
+/** Returns the arguments with which the user replaced the model's. */
 export function editedInput({ progress }: CallRecord): { readonly input?: Json } {
   return 'input' in progress && progress.input !== undefined ? { input: progress.input } : {};
 }
@@ -189,7 +203,7 @@ export function argumentsOf(call: CallRecord): Json {
   return editedInput(call).input ?? call.input;
 }
 
-/** Returns what the open turn waits for, in the order of its calls. */
+/** Returns the calls that the open turn is waiting for, in order. */
 export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
   const calls = openTurn?.calls ?? [];
   return calls.flatMap((call): readonly ChatPending[] => {
@@ -201,7 +215,9 @@ export function pendingOf({ openTurn }: ChatState): readonly ChatPending[] {
   });
 }
 
-/** Returns the messages of a turn: the model's, and one message with the results so far, in the order of the calls. */
+/**
+ * Returns a turn's messages: the model's, and one message with the results so far, in call order.
+ */
 export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMessage)[] {
   const content = turn.calls.flatMap(({ callId, toolName, progress }): ToolResultPart[] =>
     progress.state === 'settled'
@@ -214,8 +230,8 @@ export function messagesOf(turn: OpenTurn): readonly (AssistantMessage | ToolMes
 }
 
 /**
- * Returns the model's message with the arguments that the user changed, so the model reads them
- * next to their results.
+ * Returns the model's message with the arguments as changed by the user, so that the model reads
+ * them next to their results.
  */
 function asRun({ message, calls }: OpenTurn): AssistantMessage {
   const edited = new Map(
@@ -238,7 +254,10 @@ export function isSettled({ calls }: OpenTurn): boolean {
   return calls.every(({ progress }) => progress.state === 'settled');
 }
 
-/** Returns why a turn is the last one. A failed call comes before one that halts; then the model's order decides. */
+/**
+ * Returns the reason why a turn is the last one. A failed call takes precedence over one that
+ * halts; otherwise the model's order decides.
+ */
 export function turnEndOf(turn: OpenTurn | undefined): TurnEnd | undefined {
   const ends = (turn?.calls ?? []).flatMap(({ progress }) =>
     progress.state === 'settled' && progress.end !== undefined ? [progress.end] : [],
@@ -246,7 +265,10 @@ export function turnEndOf(turn: OpenTurn | undefined): TurnEnd | undefined {
   return ends.find(({ reason }) => reason === 'tool_error') ?? ends[0];
 }
 
-/** Returns the state with the messages of a settled turn in the thread. A state whose turn is open stays as it is. */
+/**
+ * Returns the state with a settled turn's messages added to the thread. If the turn is open,
+ * returns the state unchanged.
+ */
 export function closeTurn<S extends ChatState>(state: S): S {
   const { openTurn, ...rest } = state;
   if (openTurn === undefined || !isSettled(openTurn)) return state;

@@ -26,13 +26,16 @@ import { flowOfCalls, flowOfThread } from './thread-flow.js';
 import { callsIn, closedMessages, ownCallsIn } from './thread.js';
 
 /**
- * Lets a model and tools take turns until the model has answered, or until a user or another program is needed.
+ * Lets a model and tools take turns until the model has answered, or until a user or another
+ * program is needed.
  *
- * Whatever a model or a tool does wrong, the promise resolves: `haltedReason` says why the run stopped, `pending` what it
- * waits for. To continue, append a tool message with the missing results and call `chat` again, or use a `Session`.
+ * The promise resolves no matter what a model or a tool does wrong. `haltedReason` explains why the
+ * run stopped, and `pending` lists the calls it's waiting for. To continue, append a tool message
+ * with the missing results and call `chat` again, or use a `Session`.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options and messages, `OPEN_TOOL_CALLS` for calls without a result,
- * `MISSING_PACKAGE` if the model needs the package `ai`; and what `haltWhen` throws.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options and messages, `OPEN_TOOL_CALLS` for
+ * calls without a result, `MISSING_PACKAGE` if the model needs the package `ai`, and any error from
+ * `haltWhen`.
  */
 export async function chat(options: ChatOptions): Promise<ChatResult> {
   let result: ChatResult | undefined;
@@ -42,12 +45,12 @@ export async function chat(options: ChatOptions): Promise<ChatResult> {
 }
 
 /**
- * Does what `chat` does, and yields its events as they happen. The last event is `chat-completed`,
- * with the result.
+ * Works like `chat`, and yields its events as they happen. The last event is `chat-completed`, with
+ * the result.
  *
  * If you leave the loop over the events, the chat is aborted.
  *
- * @throws what `chat` throws, at the first event.
+ * @throws the same errors as `chat`, at the first event.
  */
 export function streamChat(options: ChatOptions): AsyncGenerator<ChatEvent, void> {
   return start(options, true);
@@ -59,7 +62,7 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
     const said = prompt === undefined ? [] : [{ role: 'user', content: prompt }];
     const messages = closedMessages(Array.isArray(given) ? given.concat(said) : given);
     if (messages.length === 0)
-      throw new ToolError('INVALID_ARGUMENT', 'Expected messages or a prompt, got neither.');
+      throw new ToolError('INVALID_ARGUMENT', 'Pass messages, a prompt or both.');
     const { conversationId = randomUUID() } = engine;
     const run = new ChatRun({ ...NO_CHAT, messages }, engine, {
       stream,
@@ -74,8 +77,8 @@ function start(options: ChatOptions, stream: boolean): AsyncGenerator<ChatEvent,
 }
 
 /**
- * Returns the events of some work. The work starts when the first event is asked for, and doesn't wait for its reader.
- * If the reader leaves, the work's signal fires.
+ * Returns the events of some work. The work starts when the first event is requested, and doesn't
+ * wait for its reader. If the reader leaves, the work's signal aborts.
  */
 function eventStream(
   signal: AbortSignal | undefined,
@@ -101,7 +104,7 @@ function eventStream(
     { highWaterMark: 0 },
   ).values() as AsyncGenerator<ChatEvent, void>;
   const leave = events.return.bind(events);
-  // The iterator would wait for the event that was asked for, and a model that hangs gives none.
+  // The iterator would wait for the requested event, and a model that hangs never produces one.
   return Object.assign(events, {
     return: (value: void | PromiseLike<void>) => {
       reader.abort();
@@ -110,7 +113,10 @@ function eventStream(
   });
 }
 
-/** Returns the state of a chat that ended in the middle of a turn. Each call gets a result that says how far it came, because nothing else remembers it. */
+/**
+ * Returns the state of a chat that ended in the middle of a turn. Each call gets a result that says
+ * how far it got, because that isn't recorded anywhere else.
+ */
 function withoutHalfDone(state: ChatState): ChatState {
   if (state.end === undefined) return state;
   return withCalls(state, (call) => {
@@ -118,7 +124,7 @@ function withoutHalfDone(state: ChatState): ChatState {
     if (progress === 'waiting' || progress === 'settled') return call;
     const output = errorOutput(
       progress === 'started'
-        ? 'The chat ended while the call ran; whether it had its effect is not known'
+        ? "The chat ended while the call was running; it's unknown whether it took effect"
         : 'Not run: the chat ended before',
     );
     return { ...call, progress: { state: 'settled', output } };
@@ -126,12 +132,12 @@ function withoutHalfDone(state: ChatState): ChatState {
 }
 
 /**
- * Lets the model and tools take turns until something ends the run or has to be waited for: ask the model, open its
- * calls, keep the state, run the calls, keep, and end or ask again.
+ * Lets the model and tools take turns until the run ends or has to wait: call the model, open its
+ * calls, store the state, run the calls, store the state again, then end or repeat.
  *
- * A failing model, a failing tool and a caller who gives up are ends, not errors.
+ * A failing model, a failing tool and an abort by the caller end the run without an error.
  *
- * @throws what `haltWhen`, `selectTools` and the keeping of the state throw.
+ * @throws any error from `haltWhen`, `selectTools` and storing the state.
  */
 export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
   const { maxTurns, haltWhen, mode } = run.engine;
@@ -160,13 +166,13 @@ export async function runChat(run: ChatRun, model: ModelStep): Promise<void> {
 
 const CANCELLED: ChatEnd = Object.freeze({ reason: 'cancelled' });
 
-/** Keeps why the run ended. Without a reason it hasn't ended: it waits. */
+/** Stores the reason why the run ended. Without a reason the run hasn't ended: it's waiting. */
 async function end(run: ChatRun, reason: ChatEnd | undefined): Promise<void> {
   if (reason !== undefined && run.state.end === undefined)
     await run.save({ ...run.state, end: reason });
 }
 
-/** Adds the labels of the state to the conversation: another process may have run its calls. */
+/** Adds the state's labels to the conversation, because another process may have run its calls. */
 async function addStoredLabels({ state, engine, options }: ChatRun): Promise<void> {
   const { messages, openTurn, flow: stored } = state;
   if (!stored && !openTurn && messages.every(({ role }) => role !== 'assistant')) return;
@@ -174,13 +180,16 @@ async function addStoredLabels({ state, engine, options }: ChatRun): Promise<voi
   await engine.executor.addFlow(options.conversationId, flow);
 }
 
-/** Returns the state with the labels of its conversation. When the chat is resumed, their store may be gone. */
+/**
+ * Returns the state with its conversation's labels. When the chat is resumed, their store may be
+ * gone.
+ */
 async function withLabels({ state, engine, options }: ChatRun): Promise<ChatState> {
   const flow = await engine.executor.flow(options.conversationId).catch(() => state.flow);
   return flow === undefined || Object.keys(flow).length === 0 ? state : { ...state, flow };
 }
 
-/** Returns what a function of the program returns, or `undefined` if the caller gives up before. */
+/** Returns the result of a program's function, or `undefined` if the caller aborts first. */
 async function orGivenUp<T>(
   run: ChatRun,
   ask: () => T | Promise<T>,
@@ -194,7 +203,10 @@ async function orGivenUp<T>(
   }
 }
 
-/** Asks the model. @returns the turn with the calls that it makes, or else the end of the run. */
+/**
+ * Calls the model. @returns the turn with the calls that it makes, or else the reason why the run
+ * ends.
+ */
 async function askForTurn(
   run: ChatRun,
   model: ModelStep,
@@ -230,9 +242,10 @@ async function askForTurn(
   const calls = ownCallsIn(message);
   if (calls.length === 0) {
     const end = { reason: 'completed', finishReason } as const;
-    // Services refuse messages without content.
+    // Services reject messages without content.
     const closed = message.content.length === 0 ? messages : [...messages, message];
-    // Kept together: if a process ended between the two, the model would be asked to answer itself.
+    // Stored together: if the process ended between the two, the model would be asked to answer
+    // itself.
     await run.save({ ...state, offered, messages: closed, end });
     run.tell({ type: 'turn-completed', turn });
     return end;
@@ -255,7 +268,7 @@ async function askForTurn(
   return run.turn!;
 }
 
-/** The finish reasons of answers that were cut off. Calls in them can be incomplete. */
+/** Finish reasons of answers that were cut off. Their calls can be incomplete. */
 const CUT_OFF: ReadonlySet<string> = new Set(['length', 'content-filter']);
 
 function modelFailed(error: unknown): ChatEnd {
@@ -263,12 +276,15 @@ function modelFailed(error: unknown): ChatEnd {
   // The AI SDK's advice is in later lines of its message, which aren't passed on.
   const message =
     error instanceof Error && error.name === 'GatewayAuthenticationError'
-      ? "The AI Gateway didn't accept your key. Set AI_GATEWAY_API_KEY, or pass a model of a provider package, such as openai('…') of @ai-sdk/openai."
+      ? "The AI Gateway didn't accept your key. Set AI_GATEWAY_API_KEY, or pass a model from a provider package, such as openai('…') from @ai-sdk/openai."
       : publicMessage(error);
   return { reason: 'error', error: { code, message } };
 }
 
-/** Leaves every call to the program that would run otherwise, whatever its tool or an approval says: the mode `manual`. */
+/**
+ * Leaves every call that would otherwise run to the program, no matter what its tool or an approval
+ * says. Used in `manual` mode.
+ */
 async function leaveCalls(run: ChatRun, { index: turn, calls }: OpenTurn): Promise<void> {
   const { registry, principal, clock } = run.engine;
   const { conversationId } = run.options;

@@ -13,7 +13,7 @@ import {
   type ToolOutput,
 } from './thread.js';
 
-/** A value that a tool, a user, or a program gave, and the parts that go with it. */
+/** A value from a tool, a user or a program, and the content parts that go with it. */
 interface Result {
   readonly value: unknown;
   readonly content?: readonly ContentPart[];
@@ -21,17 +21,22 @@ interface Result {
 }
 
 /**
- * Returns a value as a model reads it: text stays text, everything else is JSON. Equal values give equal bytes.
+ * Converts a value to the form that a model reads: text stays text, everything else becomes JSON.
+ * Equal values produce identical bytes.
  *
- * If there are more than 64 KiB, the model reads the beginning, the end and the size, as text. Very deep data is text, too.
+ * Above 64 KiB, the model reads the beginning, the end and the size, as text. Very deep data also
+ * becomes text.
  *
- * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that JSON shows as empty.
+ * @throws TypeError for functions, symbols, big integers, cycles, and objects such as a `Map` that
+ * JSON would show as empty.
  */
 export function encodeValue(value: unknown): ToolOutput {
   return encodeResult({ value });
 }
 
-/** Returns a result as a model reads it. @throws TypeError for a value that JSON can't hold. */
+/**
+ * Returns a result as a model reads it. @throws TypeError for a value that isn't JSON-serializable.
+ */
 export function encodeResult({ value, content = [], maxResultBytes }: Result): ToolOutput {
   const { text, data } = plainValue(value);
   if (content.length > 0) {
@@ -57,8 +62,9 @@ export function deniedOutput(reason: string): ToolOutput {
 /**
  * Returns the result of a tool as a model reads it.
  *
- * @param encode the program's own encoder, which may throw anything. Models don't read its message.
- * @throws ToolError `INVALID_RESULT`, with a message for models. `details` say that the tool ran, and why the result can't be shown.
+ * @param encode The program's own encoder, which may throw any error. Models don't see its message.
+ * @throws ToolError `INVALID_RESULT`, with a message for models. `details` explain that the tool
+ * ran, and why the result can't be shown.
  */
 export function encodeOutcome(
   outcome: Extract<ToolOutcome, { status: 'ok' | 'halt' }>,
@@ -70,7 +76,7 @@ export function encodeOutcome(
     const output = cloneMessage(encoded, 'the output of encode', 'INVALID_RESULT');
     if (outputSchema.safeParse(output).success) return output;
     throw new TypeError(
-      `Expected an output such as { type: 'text', value } of encode, got ${describeValue(output)}.`,
+      `Expected encode to return an output such as { type: 'text', value }, got ${describeValue(output)}.`,
     );
   } catch (error) {
     const reason = publicMessage(error);

@@ -19,10 +19,11 @@ import {
 } from './thread.js';
 
 /**
- * Returns the function that asks a model of the AI SDK, through the SDK's `generateText` and `streamText`. They convert
- * older models, repeat failed requests and read the answer. The tools that they get can't run.
+ * Returns the function that calls an AI SDK model, through the SDK's `generateText` and
+ * `streamText`. They convert older models, retry failed requests and parse the answer. The tools
+ * passed to them can't run.
  *
- * @param options the SDK's options for each request, such as `temperature` and `maxRetries`.
+ * @param options The SDK's options for each request, such as `temperature` and `maxRetries`.
  * @throws ToolError `MISSING_PACKAGE` if `ai` isn't installed.
  */
 export async function languageModelStep(
@@ -30,7 +31,7 @@ export async function languageModelStep(
   options: Readonly<Record<string, unknown>>,
 ): Promise<ModelStep> {
   const ai = await import('ai').catch(
-    missingPackage('ai', 'Run npm install ai, or give a function as the model.'),
+    missingPackage('ai', 'Run npm install ai, or pass a function as the model.'),
   );
   return async function* (request): AsyncGenerator<ModelPart> {
     const raw: RawInputs = [];
@@ -72,7 +73,9 @@ export async function languageModelStep(
   };
 }
 
-/** Returns the tools as the SDK takes them. `Object.fromEntries` takes any name, even `__proto__`. */
+/**
+ * Returns the tools in the SDK's format. `Object.fromEntries` accepts any name, even `__proto__`.
+ */
 function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
   return Object.fromEntries(
     tools.map(({ name, description, inputSchema }) => [
@@ -82,7 +85,10 @@ function toolSet(tools: ModelRequest['tools'], ai: typeof Sdk): ToolSet {
   );
 }
 
-/** Returns the instructions apart from the messages: newer versions of the SDK refuse them among the messages. */
+/**
+ * Returns the instructions separately from the messages, because newer versions of the SDK refuse
+ * them among the messages.
+ */
 function withSystem({ system, messages }: ModelRequest) {
   const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []));
   if (system !== undefined) texts.unshift(system);
@@ -93,7 +99,10 @@ function withSystem({ system, messages }: ModelRequest) {
   };
 }
 
-/** Returns a message that services accept. They refuse arguments unless they're an object, and the call's result says what was wrong. */
+/**
+ * Returns a message that services accept. Services reject arguments that aren't an object. The
+ * call's result explains what was wrong.
+ */
 function sendable(message: ChatMessage): ChatMessage {
   if (message.role !== 'assistant' || typeof message.content === 'string') return message;
   const content = message.content.map((part) => {
@@ -119,8 +128,9 @@ function answerOf(
   const message = messages.find(({ role }) => role === 'assistant') as AssistantMessage | undefined;
   const { content = [] } = message ?? {};
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  // If the model wrote no JSON, the message has empty arguments, and a tool without parameters would run. `toolCalls` has
-  // what the model wrote, in the same order. Ids don't help: they may be missing or double.
+  // If the model's arguments weren't valid JSON, the message has empty arguments, and a tool
+  // without parameters would run. `toolCalls` contains the model's original arguments, in the same
+  // order. Ids don't help, because they may be missing or duplicate.
   const written = toolCalls.map(({ input }) => input as Json);
   const withInputs = parts.map((part) => {
     if (part.type !== 'tool-call' || written.length === 0) return part;
@@ -142,7 +152,7 @@ function answerOf(
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, json: unknown) {
-      const original = this[key]; // The toJSON of a Buffer lists its bytes as numbers.
+      const original = this[key]; // A Buffer's `toJSON` lists its bytes as numbers.
       return original instanceof Uint8Array ? base64Of(original) : json;
     }),
   );
@@ -154,9 +164,11 @@ type Part = { readonly type: string; readonly input: unknown };
 type Ask<Answer> = (...args: unknown[]) => Promise<Answer>;
 
 /**
- * Returns the model, except that the calls of a whole answer have ids of their own, and that `raw` gets their arguments.
+ * Returns the model, except that the calls in a complete answer get unique ids, and their arguments
+ * are added to `raw`.
  *
- * The SDK's `generateText` finds calls by id: two calls with the same id, or without one, would get the same arguments.
+ * The SDK's `generateText` finds calls by id, so two calls with the same id, or without one, would
+ * get the same arguments.
  */
 function listening(model: Exclude<LanguageModel, string>, raw: RawInputs): object {
   const { doGenerate, doStream } = model as unknown as {
@@ -168,7 +180,7 @@ function listening(model: Exclude<LanguageModel, string>, raw: RawInputs): objec
   };
   const methods: Readonly<Record<PropertyKey, unknown>> = {
     doGenerate: async (...args: unknown[]) => {
-      raw.length = 0; // The SDK repeats failed requests.
+      raw.length = 0; // The SDK retries failed requests.
       const answer = withUniqueIds(await doGenerate.apply(model, args), new Set());
       (answer as { readonly content?: readonly Part[] }).content?.forEach(note);
       return answer;

@@ -3,7 +3,10 @@ import type { Json } from '../core/plain-data.js';
 import type { JsonSchema } from '../tool/tool-schema.js';
 import type { AssistantMessage, ChatMessage } from './thread.js';
 
-/** A model of the AI SDK, or its name. The type describes its shape, so any major version of the SDK fits. */
+/**
+ * An AI SDK model, or its name. The type describes its shape, so that any major version of the SDK
+ * fits.
+ */
 export type LanguageModel =
   | string
   | {
@@ -16,9 +19,9 @@ export type LanguageModel =
 
 /** A request for one answer. */
 export interface ModelRequest {
-  /** The instructions before the messages; missing if there are none. */
+  /** The instructions before the messages. Missing if there are none. */
   readonly system?: string;
-  /** The thread. Every call in it has its result, and tools have the names of `tools`. */
+  /** The thread. Every call in it has its result, and tool names match `tools`. */
   readonly messages: readonly ChatMessage[];
   /** The tools, under names that every service allows. */
   readonly tools: readonly {
@@ -26,22 +29,24 @@ export interface ModelRequest {
     readonly description: string;
     readonly inputSchema: JsonSchema;
   }[];
-  /** Decides whether the model must, may, or must not call a tool, or which tool it must call. */
+  /**
+   * Determines whether the model must, may, or must not call a tool, or which tool it must call.
+   */
   readonly toolChoice: 'auto' | 'none' | 'required' | { readonly toolName: string };
-  /** True if the text is read as it comes. */
+  /** True if the text is streamed. */
   readonly stream: boolean;
-  /** Aborts when nobody wants the answer any more. */
+  /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** The tokens of one answer, as the service counts them. */
+/** The tokens used for one answer, as counted by the service. */
 export interface ModelUsage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
   readonly totalTokens?: number;
 }
 
-/** A part of an answer: a piece of text, or at the end the whole answer. */
+/** A part of an answer: a piece of text, or at the end the complete answer. */
 export type ModelPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
@@ -53,7 +58,7 @@ export type ModelPart =
     };
 
 /**
- * Asks a model once. The last part is the whole answer. If something goes wrong, it throws.
+ * Calls a model once. The last part is the complete answer. If something goes wrong, it throws.
  *
  * You can pass a function of this type wherever a model is expected.
  */
@@ -70,14 +75,18 @@ type PreparedAnswer =
     }
   | { readonly error: Error };
 
-/** One answer of a script: text, calls or both, or the error with which the model fails. Call ids are `call-1`, `call-2`… by default. */
+/**
+ * One scripted answer: text, calls or both, or the error with which the model fails. Call ids are
+ * `call-1`, `call-2`… by default.
+ */
 export type ScriptedAnswer = PreparedAnswer | ((request: ModelRequest) => PreparedAnswer);
 
 /**
- * Returns a model that gives prepared answers, one after the other, for tests, examples and trials without a key.
+ * Returns a model that gives prepared answers, one after the other, for tests, examples and trials
+ * without an API key.
  *
- * An answer may be a function of the request, and one function may answer every request. If there are more requests than
- * answers, the model fails. `requests` holds every request.
+ * An answer may be a function of the request, and one function may answer every request. If there
+ * are more requests than answers, the model fails. `requests` records every request.
  *
  * ```ts
  * import { chat, scriptedModel } from 'tooldex/chat';
@@ -97,7 +106,7 @@ export function scriptedModel(
     if (scripted === undefined)
       throw new ToolError(
         'MODEL_FAILED',
-        `The script of this model has ${answers.length} answers, and this is one request more. Add an answer.`,
+        `The script of this model has only ${answers.length} answers, and there was one more request. Add an answer.`,
       );
     const answer = typeof scripted === 'function' ? scripted(request) : scripted;
     if (typeof answer === 'object' && 'error' in answer) throw answer.error;

@@ -32,16 +32,19 @@ interface OfferedTool {
   readonly rendered: RenderedTool;
 }
 
-/** Chooses the tools of each turn. A tool that was offered keeps its place and its bytes, so prompts stay cached. */
+/**
+ * Chooses the tools of each turn. A tool that was offered keeps its place and its bytes, so that
+ * prompts stay cached.
+ */
 export class ToolOffers {
   readonly #engine: CheckedEngine;
-  /** The tool that finds others, if the registry has none, and the executor that runs it. */
+  /** The tool that finds other tools, if the registry has none, and the executor that runs it. */
   readonly #search: { readonly entry: ToolEntry; readonly executor: ToolExecutor } | undefined;
-  /** The tools that a search found in this run or before. The model sees them from then on. */
+  /** Tools that a search found in this run or before. The model sees them from then on. */
   readonly #found = new Set<string>();
   #hasOffered = false;
 
-  /** @throws ToolError `DUPLICATE_TOOL` if another tool has the name of the search. */
+  /** @throws ToolError `DUPLICATE_TOOL` if another tool has the search tool's name. */
   constructor(engine: CheckedEngine) {
     this.#engine = engine;
     const { registry, selectTools: select } = engine;
@@ -54,7 +57,7 @@ export class ToolOffers {
     if (registry.has(tool.name))
       throw new ToolError(
         'DUPLICATE_TOOL',
-        `The chat adds a tool named ${tool.name} that explains others, and one of your tools has this name. Rename yours, or set toolSearch: false.`,
+        `The chat adds a tool named ${tool.name} that explains other tools, and one of your tools already has this name. Rename yours, or set toolSearch: false.`,
       );
     const own = new ToolMetadataRegistry();
     const [entry] = own.register(tool);
@@ -62,7 +65,7 @@ export class ToolOffers {
     this.#search = { entry: entry!, executor };
   }
 
-  /** Returns the executor that runs the calls of a tool. */
+  /** Returns the executor that runs a tool's calls. */
   executorOf(toolName: string): ToolExecutor {
     return this.#search?.entry.name === toolName ? this.#search.executor : this.#engine.executor;
   }
@@ -73,7 +76,10 @@ export class ToolOffers {
     return this.#search === undefined ? names : [...names, this.#search.entry.name];
   }
 
-  /** Returns true if the model may call a tool. It may not call a tool that exists but wasn't selected. */
+  /**
+   * Returns true if the model may call a tool. It may not call a tool that exists but wasn't
+   * selected.
+   */
   has(toolName: string, { offered }: ChatState): boolean {
     const entry = this.#engine.registry.get(toolName);
     if (this.#engine.selectTools === undefined || entry === undefined) return true;
@@ -91,8 +97,9 @@ export class ToolOffers {
   }
 
   /**
-   * Returns the tools of the next turn: the search, the tools that were shown before, the selected ones, and those that
-   * the search found. Limits hold for all of them, budgets only for the selection.
+   * Returns the tools for the next turn: the search tool, the tools shown before, the selected
+   * tools, and those that the search found. Limits apply to all of them, budgets only to the
+   * selection.
    */
   async next(state: ChatState, index: number): Promise<Offer> {
     const { registry, selectTools: select, toolChoice } = this.#engine;
@@ -119,7 +126,7 @@ export class ToolOffers {
     if (entry === undefined && forced === undefined)
       throw new ToolError(
         'TOOL_NOT_FOUND',
-        `There is no tool ${describeValue(toolChoice.toolName)}. Name a registered tool in toolChoice.`,
+        `There is no tool ${describeValue(toolChoice.toolName)}. Use the name of a registered tool in toolChoice.`,
       );
     // The model must see the whole tool if it has to call it.
     if (entry !== undefined) tools.set(entry.name, shown(entry, 'full'));
@@ -144,7 +151,7 @@ export class ToolOffers {
     const previous = before.length === 0 ? {} : { previous: asPrevious(before) };
     const { tools, error } = selectTools(registry, { ...select, text, ...previous });
     if (error !== undefined && before.length === 0) throw error;
-    // A tool shown for its priority alone would keep its place for the whole thread.
+    // A tool shown only because of its priority would keep its place for the whole thread.
     return [...before, ...tools.filter(({ reason }) => reason !== 'high_priority')];
   }
 }

@@ -27,7 +27,7 @@ import { deniedOutput, encodeOutcome, errorOutput } from './encode-output.js';
 import { cloneMessage, type ToolOutput } from './thread.js';
 
 type Failed = Extract<ToolOutcome, { status: 'error' }>;
-/** The output that the model reads, and the end of the run if the call ends it. */
+/** The output that the model reads, and the reason why the run ends if the call ends it. */
 type Settled = { readonly output: ToolOutput; readonly end?: TurnEnd };
 
 /** Returns the calls of the open turn that can run now. */
@@ -44,10 +44,10 @@ export function runnableCalls(
 }
 
 /**
- * Runs the calls of the open turn that can run. Each step of a call is saved before the next step begins, so a call
- * never starts before its record says that it started.
+ * Runs the calls of the open turn that can run. Each step of a call is saved before the next step
+ * begins, so a call never starts before the record says so.
  *
- * @throws what saving throws; no further call starts then.
+ * @throws any error from saving. No further call starts then.
  */
 export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void> {
   const groups = new Map<ToolExecutor, CallRecord[]>();
@@ -65,8 +65,8 @@ export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void>
 }
 
 /**
- * Returns the outcome of a call that doesn't go to an executor: it has no name, or the model didn't
- * see its tool.
+ * Returns the outcome of a call that doesn't go to an executor: it has no tool name, or the model
+ * didn't see its tool.
  */
 function refusalOf(run: ChatRun, call: CallRecord): ToolOutcome | undefined {
   const { callId, toolName, progress } = call;
@@ -126,9 +126,10 @@ async function executeAll(
 }
 
 /**
- * Makes sure that no other copy of the session has run this call: a snapshot can be read and continued twice.
+ * Makes sure that no other copy of the session has run this call, because a snapshot can be loaded
+ * and continued twice.
  *
- * @throws ToolError `ALREADY_RESOLVED`; the call stays uncertain here.
+ * @throws ToolError `ALREADY_RESOLVED`. The call stays uncertain here.
  */
 async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Promise<void> {
   const { origin, storeIdentity } = run.options;
@@ -148,7 +149,10 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
   );
 }
 
-/** Returns the user's answer. An approval counts if it fits: same tool, arguments, principal and preview, and no greater danger. */
+/**
+ * Returns the user's answer. An approval counts if it matches: same tool, arguments, principal and
+ * preview, and no greater danger.
+ */
 function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
   const { pending: shown, input: edited, grant } = call.progress;
@@ -163,7 +167,7 @@ function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirm
     canonicalJson(factsOf(asked)) === canonicalJson(factsOf(shown)) &&
     canonicalJson(asked.input) === canonicalJson(edited === undefined ? shown.input : edited) &&
     dangerRank(asked.danger) <= dangerRank(shown.danger) &&
-    // The user saw no preview of arguments that they changed.
+    // The user saw no preview for arguments that they changed.
     (edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
   if (!isShown) return 'later';
   return grant === undefined ? true : { grant };
@@ -179,7 +183,7 @@ async function record(
 ): Promise<void> {
   if (outcome.status === 'error') {
     const { code, message } = outcome;
-    if (code === 'ABORTED' && run.signal.aborted) return; // The record stays: not started, or uncertain.
+    if (code === 'ABORTED' && run.signal.aborted) return; // The record stays as it is.
     if (!wasStarted && code === 'STATE_UNAVAILABLE') {
       // Nothing ran. The call can run when the store is back.
       run.lost ??= { reason: 'error', error: { code, message } };
@@ -191,7 +195,8 @@ async function record(
   const facts = { turn, callId, toolName: outcome.toolName };
   const isWaiting = outcome.status === 'manual' || outcome.status === 'approval_required';
   if (!isWaiting) run.tell({ type: 'tool-completed', ...facts, outcome });
-  // If the schema refuses arguments that the user changed, the user is asked again: the model made no mistake.
+  // If the schema rejects arguments that the user changed, the user is asked again, because the
+  // model made no mistake.
   const isRefusedEdit =
     outcome.status === 'error' &&
     outcome.code === 'INVALID_INPUT' &&
@@ -216,7 +221,9 @@ async function record(
   run.tell({ type: 'tool-encoded', ...facts, output });
 }
 
-/** Adds the whole definition to a refusal of arguments, if the model saw the tool in short. */
+/**
+ * Adds the full definition to a rejection of arguments, if the model saw the tool in short form.
+ */
 function explained(run: ChatRun, outcome: ToolOutcome): ToolOutcome {
   if (outcome.status !== 'error' || outcome.code !== 'INVALID_INPUT') return outcome;
   const entry = run.engine.registry.get(outcome.toolName);
@@ -258,7 +265,7 @@ async function settledBy(run: ChatRun, call: CallRecord, outcome: ToolOutcome): 
       try {
         return { ...halt, output: encodeOutcome(outcome, run.engine.encode) };
       } catch (error) {
-        // The tool ran, and the model can't be shown its value.
+        // The tool ran, and its value can't be shown to the model.
         if (!isToolError(error)) throw error;
         return { ...halt, ...(await failed(error.code, error.message, error.details)) };
       }
@@ -273,12 +280,15 @@ function haltOf({ callId }: CallRecord, haltedReason: string, given: unknown) {
   try {
     value = cloneMessage((given ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
   } catch {
-    // The model is told why.
+    // The model gets the reason.
   }
   return { end: { reason: 'halt', haltedReason, callId, value } as const };
 }
 
-/** Returns what `onToolError` makes of a failed call. If it fails itself, or returns anything unknown, the run ends. */
+/**
+ * Returns what `onToolError` decides about a failed call. If it fails itself, or returns an unknown
+ * value, the run ends.
+ */
 async function afterError(run: ChatRun, call: CallRecord, outcome: Failed): Promise<Settled> {
   const { onToolError, encode } = run.engine;
   const { callId, toolName: name } = call;
@@ -294,7 +304,7 @@ async function afterError(run: ChatRun, call: CallRecord, outcome: Failed): Prom
       const asked = onToolError({ id: callId, name, input: argumentsOf(call) }, outcome);
       decision = await untilAborted(Promise.resolve(asked), run.signal, 'onToolError');
     } catch (error) {
-      // If the caller gave up, nobody waits for the decision. The tool's answer stays on record.
+      // If the caller aborted, nobody waits for the decision. The tool's result stays on record.
       return run.signal.aborted
         ? { output }
         : end(`${message}\nonToolError failed: ${publicMessage(error)}`);
@@ -303,7 +313,7 @@ async function afterError(run: ChatRun, call: CallRecord, outcome: Failed): Prom
   if (decision === 'halt') return end(message);
   if (!isPlainObject(decision) || !Object.hasOwn(decision, 'continue'))
     return end(
-      `${message}\nExpected "continue", "halt" or { continue: value } of onToolError, got ${describeValue(decision)}.`,
+      `${message}\nExpected onToolError to return "continue", "halt" or { continue: value }, got ${describeValue(decision)}.`,
     );
   const given = decision['continue'];
   const result = isToolResult(given) && given.status === 'ok' ? given : { value: given };

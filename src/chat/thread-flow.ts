@@ -27,8 +27,8 @@ export function flowOfThread(
 }
 
 /**
- * Adds what calls have read to labels. A call that the model's service ran, or a call of an unknown
- * tool, may have read anything.
+ * Adds labels for everything that calls have read. A call that the model's service ran, or a call
+ * of an unknown tool, may have read anything.
  */
 export function flowOfCalls(
   calls: readonly ToolCallPart[],

@@ -4,12 +4,13 @@ import { invalidArgument, refusal, toIssues } from '../core/issues.js';
 import { canonicalJson, cloneFrozen, isPlainObject, type Json } from '../core/plain-data.js';
 import { publicMessage } from '../core/public-message.js';
 
-// Messages have the AI SDK's shapes. The schemas are strict about what tooldex reads, and open to parts that services add.
+// Messages have the AI SDK's formats. The schemas are strict about the fields that tooldex reads,
+// and allow parts that services add.
 
 export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
 export const id = z.string().min(1).max(512);
 export const toolName = z.string().max(512);
-/** Data that a service wants back with a message or a part of it. */
+/** Data that a service wants returned with a message or a part of it. */
 const providerOptions = z
   .custom<Readonly<Record<string, Json>>>(isPlainObject, { error: 'an object of plain data' })
   .exactOptional();
@@ -25,7 +26,7 @@ export const outputSchema = z.discriminatedUnion('type', [
     reason: z.string().exactOptional(),
   }),
 ]);
-/** A tool's answer as the model reads it. */
+/** A tool's output as the model reads it. */
 export type ToolOutput = Readonly<z.output<typeof outputSchema>>;
 
 const text = z.strictObject({ type: z.literal('text'), text: z.string(), providerOptions });
@@ -35,11 +36,13 @@ const toolCall = z.strictObject({
   type: z.literal('tool-call'),
   toolCallId: id,
   toolName,
-  /** The arguments; text if the model didn't write JSON. */
+  /** The arguments; text if the model didn't write valid JSON. */
   input: json,
-  /** The arguments as the model's service sent them, if that differs from `JSON.stringify(input)`. */
+  /**
+   * The arguments as the model's service sent them, if that differs from `JSON.stringify(input)`.
+   */
   rawInput: z.string().exactOptional(),
-  /** `true` if the model's service runs the tool itself. The result is then in the same message. */
+  /** `true` if the model's service runs the tool itself. Then the result is in the same message. */
   providerExecuted: z.boolean().exactOptional(),
   providerOptions,
 });
@@ -56,7 +59,7 @@ const toolResult = z.strictObject({
 /** The result of a call, in a message with the role `tool`. */
 export type ToolResultPart = Readonly<z.output<typeof toolResult>>;
 
-/** Any other part, such as reasoning, a file or an image. It's passed on as it is. */
+/** Any other part, such as reasoning, a file or an image. It's passed on unchanged. */
 const other = z.looseObject({
   type: z
     .string()
@@ -98,7 +101,7 @@ export function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] 
     : content.filter((part): part is ToolCallPart => part.type === 'tool-call');
 }
 
-/** Returns the calls of a message that run here, without those that the model's service ran itself. */
+/** Returns a message's calls that run here, without those that the model's service ran itself. */
 export function ownCallsIn(message: AssistantMessage): readonly ToolCallPart[] {
   return callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
 }
@@ -111,8 +114,9 @@ export function textOf({ content }: AssistantMessage): string {
 }
 
 /**
- * Returns a message in which every call has its own id. An id that is missing, taken or used twice is replaced, because
- * results couldn't be told apart. So is the id of a result that the model's service put into the same message.
+ * Returns a message in which every call has a unique id. An id that is missing, already taken or
+ * used twice is replaced, because results couldn't be told apart. The same goes for a result that
+ * the model's service put into the same message.
  */
 export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
   if (!isPlainObject(message) || !Array.isArray(message['content'])) return message;
@@ -134,12 +138,15 @@ export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
 }
 
 /**
- * The maximum depth of one message or result. Plain data may be 64 levels deep; the difference is for what holds
- * messages in results and snapshots.
+ * Maximum depth of one message or result. Plain data may be 64 levels deep. The difference is for
+ * the structures around messages in results and snapshots.
  */
 export const DEEPEST_MESSAGE = 48;
 
-/** Returns a frozen copy of data that may be part of a thread. @throws ToolError `code` for anything but plain data at most 48 levels deep. */
+/**
+ * Returns a frozen copy of data for a thread. @throws ToolError `code` for anything but plain data
+ * at most 48 levels deep.
+ */
 export function cloneMessage<T>(value: T, what: string, code: ToolErrorCode): T {
   const copy = clonePlain(value, what, code);
   if (!isDeeper(copy, DEEPEST_MESSAGE)) return copy;
@@ -149,7 +156,9 @@ export function cloneMessage<T>(value: T, what: string, code: ToolErrorCode): T 
   );
 }
 
-/** Returns a frozen copy of plain data. @throws ToolError `code`, with the place of anything else. */
+/**
+ * Returns a frozen copy of plain data. @throws ToolError `code` for anything else, with its place.
+ */
 export function clonePlain<T>(value: T, what: string, code: ToolErrorCode): T {
   try {
     return cloneFrozen(value);
@@ -158,33 +167,36 @@ export function clonePlain<T>(value: T, what: string, code: ToolErrorCode): T {
   }
 }
 
-/** Returns true if lists and objects nest more than `depth` levels. */
+/** Returns true if lists and objects are nested more than `depth` levels deep. */
 export function isDeeper(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return depth === 0 || Object.values(value).some((item) => isDeeper(item, depth - 1));
 }
 
-/** A thread as models accept it, and its calls without a result. */
+/** A thread in the form that models accept, and its calls without a result. */
 interface Thread {
-  /** One tool message follows each message with calls. Its results are in the order of the calls. */
+  /**
+   * One tool message follows each message with calls. Its results are in the order of the calls.
+   */
   readonly messages: readonly ChatMessage[];
   readonly open: readonly ToolCallPart[];
 }
 
 /**
- * Checks and copies messages, and joins the results of each turn in the order of its calls.
+ * Checks and copies messages, and merges each turn's results in call order.
  *
- * @throws ToolError `INVALID_ARGUMENT` naming every wrong message, `UNKNOWN_CALL` for a result without a call, and
- * `ALREADY_RESOLVED` for two different results of one call.
+ * @throws ToolError `INVALID_ARGUMENT` listing every invalid message, `UNKNOWN_CALL` for a result
+ * without a call, and `ALREADY_RESOLVED` for two different results of one call.
  */
 function readThread(given: unknown): Thread {
   if (!Array.isArray(given)) throw invalidArgument('messages as a list', given);
-  // This copy is used, not zod's: zod's loses keys such as `__proto__`, which arguments may have.
+  // This copy is used instead of zod's, which loses keys such as `__proto__` that arguments may
+  // have.
   const copy = given.map((message: unknown, at) =>
     cloneMessage(message, `messages[${at}]`, 'INVALID_ARGUMENT'),
   ) as readonly ChatMessage[];
   const parsed = messageSchema.array().safeParse(copy);
-  if (!parsed.success) throw refusal('The messages are refused', toIssues(parsed.error, copy));
+  if (!parsed.success) throw refusal('The messages are invalid', toIssues(parsed.error, copy));
   const messages: ChatMessage[] = [];
   const open: ToolCallPart[] = [];
   let results: ToolResultPart[] = [];
@@ -216,7 +228,7 @@ function inOrderOf(
   if (byId.size < calls.length)
     throw new ToolError(
       'INVALID_ARGUMENT',
-      "Two calls of one message have the same id, so their results couldn't be told apart. Give each call its own id.",
+      "Two calls in one message have the same id, so their results couldn't be told apart. Give each call its own id.",
     );
   for (const result of results) {
     const { toolCallId: callId } = result;
@@ -224,13 +236,13 @@ function inOrderOf(
     if (!byId.has(callId))
       throw new ToolError(
         'UNKNOWN_CALL',
-        `There is a result of ${JSON.stringify(callId)}, but the assistant's message before it makes no such call. Remove the result.`,
+        `There is a result for ${JSON.stringify(callId)}, but the assistant's message before it contains no such call. Remove the result.`,
         { details: { callId } },
       );
     if (before !== undefined && canonicalJson(before.output) !== canonicalJson(result.output))
       throw new ToolError(
         'ALREADY_RESOLVED',
-        `The call ${JSON.stringify(callId)} has two different results. Give one.`,
+        `The call ${JSON.stringify(callId)} has two different results. Pass only one.`,
         { details: { callId } },
       );
     byId.set(callId, before ?? result);
@@ -244,21 +256,27 @@ function inOrderOf(
   return Object.freeze([...byId.values()].filter((result) => result !== undefined));
 }
 
-/** Returns messages as models accept them. @throws ToolError `OPEN_TOOL_CALLS` for a call without result, and what `readThread` throws. */
+/**
+ * Returns messages in the form that models accept. @throws ToolError `OPEN_TOOL_CALLS` for a call
+ * without a result, and the errors of `readThread`.
+ */
 export function closedMessages(given: unknown): readonly ChatMessage[] {
   const { messages, open } = readThread(given);
   assertAnswered(open);
   return messages;
 }
 
-/** Throws `OPEN_TOOL_CALLS` if calls have no result: every model service refuses such a thread. */
+/**
+ * Throws `OPEN_TOOL_CALLS` if calls have no result, because every model service rejects such a
+ * thread.
+ */
 function assertAnswered(open: Thread['open']): void {
   if (open.length === 0) return;
   const named = open.slice(0, 10).map(({ toolCallId, toolName }) => `${toolCallId} (${toolName})`);
   const rest = open.length > 10 ? ` and ${open.length - 10} more` : '';
   throw new ToolError(
     'OPEN_TOOL_CALLS',
-    `These calls have no result: ${named.join(', ')}${rest}. Append a tool message with their results, and ask again.`,
+    `These calls have no result: ${named.join(', ')}${rest}. Append a tool message with their results, and try again.`,
     { details: { callIds: open.map(({ toolCallId }) => toolCallId) } },
   );
 }

@@ -5,12 +5,12 @@ import { processTerminal } from './terminal/terminal.js';
 
 const args = process.argv.slice(2);
 const terminal = processTerminal(process);
-// Other users can see the list of processes.
+// Other users can see command lines in the list of processes.
 if (args.some((each) => /^--(?:token|redis)(?:=|$)/.test(each))) process.title = 'tooldex';
 let importing: string | undefined;
 let finished = false;
 
-// The user's files run in this process. They may end it, or leave it nothing to wait for.
+// The user's files run in this process. They may end it, or leave nothing for it to wait for.
 process.exitCode = EXIT.findings;
 process.on('exit', () => {
   if (finished) return;
@@ -34,6 +34,6 @@ void runCli(args, terminal, process.cwd(), { onImport: (file) => (importing = fi
   .then(async (exitCode) => {
     await terminal.flush();
     finished = true;
-    // A timer or a connection of the user's files would keep the process alive.
+    // A timer or connection opened by the user's files would keep the process alive.
     process.exit(exitCode);
   });

@@ -8,7 +8,7 @@ import { EXIT } from './terminal/exit-codes.js';
 import { LONGEST_LINE } from './terminal/table.js';
 import { plainJson, report, type Dialog, type Terminal } from './terminal/terminal.js';
 
-/** The codes of errors about the command line itself. */
+/** Codes of errors about the command line itself. */
 const WRONG_USAGE: ReadonlySet<string> = new Set([
   'TOOL_NOT_FOUND',
   'INVALID_ARGUMENT',
@@ -17,7 +17,10 @@ const WRONG_USAGE: ReadonlySet<string> = new Set([
   'ALREADY_RESOLVED',
 ]);
 
-/** A file of commands, which is imported when the command line names one of them, and their summaries by usage. */
+/**
+ * A command file that is imported when the command line uses one of its commands, and the commands'
+ * summaries by usage.
+ */
 type Family = readonly [
   load: () => Promise<{ readonly commands: Readonly<Record<string, Command>> }>,
   summaries: Readonly<Record<string, string>>,
@@ -35,7 +38,7 @@ const FAMILIES: readonly Family[] = [
   [
     () => import('./commands/find.js'),
     {
-      'search <request...>': 'Find the tools that fit a request, and say why they fit',
+      'search <request...>': 'Find the tools that match a request, and explain why they match',
       'select <request...>':
         'Show which tools a model would get for a request, why, and what they cost',
       export: 'Print the tools as JSON for a model API or MCP',
@@ -44,27 +47,26 @@ const FAMILIES: readonly Family[] = [
   [
     () => import('./commands/run.js'),
     {
-      'run <tool>': 'Run a tool. Asks before a call that changes something',
+      'run <tool>': 'Run a tool. Asks for approval before a call that changes something',
       'plan <file>':
-        'Show which calls of a JSON list run together, wait, or need approval (- reads standard input)',
+        'Show which calls in a JSON list run in parallel, wait, or need approval (- reads standard input)',
     },
   ],
   [
     () => import('./chat/chat.js'),
     {
       'chat [prompt...]':
-        'Let a model use the tools. Without --model, a scripted demo needs no key',
+        'Let a model use the tools. Without --model, runs a scripted demo that needs no API key',
     },
   ],
   [
     () => import('./commands/lint.js'),
-    { lint: 'Check the metadata of tools. Exits with 1 if there is something to fix' },
+    { lint: "Check the tools' metadata. Exits with 1 if there is something to fix" },
   ],
   [
     () => import('./commands/validate.js'),
     {
-      'validate <files...>':
-        'Check manifest files, or folders of them. Exits with 1 if there is an error',
+      'validate <files...>': 'Check manifest files or folders. Exits with 1 if there is an error',
     },
   ],
   [
@@ -77,7 +79,8 @@ const FAMILIES: readonly Family[] = [
   [
     () => import('./commands/eval.js'),
     {
-      'eval <requests>': 'Measure whether the right tools reach the model, with a file of requests',
+      'eval <requests>':
+        'Measure whether the right tools reach the model, using a file of requests',
     },
   ],
   [
@@ -87,7 +90,7 @@ const FAMILIES: readonly Family[] = [
   [
     () => import('./commands/mcp-serve.js'),
     {
-      'mcp serve': 'Serve the tools to an MCP client, on standard input and output or over HTTP',
+      'mcp serve': 'Serve the tools to an MCP client, over standard input and output or HTTP',
     },
   ],
   [
@@ -101,20 +104,21 @@ const FAMILIES: readonly Family[] = [
   [
     () => import('./commands/mcp-pins.js'),
     {
-      'mcp pins verify': 'List what is new, changed or gone since it was approved. Made for CI',
+      'mcp pins verify':
+        'List tools that are new, changed or removed since they were approved. Made for CI',
       'mcp pins diff [tools...]': 'Show every difference in full',
-      'mcp pins approve [tools...]': 'Show every difference, and pin it once you approve',
+      'mcp pins approve [tools...]': 'Show every difference, and pin it after you approve',
     },
   ],
   [
     () => import('./commands/pending.js'),
     {
-      'pending [id]': 'List the calls of running agents that wait for a person',
+      'pending [id]': "List the running agents' calls that are waiting for a person",
       'approve <id>': 'Approve a waiting call',
       'deny <id>': 'Deny a waiting call',
       'answer <id> <json>': 'Answer a question, or give a manual call its result',
-      'grants list': 'List the grants that are in force',
-      'grants revoke [ids...]': 'End grants, so that calls need approval again',
+      'grants list': 'List the active grants',
+      'grants revoke [ids...]': 'Revoke grants, so that calls need approval again',
     },
   ],
   [
@@ -124,7 +128,7 @@ const FAMILIES: readonly Family[] = [
   [() => import('./commands/overview.js'), { overview: 'Show on one page what tooldex does' }],
 ];
 
-/** Runs a command line, and returns its exit code. */
+/** Runs a command line and returns its exit code. */
 export async function runCli(
   args: readonly string[],
   terminal: Dialog,
@@ -135,7 +139,7 @@ export async function runCli(
   let current: Command | undefined;
   const root = new Program('tooldex')
     .description(
-      'Look at the tools of an agent: what they may do, what they cost, and which fit a request. Run them safely. Without a command, tooldex shows an overview.',
+      "Inspect an agent's tools: what they may do, what they cost, and which match a request. Run them safely. Without a command, tooldex shows an overview.",
     )
     .version(packageJson.version)
     .helpCommand(false)
@@ -147,7 +151,7 @@ export async function runCli(
       outputError: () => undefined,
     });
   const loaders = new Map<Program, () => Promise<Command>>();
-  /** Gives a command its options once the command line names it. */
+  /** Adds a command's options once the command line uses it. */
   const define = async (_: Program, program: Program) => {
     current = await loaders.get(program)?.();
     if (current === undefined) return;
@@ -186,7 +190,7 @@ export async function runCli(
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
-      const advice = adviceFor(error.code, current, args) ?? 'To see how to use it, add --help.';
+      const advice = adviceFor(error.code, current, args) ?? 'For help, add --help.';
       const message = `${error.message.replace(/^error: /, '')}. ${advice}`;
       if (error.code !== 'commander.help') reportError(terminal, args, 'INVALID_ARGUMENT', message);
       return EXIT.usage;
@@ -197,14 +201,14 @@ export async function runCli(
   }
 }
 
-/** Moves the name of the command before the options that precede it. `help x` is `x --help`. */
+/** Moves the command name before the options that precede it. `help x` means `x --help`. */
 function commandFirst(args: readonly string[], { commands }: Program): readonly string[] {
   if (args[0] === 'help') return [...args.slice(1), '--help'];
   const at = args.findIndex((arg) => commands.some((each) => each.name() === arg));
   return at > 0 ? [...args.slice(at), ...args.slice(0, at)] : args;
 }
 
-/** Returns what to do instead, for mistakes that are common. */
+/** Returns advice for common mistakes. */
 function adviceFor(
   code: string,
   { advice, options }: Partial<Command> = {},
@@ -214,11 +218,14 @@ function adviceFor(
   if (!isExcess && code !== 'commander.unknownOption') return undefined;
   if (advice !== undefined || !isExcess || options?.['tools'] === undefined) return advice;
   return args.includes('--tools')
-    ? '--tools takes one value: repeat it, or quote the glob.'
-    : 'To name the files, folders and globs of tools, use --tools.';
+    ? '--tools takes one value: repeat the option, or quote the glob.'
+    : 'To pass files, folders and globs of tools, use --tools.';
 }
 
-/** Reports why a command ended without a result. Programs that asked for JSON get the error in place of the result. */
+/**
+ * Reports why a command ended without a result. Programs that requested JSON get the error in place
+ * of the result.
+ */
 export function reportError(
   terminal: Terminal,
   args: readonly string[],
@@ -229,7 +236,10 @@ export function reportError(
   if (wantsJson(args)) terminal.out(plainJson({ error: { code, message } }, 2));
 }
 
-/** Returns true if the command line asks for JSON. The command line may be what's wrong, so it isn't parsed. */
+/**
+ * Returns true if the command line asks for JSON. The command line itself may be invalid, so it
+ * isn't parsed.
+ */
 function wantsJson(args: readonly string[]): boolean {
   return ` ${args.join(' ')} -- `.split(' -- ')[0]!.includes(' --json');
 }

@@ -47,34 +47,37 @@ import { streamChanges } from './stream-changes.js';
 /** Options of the catalogue app. */
 export interface DiscoveryOptions {
   /**
-   * The credentials of clients, who send `Authorization: Bearer <token>`. The page itself contains
-   * no data and stays open.
+   * The credentials of clients, which send `Authorization: Bearer <token>`. The page itself
+   * contains no data and stays open.
    * @default open to all
    */
   readonly auth?: { readonly token: string } | { readonly tokens: readonly NamedToken[] };
-  /** Shows operators what waits in a store, and lets them answer it and try tools. @default none */
+  /**
+   * Shows operators the waiting calls in a store, and lets them answer calls and try tools.
+   * @default none
+   */
   readonly operator?: OperatorOptions | undefined;
   /**
-   * The host names under which the catalogue answers, without ports.
+   * The host names that requests may use, without ports.
    * @default localhost, 127.0.0.1, [::1]
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * The origins of other sites whose scripts may read answers, such as `https://tools.example`.
+   * Origins of other sites whose scripts may read responses, such as `https://tools.example`.
    * @default none
    */
   readonly allowedOrigins?: readonly string[];
-  /** Serves the page for people under `/`. @default true */
+  /** Serves the page for people at `/`. @default true */
   readonly page?: boolean;
   /** Maximum number of clients that listen to `/events` at the same time. @default 32 */
   readonly maxListeners?: number;
   /**
-   * The lint rules that `/findings` turns off or reports with another severity, as `rules` of
-   * `lintTools`.
+   * Lint rules to turn off or report at another severity in `/findings`. Same format as the `rules`
+   * option of `lintTools`.
    * @default {}
    */
   readonly lintRules?: LintRules;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -113,52 +116,51 @@ const discoveryOptions = z.strictObject({
   auth: secret<NonNullable<DiscoveryOptions['auth']>>(
     'an object { token } with 16 to 4096 visible ASCII characters, or { tokens } with a name for each',
     (value) => authField.safeParse(value).success,
-    'Make them with `openssl rand -hex 32`.',
+    'Generate one with `openssl rand -hex 32`.',
   ).optional(),
 } satisfies FieldsOf<DiscoveryOptions>);
 
-/** Maximum bytes of a request's address. */
+/** Maximum length of a request's URL in bytes. */
 const LONGEST_URL = 8_192;
-/** Maximum number of requests whose answers are kept for a second. */
+/** Maximum number of requests whose responses are cached for a second. */
 const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
 
 /** A catalogue as a web application. Any server or router for web requests can mount it. */
 export interface DiscoveryApp {
-  /** Answers a request. */
+  /** Handles a request. */
   readonly fetch: (request: Request, bindings?: object) => Response | Promise<Response>;
-  /**
-   * Answers a request for an address, or for just a path of the catalogue, which is handy in tests.
-   */
+  /** Handles a request, given as a `Request`, a URL or a path in the catalogue. Handy in tests. */
   readonly request: (input: string | Request, init?: RequestInit) => Response | Promise<Response>;
 }
 
 /**
- * Creates a read-only web application for a catalogue of tools: JSON for programs and a page for people.
+ * Creates a read-only web application for a catalogue of tools: JSON for programs and a page for
+ * people.
  *
- * It answers GET and HEAD of `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`, `/jobs`, `/summary`,
- * `/findings`, `/health`, `/events` (server-sent events) and `/openapi.json`. `/healthz` needs no token. Names are in
- * snake_case, and times in seconds since 1970.
+ * It serves GET and HEAD for `/tools`, `/tools/:name`, `/search`, `/skills`, `/tasks`, `/jobs`,
+ * `/summary`, `/findings`, `/health`, `/events` (server-sent events) and `/openapi.json`.
+ * `/healthz` needs no token. Names are in snake_case, and times in seconds since 1970.
  *
- * A wrong request gets `{error: {code, message, parameter?, expected?, found?}}`. Answers have an ETag. They never
- * contain credentials, configurations of providers, stack traces or absolute paths.
+ * An invalid request gets `{error: {code, message, parameter?, expected?, found?}}`. Responses have
+ * an ETag. They never contain credentials, provider configurations, stack traces or absolute paths.
  *
- * Use `serve`, or mount the app in another one, such as Hono: `app.mount('/catalogue', discovery.fetch)`. Behind a
- * proxy, put the public host in `allowedHosts`.
+ * Use `serve`, or mount the app in another app, such as Hono: `app.mount('/catalogue',
+ * discovery.fetch)`. Behind a proxy, put the public host in `allowedHosts`.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options.
  */
 export function createDiscoveryApp(
   capabilities: CapabilityRegistry,
   options: DiscoveryOptions = {},
 ): DiscoveryApp {
   const isCapabilityRegistry =
-    typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the other build.
+    typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the package's other build.
   if (!isCapabilityRegistry)
     throw invalidArgument(
       'a CapabilityRegistry',
       capabilities,
-      'Make one with CapabilityRegistry.load.',
+      'Create one with CapabilityRegistry.load.',
     );
   const checked = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const { auth, allowedOrigins } = checked;
@@ -186,7 +188,7 @@ export function createDiscoveryApp(
       () => false,
     ) ?? true);
     if (isReady) return sendJson(context, { status: 'ok' });
-    const message = 'The state store does not answer. Try again later.';
+    const message = "The state store isn't responding. Try again later.";
     return sendError(context, new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
   });
   if (allowedOrigins.length > 0)
@@ -211,8 +213,8 @@ export function createDiscoveryApp(
     context.set('roles', admission.roles ?? []);
     await next();
   });
-  // Answers are kept for a second, because availability and other processes' reports change without
-  // notice.
+  // Responses are cached for a second, because availability and other processes' reports change
+  // without notice.
   const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
   let keptFor = '';
   const keptAnswer = (key: string, make: () => object): Tagged => {
@@ -252,7 +254,7 @@ export function createDiscoveryApp(
     const { persona } = readQuery(queryOf(PERSONA), searchOf(context.req.url));
     personasIn(capabilities, persona);
     if (listeners >= checked.maxListeners) {
-      const message = `${checked.maxListeners} clients already listen to /events, which is the maximum. Try again later.`;
+      const message = `${checked.maxListeners} clients are already listening to /events, which is the maximum. Try again later.`;
       throw new HttpError(503, { code: 'TOO_MANY_LISTENERS', message }, { 'retry-after': '10' });
     }
     const headers = {
@@ -283,7 +285,7 @@ export function createDiscoveryApp(
   return app;
 }
 
-/** Refuses what a readonly service never needs: other methods, very long addresses, bodies. */
+/** Refuses requests that a read-only service never needs: other methods, very long URLs, bodies. */
 function refuseUnreadable(request: Request): void {
   const { method, url } = request;
   const refuse = (status: number, code: string, message: string, headers: Headers = {}) => {
@@ -301,7 +303,7 @@ function refuseUnreadable(request: Request): void {
     refuse(
       414,
       'URL_TOO_LONG',
-      `Expected an address of at most ${LONGEST_URL} bytes, got ${url.length}.`,
+      `Expected a URL of at most ${LONGEST_URL} bytes, got ${url.length}.`,
     );
   if (hasBody(request))
     refuse(
@@ -311,7 +313,7 @@ function refuseUnreadable(request: Request): void {
     );
 }
 
-/** The HTTP status of each error that a request can cause. */
+/** The HTTP status for each error that a request can cause. */
 const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
   TOOL_NOT_FOUND: 404,
   UNKNOWN_CALL: 404,
@@ -322,8 +324,8 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
 };
 
 /**
- * Turns an error into a refusal. An error that isn't about the request isn't shown, because it may
- * name or quote files.
+ * Converts an error to an HTTP error. An error that isn't about the request isn't shown, because it
+ * may mention or quote files.
  */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
@@ -335,7 +337,7 @@ function refusalOf(error: unknown): HttpError {
   const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
   if (status !== undefined && isToolError(error))
     return new HttpError(status, { code: error.code, message: error.message });
-  const message = 'The server could not answer this request because of an internal error.';
+  const message = "The server couldn't answer this request because of an internal error.";
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });
 }
 

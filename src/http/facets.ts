@@ -16,10 +16,10 @@ const AXES = fieldsOn('axis').map(([field, { wire, filter }]) => ({
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Counts the tools that each value of each axis would leave if the other filters stay, and the tools in each cell of
- * access by danger.
+ * Counts the tools that would match for each value of each axis with the other filters unchanged,
+ * and the tools for each combination of access and danger.
  *
- * @param toolsWithout returns the tools that pass all filters except those of the named parameters.
+ * @param toolsWithout Returns the tools that pass all filters except those of the given parameters.
  */
 export function countFacets(
   query: Readonly<Record<string, unknown>>,
@@ -27,7 +27,7 @@ export function countFacets(
 ) {
   const passing = toolsWithout();
   const facets = AXES.map(({ field, key, all }): [string, Counts] => {
-    // Another value would let more tools in, unless a tool needs every value.
+    // Choosing another value would match more tools, unless a tool needs every value.
     const tools = query[key] === undefined || all ? passing : toolsWithout(key);
     return [key, countBy(tools, (tool) => axisValues(tool, field))];
   });

@@ -26,24 +26,24 @@ export const findingFields = [
   'message',
 ] as const;
 
-/** A finding on the wire: something to fix in a manifest, or in a tool's metadata. */
+/** A finding in wire format: something to fix in a manifest, or in a tool's metadata. */
 type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 
-/** A finding, and the personas that may use the tool that it is about. */
+/** A finding, and the personas that may use the tool it's about. */
 interface ListedFinding {
   readonly finding: FindingWire;
   readonly allowlist: readonly string[] | undefined;
 }
 
-/** The severities. The worst comes first. */
+/** The severities. Errors come first. */
 export const SEVERITIES: readonly CapabilityFinding['severity'][] = ['error', 'warning'];
 
-/** Returns the findings in order. With personas, only those about their items. */
+/** Returns the findings in order. With personas, returns only findings about their items. */
 export type Findings = (personas?: readonly string[]) => readonly ListedFinding[];
 
-/** Collects the findings of a catalogue, once per revision because it takes a while. */
+/** Collects a catalogue's findings, once per revision because it takes a while. */
 export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): Findings {
   let revision: number | undefined;
   let found: readonly ListedFinding[] = [];
@@ -55,7 +55,7 @@ export function findingsOf(capabilities: CapabilityRegistry, rules: LintRules): 
   };
 }
 
-/** Returns all findings: errors first, those of manifests before those of lint, then by persona and name. */
+/** Returns all findings: errors first, manifests before lint, then by persona and name. */
 function collectFindings(
   capabilities: CapabilityRegistry,
   rules: LintRules,
@@ -115,7 +115,7 @@ function collectFindings(
   );
 }
 
-/** The names, aliases and categories of each owner's tools. */
+/** Returns the names, aliases and categories of each owner's tools. */
 function namesOf(
   tools: readonly { readonly entry: CapabilityTool['entry']; readonly owner: string }[],
 ): ReadonlySet<string> {
@@ -129,8 +129,8 @@ function namesOf(
 }
 
 /**
- * Returns true if some persona can call both tools. A persona's own tool replaces the shared one of the same name, and
- * allow-lists keep personas out.
+ * Returns true if some persona can call both tools. A persona's own tool replaces the shared tool
+ * with the same name, and allow-lists keep personas out.
  */
 function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: CapabilityTool): boolean {
   const owner = a.owner ?? b.owner;
@@ -146,15 +146,15 @@ function meet(capabilities: CapabilityRegistry, a: CapabilityTool, b: Capability
   );
 }
 
-/** The places where manifests or programs keep credentials. */
+/** Paths in manifests and programs that may contain credentials. */
 const PRIVATE = /\/(?:auth|providers|metadata)(?:\/|$)/;
 
 /**
- * Returns a message for display. Messages quote values, which may be misplaced credentials; in that
- * case only the place is named.
+ * Returns a message for display. Messages quote values, which may be misplaced credentials. If so,
+ * only the path is shown.
  */
 function shownMessage(message: string, path: string): string {
   return PRIVATE.test(path)
-    ? 'The value here is wrong. It may be a credential, so it is not shown. Run tooldex validate to see it.'
+    ? "The value here is wrong. It may be a credential, so it isn't shown. Run tooldex validate to see it."
     : publicMessage(message);
 }

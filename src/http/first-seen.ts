@@ -6,12 +6,12 @@ import { definitionFields } from './wire-tool.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The number of writes that run at the same time. */
+/** Number of writes that run in parallel. */
 const AT_ONCE = 32;
-/** The maximum length of a definition that is stored whole. */
+/** Maximum length of a definition that is stored in full. */
 const LONGEST = 65_536;
 
-/** The changes of a tool's definition since it was first seen. */
+/** The changes to a tool's definition since it was first seen. */
 interface DefinitionHistory {
   /** Milliseconds since 1970. */
   readonly first_seen: number;
@@ -22,7 +22,7 @@ interface DefinitionHistory {
   }[];
 }
 
-/** Remembers in a store how each tool was defined when a catalogue first saw it. */
+/** Stores each tool's definition from when a catalogue first saw it. */
 export class FirstSeen {
   readonly #store: StateStore;
   readonly #clock: Clock;
@@ -33,8 +33,8 @@ export class FirstSeen {
   }
 
   /**
-   * Records the tools that the store doesn't know yet. Works in the background; if the store can't
-   * be reached, tries again the next time.
+   * Records the tools that the store doesn't know yet. Works in the background. If the store can't
+   * be reached, it tries again the next time.
    */
   async note(tools: readonly CapabilityTool[]): Promise<void> {
     const waiting = [...tools];
@@ -48,7 +48,7 @@ export class FirstSeen {
   }
 
   /**
-   * Returns the changes in a tool's definition, or `undefined` if it was never recorded.
+   * Returns the changes to a tool's definition, or `undefined` if it was never recorded.
    * @throws ToolError `STATE_UNAVAILABLE`.
    */
   async historyOf(tool: CapabilityTool): Promise<DefinitionHistory | undefined> {

@@ -1,14 +1,17 @@
-/** An error about a request: `{error: {code, message, parameter?, expected?, found?}}` on the wire. */
+/**
+ * An error about a request: `{error: {code, message, parameter?, expected?, found?}}` in wire
+ * format.
+ */
 export interface WireError {
   readonly code: string;
   readonly message: string;
-  /** The parameter that was wrong. */
+  /** The invalid parameter. */
   readonly parameter?: string;
   readonly expected?: string;
   readonly found?: string;
 }
 
-/** A refusal with its status. */
+/** An error response with its status. */
 export class HttpError extends Error {
   readonly status: number;
   readonly error: WireError;

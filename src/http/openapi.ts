@@ -6,13 +6,16 @@ const wireError = z.object({
   error: z.object({
     code: z.string(),
     message: z.string(),
-    parameter: z.string().optional().describe('The wrong parameter.'),
+    parameter: z.string().optional().describe('The invalid parameter.'),
     expected: z.string().optional(),
     found: z.string().optional(),
   }),
 });
 
-/** Returns the OpenAPI 3.1 description of the catalogue. It's made from the schemas that read the requests. */
+/**
+ * Returns the OpenAPI 3.1 description of the catalogue. Generated from the schemas that parse the
+ * requests.
+ */
 export function openApiOf(routes: readonly Route[], needsToken: boolean) {
   return {
     openapi: '3.1.0',
@@ -38,13 +41,13 @@ export function openApiOf(routes: readonly Route[], needsToken: boolean) {
 
 const EVENTS = {
   summary:
-    'Streams changes as server-sent events: `ready` at the start, then `change` for each new revision. With a persona, only changes of its own and shared items.',
+    'Streams changes as server-sent events: `ready` at the start, then `change` for each new revision. With a persona, only changes to its own and shared items.',
   responses: {
     200: {
       description: 'The stream.',
       content: contentOf('text/event-stream', { type: 'string' }),
     },
-    503: failure('Too many clients listen already.'),
+    503: failure('Too many clients are already listening.'),
   },
 };
 
@@ -70,8 +73,8 @@ function operationOf({ path, about, query: { parameters, required }, content }: 
         headers: { ETag: { schema: { type: 'string' } } },
         content: contentOf('application/json', schemaOf(content)),
       },
-      304: { description: 'The content still has the ETag in If-None-Match.' },
-      400: failure('An unknown parameter, or a wrong value.'),
+      304: { description: 'The content still matches the ETag in If-None-Match.' },
+      400: failure('An unknown parameter, or an invalid value.'),
       ...((isNamed || parameters.has('persona')) && {
         404: failure(isNamed ? 'The tool or the persona is unknown.' : 'The persona is unknown.'),
       }),

@@ -5,23 +5,26 @@ import { approvalKey } from '../safety/approvals.js';
 import type { OperatorAction } from '../safety/operator-desk.js';
 import type { StateStore } from '../state/state-store.js';
 
-/** The options for operators: the people who run agents. */
+/** Options for operators: the people who run agents. */
 export interface OperatorOptions {
-  /** The store of the executors whose calls operators see and answer. */
+  /** The state store of the executors whose calls operators see and answer. */
   readonly store: StateStore;
-  /** The approval key of these executors. Without it, the page shows no waiting calls. @default none */
+  /** The executors' approval key. Without it, the page shows no waiting calls. @default none */
   readonly approvalKey?: Uint8Array | undefined;
   /** Lets tokens with the role `approve` answer calls. @default false */
   readonly allowApprove?: boolean | undefined;
-  /** Runs tools for tokens with the role `run`, with its own policy. @default none, so nobody can try tools */
+  /**
+   * Runs tools for tokens with the role `run`, under its own policy. @default none, so nobody can
+   * try tools
+   */
   readonly executor?: ToolExecutor | undefined;
-  /** The value that tried tools get as `context.context`. @default none */
+  /** The value that tried tools receive as `context.context`. @default none */
   readonly context?: unknown;
   /** Receives every action of an operator. @default none */
   readonly onAction?: ((action: OperatorAction) => void) | undefined;
 }
 
-/** The option fields for operators. */
+/** Option field for operators. */
 export const operatorField = z
   .strictObject({
     store: withMethods<StateStore>('a StateStore', 'get', 'read', 'now'),

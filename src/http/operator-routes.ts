@@ -20,9 +20,9 @@ import { NO_STORE, sendJson, send, type Env } from './send.js';
 type Settings = z.output<NonNullable<typeof operatorField>>;
 type Ask = Context<Env>;
 
-/** The maximum size of a request's body in bytes. */
+/** Maximum size of a request body in bytes. */
 const MOST_BYTES = 262_144;
-/** The maximum number of events that are shown for a tried call. */
+/** Maximum number of events shown for a tried call. */
 const MOST_EVENTS = 100;
 
 const bodies = {
@@ -37,14 +37,15 @@ const bodies = {
   run: z.strictObject({ name: z.string(), input: z.unknown().optional() }),
 };
 
-/** The paths that take bodies, and methods other than GET and HEAD. */
+/** Paths that accept bodies, and methods other than GET and HEAD. */
 export const ACTION_PATHS =
   /^\/(?:pending\/[^/]+\/(?:approve|deny|answer|grant)|run|grants\/[^/]+)$/;
 
 /**
- * Adds the routes for operators: waiting calls and their answers, past calls, grants, an overview, and trying tools.
+ * Adds the routes for operators: waiting calls and their answers, past calls, grants, an overview,
+ * and trying tools.
  *
- * Every change needs a token with the role for it. Without tokens, the routes only show things.
+ * Every change requires a token with the matching role. Without tokens, the routes are read-only.
  */
 export function addOperatorRoutes(
   app: Hono<Env>,
@@ -175,15 +176,18 @@ function hasRole(context: Ask, role: Role): boolean {
   return context.get('roles').includes(role);
 }
 
-/** Returns who sends a request that changes something. @throws HttpError 403. */
+/**
+ * Returns the name of the operator who sends a request that changes something. @throws HttpError
+ * 403.
+ */
 function requireRole(context: Ask, role: Role, isOn: boolean): string {
   const operator = context.get('operator');
   if (isOn && operator !== undefined && hasRole(context, role)) return operator;
   throw new HttpError(403, {
     code: 'FORBIDDEN',
     message: isOn
-      ? `Expected a token with the role "${role}". Ask whoever runs this server for one.`
-      : `This server does not let operators ${role}. Start it with ${role === 'run' ? '--allow-run' : '--allow-approve and --approval-key-file'}.`,
+      ? `Expected a token with the role "${role}". Ask the person who runs this server for one.`
+      : `This server doesn't let operators ${role}. Start it with ${role === 'run' ? '--allow-run' : '--allow-approve and --approval-key-file'}.`,
   });
 }
 
@@ -193,7 +197,7 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
   const refuse = (status: number, code: string, message: string) =>
     new HttpError(status, { code, message }, { connection: 'close' });
   if (!/^application\/json\b/i.test(req.header('content-type') ?? 'application/json'))
-    throw refuse(415, 'UNSUPPORTED_MEDIA_TYPE', 'Expected a body of application/json.');
+    throw refuse(415, 'UNSUPPORTED_MEDIA_TYPE', 'Expected a body of type application/json.');
   if (Number(req.header('content-length') ?? 0) > MOST_BYTES)
     throw refuse(413, 'BODY_TOO_LARGE', `Expected a body of at most ${MOST_BYTES} bytes.`);
   let body: unknown;
@@ -204,7 +208,7 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
     body = text === '' ? {} : JSON.parse(text);
   } catch (error) {
     if (error instanceof HttpError) throw error;
-    throw refuse(400, 'INVALID_ARGUMENT', 'The body is not valid JSON.');
+    throw refuse(400, 'INVALID_ARGUMENT', "The body isn't valid JSON.");
   }
   try {
     return checkOptions(schema, body, 'fields of the body') as z.output<S>;
@@ -214,7 +218,10 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
   }
 }
 
-/** Returns an object with its fields in snake_case, as everywhere in the HTTP API. The values stay the same. */
+/**
+ * Returns an object with its keys in snake_case, as everywhere in the HTTP API. The values don't
+ * change.
+ */
 function snakeCase(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -268,23 +275,23 @@ function countBy(values: readonly string[]): Readonly<Record<string, number>> {
   return counts;
 }
 
-/** Writes metrics in the text format of Prometheus. */
+/** Returns metrics in the Prometheus text format. */
 function metricsOf(capabilities: CapabilityRegistry, waiting: number | undefined): string {
   const tools = capabilities.tools();
   const label = (text: string) => text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n');
   const lines = [
-    '# HELP tooldex_tools The tools of the catalogue.',
+    '# HELP tooldex_tools The tools in the catalogue.',
     '# TYPE tooldex_tools gauge',
     `tooldex_tools ${tools.length}`,
   ];
   if (waiting !== undefined)
     lines.push(
-      '# HELP tooldex_pending_calls The calls that wait for somebody.',
+      '# HELP tooldex_pending_calls The calls that are waiting for a person.',
       '# TYPE tooldex_pending_calls gauge',
       `tooldex_pending_calls ${waiting}`,
     );
   lines.push(
-    '# HELP tooldex_recent_calls The calls of each tool that health is computed from, at most 100.',
+    '# HELP tooldex_recent_calls The recent calls of each tool from which its health is computed, at most 100.',
     '# TYPE tooldex_recent_calls gauge',
   );
   for (const { name, owner, health } of tools) {

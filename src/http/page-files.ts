@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** One file of the page, as a server sends it. */
+/** A file of the page, as a server sends it. */
 interface PageFile {
-  /** The path from the root of the server: `/` or `/assets/…`. */
+  /** The path from the server's root: `/` or `/assets/…`. */
   readonly path: string;
   /** The value of `content-type`. */
   readonly type: string;
   readonly body: string;
-  /** The value of `etag`, quotes included. */
+  /** The value of `etag`, including quotes. */
   readonly etag: string;
 }
 
@@ -20,9 +20,9 @@ const DIGEST_LENGTH = 22;
  * The files of the page that shows a catalogue to users. They contain no catalogue data, so they
  * can be served without a token.
  *
- * This module is for running from source. The build replaces it by its value (see tsup.config.ts),
- * so that the package needs neither esbuild nor extra files, as a module, in CommonJS, or bundled
- * by its users.
+ * This module is for running from source. The build replaces it with its value (see
+ * `tsup.config.ts`), so that the package needs neither esbuild nor extra files. That works as an ES
+ * module, as CommonJS, and in users' bundles.
  */
 export const PAGE_FILES: readonly PageFile[] = Object.freeze([
   pageFile('/', 'text/html; charset=utf-8', textOf('index.html')),
@@ -48,7 +48,9 @@ function textOf(file: string): string {
   return readFileSync(pathOf(file), 'utf8');
 }
 
-/** Bundles everything into one script, because a page with many imports would wait for each in turn. */
+/**
+ * Bundles everything into one script, because a page with many imports would wait for each in turn.
+ */
 function bundle(file: string): string {
   const { outputFiles } = buildSync({
     entryPoints: [pathOf(file)],

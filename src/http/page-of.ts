@@ -1,26 +1,30 @@
 import { z } from 'zod';
 
-/** The start of a page: the revision of the first page, and the number of items before this one. */
+/**
+ * The start of a page: the revision of the first page, and the number of items before this page.
+ */
 export const cursorField = z
   .string()
-  .regex(/^\d{1,15}-\d{1,15}$/, 'a cursor out of a `next` address')
+  .regex(/^\d{1,15}-\d{1,15}$/, 'a cursor from a `next` address')
   .transform((text) => {
     const [revision, offset] = text.split('-').map(Number);
     return { revision: revision!, offset: offset! };
   });
 
-/** The part of a query that names a page. */
+/** The query parameters that select a page. */
 interface PageRequest {
   readonly limit: number;
   readonly cursor?: z.output<typeof cursorField> | undefined;
 }
 
 /**
- * Returns the requested page of a list, and the facts that go beside it.
+ * Returns the requested page of a list, and facts about the whole list.
  *
- * If the catalogue changes between two pages, an item can be missing or appear twice. `changed` then says so.
+ * If the catalogue changes between two pages, an item can be missing or appear twice. Then
+ * `changed` is true.
  *
- * @param address The path and query of the request. The address of the next page has them, too.
+ * @param address The path and query of the request. They are also used for the address of the next
+ * page.
  */
 export function pageOf<Item>(
   items: readonly Item[],

@@ -6,17 +6,21 @@ import { expectedGot, suggestNames } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
 import { HttpError } from './http-error.js';
 
-// Without a persona, a route shows the items of all owners. With one, it shows shared items and the persona's own.
-// `compatibility` says for each item whether the persona may use it. Unknown personas are refused. Lists also show
-// shared items that the persona replaces with its own, because they come back when its own go. `/search` and
-// `/tools/:name` stand for calls, so they show only what the persona would call.
+// Without a persona, a route shows the items of all owners. With a persona, it shows shared items
+// and the persona's own. `compatibility` says for each item whether the persona may use it. Unknown
+// personas are refused. Lists also include shared items that the persona replaces with its own,
+// because they reappear if its own are removed. `/search` and `/tools/:name` represent calls, so
+// they show only the tools that the persona would call.
 
 /** The word that stands for shared tools in place of an owner. */
 const SHARED = 'shared';
-/** The maximum number of personas that an error names. */
+/** Maximum number of personas listed in an error. */
 const MOST_NAMED = 10;
 
-/** Returns the personas that a request names, ready to compare. @throws HttpError for an unknown persona. */
+/**
+ * Returns a request's personas, normalized for comparison. @throws HttpError for an unknown
+ * persona.
+ */
 export function personasIn(
   { personas: known }: Pick<CapabilityRegistry, 'personas'>,
   persona: string | readonly string[] | undefined,
@@ -26,14 +30,14 @@ export function personasIn(
   const found = [...wanted, ...excluded].find((name) => !keys.has(name));
   if (found === undefined) return [...wanted].filter((name) => name !== SHARED);
   const suggested = suggestNames(found, known);
-  const named = `There are ${known.slice(0, MOST_NAMED).join(', ')}${known.length > MOST_NAMED ? ' and others' : ''}.`;
+  const named = `The personas are ${known.slice(0, MOST_NAMED).join(', ')}${known.length > MOST_NAMED ? ' and others' : ''}.`;
   const advice =
     suggested.length > 0
       ? `Did you mean ${suggested.join(' or ')}?`
       : known.length === 0
-        ? 'The catalogue has none.'
+        ? 'The catalogue has no personas.'
         : named;
-  const expected = 'the name of a persona of the catalogue';
+  const expected = 'the name of a persona in the catalogue';
   throw new HttpError(404, {
     code: 'PERSONA_NOT_FOUND',
     message: expectedGot(`persona as ${expected}`, describeValue(found), advice),
@@ -43,7 +47,10 @@ export function personasIn(
   });
 }
 
-/** Returns whether an item fits the requesting personas, and why. Without personas, it fits anyone. */
+/**
+ * Returns whether an item fits the requesting personas, and why. Without personas, it fits
+ * everyone.
+ */
 export function compatibilityFor(
   personas: readonly string[],
   owner: string | null,
@@ -55,7 +62,7 @@ export function compatibilityFor(
   return each.find(({ matches_request: matches }) => matches) ?? each[0]!;
 }
 
-/** Returns a function that tells whether some requesting persona may call a tool by its name. */
+/** Returns a function that checks if some requesting persona may call a tool by its name. */
 export function mayCall(
   catalogue: CapabilityRegistry,
   personas: readonly string[],

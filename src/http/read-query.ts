@@ -16,10 +16,10 @@ import {
 import { cursorField } from './page-of.js';
 import { HEALTH_LEVELS } from './values-on.js';
 
-/** The maximum length of a value. Names, labels and constraints are far shorter. */
+/** Maximum length of a value. Names, labels and constraints are far shorter. */
 const LONGEST_VALUE = 512;
 const LONGEST_REQUEST = 8_192;
-/** The maximum number of parameters in a request. */
+/** Maximum number of parameters in a request. */
 const MOST_PARAMETERS = 50;
 
 const label = () => z.string().min(1).max(LONGEST_VALUE);
@@ -40,7 +40,7 @@ export const PERSONA = {
     )
     .optional()
     .describe(
-      'A persona, together with the shared items. `-shared` excludes those, and `-name` a persona. With several, one must fit.',
+      'A persona whose items are returned together with the shared items. `-shared` excludes shared items, and `-name` excludes a persona. If repeated, an item must match at least one.',
     ),
 };
 
@@ -48,24 +48,26 @@ export const ONE_PERSONA = {
   persona: label()
     .refine(
       (value) => !/^\s*[-!]|,/.test(value),
-      'the name of one persona (filters such as -shared are for lists)',
+      'the name of one persona (filters such as -shared only work in lists)',
     )
     .optional()
     .describe(
-      'The persona that asks. It sees its own tool instead of a shared one of the same name.',
+      'The requesting persona. It sees its own tool instead of a shared tool with the same name.',
     ),
 };
 
 export const PAGE = {
   limit: z.int().min(1).max(200).default(50).describe('The maximum number of items on a page.'),
-  cursor: cursorField.optional().describe('The start of the page, from `next` of the page before.'),
+  cursor: cursorField
+    .optional()
+    .describe("The start of the page, from the previous page's `next`."),
 };
 
 const AVAILABLE = {
   available: z
     .boolean()
     .optional()
-    .describe('Only items that can be used now, or only those that cannot.'),
+    .describe("If true, returns only items that can be used now; if false, only those that can't."),
 };
 
 export const HEALTH = {
@@ -74,26 +76,26 @@ export const HEALTH = {
     .min(0)
     .max(1)
     .optional()
-    .describe('The minimum share of successful calls, from 0 to 1. Items without calls stay.'),
-  require_calls: z.boolean().optional().describe('True excludes items without calls.'),
+    .describe('The minimum success rate of calls, from 0 to 1. Items without calls are kept.'),
+  require_calls: z.boolean().optional().describe('If true, excludes items without calls.'),
 };
 
 export const WORK = {
   ...PERSONA,
-  tool: labels('A tool that it must need. With several, all of them.'),
+  tool: labels('A required tool. Repeat it to require several.'),
   ...AVAILABLE,
   ...PAGE,
 };
-export const SKILL = { skill: labels('A skill that it must need. With several, all of them.') };
-export const TAG = { tag: labels('A tag that it must have. With several, all of them.') };
+export const SKILL = { skill: labels('A required skill. Repeat it to require several.') };
+export const TAG = { tag: labels('A required tag. Repeat it to require several.') };
 export const CAPABILITY = {
-  capability: labels('A capability tag that it must have. With several, all of them.'),
+  capability: labels('A required capability tag. Repeat it to require several.'),
 };
 export const REQUIRED_CAPABILITY = {
-  required_capability: labels('A capability that it must require. With several, all of them.'),
+  required_capability: labels('A capability that items require. Repeat it to require several.'),
 };
 
-/** The conditions from the table of fields: each parameter with its filter. */
+/** Filter conditions from the table of fields: each query parameter with its filter. */
 export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
   Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
     ...(filter === undefined
@@ -143,7 +145,7 @@ function isVersionRange(value: string): boolean {
   }
 }
 
-/** The parameters that narrow tools down. */
+/** The query parameters that filter tools. */
 export const TOOL_FILTERS = {
   ...PERSONA,
   ...(Object.fromEntries(CONDITIONS.map(({ param, schema }) => [param, schema])) as QueryFields),
@@ -151,27 +153,27 @@ export const TOOL_FILTERS = {
     .array(label().regex(/^[^=]+=.+$/s, 'a field and its value, such as team=billing'))
     .optional()
     .describe(
-      "A field of the authors' own metadata, such as `team=billing`. Several values of a field mean any of them; all fields must fit.",
+      "A field of the authors' own metadata, such as `team=billing`. Values for the same field are alternatives; all fields must match.",
     ),
   ...AVAILABLE,
   requires_approval: z
     .boolean()
     .optional()
-    .describe('Only tools whose calls need approval, or only others.'),
+    .describe('If true, returns only tools whose calls need approval; if false, only the others.'),
   health: z
     .array(z.enum(HEALTH_LEVELS))
     .optional()
-    .describe('The health. With several, any of them.'),
+    .describe("The tool's health. If repeated, any of the values may match."),
   ...HEALTH,
   facets: z
     .boolean()
     .optional()
-    .describe('True adds the number of tools that each value of each filter would leave.'),
+    .describe('If true, adds the number of matching tools for each filter value.'),
 };
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The query of a route: its schema, and the JSON Schema of each parameter for OpenAPI. */
+/** A route's query: its schema, and the JSON Schema of each parameter for OpenAPI. */
 export interface Query<Fields extends QueryFields = QueryFields> {
   readonly schema: z.ZodObject<Fields>;
   readonly parameters: ReadonlyMap<string, JsonSchema>;
@@ -191,7 +193,7 @@ export function queryOf<Fields extends QueryFields>(fields: Fields): Query<Field
   };
 }
 
-/** Returns the error for a wrong value. It names the parameter. */
+/** Returns the error for an invalid value. The error includes the parameter's name. */
 export function wrongParameter(
   parameter: string,
   expected: string,
@@ -206,19 +208,19 @@ export function wrongParameter(
   });
 }
 
-/** Returns advice for an unknown name. */
+/** Returns a suggestion for an unknown name. */
 export function nearTo(name: string, known: readonly string[]): string | undefined {
   const [near] = suggestNames(name, known);
   return near === undefined ? undefined : `Did you mean ${JSON.stringify(near)}?`;
 }
 
 /**
- * Reads the query of an address.
+ * Parses a URL's query.
  *
- * Unknown parameters are refused, because an ignored filter would silently widen the answer.
+ * Unknown parameters are refused, because an ignored filter would silently return too much.
  *
- * @throws ToolError `INVALID_ARGUMENT` for an unknown or repeated parameter, or a wrong value. The details have
- * `parameter`, `expected` and `found`.
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown or repeated parameter, or an invalid value.
+ * Its details contain `parameter`, `expected` and `found`.
  */
 export function readQuery<Fields extends QueryFields>(
   { schema, parameters }: Query<Fields>,
@@ -256,8 +258,8 @@ export function readQuery<Fields extends QueryFields>(
 }
 
 /**
- * Returns a text as a boolean or number if its parameter is one. Other texts stay as they are, and the schema refuses
- * them.
+ * Converts a text to a boolean or number if its parameter is one. Other texts are returned
+ * unchanged, for the schema to refuse.
  */
 function valueIn(text: string, type: unknown): unknown {
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;

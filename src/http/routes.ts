@@ -35,26 +35,26 @@ import {
 import { toolKey, toolsOf } from './tools-of.js';
 import { DETAIL_FIELDS, LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
-/** The parts of a request that an answer depends on. */
+/** The parts of a request that its response depends on. */
 interface Asked<Fields extends QueryFields = QueryFields> {
   readonly catalogue: CapabilityRegistry;
   readonly findings: Findings;
   readonly query: z.output<z.ZodObject<Fields>>;
-  /** The requesting personas, ready to compare. Empty if the request names none. */
+  /** The requesting personas, normalized for comparison. Empty if the request has no persona. */
   readonly personas: readonly string[];
   /** The path and query as the client sent them. The app may be mounted under another path. */
   readonly address: { readonly path: string; readonly query: string };
-  /** The text that stands for `:name` in the path. */
+  /** The value of `:name` in the path. */
   readonly name: string;
 }
 
-/** A route of the catalogue. It reads, answers and describes requests. */
+/** A route of the catalogue. It parses, answers and describes requests. */
 export interface Route {
-  /** The path as Hono writes it. */
+  /** The path in Hono's syntax. */
   readonly path: string;
   readonly about: string;
   readonly query: Query;
-  /** The schema of the answer. */
+  /** The schema of the response. */
   readonly content: z.ZodType;
   readonly answer: (asked: Asked) => object;
 }
@@ -74,15 +74,15 @@ const objectOf = (fields: readonly string[]) =>
   z.looseObject(Object.fromEntries(fields.map((field) => [field, z.unknown()])));
 const count = () => z.int().min(0);
 
-/** The schema of a page of a list. Items may have fewer fields if fewer were requested. */
+/** Returns the schema for a page of a list. Items have fewer fields if fewer were requested. */
 const listOf = (name: string, fields: readonly string[], beside: z.ZodRawShape = {}) =>
   z.looseObject({
     count: count().describe('The number of items on this page.'),
     total: count().describe('The number of items on all pages.'),
-    revision: count().describe('Rises with every change of the catalogue.'),
+    revision: count().describe('Increases with every change to the catalogue.'),
     changed: z.boolean().describe('True if the catalogue has changed since the first page.'),
     next: z.string().nullable().describe('The address of the next page.'),
-    left_out: count().describe("The number of items that the named personas don't have."),
+    left_out: count().describe("The number of items that the requested personas don't have."),
     [name]: z.array(objectOf(fields).partial()),
     ...beside,
   });
@@ -90,14 +90,14 @@ const listOf = (name: string, fields: readonly string[], beside: z.ZodRawShape =
 const HIT_FIELDS = ['score', 'matches', 'corrections', 'explanation'];
 const TOOL_PAGE = {
   q: REQUEST.optional().describe(
-    "A request in the user's words. The answer has only tools that fit, the best first, on a single page.",
+    "A request in the user's words. Returns only matching tools, best first, on a single page.",
   ),
   ...TOOL_FILTERS,
   callable: z
     .boolean()
     .optional()
     .describe(
-      'Only tools that the personas may call: their own instead of shared ones of the same name. Searches always do that.',
+      'If true, returns only tools that the personas may call: their own instead of shared tools with the same name. Searches always do this.',
     ),
   ...PAGE,
   fields: z
@@ -117,14 +117,17 @@ function namesIn(text: string): readonly string[] {
   return text.split(',').map((name) => name.trim());
 }
 
-/** The parameters that filter tools, except the persona. */
+/** The query parameters that filter tools, except the persona. */
 const FILTER_NAMES = Object.keys(TOOL_FILTERS).filter((name) => name !== 'persona');
 
 type AskedForTools = Pick<Asked, 'catalogue' | 'personas'> & {
   readonly query: Readonly<Record<string, unknown>>;
 };
 
-/** Returns a function that returns the requested tools. It can leave out the filters of some parameters. */
+/**
+ * Returns a function that returns the requested tools. It can ignore the filters of some
+ * parameters.
+ */
 function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: boolean) {
   const fits = isCallable ? mayCall(catalogue, personas) : () => true;
   return (...without: readonly string[]): readonly CapabilityTool[] =>
@@ -134,7 +137,7 @@ function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: b
     ).filter(fits);
 }
 
-/** Returns the best of the requested tools for a text, each with the words that led to it. */
+/** Returns the requested tools that best match a text, each with the words that matched. */
 function ranked(asked: AskedForTools, text: string, limit: number) {
   const { catalogue, query } = asked;
   const meant = toolsMeant(asked, true);
@@ -171,7 +174,7 @@ function wireFor({ personas }: Pick<Asked, 'personas'>, tool: CapabilityTool) {
 
 const toolsRoute = route(
   '/tools',
-  "Lists tools page by page: shared ones first, then by persona and name. With a persona, it also lists shared tools that the persona's own replace; a search does not.",
+  "Lists tools page by page: shared tools first, then by persona and name. With a persona, it also lists shared tools that the persona's own replace; a search doesn't.",
   TOOL_PAGE,
   listOf('tools', LIST_FIELDS),
   (asked) => {
@@ -183,7 +186,7 @@ const toolsRoute = route(
     const left_out = leftOut(asked, catalogue.tools.bind(catalogue));
     if (query.q !== undefined) {
       if (query.cursor !== undefined)
-        throw wrongParameter('cursor', 'left out of a search, which has one page', '');
+        throw wrongParameter('cursor', 'omitted for a search, which has one page', '');
       const { tools, facts } = ranked(asked, query.q, query.limit);
       return { ...facts, revision, changed: false, next: null, left_out, tools: tools.map(shown) };
     }
@@ -201,7 +204,7 @@ const toolsRoute = route(
   },
 );
 
-/** Returns the number of items that the named personas don't have. */
+/** Returns the number of items omitted because the requested personas don't have them. */
 function leftOut(
   { query: { persona } }: { readonly query: { readonly persona?: readonly string[] | undefined } },
   list: (query?: { readonly personas: readonly string[] }) => readonly unknown[],
@@ -234,13 +237,16 @@ const toolRoute = route(
   },
 );
 
-/** Returns the tool of this name if only one persona has one. If several do, the client must name the persona. */
+/**
+ * Returns the tool with this name if only one persona has one. If several do, the client must
+ * specify the persona.
+ */
 function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool | undefined {
   const owned = catalogue.tools({ filter: { name } });
   if (owned.length > 1)
     throw wrongParameter(
       'persona',
-      `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool of this name`,
+      `one of ${owned.map(({ owner }) => owner).join(', ')}, who each have a tool with this name`,
       undefined,
     );
   return owned[0];
@@ -248,7 +254,7 @@ function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool |
 
 const searchRoute = route(
   '/search',
-  'Finds the tools that fit a request, the best first, with matched words and scores. With a persona, only those it may call.',
+  'Finds the tools that match a request, best first, with matched words and scores. With a persona, only tools that it may call.',
   {
     q: REQUEST.describe("The request in the user's words."),
     ...TOOL_FILTERS,
@@ -331,7 +337,7 @@ const tasksRoute = route(
 
 const jobsRoute = route(
   '/jobs',
-  'Lists jobs page by page. With a persona, only those that it may schedule.',
+  'Lists jobs page by page. With a persona, only jobs that it may schedule.',
   { ...WORK, ...SKILL, ...REQUIRED_CAPABILITY, ...HEALTH },
   listOf('jobs', [
     ...WORK_FIELDS,
@@ -382,7 +388,7 @@ const summaryRoute = route(
   objectOf(['revision', 'persona', 'tools', 'skills', 'tasks', 'jobs']),
   ({ catalogue, query: { persona } }) => {
     const { tools, ...rest } = catalogue.summary(persona === undefined ? {} : { persona });
-    // Configurations of providers may hold credentials.
+    // Provider configurations may contain credentials.
     const shown = tools.map((tool) => ({
       ...tool,
       providers: tool.providers.map((each) =>
@@ -395,7 +401,7 @@ const summaryRoute = route(
 
 const findingsRoute = route(
   '/findings',
-  'Lists things to fix page by page: wrong entries in manifests, broken references, and lint findings. Errors come first.',
+  'Lists things to fix page by page: invalid manifest entries, dangling references, and lint findings. Errors come first.',
   { ...PERSONA, ...PAGE },
   listOf('findings', [...findingFields, 'compatibility'], {
     severities: z
@@ -420,12 +426,12 @@ const findingsRoute = route(
   },
 );
 
-/** The maximum number of tools that `/health` names. */
+/** Maximum number of tools listed in `/health`. */
 const MOST_NAMED = 20;
 
 const healthRoute = route(
   '/health',
-  'Whether the catalogue answers, how much is in it, how many problems its files and sources have (/findings lists them, beside those of lint), and which of its tools went on working after their calls were answered, the worst first.',
+  'Reports whether the catalogue is up, how many items it has, how many problems its files and sources have (/findings lists them, together with lint findings), and which tools kept running after their calls had been answered, worst first.',
   {},
   objectOf([
     'status',
@@ -470,7 +476,7 @@ const healthRoute = route(
   },
 );
 
-/** All routes that answer with JSON. */
+/** All routes that return JSON. */
 export const ROUTES: readonly Route[] = [
   toolsRoute,
   toolRoute,

@@ -5,14 +5,14 @@ import type { ServerResponse } from 'node:http';
 import type { Role } from '../host/request-guard.js';
 import type { HttpError } from './http-error.js';
 
-/** The key that `serve` puts Node's response under in a request's bindings. */
+/** The key under which `serve` puts Node's response in a request's bindings. */
 export const OUTGOING = Symbol('tooldex/outgoing');
 
-/** The values that go through the app with a request. */
+/** The values that travel through the app with a request. */
 export interface Env {
   Bindings: { readonly [OUTGOING]?: ServerResponse };
   Variables: {
-    /** The name and roles of the token, if the server was started with named tokens. */
+    /** The token's name and roles, if the server was started with named tokens. */
     operator: string | undefined;
     roles: readonly Role[];
   };
@@ -20,14 +20,17 @@ export interface Env {
 
 type Sendable = Pick<Context<Env>, 'req' | 'env'>;
 
-/** The headers of an answer, with names in lower case. */
+/** The headers of a response, with lower-case names. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** The page may load things from this server. Nothing else may run, style or frame it. */
+/**
+ * The page may load resources from this server. Nothing else may run scripts, add styles or frame
+ * it.
+ */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The headers of every answer, including errors. */
+/** The headers of every response, including errors. */
 export const SECURITY_HEADERS: Headers = Object.freeze({
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -39,20 +42,24 @@ export const SECURITY_HEADERS: Headers = Object.freeze({
 export const NO_STORE = { 'cache-control': 'no-store' };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Content as it's sent, with its digest as ETag: credentials, availability and health change without a revision. */
+/**
+ * A response body with its digest as ETag, because credentials, availability and health change
+ * without a new revision.
+ */
 export interface Tagged {
   readonly body: string;
   readonly etag: string;
 }
 
-/** Writes content as JSON. */
+/** Serializes content as JSON. */
 export function tagged(content: unknown): Tagged {
   const body = JSON.stringify(content);
   return { body, etag: `"${hash('sha1', body, 'base64url')}"` };
 }
 
 /**
- * Sends content with an ETag. Clients may keep it, but have to ask again each time; unchanged content isn't sent twice.
+ * Sends content with an ETag. Clients may cache the response but must revalidate it every time.
+ * Unchanged content isn't sent again.
  */
 export function sendJson(context: Sendable, content: unknown): Response {
   return sendTagged(context, tagged(content), JSON_TYPE);
@@ -64,7 +71,7 @@ export function sendTagged(
   type: string = JSON_TYPE,
 ): Response {
   const headers = { 'cache-control': 'private, no-cache', etag };
-  // Weak tags count, too (RFC 9110, section 13.1.2).
+  // Weak tags also match (RFC 9110, section 13.1.2).
   const known = context.req.header('if-none-match')?.split(',');
   if (known?.some((each) => [etag, '*'].includes(each.trim().replace(/^W\//, ''))))
     return send(context, 304, null, headers);
@@ -82,7 +89,9 @@ export function sendError(
   });
 }
 
-/** Sends an answer. If Node's response is at hand, it's written there directly, because that is faster. */
+/**
+ * Sends a response. If Node's response is available, writes to it directly, because that's faster.
+ */
 export function send(
   context: Pick<Sendable, 'env'>,
   status: number,

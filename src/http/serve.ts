@@ -13,15 +13,18 @@ import {
 import { HttpError } from './http-error.js';
 import { OUTGOING, sendError } from './send.js';
 
-/** The options of the catalogue server. */
+/** Options of the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
-  /** The port. 0 takes any free one. @default 4780 */
+  /** The port. 0 picks a free one. @default 4780 */
   readonly port?: number;
-  /** The address to listen on. All but those of this machine need a token. @default '127.0.0.1' */
+  /**
+   * The address to listen on. Every address except those of this machine requires a token. @default
+   * '127.0.0.1'
+   */
   readonly host?: string;
   /**
-   * The token of at least 16 characters that clients send as `Authorization: Bearer <token>`. @default none, so
-   * everyone on this machine may ask
+   * The token, of at least 16 characters, that clients send as `Authorization: Bearer <token>`.
+   * @default none, so everyone on this machine has access
    */
   readonly token?: string;
   /** Tokens with names, roles and expiry, instead of `token`. @default none */
@@ -43,19 +46,20 @@ const serveOptions = z
   );
 
 /**
- * The time after which a silent connection is closed: twice the heartbeat of `/events`. A client that is silent for
- * longer has stopped reading.
+ * Milliseconds after which a silent connection is closed: twice the heartbeat interval of
+ * `/events`. A client that is silent for longer has stopped reading.
  */
 const SILENCE_MS = 30_000;
 
 /**
- * Serves a catalogue of tools with `createDiscoveryApp` and a Node server that limits everything a client can hold.
+ * Serves a catalogue of tools with `createDiscoveryApp` and a Node server that limits the resources
+ * each client can use.
  *
- * Without `allowedHosts`, clients may use this machine's names for itself and `host`. If `host` stands for all
- * addresses (`0.0.0.0`, `::`), they may also use this machine's name and addresses.
+ * Without `allowedHosts`, requests may use the machine's loopback names and `host`. If `host` means
+ * all addresses (`0.0.0.0`, `::`), they may also use the machine's name and addresses.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options, a public address without a token, and a port that is taken or
- * forbidden.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options, a public address without a token, and a
+ * port that is taken or forbidden.
  */
 export async function serve(
   capabilities: CapabilityRegistry,
@@ -77,7 +81,7 @@ export async function serve(
     host,
     needsToken: token !== undefined || tokens !== undefined,
     silenceMs: SILENCE_MS,
-    // Hono adds CORS headers to a `Response` only.
+    // Hono only adds CORS headers to a `Response`.
     answer: (request, outgoing) =>
       app.fetch(request, discovery.allowedOrigins.length > 0 ? {} : { [OUTGOING]: outgoing }),
     refuse: ({ status, headers, code, message }) =>

@@ -5,18 +5,21 @@ import { ownerMatches, type PersonaFilter } from '../capability/manifest/persona
 import type { CapabilityChange } from '../capability/state/build-state.js';
 import type { Clock } from '../core/clock.js';
 
-/** The interval of comments. They keep proxies from closing idle connections, and reveal dead ones. */
+/**
+ * The interval between comments, in milliseconds. Comments keep proxies from closing idle
+ * connections, and reveal dead ones.
+ */
 const HEARTBEAT_MS = 15_000;
-/** The milliseconds that a browser waits before it connects again. */
+/** Milliseconds that a browser waits before it reconnects. */
 const RETRY_MS = 2_000;
 
 /**
- * Sends changes to a client as server-sent events: `ready` at the start, then `change` for each new revision. The data
- * is `{"revision": …}`, and the id is the revision. A client that names a persona gets changes of shared items and of
- * that persona's own.
+ * Sends changes to a client as server-sent events: `ready` at the start, then `change` for each new
+ * revision. The data is `{"revision": …}`, and the id is the revision. A client that specifies a
+ * persona gets changes to shared items and to that persona's own.
  *
- * The next event waits until the client has read the last one, and reports the latest revision. So a slow client holds
- * back one event, not all of them.
+ * The next event waits until the client has read the last one, and reports the latest revision. So
+ * for a slow client only one event is buffered, not all of them.
  */
 export function streamChanges(
   context: Context,
@@ -61,8 +64,8 @@ export function streamChanges(
 }
 
 /**
- * Returns true if a change affects something that these personas have. A change without names affects findings only,
- * and they may concern any persona.
+ * Returns true if a change affects an item that these personas have. A change without names only
+ * affects findings, which may concern any persona.
  */
 function concerns({ added, edited, removed }: CapabilityChange, personas: PersonaFilter): boolean {
   const changed = [...added, ...edited, ...removed];

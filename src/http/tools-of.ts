@@ -6,7 +6,7 @@ import type { ToolFilter } from '../registry/tool-filter.js';
 import { CONDITIONS } from './read-query.js';
 import { healthLevelOf } from './values-on.js';
 
-/** The conditions of catalogue queries that have another name in the HTTP API. */
+/** Conditions of catalogue queries that have a different name in the HTTP API. */
 const NAMES = {
   persona: 'personas',
   available: 'available',
@@ -14,7 +14,7 @@ const NAMES = {
   require_calls: 'requireCalls',
 } as const;
 
-/** Returns the tools that meet the conditions of a request. */
+/** Returns the tools that meet a request's conditions. */
 export function toolsOf(
   catalogue: CapabilityRegistry,
   query: Readonly<Record<string, unknown>>,
@@ -45,7 +45,10 @@ export function toolsOf(
   );
 }
 
-/** Returns the wanted values by field of the authors' own metadata. A text that is JSON stands for both. */
+/**
+ * Returns the requested values by field of the authors' own metadata. A text that is a number or
+ * boolean matches both the text and its value.
+ */
 function ownMetadata(texts: unknown): Pick<ToolFilter, 'metadata'> {
   if (texts === undefined) return {};
   const metadata: Record<string, unknown[]> = {};

@@ -1,6 +1,9 @@
-// The server and the page both read values with these.
+// Both the server and the page read values with these functions.
 
-/** Returns the values of a field as texts: none, one or several. An object with a name counts as its name. */
+/**
+ * Returns a field's values as texts: none, one or several. An object with a name counts as its
+ * name.
+ */
 export function valuesOn(value: unknown): readonly string[] {
   if (value === null || value === undefined || value === '') return [];
   const each = Array.isArray(value) ? (value as readonly unknown[]) : [value];
@@ -16,11 +19,14 @@ export function valuesOn(value: unknown): readonly string[] {
 
 export const HEALTH_LEVELS = ['good', 'uneven', 'failing', 'no calls'] as const;
 
-/** The success rates at which health counts as good and as uneven. Below them it's failing. */
+/**
+ * The minimum success rates for health to count as good and as uneven. Below that, a tool is
+ * failing.
+ */
 const GOOD = 0.95;
 const UNEVEN = 0.8;
 
-/** Returns a word for the results of the last calls. */
+/** Returns a word for the results of recent calls. */
 export function healthLevelOf(successRate: number | null): (typeof HEALTH_LEVELS)[number] {
   if (successRate === null) return 'no calls';
   if (successRate >= GOOD) return 'good';

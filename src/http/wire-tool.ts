@@ -10,7 +10,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { fieldsOn, TOOL_FIELDS, type FieldKind, type FieldName } from '../tool/tool-fields.js';
 import type { ToolAuth, ToolProvider } from '../tool/tool-options.js';
 
-/** The values of fields that an entry has under another name. `undefined` is written as `null`. */
+/** The values of fields that an entry has under another name. `undefined` is sent as `null`. */
 const VALUES: { readonly [Name in FieldName]?: (tool: CapabilityTool) => unknown } = {
   owner: ({ owner }) => owner,
   inputSchema: ({ entry }) => entry.inputJsonSchema,
@@ -35,9 +35,10 @@ const inSeconds = (milliseconds: unknown) =>
   milliseconds === undefined ? undefined : (milliseconds as number) / 1_000;
 
 /**
- * The kinds of values that HTTP writes as manifests do.
+ * Kinds of values that the HTTP API formats like manifests.
  *
- * Variables are named, and configurations of providers are left out. Other values in a manifest may be credentials.
+ * Environment variables are listed by name, and provider configurations are omitted. Other values
+ * in a manifest may be credentials.
  */
 const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
   wholeSeconds: inSeconds,
@@ -66,7 +67,7 @@ const FORMS: { readonly [Kind in FieldKind]?: (value: unknown) => unknown } = {
   axes: (value) => (value as ToolEntry['inferred']).map((axis) => TOOL_FIELDS[axis].wire),
 };
 
-/** Returns the value of a field as clients get it. */
+/** Returns a field's value as clients receive it. */
 export function valueOf(tool: CapabilityTool, name: FieldName): unknown {
   const read = VALUES[name];
   const value = read === undefined ? tool.entry[name as keyof ToolEntry] : read(tool);
@@ -78,7 +79,7 @@ const LIST = fieldsOn('list');
 const DETAIL = fieldsOn('detail');
 /** The fields of a tool in a list. */
 export const LIST_FIELDS: readonly string[] = LIST.map(([, { wire }]) => wire);
-/** The fields that only `/tools/:name` has. */
+/** Fields that only `/tools/:name` returns. */
 export const DETAIL_FIELDS: readonly string[] = [
   ...DETAIL.map(([, { wire }]) => wire),
   'derived_sets',
@@ -90,7 +91,9 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The fields of each tool that change only with the registry. */
 const fixed = new WeakMap<CapabilityTool, Fields>();
 
-/** Returns a tool as lists show it. @param compatibility whether it fits the requesting personas. */
+/**
+ * Returns a tool as shown in lists. @param compatibility Whether it fits the requesting personas.
+ */
 export function wireTool(tool: CapabilityTool, compatibility: unknown): Fields {
   let same = fixed.get(tool);
   if (same === undefined) fixed.set(tool, (same = written(tool, LIST)));
@@ -104,7 +107,10 @@ export function wireTool(tool: CapabilityTool, compatibility: unknown): Fields {
   };
 }
 
-/** Returns the further fields of `/tools/:name`: the input, recent calls, and what follows from the declarations. */
+/**
+ * Returns the additional fields of `/tools/:name`: the input, recent calls, and facts derived from
+ * the declarations.
+ */
 export function wireDetail(tool: CapabilityTool): Fields {
   const { entry, health, samples } = tool;
   const { tool: whole, providers, ...rest } = toolHealthWire(health);
@@ -127,10 +133,10 @@ export function wireDetail(tool: CapabilityTool): Fields {
   };
 }
 
-/** The fields that change without the author's doing. */
+/** Fields that change without the author's doing. */
 const LIVE = new Set(['health', 'available', 'auth_status', 'compatibility', 'source', 'digest']);
 
-/** Returns what a tool's author has declared, and what follows from it. */
+/** Returns the facts that a tool's author declared, and those derived from them. */
 export function definitionFields(tool: CapabilityTool): Fields {
   const fields = Object.entries({ ...written(tool, LIST), ...written(tool, DETAIL) });
   return Object.fromEntries(fields.filter(([name]) => !LIVE.has(name)));
@@ -149,8 +155,8 @@ function samplesWire(samples: CapabilityTool['samples']['tool']) {
 }
 
 /**
- * Returns an object with just the named fields, or any other value as it is. Manifests may have credentials in other
- * fields.
+ * Returns an object with only the listed fields, or any other value unchanged. Manifests may have
+ * credentials in other fields.
  */
 export function picked(value: unknown, fields: readonly string[]): unknown {
   if (!isPlainObject(value)) return value;

@@ -102,7 +102,7 @@ describe('loading manifests', () => {
     [
       'that is not UTF-8',
       (path: string) => writeFileSync(path, Buffer.from([0x5b, 0xff, 0x5d])),
-      'not UTF-8 text',
+      "isn't UTF-8 text",
     ],
   ])('reports a file %s', async (_, make, expected) => {
     const path = join(folderWith({}), 'functions.json');
@@ -250,9 +250,9 @@ describe('finding manifests', () => {
   it('reports a folder that is missing or has no manifests', async () => {
     const empty = folderWith({ 'skills.json': [] });
     expect((await quarantined({ root: empty })).issues.map(formatManifestIssue)).toEqual([
-      expect.stringContaining('has no functions.json'),
+      expect.stringContaining('contains no functions.json'),
     ]);
     const { errors } = await refused({ root: resolve(empty, 'missing') });
-    expect(errors).toMatchObject([{ message: 'The folder does not exist.' }]);
+    expect(errors).toMatchObject([{ message: "The folder doesn't exist." }]);
   });
 });

@@ -223,7 +223,7 @@ describe('a chat that is given up', () => {
       signal: controller.signal,
     });
     expect(outputsOf(result.messages)).toMatchObject({
-      a: { type: 'error-text', value: expect.stringContaining('not known') },
+      a: { type: 'error-text', value: expect.stringContaining('unknown') },
       b: { type: 'error-text', value: expect.stringContaining('Not run') },
     });
     expect(result).toMatchObject({

@@ -44,14 +44,14 @@ describe('tooldex chat in a terminal', () => {
     await at(['--session', 's.json', ...prompt], folder, async (terminal) => {
       await terminal.shows('Run it? [y/N/e');
       terminal.types('C-c');
-      await terminal.shows('Press Enter to go on');
+      await terminal.shows('Press Enter to continue');
       terminal.types('C-c');
       await terminal.shows('ended with 4');
     });
     await at(['--session', 's.json'], folder, async (terminal) => {
       await terminal.shows('write_file  danger medium');
       terminal.types('n', 'Enter');
-      await terminal.shows('The tool answered:');
+      await terminal.shows('The tool returned:');
     });
     expect(existsSync(join(folder, 'notes.md'))).toBe(false);
   });
@@ -82,7 +82,7 @@ describe('tooldex chat in a terminal', () => {
     const listed = await cli.run(flags, folder);
     expect([listed.code, listed.err]).toEqual([
       4,
-      expect.stringMatching(/pay {2}was started, and nobody knows its outcome\n/),
+      expect.stringMatching(/pay {2}was started, and its outcome is unknown\n/),
     ]);
     await at(flags.slice(1), folder, async (terminal) => {
       await terminal.shows('r runs it again');

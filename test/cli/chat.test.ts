@@ -42,7 +42,7 @@ describe('tooldex chat without a user', () => {
   it('runs the tool that a request names, and lists the calls that need approval', async () => {
     const folder = folderWith({ 'a.txt': 'A' });
     const { code, out, err } = await chatIn(folder, { prompt: 'list_directory' });
-    expect([code, out]).toEqual([0, expect.stringMatching(/^The tool answered: .*a\.txt/)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^The tool returned: .*a\.txt/)]);
     expect(err).toMatch(/▸ list_directory \{\}\n {2}✓ list_directory .*a\.txt/);
     const write = await chatIn(folder, { prompt: WRITE });
     expect([write.code, write.out]).toEqual([4, '']);
@@ -55,7 +55,7 @@ describe('tooldex chat without a user', () => {
     expect((await chatIn(folder, { flags: SESSION })).code).toBe(4);
     expect(existsSync(join(folder, 'notes.md'))).toBe(false);
     const second = await chatIn(folder, { answers: ['y'], flags: SESSION });
-    expect([second.code, second.out]).toEqual([0, expect.stringMatching(/^The tool answered: /)]);
+    expect([second.code, second.out]).toEqual([0, expect.stringMatching(/^The tool returned: /)]);
     expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toBe('Hi');
     expect(readdirSync(folder).sort()).toEqual(['notes.md', 's.json']);
     expect(statSync(join(folder, 's.json')).mode & 0o077).toBe(0);
@@ -210,7 +210,7 @@ describe('tooldex chat with a user', () => {
       { tools },
     );
     expect([code, made, out]).toEqual([0, ['slow', 'slow'], 'thanks\n']);
-    expect(err).toContain('Press Enter to go on');
+    expect(err).toContain('Press Enter to continue');
     expect(terminal.listeners).toBe(0);
   });
 
@@ -226,8 +226,8 @@ describe('tooldex chat with a user', () => {
       answers: ['read_file {"path":', 'nothing of that'],
       prompt: 'read_file {"path":"a.txt"}',
     });
-    expect(err).toMatch(/^Demo: a script answers[^]*--model; tooldex chat --help/);
-    expect(out).toMatch(/^The tool answered: .*Hello/);
+    expect(err).toMatch(/^Demo: a script stands in for the model[^]*--model; tooldex chat --help/);
+    expect(out).toMatch(/^The tool returned: .*Hello/);
     expect(out.match(/I only understand/g)).toHaveLength(2);
   });
 

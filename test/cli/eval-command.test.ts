@@ -40,7 +40,7 @@ describe('tooldex eval', () => {
   it.each([
     [['{"text": "x"'], [], 'Line 1 of'],
     [['{"text": "x", "tools": ["order_state"]}'], [], 'Did you mean "order_status"?'],
-    [[HIT], ['--fail-under', 'precision=1'], 'Expected --fail-under recall=0.9'],
+    [[HIT], ['--fail-under', 'precision=1'], 'Expected --fail-under to be recall=0.9'],
   ])('refuses %j with %j', async (lines, flags, message) => {
     expect(await evaluate(lines, ...flags)).toMatchObject({
       code: 2,

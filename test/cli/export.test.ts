@@ -31,7 +31,7 @@ describe('tooldex export', () => {
   });
 
   it.each([
-    ['--json', 'Expected --to openai, anthropic, gemini, mcp'],
+    ['--json', '--to is required. Pass one of openai, anthropic, gemini, mcp'],
     ['--to nobody', '"nobody"'],
   ])('refuses %s', async (words, message) => {
     const { code, err } = await tooldex(['export', ...words.split(' ')]);

@@ -70,7 +70,7 @@ it('tooldex mcp login ends when the user interrupts it, and says which servers h
   ).toMatchObject({ code: 130, out: '' });
   expect(await tooldex(['mcp', 'login', 'demo'])).toMatchObject({
     code: 2,
-    err: 'error MCP server demo has no login: only a server over HTTP without a token in its headers has one.\n',
+    err: 'error MCP server demo has no login. Only HTTP servers without a token in their headers do.\n',
   });
   expect(await tooldex(['mcp', 'login', 'nobody'])).toMatchObject({
     code: 2,

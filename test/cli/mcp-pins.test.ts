@@ -123,7 +123,7 @@ describe('tooldex mcp pins', () => {
         code: 4,
         out: '',
         err: expect.stringMatching(
-          /new {5}mcp\.demo\.write[^]*description +│ "Does write"[^]*Approve this\? \[y\/N\][^]*Nothing is approved/,
+          /new {5}mcp\.demo\.write[^]*description +│ "Does write"[^]*Approve this\? \[y\/N\][^]*Nothing was approved/,
         ),
       });
     }
@@ -173,14 +173,14 @@ describe('tooldex mcp pins', () => {
   it('refuses wrong usage without starting a server', async () => {
     const demo = new Demo('write');
     await expect(pins('verify')).rejects.toThrow(
-      /no MCP settings in \.mcp\.json or mcp\.json\. Name the file with --config/,
+      /no MCP settings in \.mcp\.json or mcp\.json\. Pass the file with --config/,
     );
     configure({ demo: demo.start }, 'mcp.json');
     await expect(pins('verify')).rejects.toThrow(/lock file .*tooldex-pins\.json doesn't exist/);
     for (const args of [[], ['write', '--all']])
       expect(await tooldex(['mcp', 'pins', 'approve', ...args], { cwd: folder })).toMatchObject({
         code: 2,
-        err: expect.stringContaining('Name the tools to approve, or use --all.') as string,
+        err: expect.stringContaining('Pass the tools to approve, or use --all.') as string,
       });
     expect(demo.log()).toEqual([]);
   });

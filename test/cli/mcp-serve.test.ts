@@ -185,7 +185,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
       expect(await call('write_file', { path: 'new.txt', content: 'new' })).toMatchObject({
         isError: true,
         text: expect.stringMatching(
-          /needs approval.*This client cannot ask the user\. The operator of this server can allow such calls: .*--yes high of tooldex mcp serve, or a rule of the policy\.$/,
+          /needs approval.*This client can't ask the user\. The operator of this server can allow such calls: .*--yes high with tooldex mcp serve, or a policy rule\.$/,
         ) as string,
       });
     });
@@ -193,7 +193,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
 
   it('refuses a read of a server that is not trusted, and names the setting, which works', async () => {
     await gateway({ access_mode: 'readonly' }, async (note) =>
-      expect(note).toContain('"consent":false}} for the server "files" in the settings of MCP'),
+      expect(note).toContain('"consent":false}} for the server "files" in the MCP settings'),
     );
     const tools = { read_text_file: { access: 'readonly', consent: false } };
     await gateway({ tools }, async (note) => expect(note).toContain('tea at five'));

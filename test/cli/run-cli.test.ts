@@ -92,7 +92,7 @@ describe('tooldex search', () => {
   });
 
   it('says so when nothing fits', async () => {
-    expect((await run('search', 'qqqq')).out).toContain('No tool fits');
+    expect((await run('search', 'qqqq')).out).toContain('No tool matches');
   });
 });
 

@@ -66,7 +66,7 @@ describe('tooldex run', () => {
     expect(out).toContain('legacy');
     expect(await runBundled(['list_directory', '--root', 'nowhere'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--root names no folder: nowhere'),
+      err: expect.stringContaining("The folder for --root doesn't exist: nowhere"),
     });
     expect((await runBundled(['list_directory', '--root', '.', '--tools', '.'])).code).toBe(2);
   });
@@ -81,7 +81,7 @@ describe('tooldex run', () => {
 
   it.each([
     [['read_fil'], /Did you mean read_file/],
-    [['read_file', '--input', '{path'], /--input is not valid JSON/],
+    [['read_file', '--input', '{path'], /--input isn't valid JSON/],
     [['read_file', '--input', '@/dev/zero'], /more than \d+ bytes/],
     [['read_file', '--yes=sometimes'], /Expected one of safe/],
   ])('exits with 2 for %j', async (args, message) => {

@@ -27,7 +27,7 @@ describe('tooldex select', () => {
     expect(out).toMatch(/weather +full +\d+ +\d+\.\d +search: hit 1/);
     expect(out).toMatch(/\n2 tools, \d+ tokens\n/);
     expect(out).toMatch(
-      /Considered and left out\n[^]*other +stage +it is for the stages execution/,
+      /Considered but not selected\n[^]*other +stage +it is for the stages execution/,
     );
   });
 

@@ -104,7 +104,7 @@ describe('--manifests', () => {
     for (const command of ['list', 'serve'])
       expect(await run(command, '--manifests', 'nope')).toMatchObject({
         code: 2,
-        err: 'error --manifests names no folder: nope.\n',
+        err: "error The folder for --manifests doesn't exist: nope.\n",
       });
   });
 
@@ -127,10 +127,10 @@ describe('--manifests', () => {
     const left = (command: string, ...args: string[]) =>
       run(command, ...args, '--manifests', 'manifests').then(({ err }) => err);
     expect(await left('export', '--to', 'mcp')).toMatch(
-      /^left out: 5 tools of Ada, Bob, Eve \(--persona names one\)$/m,
+      /^skipped: 5 tools of Ada, Bob, Eve \(to include them, use --persona\)$/m,
     );
     expect(await left('select', 'good', '--persona', 'ada')).toMatch(
-      /^left out: 2 tools of Bob, Eve /m,
+      /^skipped: 2 tools of Bob, Eve /m,
     );
     expect(await left('list')).not.toContain('left out');
   });

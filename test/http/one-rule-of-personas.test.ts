@@ -91,9 +91,9 @@ describe('a persona', () => {
       expect(((await response.json()) as Json).error).toEqual({
         code: 'PERSONA_NOT_FOUND',
         message:
-          'Expected persona as the name of a persona of the catalogue, got "atals". Did you mean Atlas?',
+          'Expected persona as the name of a persona in the catalogue, got "atals". Did you mean Atlas?',
         parameter: 'persona',
-        expected: 'the name of a persona of the catalogue',
+        expected: 'the name of a persona in the catalogue',
         found: 'atals',
       });
     },
@@ -102,7 +102,7 @@ describe('a persona', () => {
   it('must also exist to be excluded, and the refusal lists the personas if none is similar', async () => {
     const { json } = await sample();
     expect((await json('/tools?persona=-zzzzzz')).error.message).toContain(
-      'There are Atlas, Nova.',
+      'The personas are Atlas, Nova.',
     );
   });
 

@@ -85,7 +85,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await executor.execute({ id: 'pick', name: 'pick' });
     const page = await show('waiting');
     const card = (text: string) => page.locator('article', { hasText: text });
-    await card('Refund order 1').getByText('This cannot be undone.').waitFor();
+    await card('Refund order 1').getByText("This can't be undone.").waitFor();
     await card('Refund order 1').getByRole('button', { name: 'Approve' }).click();
     await card('Refund order 1').waitFor({ state: 'detached' });
     await card('Refund order 2').locator('textarea').fill('{ "order": 22 }');
@@ -93,7 +93,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await card('Refund order 2').waitFor({ state: 'detached' });
     await card('Refund order 3').getByRole('button', { name: 'Deny' }).click();
     await card('Which colour?').getByRole('button', { name: 'blue' }).click();
-    await page.getByText('Nothing waits for you.').waitFor();
+    await page.getByText('Nothing is waiting for you.').waitFor();
     expect(await refund(1)).toMatchObject({ value: 'refunded 1' });
     expect(await refund(2)).toMatchObject({ value: 'refunded 22' });
     expect(await refund(3)).toMatchObject({ status: 'denied' });
@@ -116,7 +116,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
   it('is read-only for a token without the role', async () => {
     await refund(1);
     const page = await show('waiting', 'v'.repeat(20));
-    await page.getByText("You can look, but this token can't answer.").waitFor();
+    await page.getByText('With this token you can view calls but not answer them.').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });
 
@@ -137,7 +137,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
 
   it('runs a tool from a form, and shows the text that a model would read', async () => {
     const page = await show('tools/status');
-    await page.getByText('Its definition has not changed.').waitFor();
+    await page.getByText("Its definition hasn't changed.").waitFor();
     await page.locator('.try input').fill('2');
     await page.locator('.try select').selectOption({ label: '"later"' });
     await page.getByRole('button', { name: 'Run' }).click();

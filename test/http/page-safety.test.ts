@@ -155,7 +155,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     const page = await open(locked.url);
     await page.getByLabel('Token').fill('not this one');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').filter({ hasText: 'That was not the token.' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Wrong token.' }).waitFor();
     await page.getByLabel('Token').fill('open-sesame-open');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'hidden_tool' }).waitFor();

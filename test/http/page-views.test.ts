@@ -195,7 +195,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     const page = await open('#/tools/web_search');
     const health = detail(page, 'Health');
     expect(await health.getByRole('heading', { level: 4 }).allInnerTexts()).toEqual([
-      expect.stringMatching(/^first\s*answered last\s*left alone until/),
+      expect.stringMatching(/^first\s*answered last\s*backing off until/),
       'second',
     ]);
     expect(await health.locator('.figures').first().innerText()).toBe(

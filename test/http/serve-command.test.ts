@@ -157,7 +157,7 @@ describe('tooldex serve --redis', () => {
     await new Promise((resolve) => closed.close(resolve));
     expect(await refusal({ redis: `redis://user:secret@127.0.0.1:${port}` })).toMatchObject({
       code: 1,
-      err: `error Redis at 127.0.0.1:${port} does not answer (ECONNREFUSED). Start it, or correct --redis or TOOLDEX_REDIS_URL.\n`,
+      err: `error Redis at 127.0.0.1:${port} isn't responding (ECONNREFUSED). Start it, or correct --redis or TOOLDEX_REDIS_URL.\n`,
     });
   });
 });
@@ -252,10 +252,10 @@ describe.skipIf(!redisPresent)(
             last_invocation: { success: false },
           });
           await redis.kill();
-          await terminal.prints(/Redis does not answer/);
+          await terminal.prints(/Redis isn't responding/);
           expect(await health('later')).toMatchObject({ tool: { total: 1 } });
           await redis.restart();
-          await terminal.prints(/Redis answers again/);
+          await terminal.prints(/Redis is responding again/);
         },
       );
       await store.close();
@@ -285,7 +285,7 @@ describe.skipIf(!redisPresent)(
       await running({ manifests: root, redis: redis.url }, {}, async (url, terminal) => {
         expect([await calls(url), terminal.told]).toEqual([
           0,
-          "This Redis has no health under the prefix 'tooldex:' yet. If your processes use another prefix, name it with --redis-prefix.\n",
+          "This Redis has no health data with the prefix 'tooldex:' yet. If your processes use another prefix, pass it with --redis-prefix.\n",
         ]);
       });
     });

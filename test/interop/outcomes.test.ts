@@ -166,7 +166,7 @@ const TABLE: readonly (readonly [string, typeof inAISDK, Readonly<Record<string,
   ['an MCP client that cannot ask', inMcp(false), { approval_required: 'error and advice' }],
 ];
 const ADVICE =
-  ' This client cannot ask the user. The operator of this server can allow such calls: --yes medium of tooldex mcp serve, or a rule of the policy.';
+  " This client can't ask the user. The operator of this server can allow such calls: --yes medium with tooldex mcp serve, or a policy rule.";
 /** The outcomes, and how they are shown as usual. */
 const OUTCOMES = {
   ok: 'result',

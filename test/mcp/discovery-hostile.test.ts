@@ -25,7 +25,7 @@ describe('malicious servers', () => {
     ['odd cursor', 'a cursor as text'],
     ['too long', 'CONNECTION'],
     ['closes', 'Connection'],
-    ['dies', 'it exited before it answered'],
+    ['dies', 'it exited before it responded'],
   ])(
     'a server with a malicious listing (%s) is skipped, and the reason is reported',
     async (mode, reason) => {

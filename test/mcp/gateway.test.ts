@@ -125,7 +125,7 @@ describe('conversations over a gateway', () => {
     );
     expect(told).toEqual([
       expect.objectContaining({
-        message: expect.stringContaining('Name a conversationId in "context".') as string,
+        message: expect.stringContaining('Return a conversationId from "context".') as string,
       }),
     ]);
     const named = { context: () => ({ conversationId: 'c1' }), onError };

@@ -154,7 +154,7 @@ describe.each(WAYS)('resources through a gateway, with a client %s', (...way) =>
     const declines = await open(server, way, 'decline');
     await expect(declines.readResource({ uri })).rejects.toThrow('the user denied this call');
     const cannot = await open(server, way);
-    await expect(cannot.readResource({ uri })).rejects.toThrow('cannot ask the user');
+    await expect(cannot.readResource({ uri })).rejects.toThrow("can't ask the user");
   });
 });
 

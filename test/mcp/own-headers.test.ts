@@ -47,6 +47,6 @@ it.each([
   await discovery.refresh();
   isBroken = true;
   const before = server.seen.length;
-  await expect(read()).rejects.toThrow(/headers failed for MCP server tickets/);
+  await expect(read()).rejects.toThrow(/`headers` function failed for MCP server tickets/);
   expect(server.seen.slice(before).filter(({ body }) => body.includes('tools/call'))).toEqual([]);
 });

@@ -106,7 +106,7 @@ describe('lockfiles for definition pins', () => {
     await expect(DefinitionPins.load(file)).rejects.toThrow(REFUSED);
     rmSync(file);
     mkdirSync(file);
-    await expect(DefinitionPins.load(file)).rejects.toThrow(/cannot be read \(EISDIR\)/);
+    await expect(DefinitionPins.load(file)).rejects.toThrow(/can't be read \(EISDIR\)/);
     await expect(DefinitionPins.load(join(ROOT, 'src'))).rejects.toThrow(
       expect.objectContaining({ message: expect.not.stringContaining(ROOT) }),
     );

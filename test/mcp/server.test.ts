@@ -448,7 +448,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
         isError: true,
         content: [
           {
-            text: 'form ran, but its answer must be an object, by its output schema, and is "blue". It answered:',
+            text: 'form ran, but its output schema requires the answer to be an object, and it is "blue". The answer:',
           },
           { text: 'blue' },
         ],

@@ -108,7 +108,7 @@ describe('per-tool settings', () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
     expect(findings).toEqual([
-      '"raed_file" in "deny_tools" matches no tool of the server. Did you mean "read_file"?',
+      '"raed_file" in "deny_tools" matches none of the server\'s tools. Did you mean "read_file"?',
     ]);
   });
 });
@@ -170,7 +170,7 @@ it('max_tools counts only allowed tools and can be raised for a server with 5,00
   ]);
   expect(discovery.status()[2]).toMatchObject({
     reason: expect.stringContaining(
-      'The server lists more than 1000 tools. Name the tools you need in "allow_tools", or raise "max_tools".',
+      'The server lists more than 1000 tools. List the tools you need in "allow_tools", or raise "max_tools".',
     ) as string,
   });
 });
@@ -187,7 +187,7 @@ it("a server's stderr is shown only in its status, without secrets and paths", a
   );
   expect(JSON.stringify(discovery.findings())).not.toContain('was refused');
   await expect(discovery.callTool('bad', 'x', {}, {})).rejects.toThrow(
-    /^MCP server bad could not list its tools: it exited before it answered \(CONNECTION_CLOSED\)\.$/,
+    /^MCP server bad could not list its tools: it exited before it responded \(CONNECTION_CLOSED\)\.$/,
   );
   expect(JSON.stringify([status, discovery.findings()])).not.toMatch(
     /geheim|abcdef123456|\/home\/me/,

@@ -4,7 +4,7 @@ import { selectTools, ToolExecutor, ToolMetadataRegistry } from '../../src/index
 import { Demo, discover, hostile } from './servers/start.js';
 
 const REASON =
-  "This tool runs only as a task, which isn't supported. Use another tool of the server.";
+  "This tool can only run as a task, which isn't supported. Use another tool from this server.";
 
 async function setup() {
   const discovery = discover({

@@ -157,7 +157,7 @@ describe('csv_query', () => {
   it.each([
     ['a quote never closed', 'a,b\n1,"2\n3,4', 'Quote Not Closed'],
     ['too many fields', 'a,b\n1,2\n1,2,3', 'line 3'],
-    ['a column named twice', 'a,a\n1,2', '"a" occurs twice'],
+    ['a column named twice', 'a,a\n1,2', '"a" appears more than once'],
   ])('fails on %s', (_what, csv, message) => {
     expect(new CsvQuery().execute({ csv })).toMatchObject({
       status: 'error',

@@ -246,7 +246,7 @@ describe('write_file', () => {
   });
 
   it('replaces a file only on request', async () => {
-    expect(await write('src/a.ts', 'new')).toEqual(failed('Ask for overwriting'));
+    expect(await write('src/a.ts', 'new')).toEqual(failed('allow overwriting'));
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
     expect(await write('src/a.ts', 'new', true)).toMatchObject({ created: false });
     expect(get('src/a.ts')).toBe('new');
@@ -274,9 +274,9 @@ describe('edit_file', () => {
 
   it.each([
     ['o', 'on line 1, 2'],
-    ['zero', 'does not contain the text'],
+    ['zero', "doesn't contain the text"],
     ['one', 'the same text', 'one'],
-    ['two ', 'Without the spaces'],
+    ['two ', 'Without leading and trailing whitespace'],
   ])('changes nothing for %j', async (find, message, replace = 'x') => {
     expect(await edit(find, replace)).toEqual(failed(message));
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
@@ -319,7 +319,7 @@ describe('move_file', () => {
 
   it('replaces a file only on request, and never a folder', async () => {
     put('b.txt', 'b');
-    expect(await move('b.txt', 'src/a.ts')).toEqual(failed('Ask for overwriting'));
+    expect(await move('b.txt', 'src/a.ts')).toEqual(failed('allow overwriting'));
     expect(await move('b.txt', 'src', true)).toEqual(failed('a folder'));
     expect(await move('b.txt', 'src/a.ts', true)).toMatchObject({ overwritten: true });
     expect(get('src/a.ts')).toBe('b');

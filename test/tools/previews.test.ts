@@ -54,12 +54,12 @@ describe('previews of the bundled tools that can change something', () => {
       await shownOf('write_file', { path: 'a.txt', content: 'new\n', overwrite: true }),
     ).toMatchObject({ diff: expect.stringContaining('-one\n-two\n+new\n') as string });
     expect(await shownOf('delete_file', { path: 'a.txt' })).toMatchObject({
-      summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, changed 20/) as string,
+      summary: expect.stringMatching(/^Deletes a\.txt \(file, 8 bytes, modified 20/) as string,
       reversible: false,
     });
     expect(await shownOf('move_file', { from: 'a.txt', to: 'c.txt' })).toMatchObject({
       summary: expect.stringMatching(
-        /^Moves a\.txt \(file, 8 bytes, changed 20[^)]*\) to c\.txt$/,
+        /^Moves a\.txt \(file, 8 bytes, modified 20[^)]*\) to c\.txt$/,
       ) as string,
       reversible: true,
     });
@@ -99,7 +99,7 @@ describe('previews of the bundled tools that can change something', () => {
     writeFileSync(join(root, 'a.txt'), 'one');
     expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({
       summary: expect.stringMatching(
-        /^Commits 1 files, as they are now \([0-9a-f]{12}…\), as "Add a"$/,
+        /^Commits 1 files in their current state \([0-9a-f]{12}…\) as "Add a"$/,
       ) as string,
       diff: 'A a.txt',
       reversible: true,

@@ -1,7 +1,7 @@
 import { READING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
-/** The defaults of all tools for source code. */
+/** Defaults for all source-code tools. */
 export const CODE_TOOL = {
   ...READING,
   costTier: 'low',
@@ -13,7 +13,7 @@ export const CODE_TOOL = {
   conflictKeys: readsBelow,
 } as const;
 
-/** A tool confined to one folder. */
+/** Base class of the source-code tools, confined to one folder. */
 export class CodeTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

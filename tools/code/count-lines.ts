@@ -29,7 +29,7 @@ interface Count {
   ...CODE_TOOL,
   name: 'count_lines',
   description:
-    'Counts files, lines and blank lines of text files by extension, most lines first, and in total. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. "truncated" says when not everything was counted.',
+    'Counts files, lines and blank lines of text files by extension, most lines first, and in total. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. "truncated" is true if not everything was counted.',
   inputSchema: Input,
   priority: Priority.LOW,
   reads: ['private'],

@@ -8,7 +8,7 @@ import { declarationIn, LANGUAGE_OF_EXTENSION, type OutlineEntry } from './outli
 import { linesOf } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
 
-/** Maximum declarations in one answer. A file with more is generated. */
+/** Maximum declarations in one answer. Files with more are usually generated. */
 const MAX_ENTRIES = 500;
 
 const Input = z.object({
@@ -20,7 +20,7 @@ const Input = z.object({
   ...CODE_TOOL,
   name: 'outline_file',
   description:
-    'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that the right lines can be read. Goes by simple rules for lines, not by a parser: comments and long strings may add or hide an entry.',
+    'Lists functions, classes, methods, types, constants and exports of a TypeScript, JavaScript or Python file with line numbers, so that you can then read just the right lines. Uses simple per-line rules, not a parser, so comments and long strings may add or hide an entry.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   costTier: 'free',
@@ -51,7 +51,7 @@ export class OutlineFile extends CodeTool {
       const language = LANGUAGE_OF_EXTENSION.get(extension);
       if (language === undefined)
         return fail(
-          `Expected a file ending in ${[...LANGUAGE_OF_EXTENSION.keys()].join(', ')}, got "${extension}". Use read_file.`,
+          `Expected a file ending in ${[...LANGUAGE_OF_EXTENSION.keys()].join(', ')}, got "${extension}". Use read_file instead.`,
         );
       const lines = linesOf(await this.files.readText(path));
       const entries = lines

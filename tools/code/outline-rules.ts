@@ -1,10 +1,13 @@
-/** One declaration in a file: its line, kind and name. */
+/** A declaration found in a file: its line, kind and name. */
 export interface OutlineEntry {
   readonly line: number;
   readonly kind: string;
   readonly name: string;
   readonly exported: boolean;
-  /** Spaces before the declaration. A deeper indent means that it belongs to the one above. */
+  /**
+   * Number of spaces before the declaration. A declaration with a deeper indent belongs to the one
+   * above it.
+   */
   readonly indent: number;
 }
 
@@ -17,30 +20,30 @@ export const LANGUAGE_OF_EXTENSION: ReadonlyMap<string, Language> = new Map<stri
 ]);
 
 /**
- * Maximum characters of a line that are examined. Declarations begin early, and minified lines are
- * long.
+ * Maximum number of characters examined per line. Declarations start early in a line, and minified
+ * lines are long.
  */
 const LINE_LENGTH = 300;
-/** Maximum characters of an export list that are shown. */
+/** Maximum number of characters shown of an export list. */
 const EXPORT_LENGTH = 120;
 
-/** Modifiers, and the rest of a line of TypeScript or JavaScript. */
+/** Matches modifiers, and captures the rest of a TypeScript or JavaScript line. */
 const MODIFIED =
   /^((?:(?:export|default|declare|abstract|async|public|private|protected|static|override|readonly|get|set) +)*)(.*)/;
 const EXPORT_LIST = /^(?:\*|\{|type *\{)/;
 const NAMED =
   /^(function|class|interface|type|enum|namespace|const|let|var)(?=[ *])[ *]*(enum +)?([\w$#]*)/;
-/** Keywords of values. Only those at the left margin are declarations of the file. */
+/** Keywords that declare values. Only declarations at the left margin belong to the file itself. */
 const VALUE = /^(?:const|let|var)$/;
-/** The head of a method with its body: `name(…) … {` or `name<…>(…) … {`. */
+/** Matches the start of a method that has a body: `name(…) … {` or `name<…>(…) … {`. */
 const METHOD = /^([\w$#]+)(?:\(|<.*\().*\{$/;
-/** Words that can precede a parenthesis and a brace without being methods. */
+/** Words that can come before a parenthesis and a brace without being a method name. */
 const STATEMENT =
   /^(?:if|for|while|switch|catch|with|function|return|await|else|do|new|typeof|throw)$/;
 const PYTHON = /^(?:async +)?(def|class) +([\w$#]+)/;
 
 /**
- * Returns the declaration in a line, or undefined. It reads one line at a time, so text that spans
+ * Returns the declaration on a line, or `undefined`. Reads one line at a time, so text that spans
  * lines may look like code.
  */
 export function declarationIn(
@@ -73,7 +76,7 @@ function scriptDeclaration(code: string, indent: number): Declaration | undefine
     return { kind: 'export', name: rest.slice(0, EXPORT_LENGTH), exported };
   const [, keyword, constEnum, found = ''] = NAMED.exec(rest) ?? [];
   if (keyword !== undefined) {
-    // `class extends Base` and `function (` have no name of their own.
+    // `class extends Base` and `function (` are anonymous.
     const name = found !== '' && found !== 'extends' ? found : isDefault ? 'default' : '';
     const isHidden = name === '' || (indent > 0 && VALUE.test(keyword));
     return isHidden ? undefined : { kind: constEnum ? 'enum' : keyword, name, exported };

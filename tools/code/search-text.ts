@@ -7,13 +7,13 @@ import { linesOf, newPass, textFiles } from './text-files.js';
 import { CODE_TOOL, CodeTool } from './code-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum length of a query in characters. One line is searched at a time. */
+/** Maximum length of a query in characters. Only one line is searched at a time. */
 const MAX_QUERY_LENGTH = 500;
-/** Maximum matches in one answer, limited to what a model can take in. */
+/** Maximum matches in one result, limited to what a model can take in. */
 const MAX_RESULTS = 500;
 const USUAL_RESULTS = 100;
 const MAX_CONTEXT_LINES = 5;
-/** Maximum characters of a line in the answer, because minified files have huge lines. */
+/** Maximum characters shown per line, because minified files have huge lines. */
 const SHOWN_LENGTH = 300;
 
 const Input = z.object({
@@ -21,8 +21,8 @@ const Input = z.object({
     .string()
     .min(1)
     .max(MAX_QUERY_LENGTH)
-    .refine((query) => !/[\r\n]/.test(query), { error: 'text of one line' })
-    .describe('Plain text to find within a line; not a regular expression'),
+    .refine((query) => !/[\r\n]/.test(query), { error: 'text on a single line' })
+    .describe('Plain text to find within a line, not a regular expression'),
   path: pathInput().default('.').describe('Folder or file to search, relative to the root'),
   include: z
     .string()
@@ -45,12 +45,12 @@ interface Match {
   readonly after?: readonly string[];
 }
 
-/** Finds the lines of text files that contain a text. */
+/** Finds the lines in text files that contain a given text. */
 @tool({
   ...CODE_TOOL,
   name: 'search_text',
   description:
-    'Searches text files for plain text and returns {path, line, text} for every line that contains it, files and lines in order. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. Long lines are cut around the match; "truncated" says when there is more.',
+    'Searches text files for plain text and returns {path, line, text} for every line that contains it, sorted by file and line. Skips .git, node_modules, links, binary files, files over 1 MiB and files with secrets. Long lines are cut around the match. "truncated" is true if there are more matches.',
   inputSchema: Input,
   priority: Priority.HIGH,
   keywords: [

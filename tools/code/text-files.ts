@@ -2,13 +2,13 @@ import { isToolError, type ToolContext } from '../../src/index.js';
 import type { FileWall } from '../walls/file-wall.js';
 import { globMatcher } from '../walls/glob-matcher.js';
 
-/** Maximum bytes read by one call: 64 MiB of text, a few seconds. */
+/** Maximum bytes read per call: 64 MiB of text, which takes a few seconds. */
 const MAX_TOTAL_BYTES = 67_108_864;
 
 /** Statistics of one pass over many files, filled in while it runs. */
 interface Pass {
   filesRead: number;
-  /** Files that are skipped because they aren't text, are too large, or aren't readable. */
+  /** Files that are skipped because they aren't text, are too large, or can't be read. */
   filesSkipped: number;
   /** True if the pass stopped early because it reached a limit. */
   truncated: boolean;
@@ -62,7 +62,8 @@ async function readOrNothing(wall: FileWall, path: string): Promise<string | und
 }
 
 /**
- * Returns the lines of a text without their line ends. A final line end doesn't start another line.
+ * Returns the lines of a text without their line endings. A line ending at the end of the text
+ * doesn't start another line.
  */
 export function linesOf(text: string): string[] {
   const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));

@@ -3,7 +3,7 @@ import { fail, Priority, tool } from '../../src/index.js';
 import { evaluate, ExpressionProblem } from './expression.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Maximum characters. Longer calculations are better done in parts. */
+/** Maximum characters. Split longer calculations into parts. */
 const MAX_LENGTH = 1_000;
 
 const Input = z.object({
@@ -14,12 +14,12 @@ const Input = z.object({
     .describe('Arithmetic such as (3 + 4.5) * 2^10 / sqrt(2)'),
 });
 
-/** Computes arithmetic. Runs no code. */
+/** Evaluates an arithmetic expression. Doesn't run code. */
 @tool({
   ...COMPUTE_TOOL,
   name: 'calculate',
   description:
-    'Computes an arithmetic expression with + - * / % ^, parentheses, pi, e and the functions abs, sign, sqrt, cbrt, round, floor, ceil, trunc, exp, ln, log10, log2, sin, cos, tan, asin, acos, atan (radians), min, max, sum, avg. Computes with double precision (about 15 digits); % keeps the sign of its left side.',
+    'Computes an arithmetic expression with + - * / % ^, parentheses, pi, e and the functions abs, sign, sqrt, cbrt, round, floor, ceil, trunc, exp, ln, log10, log2, sin, cos, tan, asin, acos, atan (radians), min, max, sum, avg. Uses double precision (about 15 digits). The result of % has the sign of its left operand.',
   inputSchema: Input,
   priority: Priority.HIGH,
   keywords: [

@@ -1,7 +1,7 @@
 import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
-/** Defaults of all tools that compute. */
+/** Defaults for all computing tools. */
 export const COMPUTE_TOOL = {
   ...COMPUTING,
   priority: Priority.LOW,

@@ -10,8 +10,10 @@ const Input = z.object({
   text: z.string().max(MAX_TEXT).describe('Text to encode, or encoded text to decode'),
   format: z
     .enum(['base64', 'base64url', 'hex', 'url'])
-    .describe('url is percent-encoding for one part of a URL'),
-  direction: z.enum(['encode', 'decode']).describe('encode: from text; decode: to text'),
+    .describe('url means percent-encoding for one part of a URL'),
+  direction: z
+    .enum(['encode', 'decode'])
+    .describe('encode turns text into the format; decode turns it back into text'),
 });
 
 /** Encodes and decodes text without loss. Refuses text that can't be restored exactly. */
@@ -19,7 +21,7 @@ const Input = z.object({
   ...COMPUTE_TOOL,
   name: 'encode_text',
   description:
-    'Encodes text (as UTF-8) to base64, base64url, hex or URL percent-encoding, or decodes it back to text. Fails when the input is not in the format or what it encodes is not UTF-8 text. At most 5 million characters.',
+    "Encodes text (as UTF-8) to base64, base64url, hex or URL percent-encoding, or decodes it back to text. Fails if the input isn't in the given format or doesn't decode to UTF-8 text. At most 5 million characters.",
   inputSchema: Input,
   keywords: [
     'encode',
@@ -47,7 +49,7 @@ export class EncodeText {
       // Half a surrogate pair has no UTF-8 form and would silently become another character.
       if (Buffer.from(text).toString() !== text)
         return fail(
-          'The text contains half of a surrogate pair, which cannot be encoded. Remove it.',
+          "The text contains half of a surrogate pair, which can't be encoded. Remove it.",
         );
       return {
         text: format === 'url' ? encodeURIComponent(text) : Buffer.from(text).toString(format),
@@ -62,26 +64,26 @@ function decodeUrl(text: string) {
     return { text: decodeURIComponent(text) };
   } catch {
     return fail(
-      'The text contains a "%" that does not begin a valid code. Write a plain percent sign as %25.',
+      'The text contains a "%" that doesn\'t begin a valid percent-encoding. Write a literal percent sign as %25.',
     );
   }
 }
 
 function decodeBytes(text: string, format: 'base64' | 'base64url' | 'hex') {
-  // Encoded text is often wrapped into lines.
+  // Encoded text is often wrapped across lines.
   const compact = text.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, format);
   // The decoder skips unknown characters, so the text is valid only if encoding it again gives the
   // same text.
   if (canonical(bytes.toString(format), format) !== canonical(compact, format))
     return fail(
-      `The text is not valid ${format}: it has characters or a length that don't belong to it. Check that it is complete.`,
+      `The text isn't valid ${format}: it contains invalid characters or has the wrong length. Check that it is complete.`,
     );
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
     return fail(
-      `This ${format} contains ${bytes.length} bytes that are not UTF-8 text. It may be an image or another file.`,
+      `This ${format} decodes to ${bytes.length} bytes that aren't UTF-8 text. It may be an image or another binary file.`,
     );
   }
 }

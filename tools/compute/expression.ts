@@ -1,4 +1,4 @@
-/** A problem in an expression, with its position counted from 1. */
+/** An error in an expression. Its position counts from 1. */
 export class ExpressionProblem extends Error {}
 
 /** Maximum nesting of parentheses, signs and powers. Deeper nesting would exhaust the stack. */
@@ -20,12 +20,12 @@ const many = (apply: (...values: number[]) => number): MathFunction => ({
   apply,
 });
 
-/** Maps, so that names such as `constructor` find nothing. */
+/** Constants and functions are maps, so that names such as `constructor` aren't found. */
 const CONSTANTS: ReadonlyMap<string, number> = new Map([
   ['pi', Math.PI],
   ['e', Math.E],
 ]);
-/** The functions of one value that Node has under the same name. */
+/** Functions with one argument that `Math` has under the same name. */
 const OF_ONE_VALUE = [
   ...(['abs', 'sign', 'sqrt', 'cbrt', 'round', 'floor', 'ceil', 'trunc', 'exp'] as const),
   ...(['log10', 'log2', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan'] as const),
@@ -39,14 +39,14 @@ const FUNCTIONS: ReadonlyMap<string, MathFunction> = new Map([
   ['avg', many((...values) => values.reduce((total, value) => total + value, 0) / values.length)],
 ]);
 
-/** The names that an expression may use. */
+/** All names that an expression may use. */
 const KNOWN_NAMES: readonly string[] = [...CONSTANTS.keys(), ...FUNCTIONS.keys()];
 
 /**
- * Computes an arithmetic expression.
+ * Evaluates an arithmetic expression.
  *
- * Precedence from low to high: `+ -`, then `* / %`, then signs, then `^`, which groups to the
- * right. So `-2^2` is -4.
+ * Precedence from low to high: `+ -`, then `* / %`, then signs, then `^`, which is
+ * right-associative. So `-2^2` is -4.
  *
  * @throws ExpressionProblem if the text isn't an expression or its value isn't a finite number.
  */
@@ -55,7 +55,7 @@ export function evaluate(text: string): number {
   const value = parser.whole();
   if (!Number.isFinite(value))
     throw new ExpressionProblem(
-      'The result is undefined or too large. Check divisions by zero, roots and powers.',
+      'The result is undefined or too large. Check for division by zero, roots and powers.',
     );
   return value === 0 ? 0 : value; // JSON has no negative zero.
 }
@@ -116,7 +116,7 @@ class Parser {
     const known = FUNCTIONS.get(name);
     if (known === undefined)
       throw new ExpressionProblem(
-        `Expected one of ${KNOWN_NAMES.join(', ')}, got "${name.slice(0, 30)}" at character ${start + 1}.`,
+        `Unknown name "${name.slice(0, 30)}" at character ${start + 1}. The known names are ${KNOWN_NAMES.join(', ')}.`,
       );
     return this.#call(name, known);
   }
@@ -138,7 +138,7 @@ class Parser {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH)
       throw new ExpressionProblem(
-        `The expression has more than ${MAX_DEPTH} levels. Compute it in parts.`,
+        `The expression is nested more than ${MAX_DEPTH} levels deep. Compute it in parts.`,
       );
     const value = work();
     this.#depth -= 1;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 
-/** Maximum characters. Hashing them takes well under a second. */
+/** Maximum characters. Hashing that many takes well under a second. */
 const MAX_TEXT = 5_000_000;
 
 const Input = z.object({
@@ -11,7 +11,7 @@ const Input = z.object({
   algorithm: z
     .enum(['sha256', 'sha512', 'sha1', 'md5'])
     .default('sha256')
-    .describe('sha1 and md5 only for comparing with existing sums'),
+    .describe('Use sha1 and md5 only to compare with existing checksums'),
 });
 
 /** Computes the checksum of a text. */
@@ -19,7 +19,7 @@ const Input = z.object({
   ...COMPUTE_TOOL,
   name: 'hash_text',
   description:
-    'Returns the sha256, sha512, sha1 or md5 checksum of a text (as UTF-8) in hexadecimal digits. Not for storing passwords: these hashes are fast to guess. At most 5 million characters.',
+    'Returns the sha256, sha512, sha1 or md5 checksum of a text (as UTF-8) as hexadecimal digits. Not for storing passwords: these hashes are fast to guess. At most 5 million characters.',
   inputSchema: Input,
   keywords: ['hash', 'checksum', 'sha256', 'sha1', 'md5', 'digest', 'fingerprint', 'sha512'],
   mandatoryKeywords: ['sha256', 'md5', 'checksum'],

@@ -4,19 +4,19 @@ import { tool } from '../../src/index.js';
 import { COMPUTE_TOOL } from './compute-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum identifiers per call. */
+/** Maximum number of identifiers per call. */
 const MAX_IDS = 100;
 
 const Input = z.object({
-  count: wholeNumber(1, MAX_IDS).describe('How many identifiers'),
+  count: wholeNumber(1, MAX_IDS).describe('Number of identifiers to generate'),
 });
 
-/** Generates identifiers that nobody can guess and that never repeat. */
+/** Generates identifiers that can't be guessed and never repeat. */
 @tool({
   ...COMPUTE_TOOL,
   name: 'random_id',
   description:
-    'Returns new random UUIDs (version 4), up to 100 at a time. Every call returns others.',
+    'Returns new random UUIDs (version 4), up to 100 at a time. Every call returns different ones.',
   inputSchema: Input,
   keywords: ['uuid', 'random id', 'unique id', 'identifier', 'guid', 'generate id', 'random'],
   mandatoryKeywords: ['uuid', 'guid', 'random id'],
@@ -27,7 +27,7 @@ const Input = z.object({
     'Generate five unique identifiers',
     'I need a random id for this record',
   ],
-  // The tool reads nothing that changes, but a cached answer would repeat an identifier.
+  // The tool reads nothing that changes, but a cached result would repeat an identifier.
   cacheTtlMs: 0,
   idempotencyKey: false,
 })

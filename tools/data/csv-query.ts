@@ -12,22 +12,22 @@ const Input = z.object({
     .min(1)
     .max(1_000)
     .optional()
-    .describe('Columns to return, in this order; all when missing'),
+    .describe('Columns to return, in this order; all columns if omitted'),
   where: z
     .record(z.string(), z.string())
     .optional()
-    .describe('Only rows in which each of these columns equals this text'),
-  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Most rows to return'),
-  offset: z.number().int().min(0).default(0).describe('Matching rows to leave out first'),
+    .describe('Only rows in which each of these columns equals the given text'),
+  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Maximum number of rows to return'),
+  offset: z.number().int().min(0).default(0).describe('Number of matching rows to skip'),
   delimiter: Delimiter,
 });
 
-/** Selects columns and rows of a CSV text. */
+/** Selects columns and rows from CSV text. */
 @tool({
   ...DATA_TOOL,
   name: 'csv_query',
   description:
-    'Reads CSV text with a header line (RFC 4180, quoted fields included) and returns chosen columns of the rows whose fields equal given values. Fields are text and compared exactly. At most 5 million characters; 100 rows at a time unless limit says otherwise.',
+    'Reads CSV text with a header line (RFC 4180, including quoted fields) and returns the chosen columns of the rows whose fields equal the given values. Fields are text and compared exactly. At most 5 million characters. Returns 100 rows unless you set limit.',
   inputSchema: Input,
   keywords: [
     'csv',

@@ -5,7 +5,7 @@ import { MAX_ROWS, MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Numbers as JSON writes them. A leading zero marks a code, such as a postal code. */
+/** Numbers in JSON notation. A leading zero indicates a code, such as a postal code. */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 const Input = z.object({
@@ -13,14 +13,14 @@ const Input = z.object({
   convert: z
     .boolean()
     .default(false)
-    .describe('Turn plain numbers, true and false into values and empty fields into null'),
-  limit: wholeNumber(MAX_ROWS, MAX_ROWS).describe('Most records to return'),
+    .describe('Convert plain numbers, true and false to values, and empty fields to null'),
+  limit: wholeNumber(MAX_ROWS, MAX_ROWS).describe('Maximum number of records to return'),
   delimiter: Delimiter,
 });
 
 type Value = string | number | boolean | null;
 
-/** Turns CSV into one object per row. */
+/** Converts CSV to one object per row. */
 @tool({
   ...DATA_TOOL,
   name: 'csv_to_json',
@@ -43,7 +43,7 @@ export class CsvToJson {
     const table = readTable(csv, delimiter);
     if (typeof table === 'string') return fail(table);
     const { columns, rows } = table;
-    // fromEntries creates own fields even for a column called __proto__.
+    // `fromEntries` creates own properties even for a column called `__proto__`.
     const records = rows
       .slice(0, limit)
       .map((row) =>

@@ -1,7 +1,7 @@
 import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
-/** Defaults of all tools for data. */
+/** Defaults for all data tools. */
 export const DATA_TOOL = {
   ...COMPUTING,
   priority: Priority.MEDIUM,

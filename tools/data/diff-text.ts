@@ -4,20 +4,20 @@ import { fail, tool } from '../../src/index.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters of each text. */
+/** Maximum characters per text. */
 const MAX_SIDE = 1_000_000;
-/** Maximum characters of the diff. Longer diffs are of no use to a reader. */
+/** Maximum characters of the diff. Readers can't use a longer diff. */
 const MAX_DIFF = 200_000;
 /**
- * Maximum number of removed and added lines in the shortest diff. The search takes about the square
- * of that.
+ * Maximum number of removed and added lines in the shortest diff. The search time grows with its
+ * square.
  */
 const MAX_EDITS = 2_000;
 
 const Input = z.object({
   before: z.string().max(MAX_SIDE).describe('Old text'),
   after: z.string().max(MAX_SIDE).describe('New text'),
-  context: wholeNumber(3, 20, 0).describe('Equal lines to show around each change'),
+  context: wholeNumber(3, 20, 0).describe('Number of unchanged lines to show around each change'),
 });
 
 /** Compares two texts line by line. */
@@ -25,7 +25,7 @@ const Input = z.object({
   ...DATA_TOOL,
   name: 'diff_text',
   description:
-    'Compares two texts line by line and returns a unified diff with the numbers of added and removed lines. At most 1 million characters each; diffs over 200000 characters fail.',
+    'Compares two texts line by line and returns a unified diff with the number of added and removed lines. At most 1 million characters each; diffs over 200000 characters fail.',
   inputSchema: Input,
   keywords: [
     'diff',
@@ -55,7 +55,7 @@ export class DiffText {
     const diff = patch.hunks.length === 0 ? '' : formatPatch(patch, FILE_HEADERS_ONLY);
     if (diff.length > MAX_DIFF)
       return fail(
-        `The diff has ${diff.length} characters, and at most ${MAX_DIFF} are allowed. Compare smaller parts.`,
+        `The diff has ${diff.length} characters, but at most ${MAX_DIFF} are allowed. Compare smaller parts.`,
       );
     const count = (mark: string) =>
       patch.hunks.reduce(
@@ -110,8 +110,8 @@ function replacement(before: string, after: string, context: number): Structured
 }
 
 /**
- * Returns the lines of a text with their line ends, so that a missing final line end counts as a
- * difference.
+ * Returns the lines of a text with their line endings, so that a missing final line ending counts
+ * as a difference.
  */
 function linesOf(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];

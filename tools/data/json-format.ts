@@ -5,7 +5,7 @@ import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters. Indenting makes a deeply nested text many times longer. */
+/** Maximum characters. Indenting makes deeply nested text many times longer. */
 const MAX_OUTPUT = 4 * MAX_TEXT;
 
 const Input = z.object({
@@ -13,17 +13,17 @@ const Input = z.object({
   style: z
     .enum(['pretty', 'minify'])
     .default('pretty')
-    .describe('Indented lines, or one line without blanks'),
-  indent: wholeNumber(2, 8).describe('Blanks per level of the pretty style'),
+    .describe('Indented lines, or a single line without whitespace'),
+  indent: wholeNumber(2, 8).describe('Spaces per level in the pretty style'),
   sortKeys: z.boolean().default(false).describe('Sort the keys of all objects'),
 });
 
-/** Checks and reformats JSON. Numbers keep their spelling, and no entry is lost. */
+/** Validates and reformats JSON. Numbers keep their spelling, and no entry is lost. */
 @tool({
   ...DATA_TOOL,
   name: 'json_format',
   description:
-    'Validates JSON text and returns it pretty-printed or minified, with sorted keys on request. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',
+    'Validates JSON text and returns it pretty-printed or minified, with sorted keys if requested. Numbers keep their exact spelling. Invalid JSON fails with the line and column of the first error. At most 5 million characters and 200 levels.',
   inputSchema: Input,
   keywords: [
     'json',
@@ -53,7 +53,7 @@ export class JsonFormat {
     const text = formatJson(json, { indent: style === 'pretty' ? indent : 0, sortKeys });
     if (text.length > MAX_OUTPUT)
       return fail(
-        `The indented text has ${text.length} characters, and at most ${MAX_OUTPUT} are allowed. Use the style "minify".`,
+        `The indented text has ${text.length} characters, but at most ${MAX_OUTPUT} are allowed. Use the style "minify".`,
       );
     return { text };
   }

@@ -5,9 +5,9 @@ import { MAX_ROWS, MAX_TEXT, USUAL_ROWS } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters of a path. */
+/** Maximum characters in a path. */
 const MAX_PATH = 500;
-/** Maximum number of keys named in a message. */
+/** Maximum number of keys listed in a message. */
 const SHOWN_KEYS = 20;
 
 const Input = z.object({
@@ -15,16 +15,18 @@ const Input = z.object({
   path: z
     .string()
     .max(MAX_PATH)
-    .describe('Path such as a.b[0].c, items[*].name, list[-1] or ["a key"].x; empty for the whole'),
-  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Most values to return'),
+    .describe(
+      'Path such as a.b[0].c, items[*].name, list[-1] or ["a key"].x; empty for everything',
+    ),
+  limit: wholeNumber(USUAL_ROWS, MAX_ROWS).describe('Maximum number of values to return'),
 });
 
-/** Selects values of a JSON text by a simple path. */
+/** Selects values from JSON text with a simple path. */
 @tool({
   ...DATA_TOOL,
   name: 'json_query',
   description:
-    'Picks values out of JSON text by a path: keys (a.b), positions (list[0], list[-1]), all members ([*]) and quoted keys (["a key"]). Returns all matches as a list; fails with the keys that exist when nothing matches. At most 5 million characters.',
+    'Picks values out of JSON text by a path: keys (a.b), positions (list[0], list[-1]), all members ([*]) and quoted keys (["a key"]). Returns all matches as a list. If nothing matches, fails and lists the keys that exist. At most 5 million characters.',
   inputSchema: Input,
   keywords: [
     'json',
@@ -66,7 +68,7 @@ export class JsonQuery {
   }
 }
 
-/** Returns own members only, so that `constructor` and the like aren't found. */
+/** Returns only own members, so that `constructor` and the like aren't found. */
 function membersOf(value: unknown, step: Step): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   if (step.kind === 'all') return Object.values(value);
@@ -102,7 +104,7 @@ function describe(value: unknown): string {
     : `an object with the keys ${shown.join(', ')}${keys.length > SHOWN_KEYS ? ', …' : ''}`;
 }
 
-/** One step of a path into JSON. */
+/** One step of a JSON path. */
 type Step =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'index'; readonly index: number }
@@ -115,12 +117,12 @@ const DOT = /\./y;
 const INDEX = /\[(-?[0-9]{1,9})\]/y;
 const ALL = /\[\*\]/y;
 /**
- * A quoted key, written as a JSON string. Each character can be read in only one way, so there is
- * no backtracking.
+ * A quoted key, written as a JSON string. Each character can match in only one way, so there is no
+ * backtracking.
  */
 const QUOTED = /\[("(?:[^"\\]|\\["\\/bfnrt])*")\]/y;
 
-/** Reads a path such as `a.b[0]["c d"][*]`. If the text isn't a path, returns the reason. */
+/** Parses a path such as `a.b[0]["c d"][*]`. If the text isn't a path, returns the reason. */
 function parsePath(path: string): readonly Step[] | string {
   const steps: Step[] = [];
   let at = 0;
@@ -142,7 +144,7 @@ function parsePath(path: string): readonly Step[] | string {
       const needsDot = steps.length > 0 || afterRoot;
       const name = !needsDot || take(DOT) !== null ? take(NAME)?.[0] : undefined;
       if (name === undefined)
-        return `The path is wrong at character ${at + 1}. Write a path such as a.b[0], items[*].name or ["a key"].`;
+        return `The path has an error at character ${at + 1}. Write a path such as a.b[0], items[*].name or ["a key"].`;
       steps.push(name === '*' ? { kind: 'all' } : { kind: 'key', key: name });
     }
   }

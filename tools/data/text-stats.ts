@@ -4,17 +4,17 @@ import { MAX_TEXT } from './formats/limits.js';
 import { DATA_TOOL } from './data-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Letters and digits, with apostrophes or hyphens between them. */
+/** Letters and digits, possibly with apostrophes or hyphens between them. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
 
 const Input = z.object({
-  text: z.string().max(MAX_TEXT).describe('Text to count'),
-  topWords: wholeNumber(10, 100, 0).describe('How many of the most frequent words to name'),
-  minWordLength: wholeNumber(1, 50).describe('Shortest word to name among the most frequent'),
+  text: z.string().max(MAX_TEXT).describe('Text to analyze'),
+  topWords: wholeNumber(10, 100, 0).describe('Number of most frequent words to list'),
+  minWordLength: wholeNumber(1, 50).describe('Minimum length of the most frequent words listed'),
 });
 
 interface TextCounts {
-  /** Unicode characters, not bytes. */
+  /** Number of Unicode characters, not bytes. */
   readonly characters: number;
   readonly charactersWithoutSpaces: number;
   /** Size in bytes as UTF-8. */
@@ -30,7 +30,7 @@ interface TextCounts {
   ...DATA_TOOL,
   name: 'text_stats',
   description:
-    'Counts characters, bytes, words and lines of a text and names its most frequent words in lower case. At most 5 million characters.',
+    'Counts characters, bytes, words and lines of a text and lists its most frequent words in lower case. At most 5 million characters.',
   inputSchema: Input,
   priority: Priority.LOW,
   keywords: [
@@ -82,7 +82,7 @@ export class TextStats {
 }
 
 /**
- * Orders equal counts alphabetically, so that the answer doesn't depend on the order of the text.
+ * Sorts equal counts alphabetically, so that the result doesn't depend on the order of the text.
  */
 function mostFrequent(
   counts: ReadonlyMap<string, number>,

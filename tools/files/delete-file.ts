@@ -9,12 +9,12 @@ const Input = z.object({
   path: pathInput().describe('File to delete, relative to the root'),
 });
 
-/** Deletes one file permanently. Never deletes a folder; deletes a link but not its target. */
+/** Deletes one file permanently. Never deletes a folder. Deletes a link, but not its target. */
 @tool({
   ...CHANGING_FILES,
   name: 'delete_file',
   description:
-    'Deletes one file for good; it cannot be undone. Refuses folders. Of a link, the link is deleted and not what it leads to. Returns the path and the bytes that were there.',
+    "Deletes one file permanently; it can't be undone. Refuses folders. If the path is a link, deletes the link and not its target. Returns the path and the number of bytes the file had.",
   inputSchema: Input,
   priority: Priority.LOW,
   dangerLevel: 'high',
@@ -30,9 +30,9 @@ const Input = z.object({
   async preview(this: BehindFileWall, { path }) {
     const found = await this.files.stat(path);
     return found === undefined
-      ? `Deletes nothing: there is no ${path}`
+      ? `Deletes nothing: ${path} doesn't exist`
       : {
-          summary: `Deletes ${found.path} (${found.kind}, ${found.bytes} bytes, changed ${found.modified})`,
+          summary: `Deletes ${found.path} (${found.kind}, ${found.bytes} bytes, modified ${found.modified})`,
           reversible: false,
         };
   },

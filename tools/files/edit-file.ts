@@ -6,9 +6,9 @@ import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
 import { CHANGING_FILES, FileTool } from './file-tool.js';
 
-/** Maximum characters of a passage: 100 KiB. For more, rewrite the file. */
+/** Maximum characters in a passage: 100 KiB. For longer passages, rewrite the file. */
 const MAX_PASSAGE_LENGTH = 102_400;
-/** Maximum number of lines named if an edit is ambiguous. */
+/** Maximum number of line numbers listed if an edit is ambiguous. */
 const MAX_LINES_NAMED = 5;
 
 const Input = z.object({
@@ -17,12 +17,12 @@ const Input = z.object({
     .string()
     .min(1)
     .max(MAX_PASSAGE_LENGTH)
-    .describe('The exact text to replace, with its spaces and line ends; it must occur once'),
+    .describe('The exact text to replace, with spaces and line endings; must occur once'),
   replace: z
     .string()
     .max(MAX_PASSAGE_LENGTH)
-    .describe('The text to put in its place; empty to delete it'),
-  replaceAll: z.boolean().default(false).describe('Whether every occurrence is replaced'),
+    .describe('The replacement text; empty to delete the passage'),
+  replaceAll: z.boolean().default(false).describe('If true, replaces every occurrence'),
 });
 
 /**
@@ -33,7 +33,7 @@ const Input = z.object({
   ...CHANGING_FILES,
   name: 'edit_file',
   description:
-    'Replaces an exact passage of a UTF-8 text file. "find" is plain text and must occur exactly once, unless "replaceAll" is true; otherwise nothing changes and the answer says why. Returns the number of replacements and the line of the first.',
+    'Replaces an exact passage of a UTF-8 text file. "find" is plain text and must occur exactly once, unless "replaceAll" is true. Otherwise nothing changes, and the result explains why. Returns the number of replacements and the line of the first.',
   inputSchema: Input,
   reads: ['private'],
   keywords: ['edit', 'change', 'replace', 'modify', 'update', 'fix', 'rename', 'insert'],
@@ -67,24 +67,24 @@ export class EditFile extends FileTool {
       const first = text.indexOf(find);
       if (first < 0)
         return fail(
-          `${JSON.stringify(path)} does not contain the text in "find"${missHint(text, find)}.`,
+          `${JSON.stringify(path)} doesn't contain the text in "find"${missHint(text, find)}.`,
         );
       if (find === replace)
-        return fail('"replace" is the same text as "find". Nothing was changed.');
-      // The next place may overlap the first: "aa" fits "aaa" in two ways.
+        return fail('"replace" is the same text as "find", so nothing was changed.');
+      // The next occurrence may overlap the first: "aa" occurs in "aaa" twice.
       if (!replaceAll && text.indexOf(find, first + 1) >= 0) {
         return fail(
-          `The text in "find" occurs more than once in ${JSON.stringify(path)}, on line ${linesOf(text, find).join(', ')}. Add lines around it, or set replaceAll.`,
+          `The text in "find" occurs more than once in ${JSON.stringify(path)}, on line ${linesOf(text, find).join(', ')}. Include lines around it, or set replaceAll.`,
         );
       }
       const replacements = replaceAll ? text.split(find).length - 1 : 1;
-      // Computed before the text is built: many short places and a long replacement would fill the
-      // memory.
+      // Computed before the text is built, because many short matches with a long replacement would
+      // exhaust the memory.
       const length = text.length + replacements * (replace.length - find.length);
       if (length > this.files.maxWriteBytes)
         throw new ToolError(
           'LIMIT_EXCEEDED',
-          `After the edit the file would have ${length} characters, and at most ${this.files.maxWriteBytes} bytes are allowed.`,
+          `After the edit the file would have ${length} characters, but at most ${this.files.maxWriteBytes} bytes are allowed.`,
           { details: { path } },
         );
 
@@ -102,15 +102,15 @@ export class EditFile extends FileTool {
 
 function missHint(text: string, find: string): string {
   if (find.includes('\n') && !find.includes('\r\n') && text.includes('\r\n'))
-    return '. The file ends its lines with CRLF, "find" with LF';
+    return '. The file has CRLF line endings, and "find" has LF';
   if (text.includes(find.trim()) && find.trim() !== '')
-    return '. Without the spaces around it, it occurs';
+    return '. Without leading and trailing whitespace, it occurs';
   return '. Read the file again and copy the passage exactly';
 }
 
 /**
- * Returns the first lines on which the passage begins. Looks at each line once, however often the
- * passage occurs there.
+ * Returns the first few line numbers on which the passage starts. Lists each line once, no matter
+ * how often the passage occurs on it.
  */
 function linesOf(text: string, find: string): number[] {
   const lines: number[] = [];

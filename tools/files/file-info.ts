@@ -9,12 +9,12 @@ const Input = z.object({
   path: pathInput().describe('File or folder, relative to the root'),
 });
 
-/** Returns a path's kind, size and last change. */
+/** Returns a path's kind, size and modification time. */
 @tool({
   ...FILE_TOOL,
   name: 'file_info',
   description:
-    'Tells whether a path is a file or a directory, its size in bytes, and when it was last modified (ISO 8601). Links are followed; "path" in the answer is the real one. Does not read the content.',
+    'Returns whether a path is a file or a directory, its size in bytes, and when it was last modified (ISO 8601). Links are followed; "path" in the result is the real path. Does not read the content.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   reads: ['private'],
@@ -34,7 +34,7 @@ export class FileInfo extends FileTool {
     return orFail(
       async () =>
         (await this.files.stat(path)) ??
-        fail(`There is nothing at ${JSON.stringify(path)}.`, {
+        fail(`${JSON.stringify(path)} doesn't exist.`, {
           path,
           reason: 'missing',
         }),

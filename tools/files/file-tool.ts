@@ -2,7 +2,7 @@ import { Priority } from '../../src/index.js';
 import { READING, WRITING } from '../options/shared-options.js';
 import { fileInput, FileWall, readsBelow } from '../walls/file-wall.js';
 
-/** Defaults of all tools for files. */
+/** Defaults for all file tools. */
 export const FILE_TOOL = {
   ...READING,
   priority: Priority.HIGH,
@@ -15,14 +15,14 @@ export const FILE_TOOL = {
   conflictKeys: readsBelow,
 } as const;
 
-/** Defaults of tools that change files. */
+/** Defaults for tools that change files. */
 export const CHANGING_FILES = {
   ...FILE_TOOL,
   ...WRITING,
   invalidates: ['files', 'search'],
 } as const;
 
-/** A tool confined to one folder. */
+/** Base class of the file tools, confined to one folder. */
 export class FileTool {
   constructor(protected readonly files: FileWall = new FileWall(process.cwd())) {}
 }

@@ -6,7 +6,7 @@ import { globMatcher, MAX_GLOB_LENGTH } from '../walls/glob-matcher.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum paths in one answer. For more, use a narrower pattern. */
+/** Maximum paths in one result. To find more, use a narrower pattern. */
 const MAX_RESULTS = 1_000;
 const USUAL_RESULTS = 200;
 
@@ -16,20 +16,20 @@ const Input = z.object({
     .min(1)
     .max(MAX_GLOB_LENGTH)
     .describe(
-      'Pattern such as "src/**/*.ts"; without "/" it is tested against file names in every folder',
+      'Pattern such as "src/**/*.ts"; without "/" it is matched against file names in every folder',
     ),
   path: pathInput()
     .default('.')
-    .describe('Folder to look in; the pattern is still relative to the root'),
-  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most paths to return'),
+    .describe('Folder to search; the pattern is still relative to the root'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Maximum number of paths to return'),
 });
 
-/** Finds files by a pattern for their paths. */
+/** Finds files whose paths match a pattern. */
 @tool({
   ...FILE_TOOL,
   name: 'find_files',
   description:
-    'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns paths relative to the root, in order. Leaves out .git, node_modules, links and files with secrets. "truncated" says when there is more.',
+    'Finds files whose path matches a pattern: * any part of a name, ** any folders, ? one character, {a,b} either. Returns sorted paths relative to the root. Skips .git, node_modules, links and files with secrets. "truncated" is true if there are more.',
   inputSchema: Input,
   costTier: 'low',
   keywords: ['find', 'files', 'glob', 'pattern', 'locate', 'where is', 'named', 'all files'],

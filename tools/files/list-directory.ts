@@ -7,7 +7,7 @@ import { FILE_TOOL, FileTool } from './file-tool.js';
 const Input = z.object({
   path: pathInput()
     .default('.')
-    .describe('Folder to list, relative to the root; the root itself when missing'),
+    .describe('Folder to list, relative to the root; the root itself if omitted'),
 });
 
 /** Lists one folder: names, kinds and sizes, sorted by name. */
@@ -15,7 +15,7 @@ const Input = z.object({
   ...FILE_TOOL,
   name: 'list_directory',
   description:
-    'Lists the entries of one folder, not of those inside it: name, kind (file, directory, symlink, other) and the size of files in bytes. At most 1000 entries; "truncated" says when there are more.',
+    'Lists the entries of one folder, without its subfolders\' contents: name, kind (file, directory, symlink, other) and the size of files in bytes. At most 1000 entries; "truncated" is true if there are more.',
   inputSchema: Input,
   keywords: ['list', 'directory', 'folder', 'files', 'contents', 'ls', 'browse', 'what is in'],
   mandatoryKeywords: ['list directory', 'list the files', 'list folder'],

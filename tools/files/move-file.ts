@@ -7,18 +7,19 @@ import { CHANGING_FILES, FileTool } from './file-tool.js';
 
 const Input = z.object({
   from: pathInput().describe('File or folder to move, relative to the root'),
-  to: pathInput().describe('Its new path, name included; missing folders are made'),
-  overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
+  to: pathInput().describe('The new path, including the name; missing folders are created'),
+  overwrite: z.boolean().default(false).describe('If true, an existing file may be replaced'),
 });
 
 /**
- * Moves or renames a file or folder. Replaces a file only if you ask for it, and never a folder.
+ * Moves or renames a file or folder. Replaces a file only if you ask for it, and never replaces a
+ * folder.
  */
 @tool({
   ...CHANGING_FILES,
   name: 'move_file',
   description:
-    'Moves or renames a file or folder and makes the folders it needs. Refuses when something is at the new path, unless "overwrite" is true and it is a file. A link is moved itself, not what it leads to.',
+    'Moves or renames a file or folder and creates missing folders. Fails if the new path exists, unless "overwrite" is true and the path is a file. If the path is a link, moves the link and not its target.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   keywords: ['move', 'rename', 'file', 'folder', 'mv', 'relocate'],
@@ -31,7 +32,7 @@ const Input = z.object({
   ],
   progressParams: ['from', 'to'],
   allowParallel: false,
-  // Replacing loses the old file; a plain move can be undone.
+  // Overwriting loses the old file, whereas a plain move can be undone.
   dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { from, to }) {
     return {
@@ -45,10 +46,10 @@ const Input = z.object({
       target === undefined
         ? ''
         : overwrite
-          ? `, and replaces the ${target.bytes} bytes there (changed ${target.modified})`
-          : ', where something is already';
+          ? `, and replaces the ${target.bytes} bytes there (modified ${target.modified})`
+          : ', which already exists';
     return {
-      summary: `Moves ${from} (${source === undefined ? 'missing' : `${source.kind}, ${source.bytes} bytes, changed ${source.modified}`}) to ${to}${replaced}`,
+      summary: `Moves ${from} (${source === undefined ? 'missing' : `${source.kind}, ${source.bytes} bytes, modified ${source.modified}`}) to ${to}${replaced}`,
       reversible: target === undefined,
     };
   },

@@ -7,15 +7,15 @@ import { mediaContent } from '../walls/media-content.js';
 import { FILE_TOOL, FileTool } from './file-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum lines in one answer, limited to what a model can take in. Read more with `offset`. */
+/** Maximum lines in one result, limited to what a model can take in. Read more with `offset`. */
 const MAX_LINES = 2_000;
-/** Maximum characters in one answer: about 25 000 tokens. */
+/** Maximum characters in one result: about 25,000 tokens. */
 const MAX_CHARACTERS = 100_000;
 
 const Input = z.object({
   path: pathInput().describe('File to read, relative to the root'),
   offset: z.number().int().min(1).default(1).describe('First line to return, counted from 1'),
-  limit: wholeNumber(MAX_LINES, MAX_LINES).describe('Most lines to return'),
+  limit: wholeNumber(MAX_LINES, MAX_LINES).describe('Maximum number of lines to return'),
 });
 
 /** Reads a text file or part of it, or an image or PDF. */
@@ -23,7 +23,7 @@ const Input = z.object({
   ...FILE_TOOL,
   name: 'read_file',
   description:
-    'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. "truncated" says that lines follow: read on with "offset" = lastLine + 1. PNG, JPEG, GIF, WebP and PDF files are given whole, to be looked at.',
+    'Reads a UTF-8 text file of at most 1 MiB. Returns "text", the number of its first line, and the file\'s number of lines; at most 2000 lines and 100000 characters at once. If "truncated" is true, more lines follow: continue with "offset" = lastLine + 1. PNG, JPEG, GIF, WebP and PDF files are returned whole, for you to look at.',
   inputSchema: Input,
   priority: Priority.CRITICAL,
   keywords: ['read', 'file', 'open', 'show', 'contents', 'view', 'cat', 'look at', 'lines'],
@@ -49,7 +49,7 @@ export class ReadFile extends FileTool {
           { content: [media.part] },
         );
       const lines = this.files.textOf(path, bytes).split('\n');
-      if (lines.at(-1) === '') lines.pop(); // A final line end doesn't start another line.
+      if (lines.at(-1) === '') lines.pop(); // A final line ending starts no line.
       if (offset > Math.max(lines.length, 1))
         return fail(
           `${JSON.stringify(path)} has ${lines.length} lines, so "offset" can't be ${offset}. Use at most ${lines.length}.`,

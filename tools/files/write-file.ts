@@ -6,13 +6,13 @@ import { type BehindFileWall } from '../walls/file-wall.js';
 import { textChange } from '../walls/text-change.js';
 import { CHANGING_FILES, FileTool } from './file-tool.js';
 
-/** Maximum characters: 1 MiB of plain letters, the same as the file limit. */
+/** Maximum characters: 1 MiB of ASCII text, the same as the file size limit. */
 const MAX_CONTENT_LENGTH = 1_048_576;
 
 const Input = z.object({
-  path: pathInput().describe('File to write, relative to the root; missing folders are made'),
-  content: z.string().max(MAX_CONTENT_LENGTH).describe('The whole new text of the file'),
-  overwrite: z.boolean().default(false).describe('Whether an existing file may be replaced'),
+  path: pathInput().describe('File to write, relative to the root; missing folders are created'),
+  content: z.string().max(MAX_CONTENT_LENGTH).describe('The complete new text of the file'),
+  overwrite: z.boolean().default(false).describe('If true, an existing file may be replaced'),
 });
 
 /** Creates a text file. Replaces an existing file only if you ask for it. */
@@ -20,7 +20,7 @@ const Input = z.object({
   ...CHANGING_FILES,
   name: 'write_file',
   description:
-    'Writes a whole UTF-8 text file of at most 1 MiB in one step, and makes the folders it needs. Refuses when the file exists, unless "overwrite" is true; use edit_file to change a part. Returns the path, the bytes, and whether the file was created.',
+    'Writes a whole UTF-8 text file of at most 1 MiB atomically, and creates missing folders. Fails if the file exists, unless "overwrite" is true; use edit_file to change part of a file. Returns the path, the number of bytes, and whether the file was created.',
   inputSchema: Input,
   keywords: ['write', 'create', 'file', 'save', 'new file', 'generate', 'overwrite', 'store'],
   mandatoryKeywords: ['write file', 'create a file', 'save to a file'],
@@ -32,7 +32,7 @@ const Input = z.object({
     'Overwrite config.json with these settings',
   ],
   progressParams: ['path', 'content'],
-  // Replacing loses the old text; creating a file loses nothing.
+  // Overwriting loses the old text, whereas creating a file loses nothing.
   dangerFor: ({ overwrite }) => (overwrite ? 'high' : 'medium'),
   conflictKeys(this: BehindFileWall, { path }) {
     return { writes: this.files.keys.of(path) };
@@ -41,7 +41,7 @@ const Input = z.object({
     const before =
       (await this.files.stat(path)) === undefined ? undefined : await this.files.readText(path);
     if (before !== undefined && !overwrite)
-      return `Writes nothing: ${path} exists, and overwrite is not set`;
+      return `Writes nothing: ${path} exists, and overwrite isn't set`;
     return textChange(path, before, content);
   },
 })

@@ -6,15 +6,15 @@ import { type OnRepository } from './git-repository.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum lines in one answer: a long function. */
+/** Maximum lines in one result, enough for a long function. */
 const MAX_LINES = 500;
 const USUAL_LINES = 100;
 
 const Input = z.object({
   path: pathInput().describe('The file, relative to the root'),
-  revision: z.string().max(200).default('HEAD').describe('The commit in which to look at the file'),
-  startLine: wholeNumber(1, 10_000_000).describe('The first line, counted from 1'),
-  lineCount: wholeNumber(USUAL_LINES, MAX_LINES).describe('How many lines'),
+  revision: z.string().max(200).default('HEAD').describe('The commit at which to look at the file'),
+  startLine: wholeNumber(1, 10_000_000).describe('The first line, counting from 1'),
+  lineCount: wholeNumber(USUAL_LINES, MAX_LINES).describe('Number of lines'),
 });
 
 interface BlamedLine {
@@ -30,7 +30,7 @@ interface BlamedLine {
 @tool({
   ...GIT_TOOL,
   name: 'git_blame',
-  description: `Tells for each line of a committed file which commit last changed it, by whom and when. At most ${MAX_LINES} lines a call. Refuses files with secrets. Changes nothing.`,
+  description: `Shows who wrote each line of a committed file: which commit last changed it, by whom and when. At most ${MAX_LINES} lines per call. Refuses files with secrets. Read-only.`,
   inputSchema: Input,
   priority: Priority.LOW,
   costTier: 'low',
@@ -64,7 +64,7 @@ export class GitBlame extends GitTool {
     { signal }: ToolContext,
   ) {
     const paths = relativePaths([path]);
-    // git blame doesn't know --end-of-options, so pass a hash.
+    // `git blame` doesn't support `--end-of-options`, so pass a hash.
     const commit = await this.repository.commitOf(revision(asked), signal);
     if (commit === undefined)
       return fail(`There is no commit named ${asked}. List commits with git_log.`);
@@ -88,7 +88,7 @@ export class GitBlame extends GitTool {
   }
 }
 
-/** Reads git's line porcelain: a header, fields, and the line itself after a tab. */
+/** Parses git's line porcelain format: a header, fields, and the line itself after a tab. */
 function linesIn(text: string): BlamedLine[] {
   const lines: BlamedLine[] = [];
   let header: readonly string[] | undefined;

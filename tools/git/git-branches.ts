@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { tool, type ToolContext } from '../../src/index.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
-/** Maximum branches in one answer. */
+/** Maximum branches in one result. */
 const MAX_BRANCHES = 500;
 
 const Input = z.object({
   remote: z
     .boolean()
     .default(false)
-    .describe('Whether branches of remotes, as last fetched, are listed too'),
+    .describe('If true, also lists remote branches as of the last fetch'),
 });
 
 interface Branch {
@@ -21,11 +21,11 @@ interface Branch {
   readonly upstream: string | null;
 }
 
-/** Lists branches, the most recently changed first. */
+/** Lists branches, most recently changed first. */
 @tool({
   ...GIT_TOOL,
   name: 'git_branches',
-  description: `Lists the branches of the repository, the most recently changed first, and says which one is current. At most ${MAX_BRANCHES}. Changes nothing; to create or change branches use git_switch.`,
+  description: `Lists the branches of the repository, the most recently changed first, and marks the current one. At most ${MAX_BRANCHES}. Read-only; to create or change branches use git_switch.`,
   inputSchema: Input,
   keywords: ['git branch', 'branch', 'list branches', 'current branch', 'remote branches'],
   mandatoryKeywords: ['git branch', 'list branches'],

@@ -6,10 +6,10 @@ import type { GitRepository } from './git-repository.js';
 import { type OnRepository } from './git-repository.js';
 import { CHANGING_GIT, GitTool, pathsInput } from './git-tool.js';
 
-/** Maximum characters of a commit message: several pages. */
+/** Maximum characters in a commit message: several pages. */
 const MAX_MESSAGE_LENGTH = 20_000;
 
-/** Maximum paths in one call, because they become arguments of git. */
+/** Maximum paths per call, because they become command-line arguments. */
 const MAX_PATHS = 500;
 
 const Input = z.object({
@@ -17,9 +17,9 @@ const Input = z.object({
     .string()
     .min(1)
     .max(MAX_MESSAGE_LENGTH)
-    .describe('The commit message: a subject line, optionally a blank line and a body'),
+    .describe('The commit message: a subject line, optionally followed by a blank line and a body'),
   paths: pathsInput(MAX_PATHS).describe(
-    'Files or folders to commit, relative to the root; everything changed when empty',
+    'Files or folders to commit, relative to the root; empty for all changes',
   ),
 });
 
@@ -28,7 +28,7 @@ const Input = z.object({
   ...CHANGING_GIT,
   name: 'git_commit',
   description:
-    'Stages the given paths (all changes when none are given, new files included) and commits them with a message. Leaves out files with secrets and submodules, runs no hooks, does not sign. Needs a configured git identity.',
+    "Stages the given paths (or all changes if you give none, including new files) and commits them with a message. Leaves out files with secrets and submodules, runs no hooks, and doesn't sign. Needs a configured git identity.",
   inputSchema: Input,
   keywords: ['commit', 'commit changes', 'git commit', 'commit message', 'stage', 'check in'],
   mandatoryKeywords: ['git commit', 'commit changes', 'commit the changes'],
@@ -52,7 +52,7 @@ const Input = z.object({
       signal,
     );
     return {
-      summary: `Commits ${files.length} files, as they are now (${state.slice(0, 12)}…), as ${JSON.stringify(message.trimStart().split('\n', 1)[0])}`,
+      summary: `Commits ${files.length} files in their current state (${state.slice(0, 12)}…) as ${JSON.stringify(message.trimStart().split('\n', 1)[0])}`,
       diff: files.join('\n'),
       reversible: true,
     };
@@ -62,8 +62,8 @@ export class GitCommit extends GitTool {
   async execute({ message, paths = [] }: z.input<typeof Input>, { signal }: ToolContext) {
     const chosen = relativePaths(paths);
     if (message.trim() === '' || message.includes('\0'))
-      return fail('The commit message must have text and no NUL characters.');
-    // Checked first, because a commit without an identity fails after staging the files.
+      return fail('The commit message must contain text and no NUL characters.');
+    // Checked first, because a commit without an identity fails only after the files are staged.
     const identity = await this.repository.write(['var', 'GIT_COMMITTER_IDENT'], { signal });
     if (identity.exitCode !== 0)
       return fail('No git identity is configured. Set user.name and user.email.');
@@ -72,15 +72,15 @@ export class GitCommit extends GitTool {
     const changes = found.filter(({ secret }) => !secret);
     const leftOut = found.filter(({ secret }) => secret);
     if (changes.length === 0)
-      return fail('Only files with secrets have changed. The user must commit those.');
+      return fail('Only files with secrets have changed. The user has to commit those.');
     // Without paths, git commits the whole index.
     const staged = chosen.length === 0 ? leftOut.find(({ inIndex }) => inIndex) : undefined;
     if (staged !== undefined)
       return fail(
-        `A file with secrets is staged: ${staged.path}. Unstage it, or name the paths to commit.`,
+        `A file with secrets is staged: ${staged.path}. Unstage it, or list the paths to commit.`,
       );
-    // Name exactly the changed files. For a folder, git would look into submodules, under their own
-    // configuration.
+    // List exactly the changed files. Given a folder, git would enter its submodules and apply
+    // their own configuration.
     const unstaged = changes.filter(({ inTree }) => inTree).map(({ path }) => path);
     // Without any path, git would add everything.
     if (unstaged.length > 0) {
@@ -143,7 +143,7 @@ async function changesIn(
   const changes = records.map((record) => changeIn(record, untracked));
   const conflict = records.find((record) => CONFLICTS.has(record.slice(0, 2)));
   if (conflict !== undefined)
-    return fail(`${conflict.slice(3)} has an unresolved conflict. Resolve it and stage it.`);
+    return fail(`${conflict.slice(3)} has an unresolved conflict. Resolve it and stage the file.`);
   if (result.truncated || (chosen.length > 0 && changes.length > MAX_PATHS))
     return fail(
       `More than ${MAX_PATHS} files have changed at these paths. Commit fewer at a time.`,
@@ -157,19 +157,19 @@ async function changesIn(
 
 interface Change {
   readonly path: string;
-  /** Git's letter for the change: added, modified, deleted. */
+  /** Git's letter for the change, such as A (added), M (modified) or D (deleted). */
   readonly change: string;
   /** True if the file's content in the index differs from the last commit. */
   readonly inIndex: boolean;
   /** True if the file differs from the index. */
   readonly inTree: boolean;
-  /** True if a commit would store a secret. Removing a secret from the repository is fine. */
+  /** True if a commit would store a secret. Deleting a secret from the repository is fine. */
   readonly secret: boolean;
 }
 
 /**
- * Reads one record of git's short status. A file that was only removed from the index appears again
- * as untracked.
+ * Parses one record of `git status --short`. A file that was only removed from the index is listed
+ * a second time as untracked.
  */
 function changeIn(record: string, untracked: ReadonlySet<string>): Change {
   const [index = '', tree = ''] = record;

@@ -8,13 +8,13 @@ const Input = z.object({
   staged: z
     .boolean()
     .default(false)
-    .describe('Compare what is staged instead of the files as they are'),
+    .describe('Compare the staged changes instead of the files in the work tree'),
   revision: z
     .string()
     .max(200)
     .optional()
-    .describe('What to compare with, or two joined by ..; the index or HEAD when left out'),
-  paths: pathsInput().describe('Files or folders to look at, relative to the root; all when empty'),
+    .describe('The revision to compare with, or two as a..b; the index or HEAD if omitted'),
+  paths: pathsInput().describe('Files or folders to compare, relative to the root; empty for all'),
 });
 
 /** Shows the differences between files as a unified diff. */
@@ -22,7 +22,7 @@ const Input = z.object({
   ...GIT_TOOL,
   name: 'git_diff',
   description:
-    'Shows changes as a unified diff: unstaged ones by default, staged ones, or those between revisions; optionally of some paths only. Leaves out files with secrets. Long diffs are cut. Changes nothing.',
+    'Shows changes as a unified diff: unstaged changes by default, staged changes, or those between revisions. Can be limited to some paths. Leaves out files with secrets. Long diffs are cut. Read-only.',
   inputSchema: Input,
   priority: Priority.HIGH,
   keywords: ['diff', 'show diff', 'git diff', 'changes', 'staged', 'what changed'],
@@ -66,7 +66,7 @@ export class GitDiff extends GitTool {
   }
 }
 
-/** Allows only commits: a blob or folder has no path by which to recognize a secret. */
+/** Accepts only commits: a blob or tree has no path that would reveal a secret. */
 function commitsOf(range: string): string {
   return range
     .split('..')
@@ -75,8 +75,8 @@ function commitsOf(range: string): string {
 }
 
 /**
- * Drops the headers of files that differ from the index only in their time. Git prints nothing else
- * for them.
+ * Drops the headers of files that differ from the index only in their timestamps. Git prints only a
+ * header for such files.
  */
 function withoutEmptyHeaders(diff: string): string {
   const lines = diff.split('\n');

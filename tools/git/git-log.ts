@@ -4,7 +4,7 @@ import { relativePaths, revision } from './git-names.js';
 import { GIT_TOOL, GitTool, pathsInput, readsCommits } from './git-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum commits in one answer. */
+/** Maximum commits in one result. */
 const MAX_COMMITS = 200;
 const USUAL_COMMITS = 20;
 
@@ -17,8 +17,8 @@ const Input = z.object({
   paths: pathsInput().describe(
     'Only commits that touch these files or folders, relative to the root',
   ),
-  maxCount: wholeNumber(USUAL_COMMITS, MAX_COMMITS).describe('How many commits at most'),
-  skip: wholeNumber(0, 1_000_000, 0).describe('How many of the newest to leave out'),
+  maxCount: wholeNumber(USUAL_COMMITS, MAX_COMMITS).describe('Maximum number of commits'),
+  skip: wholeNumber(0, 1_000_000, 0).describe('Number of the newest commits to skip'),
 });
 
 interface LoggedCommit {
@@ -33,7 +33,7 @@ interface LoggedCommit {
 @tool({
   ...GIT_TOOL,
   name: 'git_log',
-  description: `Lists commits, newest first, with hash, parents, author, date and subject; optionally of a range or of some paths. At most ${MAX_COMMITS} a call. Changes nothing.`,
+  description: `Lists commits, newest first, with hash, parents, author, date and subject. Can be limited to a range or to paths. At most ${MAX_COMMITS} commits per call. Read-only.`,
   inputSchema: Input,
   keywords: [
     'git log',
@@ -62,7 +62,7 @@ export class GitLog extends GitTool {
     }: z.input<typeof Input>,
     { signal }: ToolContext,
   ) {
-    // Ask for one more, to find out if there are more.
+    // Request one extra commit to find out if there are more.
     const counts = [`--max-count=${maxCount + 1}`, `--skip=${skip}`];
     const argv = [
       'log',

@@ -1,15 +1,15 @@
 import { ToolError } from '../../src/index.js';
 import { refuseNames, SECRET_PATTERNS, segmentsOf } from '../walls/path-rules.js';
 
-/** Maximum characters of a revision or branch name, far longer than real ones. */
+/** Maximum characters in a revision or branch name, far longer than real ones. */
 const MAX_NAME_LENGTH = 200;
 
 /**
- * Checks a revision as a model may write it: a name or hash with `^`, `~` and `@{…}`. With `range`,
+ * Checks a revision from a model: a name or hash, possibly with `^`, `~` and `@{…}`. With `range`,
  * `a..b` is allowed too.
  *
- * Leading hyphens are refused, because git would read them as options. So are colons, which name a
- * file or search all messages.
+ * Leading hyphens are refused, because git would read them as options. Colons are refused too,
+ * because they select a file or search all commit messages.
  */
 export function revision(text: string, { range = false } = {}): string {
   const dots = text.split('..').length - 1;
@@ -42,7 +42,8 @@ export function plainName(text: string): string {
 }
 
 /**
- * Checks paths relative to the root. None may lead outside, into `.git`, or to a file with secrets.
+ * Checks paths relative to the root. Refuses paths that lead outside the root, into `.git`, or to a
+ * file with secrets.
  */
 export function relativePaths(paths: readonly string[]): readonly string[] {
   return paths.map((path) => {
@@ -53,16 +54,16 @@ export function relativePaths(paths: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the pathspecs for a command that shows contents: these paths, or everything, but never a
- * file with secrets.
+ * Returns the pathspecs for a command that shows contents: the given paths or everything, but never
+ * files with secrets.
  */
 export function readablePathspecs(paths: readonly string[]): readonly string[] {
   return [...relativePaths(paths).map((path) => `:(literal)${path}`), ...WITHOUT_SECRETS];
 }
 
 /**
- * The same list as for files. To git a pattern names only itself, so folder contents need their own
- * pattern.
+ * Uses the same list of secrets as the file tools. A git pattern for a folder doesn't match its
+ * contents, so they need their own pattern.
  */
 const WITHOUT_SECRETS = SECRET_PATTERNS.flatMap((pattern) => [pattern, `${pattern}/**`]).map(
   (pattern) => `:(exclude,icase,glob)**/${pattern}`,

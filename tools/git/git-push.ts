@@ -4,26 +4,26 @@ import { plainName } from './git-names.js';
 import { type OnRepository, redacted } from './git-repository.js';
 import { CHANGING_GIT, GitTool } from './git-tool.js';
 
-/** Milliseconds for a push over a slow connection. */
+/** Milliseconds allowed for a push, enough for a slow connection. */
 const PUSH_TIMEOUT_MS = 120_000;
-/** The protocols for reaching remotes. Excludes `ext`, which starts any program. */
+/** The protocols allowed for remotes. Excludes `ext`, which can start any program. */
 const PROTOCOLS = ['https', 'ssh', 'git', 'file'];
 
 const Input = z.object({
-  remote: z.string().max(200).default('origin').describe('A remote of the repository'),
+  remote: z.string().max(200).default('origin').describe('A configured remote of the repository'),
   branch: z
     .string()
     .max(200)
     .optional()
-    .describe('The local branch to push, under its own name; the current one when left out'),
+    .describe('The local branch to push, under its own name; the current branch if omitted'),
   force: z
     .boolean()
     .default(false)
-    .describe('Whether commits of the remote branch that are missing here are thrown away'),
+    .describe('If true, discards commits on the remote branch that are missing locally'),
   setUpstream: z
     .boolean()
     .default(false)
-    .describe('Whether the remote branch becomes the upstream of the local one'),
+    .describe('If true, makes the remote branch the upstream of the local one'),
 });
 
 /** Pushes a branch to a configured remote. */
@@ -31,7 +31,7 @@ const Input = z.object({
   ...CHANGING_GIT,
   name: 'git_push',
   description:
-    'Pushes one local branch to a remote that the repository already has, never to an address. With force it overwrites the remote branch. Runs no local hooks; cannot ask for passwords.',
+    "Pushes one local branch to a remote that is already configured, never to an address. With force, it overwrites the remote branch. Runs no local hooks and can't ask for passwords.",
   inputSchema: Input,
   priority: Priority.LOW,
   dangerLevel: 'high',
@@ -65,8 +65,8 @@ const Input = z.object({
       { signal },
     );
     const head = await this.repository.commitOf(`refs/heads/${name}`, signal);
-    // Show the address, because the repository's configuration can change what a remote's name
-    // means.
+    // Show the address, because the repository's configuration can change where a remote's name
+    // points.
     const places = await this.repository.read(['remote', 'get-url', '--push', '--all', target], {
       signal,
     });
@@ -98,7 +98,7 @@ export class GitPush extends GitTool {
     const name =
       branch === undefined ? await this.repository.currentBranch(signal) : plainName(branch);
     if (name === '')
-      return fail('HEAD is detached, so there is no current branch to push. Name a branch.');
+      return fail('HEAD is detached, so there is no current branch to push. Pass a branch.');
     const flags = [...(force ? ['--force'] : []), ...(setUpstream ? ['--set-upstream'] : [])];
     const argv = [
       'push',

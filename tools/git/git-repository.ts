@@ -10,8 +10,8 @@ import { ProgramWall, type ProgramResult, type RunOptions } from '../walls/progr
  * Settings that override the repository's own, so that a hostile `.git/config` can't start programs
  * or hide changes.
  *
- * Passed through the environment: unlike `-c`, it allows any name and reaches the programs that git
- * starts.
+ * Passed through the environment, because unlike `-c` it allows any name and also reaches the
+ * programs that git starts.
  */
 const HARDENING: readonly (readonly [string, string])[] = [
   ['core.hooksPath', '/dev/null'],
@@ -23,7 +23,7 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['color.ui', 'false'],
   ['log.showSignature', 'false'],
   ['diff.submodule', 'short'],
-  // `git diff` would write a refreshed index even if told to take no locks.
+  // `git diff` writes a refreshed index even if told to take no locks.
   ['diff.autoRefreshIndex', 'false'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
@@ -31,11 +31,11 @@ const HARDENING: readonly (readonly [string, string])[] = [
   ['commit.gpgSign', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // Without a configured identity, git must not invent one from the user's and machine's names.
+  // Without a configured identity, git mustn't make one up from the user name and host name.
   ['user.useConfigOnly', 'true'],
 ];
 
-/** No prompts, and messages in English. */
+/** Disables prompts and sets messages to English. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_NO_REPLACE_OBJECTS: '1',
@@ -54,32 +54,32 @@ export const PLAIN_DIFF: readonly string[] = Object.freeze([
   '--ignore-submodules=all',
 ]);
 
-/** Options of one git call. */
+/** Options for one git call. */
 interface GitOptions extends Pick<RunOptions, 'signal' | 'input' | 'timeoutMs'> {
-  /** Protocols for reaching other repositories, such as `ssh`. @default none */
+  /** Protocols allowed for reaching other repositories, such as `ssh`. @default none */
   readonly protocols?: readonly string[];
   /**
-   * True if the paths are pathspecs with magic, as `readablePathspecs` returns them.
+   * True if the paths are pathspecs with magic, as returned by `readablePathspecs`.
    * @default false
    */
   readonly pathspecs?: boolean;
 }
 
-/** The object on which a git tool's `conflictKeys` and `canonicalInput` are called. */
+/** The type of `this` in a git tool's `conflictKeys` and `canonicalInput`. */
 export interface OnRepository {
   readonly repository: GitRepository;
 }
 
-/** Returns an input with canonical paths relative to the root, for both policy and tool. */
+/** Returns an input with canonical paths relative to the root, for both the policy and the tool. */
 export function repositoryInput<In extends object>(this: OnRepository, input: In): In {
   return this.repository.keys.inputBelow(input);
 }
 
-/** The git repository at the root of a `ProgramWall`, and only that one. */
+/** The git repository at the root of a `ProgramWall`. */
 export class GitRepository {
   readonly #git: ProgramWall;
   /**
-   * The keys that calls touch: `git:src/a.ts` for files in commits, `file:src/a.ts` for the work
+   * The keys that calls touch: `git:src/a.ts` for committed files, `file:src/a.ts` for the work
    * tree.
    */
   readonly keys: FileKeys;
@@ -89,12 +89,12 @@ export class GitRepository {
     this.keys = this.#git.keys;
   }
 
-  /** Returns the keys of everything below some paths, or of everything if there are none. */
+  /** Returns the keys for everything below some paths, or for everything if there are no paths. */
   keysBelow(paths: readonly string[], kind: 'git' | 'file'): readonly string[] {
     return paths.length === 0 ? [`${kind}:`] : paths.flatMap((path) => this.keys.below(path, kind));
   }
 
-  /** Runs a readonly command. Doesn't refresh the index and runs no configured filter. */
+  /** Runs a read-only command. Doesn't refresh the index and runs no configured filter. */
   async read(argv: readonly string[], options: GitOptions = {}): Promise<ProgramResult> {
     const keys = await this.#checkedConfiguration(options.signal);
     const filters = keys
@@ -109,8 +109,8 @@ export class GitRepository {
   /**
    * Runs a command that changes the repository, without hooks.
    *
-   * @throws ToolError `FORBIDDEN_PROGRAM` if the repository's own configuration, and not its
-   * user's, names a program that git would start.
+   * @throws ToolError `FORBIDDEN_PROGRAM` if the repository's own configuration sets a program that
+   * git would start. The user's configuration may.
    */
   async write(argv: readonly string[], options: GitOptions = {}): Promise<ProgramResult> {
     const keys = await this.#checkedConfiguration(options.signal);
@@ -120,14 +120,15 @@ export class GitRepository {
     if (own !== undefined) {
       throw new ToolError(
         'FORBIDDEN_PROGRAM',
-        `The repository's own configuration starts a program (${own.key.slice(0, 100)}). Remove that setting, or put it into your user configuration.`,
+        `The repository's own configuration starts a program (${own.key.slice(0, 100)}). Remove that setting or move it to your user configuration.`,
       );
     }
     return this.#run(argv, HARDENING, options);
   }
 
   /**
-   * Returns the hash of the commit that a checked revision names, or `undefined` if there is none.
+   * Returns the hash of the commit that a checked revision refers to, or `undefined` if there is
+   * none.
    */
   async commitOf(revision: string, signal?: AbortSignal): Promise<string | undefined> {
     const { exitCode, stdout } = await this.read(
@@ -137,7 +138,7 @@ export class GitRepository {
     return exitCode === 0 ? stdout.trim() : undefined;
   }
 
-  /** Returns the name of the current branch. Empty if HEAD is detached. */
+  /** Returns the name of the current branch, which is empty if HEAD is detached. */
   async currentBranch(signal?: AbortSignal): Promise<string> {
     const argv = ['symbolic-ref', '--quiet', '--short', 'HEAD'];
     return (await this.read(argv, { signal })).stdout.trim();
@@ -166,18 +167,21 @@ export class GitRepository {
   }
 
   /**
-   * Returns a failure with the first lines of git's own message, without local paths and passwords.
+   * Returns a failed result with the first lines of git's message, without local paths and
+   * passwords.
    */
   failed(what: string, { stderr, stdout }: ProgramResult): ToolResult<never> {
     const lines = (stderr || stdout)
       .split('\n')
       .filter((line) => line.trim() !== '' && !line.startsWith('hint:'));
     return fail(
-      `Git could not ${what}. It said: ${redacted(lines.slice(0, 3).join('; ')) || 'nothing'}`,
+      `Git could not ${what}. Its message: ${redacted(lines.slice(0, 3).join('; ')) || 'none'}`,
     );
   }
 
-  /** Refuses repositories that reach beyond the root, and returns their configuration. */
+  /**
+   * Refuses repositories that reach outside the root, and returns the repository's configuration.
+   */
   async #checkedConfiguration(
     signal: AbortSignal | undefined,
   ): Promise<readonly { readonly scope: string; readonly key: string }[]> {
@@ -191,12 +195,12 @@ export class GitRepository {
     if (where.exitCode !== 0 || top === undefined)
       throw new ToolError(
         'EXECUTION_FAILED',
-        'There is no git repository at the root that git trusts and that has a work tree.',
+        "The root isn't a git repository with a work tree, or git doesn't trust it.",
       );
     const real = await Promise.all(
       [top, ...folders].map((folder) => realpath(folder).catch(() => '')),
     );
-    // `core.worktree`, a `.git` file or a link could make another folder of the machine the
+    // `core.worktree`, a `.git` file or a link could turn any other folder on the machine into the
     // repository.
     if (
       real[0] !== root ||
@@ -205,7 +209,7 @@ export class GitRepository {
     ) {
       throw new ToolError(
         'FORBIDDEN_PATH',
-        "The repository's work tree must be the root, and its data must be below the root. Linked work trees are not supported.",
+        "The repository's work tree must be the root, and its data must be below the root. Linked work trees aren't supported.",
       );
     }
     const listed = await this.#run(
@@ -232,8 +236,8 @@ export class GitRepository {
       env: {
         ...ENVIRONMENT,
         GIT_LITERAL_PATHSPECS: pathspecs ? '0' : '1',
-        // Otherwise git fetches a missing object of a partial clone, with a program that the
-        // configuration names.
+        // Otherwise git would fetch a missing object of a partial clone with a program that the
+        // configuration sets.
         GIT_ALLOW_PROTOCOL: protocols.join(':') || 'none',
         ...Object.fromEntries(
           settings.flatMap(([key, value], i) => [
@@ -248,15 +252,15 @@ export class GitRepository {
     if (result.timedOut)
       throw new ToolError(
         'TIMEOUT',
-        `git ${argv[0] ?? ''} took too long and was stopped. Ask for less.`,
+        `git ${argv[0] ?? ''} took too long and was stopped. Request less at a time.`,
       );
     return result;
   }
 }
 
-/** Maximum paths passed to git. For more, it lists all files. */
+/** Maximum number of paths passed to git. Above that, git lists all files. */
 const MAX_LISTED = 500;
-/** Maximum characters of git's output that are examined and passed on. */
+/** Maximum number of characters of git's output that are examined and passed on. */
 const MAX_SAID = 4_000;
 const MAX_PASSED_ON = 500;
 
@@ -274,8 +278,8 @@ function isFilterKey(key: string): boolean {
 }
 
 /**
- * Settings, by first and last part of their name, whose value git starts as a program in writing
- * commands.
+ * Settings, by the first and last part of their names, whose value is a program that git starts in
+ * writing commands.
  */
 const PROGRAM_SETTINGS: ReadonlySet<string> = new Set([
   'core.sshcommand',

@@ -18,7 +18,7 @@ const Input = z.object({
   ...GIT_TOOL,
   name: 'git_show',
   description:
-    'Shows one commit: author, date, whole message, and its changes as a unified diff (of a merge: against its first parent), files with secrets left out. Long diffs are cut. Changes nothing.',
+    'Shows one commit: author, date, whole message, and its changes as a unified diff (for a merge, against its first parent), without files with secrets. Long diffs are cut. Read-only.',
   inputSchema: Input,
   keywords: [
     'git show',

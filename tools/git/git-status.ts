@@ -3,10 +3,10 @@ import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { GIT_TOOL, GitTool } from './git-tool.js';
 
 const Input = z.object({
-  untracked: z.boolean().default(true).describe('Whether files that git does not know are listed'),
+  untracked: z.boolean().default(true).describe('If true, also lists untracked files'),
 });
 
-/** One changed file. `staged` and `unstaged` are `null` if there is no change. */
+/** One changed file. `staged` and `unstaged` are `null` if there is no such change. */
 interface ChangedFile {
   readonly path: string;
   readonly staged: string | null;
@@ -20,7 +20,7 @@ interface ChangedFile {
   ...GIT_TOOL,
   name: 'git_status',
   description:
-    'Shows the state of the git work tree: current branch, commits ahead and behind, and every staged, changed, conflicted and untracked file. Changes nothing.',
+    'Shows the state of the git work tree: current branch, commits ahead and behind, and every staged, changed, conflicted and untracked file. Read-only.',
   inputSchema: Input,
   priority: Priority.HIGH,
   keywords: [
@@ -58,7 +58,7 @@ export class GitStatus extends GitTool {
     );
     if (result.exitCode !== 0) return this.repository.failed('show the status', result);
     const records = result.stdout.split('\0');
-    // The last record ends with NUL too, so the rest is empty or truncated.
+    // The last record ends with NUL too, so the remainder is empty or truncated.
     records.pop();
     const header = headerOf(records);
     const files = filesOf(records);
@@ -84,7 +84,7 @@ function headerOf(records: readonly string[]) {
   };
 }
 
-/** The number of fields before the path in each kind of record of porcelain version 2. */
+/** Number of fields before the path, for each kind of record in porcelain version 2. */
 const FIELDS_BEFORE_PATH: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10 };
 const CHANGES: Readonly<Record<string, string>> = {
   M: 'modified',

@@ -4,24 +4,24 @@ import { plainName, revision } from './git-names.js';
 import { CHANGING_GIT, GitTool } from './git-tool.js';
 
 const Input = z.object({
-  branch: z.string().max(200).describe('The branch to change to'),
+  branch: z.string().max(200).describe('The branch to switch to'),
   create: z
     .boolean()
     .default(false)
-    .describe('Whether the branch is made first; it must not exist yet'),
+    .describe('If true, creates the branch first; it must not exist yet'),
   startPoint: z
     .string()
     .max(200)
     .optional()
-    .describe('The commit a new branch starts at; the current one when left out'),
+    .describe('The commit at which a new branch starts; the current commit if omitted'),
 });
 
-/** Switches to another branch, creating it if asked. */
+/** Switches to another branch, and creates it if requested. */
 @tool({
   ...CHANGING_GIT,
   name: 'git_switch',
   description:
-    'Changes the work tree to another local branch, or creates one and changes to it. Refuses when uncommitted changes would be lost. Runs no hooks.',
+    'Changes the work tree to another local branch, or creates a branch and changes to it. Fails if uncommitted changes would be lost. Runs no hooks.',
   inputSchema: Input,
   keywords: [
     'git switch',
@@ -39,8 +39,8 @@ const Input = z.object({
   conflictKeys: () => ['git:', 'file:'],
   preview: ({ branch, create, startPoint }) => ({
     summary: create
-      ? `Makes the branch ${branch}${startPoint === undefined ? '' : ` at ${startPoint}`}, and changes to it`
-      : `Changes the files of the folder to those of ${branch}`,
+      ? `Creates the branch ${branch}${startPoint === undefined ? '' : ` at ${startPoint}`} and switches to it`
+      : `Changes the files in the folder to those of ${branch}`,
     reversible: true,
   }),
   invalidates: ['git', 'files'],
@@ -54,7 +54,7 @@ export class GitSwitch extends GitTool {
     const start = startPoint === undefined ? [] : [revision(startPoint)];
     if (!create && start.length > 0)
       return fail(
-        'startPoint only works with create: true. Leave it out to switch to an existing branch.',
+        'startPoint only works with create: true. Omit it to switch to an existing branch.',
       );
     const target = create
       ? ['--no-track', '--create', name, '--end-of-options', ...start]

@@ -4,7 +4,7 @@ import { pathInput } from '../walls/file-keys.js';
 import { GitRepository, type OnRepository, repositoryInput } from './git-repository.js';
 import { z } from 'zod';
 
-/** Defaults of all git tools. */
+/** Defaults for all git tools. */
 export const GIT_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
@@ -16,7 +16,7 @@ export const GIT_TOOL = {
   canonicalInput: repositoryInput,
 } as const;
 
-/** Defaults of git tools that change the repository. */
+/** Defaults for git tools that change the repository. */
 export const CHANGING_GIT = {
   ...GIT_TOOL,
   ...WRITING,
@@ -25,17 +25,17 @@ export const CHANGING_GIT = {
   invalidates: ['git'],
 } as const;
 
-/** Returns the schema of a list of paths in the repository. */
+/** Returns the schema for a list of paths in the repository. */
 export function pathsInput(most = 100) {
   return z.array(pathInput()).max(most).default([]);
 }
 
-/** Returns the keys of a tool that reads committed files. */
+/** Returns the keys for a tool that reads committed files. */
 export function readsCommits(this: OnRepository, { paths }: { readonly paths: readonly string[] }) {
   return { reads: this.repository.keysBelow(paths, 'git') };
 }
 
-/** A tool confined to one folder. */
+/** Base class of the git tools, confined to one folder. */
 export class GitTool {
   constructor(protected readonly repository: GitRepository = new GitRepository()) {}
 }

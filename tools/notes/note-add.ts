@@ -3,7 +3,7 @@ import { tool, type ToolContext } from '../../src/index.js';
 import { orFail } from '../walls/file-errors.js';
 import { CHANGING_NOTES, NoteTool } from './note-tool.js';
 
-/** Maximum sizes of a note and its tags. A note is a paragraph, not a document. */
+/** Maximum characters in a note's text. A note is a paragraph, not a document. */
 const MAX_TEXT_LENGTH = 4_000;
 const MAX_TAG_LENGTH = 50;
 const MAX_TAGS = 10;
@@ -12,16 +12,16 @@ const Input = z.object({
   text: z
     .string()
     .max(MAX_TEXT_LENGTH)
-    .refine((text) => text.trim() !== '', { error: 'text that is not blank' })
+    .refine((text) => text.trim() !== '', { error: "text that isn't blank" })
     .describe('What to remember'),
   tags: z
     .array(z.string().min(1).max(MAX_TAG_LENGTH))
     .max(MAX_TAGS)
     .default([])
-    .describe('Words to find it by'),
+    .describe('Tags to find it by'),
 });
 
-/** Stores a note with the project. */
+/** Stores a note for the project. */
 @tool({
   ...CHANGING_NOTES,
   name: 'note_add',

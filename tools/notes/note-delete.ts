@@ -4,7 +4,7 @@ import { orFail } from '../walls/file-errors.js';
 import { type OnNotes } from './note-store.js';
 import { CHANGING_NOTES, NoteTool } from './note-tool.js';
 
-/** Maximum characters of an id: "note-" and a number. */
+/** Maximum characters in an id: "note-" and a number. */
 const MAX_ID_LENGTH = 30;
 
 const Input = z.object({
@@ -16,7 +16,7 @@ const Input = z.object({
   ...CHANGING_NOTES,
   name: 'note_delete',
   description:
-    'Deletes one note by its id for good and returns it. Its id is not given to another note. Take the id from note_list or note_search.',
+    "Deletes a note permanently by its id and returns it. The id isn't reused. Take the id from note_list or note_search.",
   inputSchema: Input,
   priority: Priority.LOW,
   dangerLevel: 'high',
@@ -27,7 +27,7 @@ const Input = z.object({
   async preview(this: OnNotes, { id }) {
     const note = (await this.notes.all()).find((each) => each.id === id);
     return note === undefined
-      ? `Deletes nothing: there is no note ${id}`
+      ? `Deletes nothing: the note ${id} doesn't exist`
       : { summary: `Deletes the note ${id}`, diff: note.text, reversible: false };
   },
 })

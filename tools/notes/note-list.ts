@@ -4,13 +4,13 @@ import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum notes in one answer. */
+/** Maximum notes in one result. */
 const MAX_RESULTS = 200;
 const USUAL_RESULTS = 50;
 
 const Input = z.object({
   tag: z.string().min(1).optional().describe('Only notes with this tag'),
-  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most notes to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Maximum number of notes to return'),
 });
 
 /** Lists the project's notes, newest first. */
@@ -18,7 +18,7 @@ const Input = z.object({
   ...NOTE_TOOL,
   name: 'note_list',
   description:
-    'Lists the notes kept with the project, the newest first, with id, text, tags and time. "total" counts all that fit; "truncated" says when not all are shown.',
+    'Lists the notes kept with the project, newest first, with id, text, tags and time. "total" counts all matches; "truncated" is true if not all are shown.',
   inputSchema: Input,
   keywords: ['notes', 'list', 'show', 'memos', 'what do you remember', 'reminders'],
   mandatoryKeywords: ['list notes', 'show my notes', 'all notes'],

@@ -4,9 +4,9 @@ import { orFail } from '../walls/file-errors.js';
 import { NOTE_TOOL, NoteTool } from './note-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Maximum characters of a query. */
+/** Maximum characters in a query. */
 const MAX_QUERY_LENGTH = 200;
-/** Maximum notes in one answer. */
+/** Maximum notes in one result. */
 const MAX_RESULTS = 100;
 const USUAL_RESULTS = 20;
 
@@ -14,9 +14,9 @@ const Input = z.object({
   query: z
     .string()
     .max(MAX_QUERY_LENGTH)
-    .refine((query) => query.trim() !== '', { error: 'text that is not blank' })
+    .refine((query) => query.trim() !== '', { error: "text that isn't blank" })
     .describe('Words that must all occur in the note or its tags'),
-  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Most notes to return'),
+  limit: wholeNumber(USUAL_RESULTS, MAX_RESULTS).describe('Maximum number of notes to return'),
 });
 
 /** Finds the project's notes that contain all of the words, newest first. */
@@ -24,7 +24,7 @@ const Input = z.object({
   ...NOTE_TOOL,
   name: 'note_search',
   description:
-    'Finds the notes kept with the project whose text or tags contain every word of the query, whatever their case, the newest first. "total" counts all that fit; "truncated" says when not all are shown.',
+    'Finds the notes kept with the project whose text or tags contain every word of the query, case-insensitively, newest first. "total" counts all matches; "truncated" is true if not all are shown.',
   inputSchema: Input,
   keywords: ['notes', 'search', 'find', 'remember', 'recall', 'look up', 'what did we decide'],
   mandatoryKeywords: ['search notes', 'search my notes', 'find the note'],

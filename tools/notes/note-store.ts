@@ -3,9 +3,9 @@ import { ToolError } from '../../src/index.js';
 import { FileWall } from '../walls/file-wall.js';
 import { isMissing, obstacle } from '../walls/file-errors.js';
 
-/** The path of a project's notes, relative to the root. */
+/** Path of a project's notes file, relative to the root. */
 const NOTES_FILE = '.tooldex/notes.json';
-/** Maximum notes per project. For more, use a database. */
+/** Maximum notes per project. If you need more, use a database. */
 const MAX_NOTES = 1_000;
 
 const Note = z.object({
@@ -23,16 +23,16 @@ const NotesFile = z.object({
 type Note = z.infer<typeof Note>;
 type Notes = z.infer<typeof NotesFile>;
 
-/** The object on which a note tool's `conflictKeys` are called. */
+/** The type of `this` in a note tool's `conflictKeys`. */
 export interface OnNotes {
   readonly notes: NoteStore;
 }
 
-/** The notes of a project, in one JSON file, oldest first. */
+/** A project's notes, stored in one JSON file, oldest first. */
 export class NoteStore {
   readonly #files: FileWall;
   readonly #now: () => number;
-  /** The running change. The next change waits for it, so that neither is lost. */
+  /** The change in progress. The next change waits for it, so that neither is lost. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -43,7 +43,7 @@ export class NoteStore {
     this.#now = now;
   }
 
-  /** The keys that calls on the notes touch. File tools use the same key. */
+  /** The keys that calls to note tools touch. File tools use the same key for the notes file. */
   get keys(): readonly string[] {
     return this.#files.keys.of(NOTES_FILE);
   }
@@ -52,13 +52,13 @@ export class NoteStore {
     return (await this.#read()).notes;
   }
 
-  /** Adds a note under the next number, which no other note has ever had. */
+  /** Adds a note under the next number, which has never been used before. */
   async add(text: string, tags: readonly string[]): Promise<Note> {
     return this.#change((file) => {
       if (file.notes.length >= MAX_NOTES)
         throw new ToolError(
           'LIMIT_EXCEEDED',
-          `All ${MAX_NOTES} notes are used. Delete some first.`,
+          `The project already has ${MAX_NOTES} notes, which is the maximum. Delete some first.`,
         );
       const note: Note = {
         id: `note-${file.nextId}`,
@@ -73,7 +73,7 @@ export class NoteStore {
     });
   }
 
-  /** Removes a note and returns it, or undefined if there is no note with that id. */
+  /** Removes a note and returns it, or `undefined` if there is no note with that id. */
   async remove(id: string): Promise<Note | undefined> {
     return this.#change((file) => {
       const note = file.notes.find((candidate) => candidate.id === id);
@@ -106,7 +106,7 @@ export class NoteStore {
       throw error;
     }
     const parsed = NotesFile.safeParse(parseJson(text));
-    // Never replaced by an empty list, so that a person can still repair the file.
+    // An invalid file is never replaced with an empty list, so that a person can still repair it.
     if (!parsed.success)
       throw obstacle(
         NOTES_FILE,

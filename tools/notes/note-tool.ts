@@ -2,7 +2,7 @@ import { Priority } from '../../src/index.js';
 import { READING, WRITING } from '../options/shared-options.js';
 import { NoteStore, type OnNotes } from './note-store.js';
 
-/** Defaults of all note tools. */
+/** Defaults for all note tools. */
 export const NOTE_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
@@ -14,7 +14,7 @@ export const NOTE_TOOL = {
   },
 } as const;
 
-/** Defaults of tools that change notes. */
+/** Defaults for tools that change notes. */
 export const CHANGING_NOTES = {
   ...NOTE_TOOL,
   ...WRITING,
@@ -25,7 +25,7 @@ export const CHANGING_NOTES = {
   invalidates: ['notes', 'files', 'search'],
 } as const;
 
-/** A tool confined to one folder. */
+/** Base class of the note tools, confined to one folder. */
 export class NoteTool {
   constructor(protected readonly notes: NoteStore = new NoteStore()) {}
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Options of a tool that only reads on this machine. */
+/** Options for tools that only read on this machine. */
 export const READING = {
   version: '1.0.0',
   accessMode: 'readonly',
@@ -12,7 +12,7 @@ export const READING = {
   allowParallel: true,
 } as const;
 
-/** Options of a tool that only uses its input. */
+/** Options for tools that only use their input. */
 export const COMPUTING = {
   ...READING,
   executionCategory: 'compute',
@@ -20,7 +20,7 @@ export const COMPUTING = {
   conflictKeys: () => ({ reads: [] }),
 } as const;
 
-/** Options of a tool that changes files, in addition to `READING`. */
+/** Options for tools that change files, in addition to `READING`. */
 export const WRITING = {
   accessMode: 'write',
   dangerLevel: 'medium',
@@ -30,7 +30,7 @@ export const WRITING = {
   stages: ['execution'],
 } as const;
 
-/** Options of a tool that runs programs, which can do anything. */
+/** Options for tools that run programs, which can do anything. */
 export const EXECUTING = {
   version: '1.0.0',
   accessMode: 'execute',
@@ -41,7 +41,7 @@ export const EXECUTING = {
   allowParallel: false,
 } as const;
 
-/** Returns the schema of a whole number with a default, by default from 1 up. */
+/** Returns the schema for an integer with a default value and a minimum of 1 by default. */
 export function wholeNumber(usual: number, most: number, least = 1) {
   return z.number().int().min(least).max(most).default(usual);
 }

@@ -9,8 +9,8 @@ const Input = z.object({
     .array(z.string())
     .max(1_000)
     .default([])
-    .describe('Its arguments, one by one; nothing in them is expanded or split'),
-  input: z.string().max(1_000_000).optional().describe('Text for its standard input'),
+    .describe("Arguments for the program, one per item; they aren't expanded or split"),
+  input: z.string().max(1_000_000).optional().describe('Text for standard input'),
   ...RUN_INPUT,
 });
 
@@ -19,7 +19,7 @@ const Input = z.object({
   ...SHELL_TOOL,
   name: 'run_program',
   description:
-    'Runs one program from an allow-list with a list of arguments and returns exit code and output. No shell: no pipes, variables, globs or redirections. Stops it when the time is up, with what it started in its process group.',
+    'Runs one program from an allow-list with a list of arguments and returns exit code and output. No shell: no pipes, variables, globs or redirections. When the time is up, stops the program and everything else in its process group.',
   inputSchema: Input,
   priority: Priority.MEDIUM,
   dangerLevel: 'high',

@@ -3,7 +3,7 @@ import { Priority, tool, type ToolContext } from '../../src/index.js';
 import { ProgramWall, type ProgramResult } from '../walls/program-wall.js';
 import { SHELL_TOOL, RUN_INPUT, ShellTool } from './shell-tool.js';
 
-/** Maximum characters of a command line, short enough for a person to read before approving it. */
+/** Maximum characters in a command line, short enough for a person to read before approving it. */
 const MAX_COMMAND_LENGTH = 8_192;
 
 const Input = z.object({
@@ -15,14 +15,12 @@ const Input = z.object({
   ...RUN_INPUT,
 });
 
-/**
- * Runs a shell command line, which can do anything the user can, so it needs approval every time.
- */
+/** Runs a shell command line. It can do anything the user can, so every call needs approval. */
 @tool({
   ...SHELL_TOOL,
   name: 'run_shell',
   description:
-    'Runs a command line through the shell (pipes, variables, redirections) and returns exit code and output. Background processes are stopped when it ends, unless they start a session of their own. Prefer run_program and the specific tools.',
+    'Runs a command line through the shell (pipes, variables, redirections) and returns exit code and output. When it ends, its background processes are stopped, unless they started their own session. Prefer run_program and the specific tools.',
   inputSchema: Input,
   priority: Priority.LOW,
   dangerLevel: 'critical',

@@ -2,22 +2,22 @@ import { EXECUTING } from '../options/shared-options.js';
 import { z } from 'zod';
 import { programInput, ProgramWall } from '../walls/program-wall.js';
 
-/** Maximum milliseconds a caller may ask for, enough for a long build. */
+/** Maximum timeout in milliseconds that a caller may request, enough for a long build. */
 const MAX_TIMEOUT_MS = 600_000;
 
-/** Inputs of all tools that run programs. */
+/** Inputs that all tools that run programs share. */
 export const RUN_INPUT = {
-  cwd: z.string().max(4_096).default('.').describe('The folder to run it in, relative to the root'),
+  cwd: z.string().max(4_096).default('.').describe('The working directory, relative to the root'),
   timeoutMs: z
     .number()
     .int()
     .min(1)
     .max(MAX_TIMEOUT_MS)
     .optional()
-    .describe('Milliseconds after which it is stopped'),
+    .describe('Timeout in milliseconds'),
 };
 
-/** Defaults of all tools that run programs. */
+/** Defaults for all tools that run programs. */
 export const SHELL_TOOL = {
   ...EXECUTING,
   category: 'shell',
@@ -27,7 +27,7 @@ export const SHELL_TOOL = {
   invalidates: ['files', 'git'],
 } as const;
 
-/** A tool confined to one folder. */
+/** Base class of the tools that run programs, confined to one folder. */
 export class ShellTool {
   constructor(protected readonly programs: ProgramWall = new ProgramWall()) {}
 }

@@ -5,12 +5,12 @@ import { SYSTEM_TOOL } from './system-tool.js';
 
 const Input = z.object({});
 
-/** Returns the disk usage of the root's file system. */
+/** Returns the disk usage of the file system that contains the root. */
 @tool({
   ...SYSTEM_TOOL,
   name: 'disk_usage',
   description:
-    'Tells size, used and available bytes of the file system that holds the work tree. Changes nothing.',
+    'Returns the total size, used and available bytes of the file system (disk) that contains the work tree. Read-only.',
   inputSchema: Input,
   keywords: ['disk', 'disk usage', 'disk space', 'free space', 'storage', 'full disk'],
   mandatoryKeywords: ['disk usage', 'disk space'],
@@ -22,7 +22,7 @@ export class DiskUsage {
 
   async execute() {
     const disk = await statfs(this.root).catch(() => undefined);
-    if (disk === undefined) return fail('The file system of the root is not readable.');
+    if (disk === undefined) return fail("The file system that contains the root can't be read.");
     const [totalBytes, usedBytes] = [
       disk.blocks * disk.bsize,
       (disk.blocks - disk.bfree) * disk.bsize,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tool } from '../../src/index.js';
 import { SYSTEM_TOOL } from './system-tool.js';
 
-/** Maximum names in one answer, far more than processes have. */
+/** Maximum names in one result, far more than processes have. */
 const MAX_NAMES = 1_000;
 
 const Input = z.object({
@@ -10,14 +10,14 @@ const Input = z.object({
     .string()
     .max(200)
     .default('')
-    .describe('Only names that contain this text, in any case'),
+    .describe('Only names that contain this text, case-insensitively'),
 });
 
 /** Lists which environment variables are set. Never shows their values. */
 @tool({
   ...SYSTEM_TOOL,
   name: 'environment_variables',
-  description: `Lists the names of the environment variables that are set, sorted, at most ${MAX_NAMES}. Never shows a value: values hold passwords and keys.`,
+  description: `Lists the names of the environment variables that are set, sorted, at most ${MAX_NAMES}. Never shows values, because they can be passwords and keys.`,
   inputSchema: Input,
   dangerLevel: 'low',
   keywords: ['environment', 'environment variables', 'env', 'variable set', 'configuration'],

@@ -5,12 +5,12 @@ import { SYSTEM_TOOL } from './system-tool.js';
 
 const Input = z.object({});
 
-/** Describes the machine without naming it or its user. */
+/** Describes the machine without identifying it or its user. */
 @tool({
   ...SYSTEM_TOOL,
   name: 'system_info',
   description:
-    'Tells operating system, architecture, processors, memory and Node version of the machine. Names neither the machine nor its user.',
+    "Returns the operating system, architecture, processors, memory and Node version of the machine. Doesn't include the name of the machine or its user.",
   inputSchema: Input,
   keywords: [
     'system',

@@ -1,7 +1,7 @@
 import { Priority } from '../../src/index.js';
 import { READING } from '../options/shared-options.js';
 
-/** Defaults of all system tools. */
+/** Defaults for all system tools. */
 export const SYSTEM_TOOL = {
   ...READING,
   priority: Priority.LOW,

@@ -5,7 +5,7 @@ import { orFail } from '../walls/file-errors.js';
 import { type BehindFileWall, FileWall } from '../walls/file-wall.js';
 import { READING, wholeNumber } from '../options/shared-options.js';
 
-/** Maximum paths in one answer. */
+/** Maximum paths in one result. */
 const MAX_TESTS = 2_000;
 const USUAL_TESTS = 500;
 
@@ -14,15 +14,15 @@ const Input = z.object({
     .string()
     .max(200)
     .default('')
-    .describe('Only tests whose path contains this text, in any case'),
-  limit: wholeNumber(USUAL_TESTS, MAX_TESTS).describe('How many paths at most'),
+    .describe('Only tests whose path contains this text, case-insensitively'),
+  limit: wholeNumber(USUAL_TESTS, MAX_TESTS).describe('Maximum number of paths'),
 });
 
-/** Finds test files by the names that test runners look for. */
+/** Finds test files by the file names that test runners look for. */
 @tool({
   ...READING,
   name: 'list_tests',
-  description: `Lists the project's test files by their usual names (*.test.ts, *_test.go, test_*.py and the like), sorted. At most ${MAX_TESTS}. Runs nothing and changes nothing.`,
+  description: `Lists the project's test files by their usual names (*.test.ts, *_test.go, test_*.py and the like), sorted. At most ${MAX_TESTS}. Doesn't run tests. Read-only.`,
   inputSchema: Input,
   priority: Priority.MEDIUM,
   reads: ['private', 'untrusted'],

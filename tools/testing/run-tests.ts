@@ -7,7 +7,9 @@ import { EXECUTING, wholeNumber } from '../options/shared-options.js';
 
 /** Five minutes in milliseconds, enough for the tests of most projects. */
 const TIMEOUT_MS = 300_000;
-/** Number of output lines returned. Runners put failures and the summary last. */
+/**
+ * Maximum and default number of output lines returned. Runners print failures and the summary last.
+ */
 const MAX_LINES = 200;
 const USUAL_LINES = 60;
 
@@ -17,11 +19,9 @@ const Input = z.object({
     .min(1)
     .max(500)
     .optional()
-    .describe(
-      'A test file or part of its name, handed to the test runner; all tests when left out',
-    ),
+    .describe('A test file or part of its name, passed to the test runner; all tests if omitted'),
   lines: wholeNumber(USUAL_LINES, MAX_LINES).describe(
-    'How many of the last lines of output to return',
+    'How many of the last output lines to return',
   ),
 });
 
@@ -29,7 +29,7 @@ const Input = z.object({
 @tool({
   ...EXECUTING,
   name: 'run_tests',
-  description: `Runs the project's tests: the test script of package.json, or node --test where there is none. Returns whether they passed and the last lines of output (at most ${MAX_LINES}). Runs the project's code.`,
+  description: `Runs the project's tests: the test script of package.json, or node --test if there is none. Returns whether they passed and the last lines of output (at most ${MAX_LINES}). Runs the project's code.`,
   inputSchema: Input,
   priority: Priority.HIGH,
   dangerLevel: 'high',
@@ -49,7 +49,7 @@ const Input = z.object({
   progressParams: ['filter'],
   timeoutMs: TIMEOUT_MS,
   preview: ({ filter }) =>
-    `Runs the tests of the project${filter === undefined ? '' : ` with ${JSON.stringify(filter)} in their names`}: npm test, or node --test where there is no such script`,
+    `Runs the tests of the project${filter === undefined ? '' : ` with ${JSON.stringify(filter)} in their names`}: npm test, or node --test if there is no test script`,
   invalidates: ['files'],
 })
 export class RunTests {
@@ -98,20 +98,20 @@ export class RunTests {
       const manifest = JSON.parse(text) as { scripts?: { test?: unknown } } | null;
       return typeof manifest?.scripts?.test === 'string';
     } catch {
-      throw new ToolError('EXECUTION_FAILED', 'package.json is not readable JSON.');
+      throw new ToolError('EXECUTION_FAILED', "package.json can't be read, or isn't JSON.");
     }
   }
 }
 
 /**
- * Checks a filter. It may name tests, but never be an option (`--config=…` loads code) or reach the
- * shell that npm starts.
+ * Checks a filter. It may select tests, but mustn't be an option (`--config=…` loads code) or reach
+ * the shell that npm starts.
  */
 function checkedFilter(filter: string): string {
   if (/^[\w@][\w@./ -]*$|^\.{1,2}\/[\w@./ -]*$/.test(filter) && !filter.split('/').includes('..'))
     return filter;
   throw new ToolError(
     'INVALID_INPUT',
-    `A filter may only have letters, digits, spaces and . _ / @ -, and may not start with one of these marks. Got ${JSON.stringify(filter).slice(0, 100)}.`,
+    `A filter can only contain letters, digits, spaces and . _ / @ - and must start with a letter, a digit, _, @ or ./. Got ${JSON.stringify(filter).slice(0, 100)}.`,
   );
 }

@@ -12,8 +12,8 @@ import {
 import { TIME_TOOL } from './time-tool.js';
 
 /**
- * The maximum amount of any unit: more seconds than from the year 1 to 9999. The range of dates
- * catches everything else.
+ * Maximum amount of any unit: more seconds than there are from the year 1 to 9999. The check of the
+ * resulting date catches everything else.
  */
 const MAX_AMOUNT = 400_000_000_000;
 const amount = (what: string) =>
@@ -23,7 +23,7 @@ const amount = (what: string) =>
     .min(-MAX_AMOUNT)
     .max(MAX_AMOUNT)
     .default(0)
-    .describe(`${what} to add; negative to go back`);
+    .describe(`${what} to add; negative to subtract`);
 
 const Input = z.object({
   date: z.string().max(64).describe('ISO date, or date and time with Z or an offset'),
@@ -31,9 +31,9 @@ const Input = z.object({
   months: amount('Months'),
   weeks: amount('Weeks'),
   days: amount('Days'),
-  hours: amount('Hours; not for a date without time'),
-  minutes: amount('Minutes; not for a date without time'),
-  seconds: amount('Seconds; not for a date without time'),
+  hours: amount('Hours; only for a date with a time'),
+  minutes: amount('Minutes; only for a date with a time'),
+  seconds: amount('Seconds; only for a date with a time'),
 });
 
 /** Adds a duration to a date, or subtracts it. */
@@ -41,7 +41,7 @@ const Input = z.object({
   ...TIME_TOOL,
   name: 'add_duration',
   description:
-    'Adds years, months, weeks, days, hours, minutes and seconds to an ISO date or date-time and returns the new one with its weekday. Negative amounts go back. Years and months come first; a day that the month does not have becomes its last day. The offset from UTC stays as written. Years 1 to 9999.',
+    "Adds years, months, weeks, days, hours, minutes and seconds to an ISO date or date-time and returns the new date with its weekday. Negative amounts go back in time. Years and months are added first; a day that doesn't exist in the resulting month becomes its last day. The UTC offset doesn't change. Years 1 to 9999.",
   inputSchema: Input,
   keywords: [
     'add days',
@@ -85,7 +85,8 @@ export class AddDuration {
       (weeks * 7 + days) * DAY_MS +
       (hours * 60 + minutes) * MINUTE_MS +
       seconds * 1_000;
-    if (!isWritable(wallMs)) return fail('The result is outside the years 1 to 9999. Add less.');
+    if (!isWritable(wallMs))
+      return fail('The result is outside the years 1 to 9999. Use smaller amounts.');
     return {
       date: formatIso({ ...start, wallMs }),
       weekday: WEEKDAYS[new Date(wallMs).getUTCDay()] ?? '',

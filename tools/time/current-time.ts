@@ -17,7 +17,7 @@ const Input = z.object({
   ...TIME_TOOL,
   name: 'current_time',
   description:
-    'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock anew.',
+    'Returns the current date and time in UTC and in a time zone, the weekday there and the Unix time. Every call reads the clock again.',
   inputSchema: Input,
   priority: Priority.HIGH,
   executionCategory: 'read_only',
@@ -41,7 +41,7 @@ const Input = z.object({
     'Which weekday is today?',
     'What is the current Unix time?',
   ],
-  // The answer is out of date at once.
+  // The result is out of date at once.
   cacheTtlMs: 0,
 })
 export class CurrentTime {

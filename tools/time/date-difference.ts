@@ -5,7 +5,7 @@ import { TIME_TOOL } from './time-tool.js';
 
 const Input = z.object({
   from: z.string().max(64).describe('ISO date, or date and time with Z or an offset'),
-  to: z.string().max(64).describe('The other one, of the same kind'),
+  to: z.string().max(64).describe('The other date, of the same kind'),
 });
 
 /**
@@ -34,7 +34,7 @@ interface TimeBetween {
   ...TIME_TOOL,
   name: 'date_difference',
   description:
-    'Returns the time between two ISO dates, or two moments with Z or offset: total days, hours and seconds (negative when "to" is earlier), and the same in years, months, days, hours, minutes and seconds. The end is not counted as a day of its own.',
+    'Returns the time between two ISO dates, or two date-times with Z or an offset: total days, hours and seconds (negative if "to" is earlier), and the same in years, months, days, hours, minutes and seconds. The end date isn\'t counted as a day of its own.',
   inputSchema: Input,
   keywords: [
     'days between',
@@ -61,7 +61,7 @@ export class DateDifference {
       return fail(`Expected ${ISO_RULE}, got "${(first === undefined ? from : to).slice(0, 64)}".`);
     if ((first.offsetMinutes === undefined) !== (second.offsetMinutes === undefined))
       return fail(
-        'One value is a date and the other a moment with time and offset. Write both in the same way.',
+        'One value is a date, and the other a date and time with an offset. Use the same format for both.',
       );
     const milliseconds = instantOf(second) - instantOf(first);
     const backwards = milliseconds < 0;
@@ -93,7 +93,7 @@ function calendarParts(start: number, end: number): TimeBetween['calendar'] {
   };
 }
 
-/** Rounds to six places, which is below a tenth of a second even for days. */
+/** Rounds to six decimal places, which is more precise than a tenth of a second even for days. */
 function rounded(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }

@@ -1,32 +1,33 @@
-/** A date, or a moment with the UTC offset it is written in. */
+/** A date, or a date and time with its original UTC offset. */
 interface IsoDate {
-  /** The date and time as written, in milliseconds, as if it were UTC. */
+  /** The date and time as written, in milliseconds, as if they were UTC. */
   readonly wallMs: number;
-  /** Minutes east of UTC. Missing for a date without time. */
+  /** Minutes east of UTC. Missing for a date without a time. */
   readonly offsetMinutes?: number;
 }
 
 export const ISO_RULE =
-  'an ISO date such as 2024-02-29, or a moment with its offset such as 2024-02-29T12:30:00Z or 2024-02-29T12:30+01:00';
+  'an ISO date such as 2024-02-29, or a date and time with its offset such as 2024-02-29T12:30:00Z or 2024-02-29T12:30+01:00';
 
 const PATTERN =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,3}))?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$/;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Maximum offset in minutes. No time zone is further from UTC. */
+/** Maximum UTC offset in minutes. No time zone is further from UTC. */
 const MAX_OFFSET = 18 * 60;
 
 /**
- * Returns midnight of a day as if it were UTC. Months count from 0 and may overflow into the years.
+ * Returns midnight of a day, treated as UTC. Months count from 0. Out-of-range months carry over to
+ * the year.
  */
 export function dayMs(year: number, month: number, day: number): number {
-  // Date.UTC would read the years 0 to 99 as those of the last century.
+  // `Date.UTC` would read the years 0 to 99 as 1900 to 1999.
   const date = new Date(0);
   date.setUTCFullYear(year, month, day);
   return date.getTime();
 }
 
-/** The range of moments that four-digit years can express. */
+/** The range of times that four-digit years can express. */
 const FIRST_MS = dayMs(1, 0, 1);
 const LAST_MS = dayMs(9999, 11, 31) + DAY_MS - 1;
 
@@ -35,8 +36,8 @@ export function isWritable(wallMs: number): boolean {
 }
 
 /**
- * Reads a date strictly. Refuses the 30th of February, and a time without an offset, which could be
- * any moment.
+ * Parses a date strictly. Refuses dates such as February 30, and times without an offset, which
+ * would be ambiguous.
  */
 export function parseIso(text: string): IsoDate | undefined {
   const match = PATTERN.exec(text);
@@ -66,7 +67,7 @@ export function parseIso(text: string): IsoDate | undefined {
   };
 }
 
-/** Writes a date in the form in which it is read. Includes milliseconds only if there are any. */
+/** Formats a date the way `parseIso` reads it. Includes milliseconds only if they aren't zero. */
 export function formatIso({ wallMs, offsetMinutes }: IsoDate): string {
   const text = new Date(wallMs).toISOString();
   if (offsetMinutes === undefined) return text.slice(0, 10);
@@ -76,12 +77,12 @@ export function formatIso({ wallMs, offsetMinutes }: IsoDate): string {
   return `${seconds}${offsetMinutes < 0 ? '-' : '+'}${twoDigits(Math.floor(absolute / 60))}:${twoDigits(absolute % 60)}`;
 }
 
-/** Returns the moment of a date in milliseconds. A date without time counts as midnight in UTC. */
+/** Returns a date's timestamp in milliseconds. A date without a time counts as midnight UTC. */
 export function instantOf({ wallMs, offsetMinutes = 0 }: IsoDate): number {
   return wallMs - offsetMinutes * MINUTE_MS;
 }
 
-/** Adds calendar months. If the month doesn't have the day, uses its last day. */
+/** Adds calendar months. If the resulting month doesn't have that day, uses its last day. */
 export function addMonths(wallMs: number, months: number): number {
   const date = new Date(wallMs);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];

@@ -1,7 +1,7 @@
 import { Priority } from '../../src/index.js';
 import { COMPUTING } from '../options/shared-options.js';
 
-/** Defaults of all tools for dates. */
+/** Defaults for all date and time tools. */
 export const TIME_TOOL = {
   ...COMPUTING,
   priority: Priority.MEDIUM,

@@ -1,21 +1,21 @@
 import { fail, isToolError, ToolError, type ToolResult } from '../../src/index.js';
 import { forbiddenPath, showPath } from './path-rules.js';
 
-/** The reason for refusing a path that was fine at first. */
-export const CHANGED = 'it changed while it was opened';
+/** The reason for refusing a path that passed the first check. */
+export const CHANGED = 'it changed while it was being opened';
 
-/** The meaning of a system error, without the local paths in its own message. */
+/** Explanations of system errors, without the local paths that their messages contain. */
 const FOUND: Readonly<Record<string, string>> = {
   ENOENT: 'nothing there',
   ENOTDIR: 'a file where a folder is needed',
   EACCES: 'no permission',
   EPERM: 'no permission',
-  EROFS: 'a file system that is only read',
+  EROFS: 'a read-only file system',
   ENOSPC: 'no space left',
   ENAMETOOLONG: 'a name that is too long',
 };
 
-/** Returns the error for an obstacle that the caller can act on. `reason` is for programs. */
+/** Returns the error for an obstacle that the caller can act on. `reason` is machine-readable. */
 export function obstacle(
   path: unknown,
   reason: string,
@@ -40,15 +40,15 @@ export function limitExceeded(path: unknown, expected: string, found: number | s
 }
 
 /**
- * Turns system errors into the wall's own errors and returns others unchanged. Drops the original,
- * because it names absolute paths.
+ * Converts system errors to the wall's own errors and returns others unchanged. Drops the original
+ * error, because it contains absolute paths.
  */
 export function explainSystemError(path: unknown, error: unknown): unknown {
   const code =
     error instanceof ToolError ? undefined : (error as NodeJS.ErrnoException | undefined)?.code;
   if (typeof code !== 'string' || !code.startsWith('E') || code.startsWith('ERR_')) return error;
   if (code === 'ELOOP')
-    return forbiddenPath(path, 'its symlinks do not end, or changed while it was opened');
+    return forbiddenPath(path, 'its symlinks form a loop, or it changed while it was being opened');
   return obstacle(
     path,
     code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : code,
@@ -57,14 +57,14 @@ export function explainSystemError(path: unknown, error: unknown): unknown {
   );
 }
 
-/** Returns true if an error means that nothing is there. */
+/** Returns true if an error means that nothing exists at the path. */
 export function isMissing(error: unknown): boolean {
   return isToolError(error, 'EXECUTION_FAILED') && error.details['reason'] === 'missing';
 }
 
 /**
- * Turns an obstacle that a model can act on (missing, a folder, not text) into a failed result.
- * Refusals stay errors.
+ * Converts an obstacle that a model can act on (missing, a folder, not text) to a failed result.
+ * Refusals are still thrown.
  */
 export async function orFail<T>(work: () => Promise<T>): Promise<T | ToolResult<never>> {
   try {

@@ -5,13 +5,13 @@ import { dirname, join } from 'node:path';
 import { CHANGED, limitExceeded, obstacle } from './file-errors.js';
 import { forbiddenPath } from './path-rules.js';
 
-/** Missing on Windows, where the bitwise or below treats it as 0. */
+/** Missing on Windows, where the bitwise OR below treats it as 0. */
 const NO_FOLLOW = constants.O_NOFOLLOW;
-/** Bytes of one read call. */
+/** Number of bytes per read. */
 const CHUNK_BYTES = 65_536;
 /**
- * Mode of new files: everyone can read, the owner can write. They hold no secrets, because secrets
- * are refused.
+ * Mode of new files: everyone can read, and the owner can write. They don't contain secrets,
+ * because files with secrets are refused.
  */
 const NEW_FILE_MODE = 0o644;
 
@@ -20,7 +20,7 @@ export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 export interface Entry {
   readonly name: string;
   readonly kind: EntryKind;
-  /** The size. Files only. */
+  /** Size in bytes, for files only. */
   readonly bytes?: number;
 }
 
@@ -30,13 +30,13 @@ export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolic
   return entry.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-/** Refuses everything except regular files. `path` is what the caller asked for. */
+/** Refuses everything except regular files. `path` is the path that the caller passed. */
 export function requireFile(path: string, stats: Stats): void {
   if (stats.isFile()) return;
   if (stats.isDirectory()) throw obstacle(path, 'directory', 'a file', 'a folder');
   throw forbiddenPath(
     path,
-    stats.isSymbolicLink() ? CHANGED : 'pipes, sockets and devices are not files',
+    stats.isSymbolicLink() ? CHANGED : "pipes, sockets and devices aren't regular files",
   );
 }
 
@@ -47,15 +47,16 @@ export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
   });
 }
 
-/** The number of times that a path is checked. */
+/** The number of times a path is checked. */
 const ROUNDS = 3;
 
 /**
- * Refuses a real path that has come to lead elsewhere, because a folder on the way was replaced by
- * a link. With `opened`, also refuses if a different file was opened.
+ * Refuses a real path that now leads elsewhere because a folder on the way was replaced with a
+ * link. With `opened`, also refuses if a different file was opened.
  *
- * Synchronous, so that as little as possible can happen between the check and the use. A link that is swapped between the
- * two calls of one round could pass it, so it would have to be swapped in each of several rounds.
+ * Synchronous, to leave as little time as possible between the check and the use. A link swapped
+ * between the two calls of one round could go unnoticed, so an attacker would have to swap it in
+ * each of several rounds.
  */
 export function requireUnchanged(path: string, real: string, opened?: Stats): void {
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -66,12 +67,12 @@ export function requireUnchanged(path: string, real: string, opened?: Stats): vo
 }
 
 /**
- * Returns the content of the regular file at a real path. `path` is what the caller asked for, here
- * and below.
+ * Returns the content of the regular file at a real path. Here and below, `path` is the path that
+ * the caller passed.
  */
 export async function readFileBytes(path: string, real: string, maxBytes: number): Promise<Buffer> {
   requireFile(path, await lstat(real));
-  // Without O_NONBLOCK, a FIFO swapped in would wait for a writer forever.
+  // Without `O_NONBLOCK`, opening a FIFO that was swapped in would wait for a writer forever.
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | NO_FOLLOW);
   try {
     const opened = await file.stat();
@@ -83,7 +84,7 @@ export async function readFileBytes(path: string, real: string, maxBytes: number
   }
 }
 
-/** Counts while reading, because a file's stated size may be wrong or grow. */
+/** Counts bytes while reading, because a file's stated size may be wrong or grow. */
 async function readBounded(path: string, file: FileHandle, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for (let total = 0; ;) {
@@ -119,7 +120,7 @@ export async function replaceFile(
       requireUnchanged(path, temporary, await file.stat());
       await file.writeFile(text);
       if (before !== undefined) await file.chmod(before.mode & 0o777);
-      await file.sync(); // Otherwise a crash could leave the new name on an empty file.
+      await file.sync(); // Otherwise a crash could leave an empty file.
     } finally {
       await file.close();
     }
@@ -133,7 +134,8 @@ export async function replaceFile(
 }
 
 /**
- * Returns the existing file at a real path if it may be overwritten, or undefined if there is none.
+ * Returns the existing file at a real path if it may be overwritten, or `undefined` if there is
+ * none.
  */
 export async function requireReplaceable(
   path: string,
@@ -145,7 +147,7 @@ export async function requireReplaceable(
   if (before === undefined) return undefined;
   if (!link || !before.isSymbolicLink()) requireFile(path, before);
   if (overwrite) return before;
-  throw obstacle(path, 'exists', 'nothing', 'a file. Ask for overwriting if it may be replaced');
+  throw obstacle(path, 'exists', 'nothing', 'a file. To replace it, allow overwriting');
 }
 
 /** Returns the entries of the folder at a real path, sorted by name. */

@@ -3,52 +3,53 @@ import { join, posix, resolve } from 'node:path';
 import { z } from 'zod';
 import { MAX_PATH_LENGTH, segmentsOf, withoutEnding } from './path-rules.js';
 
-/** Returns the schema of an input path. Only the tool knows the root. */
+/** Returns the schema for an input path. Only the tool knows the root. */
 export function pathInput(): z.ZodString {
   return z.string().min(1).max(MAX_PATH_LENGTH);
 }
 
-/** Input fields that hold a path or a list of paths. */
+/** Input fields that contain a path or a list of paths. */
 const PATH_FIELDS = ['path', 'paths', 'from', 'to', 'cwd'] as const;
 
 /**
- * Names the files below a root by keys, for plans and policy rules: `file:src/a.ts`, or `file:src/`
- * for everything below.
+ * Identifies the files below a root by keys, for plans and policy rules: `file:src/a.ts`, or
+ * `file:src/` for everything below.
  *
  * A key is derived from the path as text, so a path through a link doesn't get its target's key. If
- * the root's file system ignores case, keys are lower case. A name that some systems treat as
- * another (different accents, trailing dots or spaces) also gets the other's key.
+ * the root's file system is case-insensitive, keys are lower case. If some systems treat a name as
+ * equal to another (different accents, trailing dots or spaces), the path also gets the other
+ * name's key.
  */
 export class FileKeys {
   readonly #root: string;
   readonly #given: boolean | undefined;
   #known: { readonly roots: readonly string[]; readonly ignoresCase: boolean } | undefined;
 
-  /** @param ignoresCase True if the file system ignores case. Looked up once if missing. */
+  /** @param ignoresCase True if the file system is case-insensitive. Detected once if omitted. */
   constructor(root: string, ignoresCase?: boolean) {
     this.#root = resolve(root);
     this.#given = ignoresCase;
   }
 
   /**
-   * Returns the keys of one file.
-   * @throws ToolError `FORBIDDEN_PATH` if no key can name the path.
+   * Returns the keys for one file.
+   * @throws ToolError `FORBIDDEN_PATH` if the path can't be expressed as a key.
    */
   of(path: string, kind = 'file'): readonly string[] {
     return this.#texts(path).map((text) => `${kind}:${text}`);
   }
 
   /**
-   * Returns the keys of a file or folder and everything below it.
-   * @throws ToolError `FORBIDDEN_PATH` if no key can name the path.
+   * Returns the keys for a file or folder and everything below it.
+   * @throws ToolError `FORBIDDEN_PATH` if the path can't be expressed as a key.
    */
   below(path: string, kind = 'file'): readonly string[] {
     return this.#texts(path).map((text) => (text === '' ? `${kind}:` : `${kind}:${text}/`));
   }
 
   /**
-   * Returns an input with its paths relative to the root, without `.`, `..`, and double or trailing
-   * slashes. Other paths stay unchanged, for the wall to refuse.
+   * Returns an input with its paths made relative to the root, without `.`, `..`, and double or
+   * trailing slashes. Other paths are left unchanged, for the wall to refuse.
    */
   inputBelow<In extends object>(input: In): In {
     const { roots } = this.#look();
@@ -104,7 +105,7 @@ export class FileKeys {
 
 /**
  * Returns the segments of a path as text, even for a path that every wall refuses, because rules
- * may name it.
+ * may mention it.
  */
 function textSegments(path: string, roots: readonly string[]): readonly string[] {
   try {
@@ -119,8 +120,8 @@ function textSegments(path: string, roots: readonly string[]): readonly string[]
 }
 
 /**
- * Returns true if a folder finds one of its entries in the other case too. Undefined if no entry
- * has letters.
+ * Returns true if one of a folder's entries can also be opened with its case swapped, or
+ * `undefined` if no entry contains letters.
  */
 function ignoresCaseAt(folder: string): boolean | undefined {
   const name = readdirSync(folder).find((each) => /^[\x20-\x7e]*[a-z][\x20-\x7e]*$/i.test(each));

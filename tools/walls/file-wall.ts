@@ -25,11 +25,16 @@ import {
   segmentsOf,
 } from './path-rules.js';
 
-/** Maximum file size: 1 MiB, far above source files and far below what fills a process. */
+/**
+ * Maximum file size: 1 MiB, far more than source files need and far less than would exhaust memory.
+ */
 const MAX_FILE_BYTES = 1_048_576;
 /** Maximum entries in one listing. */
 const MAX_ENTRIES = 1_000;
-/** Maximum entries examined by one walk or in one folder: a large repository, a few seconds. */
+/**
+ * Maximum entries examined by one walk or in one folder: a large repository, which takes a few
+ * seconds.
+ */
 const MAX_WALK_ENTRIES = 50_000;
 /** Maximum depth of a walk. Deeper folders are a mistake or an attack. */
 const MAX_WALK_DEPTH = 64;
@@ -46,27 +51,27 @@ interface FileWallOptions {
   readonly allowSecrets?: boolean;
   /**
    * True if the file system treats `A.txt` and `a.txt` as one file.
-   * @default looked up when a key is first needed
+   * @default detected when a key is first needed
    */
   readonly ignoresCase?: boolean;
 }
 
-/** The object on which a file tool's `conflictKeys` and `canonicalInput` are called. */
+/** The type of `this` in a file tool's `conflictKeys` and `canonicalInput`. */
 export interface BehindFileWall {
   readonly files: FileWall;
 }
 
-/** Returns an input with canonical paths relative to the root, for both policy and tool. */
+/** Returns an input with canonical paths relative to the root, for both the policy and the tool. */
 export function fileInput<In extends object>(this: BehindFileWall, input: In): In {
   return this.files.keys.inputBelow(input);
 }
 
-/** Returns the keys of a tool that reads a path and everything below it. */
+/** Returns the keys for a tool that reads a path and everything below it. */
 export function readsBelow(this: BehindFileWall, { path }: { readonly path: string }) {
   return { reads: this.files.keys.below(path) };
 }
 
-/** Returns the keys of a tool that reads one file. */
+/** Returns the keys for a tool that reads one file. */
 export function readsFile(this: BehindFileWall, { path }: { readonly path: string }) {
   return { reads: this.files.keys.of(path) };
 }
@@ -76,11 +81,11 @@ export interface FileStat {
   readonly path: string;
   readonly kind: EntryKind;
   readonly bytes: number;
-  /** ISO 8601. */
+  /** Modification time in ISO 8601. */
   readonly modified: string;
 }
 
-/** The location to which a path really leads. */
+/** The location that a path resolves to. */
 interface Place {
   readonly root: string;
   readonly segments: readonly string[];
@@ -91,8 +96,8 @@ interface Place {
 }
 
 /**
- * The way to read a path. `write` refuses the root itself; `keepLink` keeps a link at the end instead
- * of following it.
+ * Options for resolving a path. `write` refuses the root itself. `keepLink` doesn't follow a link
+ * at the end of the path.
  */
 interface Way {
   readonly write?: boolean;
@@ -100,22 +105,22 @@ interface Way {
 }
 
 /**
- * Confines file operations to one root folder, judged by real paths.
+ * Confines file operations to one root folder, based on real paths.
  *
- * Symlinks are followed if they stay inside. The real path is checked before an entry is opened,
- * and again afterwards or right before it's renamed or removed. So a link swapped in between ends
- * in a refusal. An attacker who can swap folders below the root, and hits the right instant twice,
- * can still redirect a call. A hard link to a file outside can't be told apart from a file under
- * this root.
+ * Symlinks are followed if they stay inside the root. The real path is checked before an entry is
+ * opened, and again after opening or right before a rename or removal. So if a link is swapped in
+ * between, the call is refused. An attacker who can swap folders below the root at exactly the
+ * right moment, twice, can still redirect a call. A hard link to a file outside the root is
+ * indistinguishable from a file inside it.
  *
- * Every method throws `FORBIDDEN_PATH` if it refuses a path, `LIMIT_EXCEEDED` beyond a limit, and
- * `EXECUTION_FAILED` with `details.reason` if the file system refuses. `orFail` turns that last
- * error into a result.
+ * Every method throws `FORBIDDEN_PATH` if it refuses a path, `LIMIT_EXCEEDED` if a limit is
+ * exceeded, and `EXECUTION_FAILED` with `details.reason` if the file system reports an error.
+ * `orFail` converts that last error to a result.
  */
 export class FileWall {
   readonly #root: string;
   readonly #limits: Required<Omit<FileWallOptions, 'ignoresCase'>>;
-  /** Names what calls touch below the root. */
+  /** The keys of files below the root that calls touch. */
   readonly keys: FileKeys;
 
   /** Does no I/O. The first call examines the root. */
@@ -139,17 +144,20 @@ export class FileWall {
     return this.#limits.maxWriteBytes;
   }
 
-  /** Returns the path relative to the root, computed as text. `.` is the root. */
+  /** Returns the path relative to the root, computed as text. The root itself is `.`. */
   relative(path: string): string {
     return segmentsOf(path, [this.#root]).join('/') || '.';
   }
 
-  /** Returns the real absolute path, which needn't exist. */
+  /** Returns the real absolute path, which doesn't have to exist. */
   async resolve(path: string): Promise<string> {
     return (await this.#locate(path)).real;
   }
 
-  /** Returns what is at the path, following links, or undefined if nothing is there. */
+  /**
+   * Returns information about the file or folder at the path, following links, or `undefined` if it
+   * doesn't exist.
+   */
   async stat(path: string): Promise<FileStat | undefined> {
     try {
       return await this.#use(path, {}, async ({ real, shown }) => {
@@ -173,14 +181,14 @@ export class FileWall {
   }
 
   /**
-   * Returns the file's exact text, including byte order mark and line ends. Refuses text that isn't
-   * UTF-8.
+   * Returns the file's exact text, including the byte order mark and line endings. Refuses files
+   * that aren't UTF-8.
    */
   async readText(path: string): Promise<string> {
     return this.textOf(path, await this.readBytes(path));
   }
 
-  /** Returns the text of bytes read from a file. */
+  /** Decodes bytes read from a file. */
   textOf(path: string, bytes: Uint8Array): string {
     try {
       if (bytes.includes(0)) throw new TypeError('binary');
@@ -191,8 +199,8 @@ export class FileWall {
   }
 
   /**
-   * Atomically replaces or creates a file, and creates its folders. Readers see either the old text
-   * or the new one.
+   * Atomically replaces or creates a file, and creates missing folders. Readers see either the old
+   * or the new text.
    */
   async writeText(
     path: string,
@@ -209,7 +217,7 @@ export class FileWall {
     });
   }
 
-  /** Returns the entries of a folder, sorted by name, with the sizes of files. */
+  /** Returns a folder's entries, sorted by name, with the sizes of files. */
   async list(
     path: string,
   ): Promise<{ readonly entries: readonly Entry[]; readonly truncated: boolean }> {
@@ -256,7 +264,7 @@ export class FileWall {
         else
           await visit(below, depth + 1).catch((error: unknown) => {
             if (!(error instanceof ToolError)) throw error;
-            truncated = true; // Removed or locked in between. The rest is still useful.
+            truncated = true; // Removed or locked during the walk.
           });
       }
     };
@@ -285,13 +293,13 @@ export class FileWall {
     return this.#use(from, keep, (source) =>
       this.#use(to, keep, async (target) => {
         if (isTellingFolder(source.segments) && !this.#limits.allowSecrets)
-          throw forbiddenPath(from, 'under another name its secrets would not be recognized');
+          throw forbiddenPath(from, "under another name its secrets wouldn't be recognized");
         if (source.segments.every((segment, index) => segment === target.segments[index]))
           throw obstacle(
             to,
             'same_place',
-            'another place than what is moved',
-            'the same or one inside it',
+            'a different destination',
+            'the same path or one inside it',
           );
         await explained(from, () => lstat(source.real));
         makeFolders(to, target);
@@ -304,7 +312,7 @@ export class FileWall {
     );
   }
 
-  /** Returns where a path really leads, after checking it as text, by real path and by name. */
+  /** Resolves a path to its real location, after checking its text, its real path and its name. */
   async #locate(path: unknown, { write = false, keepLink = false }: Way = {}): Promise<Place> {
     const { allowSecrets } = this.#limits;
     return explained(path, async () => {
@@ -320,7 +328,7 @@ export class FileWall {
       if (segments === undefined) throw forbiddenPath(path, 'a symlink leads outside');
       refuseNames(path, segments, { allowSecrets });
       if (write && segments.length === 0)
-        throw forbiddenPath(path, 'the root itself is not replaced');
+        throw forbiddenPath(path, "the root itself can't be replaced");
       const shown = segments.join('/') || '.';
       return { root, segments, real: join(root, ...segments), shown };
     });
@@ -332,7 +340,7 @@ export class FileWall {
   }
 }
 
-/** Does work on a path, and turns system errors into the wall's own. */
+/** Runs `work` and converts system errors to the wall's own. */
 async function explained<T>(path: unknown, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -352,7 +360,7 @@ function makeFolders(path: string, { root, segments }: Place): void {
   requireUnchanged(path, folder);
 }
 
-/** Returns the real path of the deepest existing part, with the rest appended. */
+/** Returns the real path of the deepest existing part, with the remainder appended. */
 async function realPathOf(path: unknown, absolute: string): Promise<string> {
   const missing: string[] = [];
   for (let existing = absolute; ; existing = dirname(existing)) {
@@ -361,9 +369,9 @@ async function realPathOf(path: unknown, absolute: string): Promise<string> {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
-      // A link to a missing target would allow creating it anywhere.
+      // A dangling symlink would allow creating its target anywhere.
       const there = await lstat(existing).catch(() => undefined);
-      if (there?.isSymbolicLink()) throw forbiddenPath(path, 'a symlink leads nowhere');
+      if (there?.isSymbolicLink()) throw forbiddenPath(path, 'a symlink is dangling');
       missing.unshift(basename(existing));
     }
   }

@@ -1,17 +1,17 @@
 import { ToolError } from '../../src/index.js';
 
-/** Maximum characters of a pattern. */
+/** Maximum characters in a pattern. */
 export const MAX_GLOB_LENGTH = 500;
-/** Maximum patterns that braces may expand to, because they multiply. */
+/** Maximum number of patterns that braces may expand to, because alternatives multiply. */
 const MAX_ALTERNATIVES = 64;
 
 /**
- * Returns a test of relative paths against a pattern: `*` any part of a name, `?` one character,
- * `**` any folders, `{a,b}` either.
+ * Returns a function that tests relative paths against a pattern: `*` any part of a name, `?` one
+ * character, `**` any folders, `{a,b}` either.
  *
  * A pattern without `/` is tested against the name alone. Everything else is literal and
- * case-sensitive. The time grows at most with the product of the lengths: on a mismatch only the
- * last star is tried again.
+ * case-sensitive. Time is at most proportional to the product of the lengths, because a mismatch
+ * only retries the last star.
  *
  * @throws ToolError `INVALID_ARGUMENT` for nested or unclosed braces, and patterns beyond the
  * limits.
@@ -41,7 +41,7 @@ function matchName(pattern: string, name: string): boolean {
   );
 }
 
-/** Matches items one by one; a star stands for any number of them. */
+/** Matches a list item by item. A star matches any number of items. */
 function matchList(
   pattern: ArrayLike<string>,
   items: ArrayLike<string>,
@@ -83,10 +83,10 @@ function expandBraces(pattern: string): string[] {
     const close = rest.indexOf('}', open);
     const inside = rest.slice(open + 1, close);
     if (close < 0 || inside.includes('{'))
-      throw badGlob(pattern, 'braces that are closed and not inside each other');
+      throw badGlob(pattern, 'braces that are closed and not nested');
     const choices = inside.split(',');
     if (results.length * choices.length > MAX_ALTERNATIVES)
-      throw badGlob(pattern, `braces for at most ${MAX_ALTERNATIVES} patterns`);
+      throw badGlob(pattern, `braces that expand to at most ${MAX_ALTERNATIVES} patterns`);
     results = results.flatMap((result) => choices.map((choice) => result + choice));
     rest = rest.slice(close + 1);
   }

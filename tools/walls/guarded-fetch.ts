@@ -18,37 +18,39 @@ interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum bytes of the body that are kept, counted after decompression. @default 5 MiB */
   readonly maxBytes?: number;
-  /** Milliseconds for the whole request: name look-up, redirects and body. @default 15 000 */
+  /**
+   * Timeout in milliseconds for the whole request: name lookup, redirects and body. @default 15,000
+   */
   readonly timeoutMs?: number;
-  /** @default 5 */
+  /** @default Maximum number of redirects followed. @default 5 */
   readonly maxRedirects?: number;
 }
 
 export interface FetchAnswer {
-  /** The URL that answered, after redirects. */
+  /** The URL that responded, after redirects. */
   readonly url: string;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** True if the body was longer than the part kept. */
+  /** True if the body was longer than the part that was kept. */
   readonly truncated: boolean;
-  /** The addresses of the redirects. */
+  /** The URLs of the redirects. */
   readonly redirects: readonly string[];
 }
 
 /**
- * Maximum body size: 5 MiB, enough for any readable page and harmless for a process even several
- * times.
+ * Maximum body size: 5 MiB, enough for any readable page and safe for memory even several times
+ * over.
  */
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Default timeout in milliseconds. A slower server is of no use to a waiting model. */
+/** Default timeout in milliseconds. A model can't wait longer for a slow server. */
 const TIMEOUT_MS = 15_000;
-/** Maximum redirects. Real chains are shorter. */
+/** Maximum number of redirects. Legitimate chains are shorter. */
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Headers that decide where a request goes or how it's framed. With them a request could be
+ * Headers that determine where a request goes or how it's framed. With them, a request could be
  * smuggled past the wall.
  */
 const OWN_HEADERS = new Set([
@@ -72,11 +74,11 @@ interface Sent {
 }
 
 /**
- * Sends a request through the wall, to exactly the addresses that the wall checked.
+ * Sends a request through the wall, only to the addresses that the wall has checked.
  *
- * Redirects of GET and HEAD are followed, and each one is checked again. If the origin changes, the
- * caller's headers aren't sent. Redirects of other methods are returned, because a request meant
- * for one server isn't sent to another.
+ * GET and HEAD redirects are followed, and each one is checked again. If the origin changes, the
+ * caller's headers are dropped. For other methods, the redirect is returned, because a request
+ * meant for one server isn't sent to another.
  *
  * @throws ToolError `FORBIDDEN_URL`, `INVALID_INPUT`, `TIMEOUT`, `ABORTED`, `LIMIT_EXCEEDED` for
  * too many redirects, and `EXECUTION_FAILED` if the server can't be reached or understood.
@@ -94,12 +96,12 @@ export async function guardedFetch(url: string, options: FetchOptions = {}): Pro
     if (timeout.aborted)
       throw new ToolError(
         'TIMEOUT',
-        `The server didn't answer within ${timeoutMs} ms. Try later or use another address.`,
+        `The server didn't respond within ${timeoutMs} ms. Try again later or use another address.`,
       );
     if (isToolError(error)) throw error;
     throw new ToolError(
       'EXECUTION_FAILED',
-      `The server could not be reached: ${reasonOf(error)}. Check the address or try later.`,
+      `The server couldn't be reached: ${reasonOf(error)}. Check the address or try again later.`,
       { cause: error },
     );
   }
@@ -124,7 +126,7 @@ async function follow(
   let origin: string | undefined;
   for (;;) {
     const checked: CheckedUrl = await untilStopped(() => wall.check(target), stop);
-    // Tokens and cookies were meant for the first origin. Once dropped, they aren't sent again.
+    // Tokens and cookies were meant for the first origin. Once dropped, they are never sent again.
     if (origin !== undefined && checked.url.origin !== origin) headers = {};
     origin = checked.url.origin;
     const response = await send(checked, { method, headers, body }, stop);
@@ -143,7 +145,7 @@ async function follow(
       if (!URL.canParse(location, checked.url.href))
         throw new ToolError(
           'EXECUTION_FAILED',
-          'The redirect does not name a valid URL. Call the final address directly.',
+          "The redirect doesn't contain a valid URL. Call the final address directly.",
         );
       target = new URL(location, checked.url);
       redirects.push(target.href);
@@ -171,7 +173,8 @@ function send(
       'accept-encoding': 'gzip, br',
       ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
     },
-    // Don't look up the name again: a second answer could differ from the checked one.
+    // Don't resolve the name again: a second lookup could return a different address than the
+    // checked one.
     lookup: pinnedTo(addresses),
     agent: false,
     signal: stop,
@@ -239,7 +242,7 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
     if (OWN_HEADERS.has(lower) || lower.startsWith('proxy-'))
       throw new ToolError(
         'INVALID_INPUT',
-        `The header ${lower} would change where the request goes, so it isn't allowed. Leave it out.`,
+        `The header ${lower} would change where the request goes, so it isn't allowed. Omit it.`,
       );
     try {
       http.validateHeaderName(name);
@@ -247,7 +250,7 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
     } catch {
       throw new ToolError(
         'INVALID_INPUT',
-        'Header names and values must not have line breaks or other control characters. Remove them.',
+        "Header names and values can't contain line breaks or other control characters. Remove them.",
       );
     }
   }
@@ -275,10 +278,10 @@ async function untilStopped<T>(work: () => Promise<T>, stop: AbortSignal): Promi
 }
 
 function aborted(): ToolError {
-  return new ToolError('ABORTED', 'The caller no longer wants the answer.');
+  return new ToolError('ABORTED', 'The call was aborted by the caller.');
 }
 
-/** Returns only the system's short error code, because its messages name addresses. */
+/** Returns only the system's short error code, because its messages contain addresses. */
 function reasonOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : 'an error';

@@ -1,14 +1,14 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The owner of an address: the public, the user's own network, or something that no tool should talk
- * to.
+ * The owner of an address: the public, the user's own network, or something that no tool should
+ * talk to.
  */
 type AddressClass = 'public' | 'private' | 'forbidden';
 
 type Range = readonly [address: string, prefix: number];
 
-/** The user's machine and network. Reachable only if the caller allows it. */
+/** Addresses of the user's machine and network. Reachable only if the caller allows it. */
 const PRIVATE_V4 = ranges('ipv4', [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10], // carrier-grade NAT
@@ -22,14 +22,14 @@ const PRIVATE_V6 = ranges('ipv6', [
 ]);
 
 /**
- * Ranges without ordinary web servers: special purposes, and services that hand out a machine's
+ * Ranges without ordinary web servers: reserved ranges, and services that hand out a machine's
  * credentials.
  */
 const FORBIDDEN_V4 = ranges('ipv4', [
   ['0.0.0.0', 8], // "this host": connects to loopback on most systems
-  ['100.100.100.200', 32], // instance metadata of a cloud, inside the carrier-grade range
-  ['168.63.129.16', 32], // host agent of a cloud, inside a public range
-  ['169.254.0.0', 16], // link-local, with the metadata address 169.254.169.254
+  ['100.100.100.200', 32], // cloud instance metadata, inside the carrier-grade NAT range
+  ['168.63.129.16', 32], // host agent of a cloud provider, inside a public range
+  ['169.254.0.0', 16], // link-local, including the metadata address 169.254.169.254
   ['192.0.0.0', 24], // protocol assignments
   ['192.0.2.0', 24], // documentation
   ['192.88.99.0', 24], // 6to4 relays
@@ -40,16 +40,17 @@ const FORBIDDEN_V4 = ranges('ipv4', [
   ['240.0.0.0', 4], // reserved and broadcast
 ]);
 const FORBIDDEN_V6 = ranges('ipv6', [
-  ['2001::', 23], // protocol assignments, with Teredo, which carries an IPv4 address inside
+  ['2001::', 23], // protocol assignments, including Teredo, which embeds an IPv4 address
   ['2001:db8::', 32], // documentation
-  ['2002::', 16], // 6to4, which carries an IPv4 address inside
+  ['2002::', 16], // 6to4, which embeds an IPv4 address
   ['3fff::', 20], // documentation
-  ['fd00:ec2::', 32], // instance metadata of a cloud, inside the unique-local range
-  ['fd20:ce::', 32], // instance metadata of a cloud, inside the unique-local range
+  ['fd00:ec2::', 32], // cloud instance metadata, inside the unique-local range
+  ['fd20:ce::', 32], // cloud instance metadata, inside the unique-local range
 ]);
 
 /**
- * The IPv6 block assigned to the public. Mapped, compatible and NAT64 addresses are all outside it.
+ * The IPv6 block for global unicast addresses. IPv4-mapped, IPv4-compatible and NAT64 addresses are
+ * all outside it.
  */
 const GLOBAL_V6 = ranges('ipv6', [['2000::', 3]]);
 

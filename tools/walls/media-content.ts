@@ -1,6 +1,6 @@
 import { file, image, type ContentPart } from '../../src/index.js';
 
-/** The first bytes of files that models can look at. */
+/** Media types that models can look at, and the bytes that such files start with. */
 const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -10,8 +10,8 @@ const KINDS: readonly (readonly [mediaType: string, beginning: RegExp])[] = [
 ];
 
 /**
- * Returns the media type and content of an image or PDF, recognized by its bytes and not its name.
- * `undefined` for anything else.
+ * Returns the media type and content of an image or PDF, recognized by its bytes rather than its
+ * name. Returns `undefined` for anything else.
  */
 export function mediaContent(
   bytes: Uint8Array,

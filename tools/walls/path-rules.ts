@@ -2,15 +2,15 @@ import { isAbsolute, posix, relative, sep } from 'node:path';
 import { ToolError } from '../../src/index.js';
 import { globMatcher } from './glob-matcher.js';
 
-/** Maximum characters of a path: the longest that Linux accepts. */
+/** Maximum characters in a path: the longest that Linux accepts. */
 export const MAX_PATH_LENGTH = 4_096;
-/** Maximum characters of a refused path that an error repeats. */
+/** Maximum number of characters of a refused path that an error quotes. */
 const SHOWN_LENGTH = 200;
 
 /**
- * Patterns for files and folders that usually hold secrets, at any depth.
+ * Patterns for files and folders that usually contain secrets, at any depth.
  *
- * Every wall uses this list: file tools compare names with it, and git tools pass it to git, which
+ * Every wall uses this list: file tools match names against it, and git tools pass it to git, which
  * understands the same patterns.
  */
 export const SECRET_PATTERNS: readonly string[] = Object.freeze([
@@ -46,7 +46,7 @@ export function forbiddenPath(path: unknown, found: string): ToolError {
   );
 }
 
-/** Returns a path for messages: shortened, and only its type if it isn't text. */
+/** Formats a path for messages: shortened, or only its type if it isn't a string. */
 export function showPath(path: unknown): string {
   return typeof path === 'string' ? path.slice(0, SHOWN_LENGTH) : `(${typeof path})`;
 }
@@ -55,34 +55,34 @@ export function showPath(path: unknown): string {
  * Returns the segments of a path below the root, computed as text. Resolves `.` and `..` without
  * looking at files.
  *
- * Separators are `/` on every system. An absolute path counts if it's below one of the given forms
- * of the root.
+ * Separators are `/` on every system. An absolute path is accepted if it's below one of the given
+ * forms of the root.
  *
- * @throws ToolError `FORBIDDEN_PATH` for anything that isn't text, climbs out, or has a different
- * meaning on another system.
+ * @throws ToolError `FORBIDDEN_PATH` for anything that isn't text, leaves the root, or has a
+ * different meaning on another system.
  */
 export function segmentsOf(path: unknown, roots: readonly string[]): string[] {
   if (typeof path !== 'string' || path === '')
-    throw forbiddenPath(path, 'a path is text and not empty');
+    throw forbiddenPath(path, "a path must be text that isn't empty");
   if (path.length > MAX_PATH_LENGTH)
-    throw forbiddenPath(path, `a path has at most ${MAX_PATH_LENGTH} characters`);
-  // A NUL truncates the path in system calls. Line ends and escapes forge lines in logs and
-  // listings.
+    throw forbiddenPath(path, `a path can have at most ${MAX_PATH_LENGTH} characters`);
+  // A NUL truncates the path in system calls. Line breaks and escape characters can forge lines in
+  // logs and listings.
   if ([...path].some((character) => character < ' ' || character === '\x7f'))
-    throw forbiddenPath(path, 'control characters are not allowed');
-  // Paths mean the same on every system. On Windows a backslash separates, and a drive or
-  // `\\server` starts elsewhere.
-  if (path.includes('\\')) throw forbiddenPath(path, 'segments are separated by "/"');
-  if (path.startsWith('//')) throw forbiddenPath(path, 'network paths are not allowed');
-  if (/^(?:[a-z]|file):/i.test(path)) throw forbiddenPath(path, 'drives and URLs are not allowed');
-  // No shell expands it here, but a folder of that name could be expanded later.
+    throw forbiddenPath(path, "control characters aren't allowed");
+  // Paths mean the same on every system. On Windows a backslash is a separator, and a drive or
+  // `\\server` leaves the root.
+  if (path.includes('\\')) throw forbiddenPath(path, 'segments must be separated by "/"');
+  if (path.startsWith('//')) throw forbiddenPath(path, "network paths aren't allowed");
+  if (/^(?:[a-z]|file):/i.test(path)) throw forbiddenPath(path, "drives and URLs aren't allowed");
+  // No shell expands `~` here, but if a folder had that name, a later command could expand it.
   if (path === '~' || path.startsWith('~/'))
-    throw forbiddenPath(path, 'the home folder is not reachable');
+    throw forbiddenPath(path, "the home folder can't be reached");
 
   const normal = posix.normalize(path);
   const below = posix.isAbsolute(normal) ? belowOneOf(roots, normal) : normal;
   if (below === undefined || below === '..' || below.startsWith('../'))
-    throw forbiddenPath(path, 'it lies outside');
+    throw forbiddenPath(path, "it's outside");
   return below.split('/').filter((segment) => segment !== '' && segment !== '.');
 }
 
@@ -92,8 +92,8 @@ function belowOneOf(roots: readonly string[], normal: string): string | undefine
 }
 
 /**
- * Returns the segments from one real path down to another, or undefined if it's elsewhere. Compares
- * segments, so `/root-evil` isn't in `/root`.
+ * Returns the segments from one real path down to another, or `undefined` if the second isn't below
+ * the first. Compares segments, so `/root-evil` isn't below `/root`.
  */
 export function containedSegments(root: string, path: string): string[] | undefined {
   const below = relative(root, path);
@@ -107,8 +107,8 @@ export function isInside(root: string, path: string): boolean {
 }
 
 /**
- * Refuses names that hold secrets, and always git's folder: a hook written there runs as a program,
- * and its configuration contains remotes' passwords.
+ * Refuses names of files that contain secrets, and always refuses git's folder: a hook written
+ * there runs as a program, and its configuration can contain passwords for remotes.
  *
  * @throws ToolError `FORBIDDEN_PATH`
  */
@@ -118,19 +118,19 @@ export function refuseNames(
   { allowSecrets = false } = {},
 ): void {
   if (segments.some((segment) => comparable(segment) === '.git'))
-    throw forbiddenPath(path, "git's folder can be neither read nor written");
+    throw forbiddenPath(path, "git's folder can't be read or written");
   if (!allowSecrets && isSecret(segments))
-    throw forbiddenPath(path, 'files of this name hold secrets');
+    throw forbiddenPath(path, 'files with this name contain secrets');
 }
 
-/** Returns true if a file with these path segments usually holds a secret. */
+/** Returns true if a file with these path segments usually contains a secret. */
 export function isSecret(segments: readonly string[]): boolean {
   const path = segments.map(comparable).join('/');
   return SECRETS.some((matches) => matches(path));
 }
 
 /**
- * Returns true if a folder's name marks its contents as secret, so that renaming it would hide
+ * Returns true if a folder's name marks its contents as secret. Renaming such a folder would hide
  * them.
  */
 export function isTellingFolder(segments: readonly string[]): boolean {
@@ -139,15 +139,15 @@ export function isTellingFolder(segments: readonly string[]): boolean {
 }
 
 /**
- * Returns a name as file systems may resolve it: `.GIT`, `.git.`, `.git ` and `.git::$DATA` can all
- * be `.git`.
+ * Returns a name the way file systems may resolve it: `.GIT`, `.git.`, `.git ` and `.git::$DATA`
+ * can all mean `.git`.
  */
 function comparable(segment: string): string {
   return withoutEnding(segment).toLowerCase();
 }
 
 /**
- * Returns a name without what Windows drops at the end: dots, spaces, and a stream after a colon.
+ * Returns a name without the ending that Windows drops: dots, spaces, and a stream after a colon.
  */
 export function withoutEnding(segment: string): string {
   let name = segment.split(':', 1)[0] ?? '';

@@ -8,22 +8,23 @@ import { isInside } from './path-rules.js';
 
 /** Maximum bytes kept of each output stream: thousands of lines, more than a model can use. */
 const MAX_OUTPUT_BYTES = 256 * 1024;
-/** Milliseconds before a program is killed. */
+/** Default timeout in milliseconds, after which a program is killed. */
 const TIMEOUT_MS = 30_000;
-/** Maximum arguments of one call. */
+/** Maximum arguments per call. */
 const MAX_ARGUMENTS = 1_000;
-/** Maximum bytes of all arguments together: what Linux accepts for a single one. */
+/** Maximum bytes of all arguments combined: the Linux limit for a single argument. */
 const MAX_ARGUMENT_BYTES = 128 * 1024;
 /** Maximum bytes written to a program's standard input: a long document. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 /**
- * Milliseconds to wait for the output of a program that has ended. What it wrote is already in the
- * pipes.
+ * Milliseconds to wait for more output after a program has ended. Everything it wrote is already in
+ * the pipes.
  */
 const PIPE_GRACE_MS = 100;
 
 /**
- * The variables that a program sees: paths and language, but no keys and nothing that loads code.
+ * The environment variables that a program sees: paths and language, but no keys and nothing that
+ * loads code.
  */
 export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze([
   'PATH',
@@ -35,7 +36,7 @@ export const DEFAULT_ENVIRONMENT: readonly string[] = Object.freeze([
   'TZ',
   'TMPDIR',
 ]);
-/** The programs allowed by default: this project's own runtime and its scripts. */
+/** The programs allowed by default: Node and npm, to run the project's own scripts. */
 export const DEFAULT_PROGRAMS: readonly string[] = Object.freeze(['node', 'npm']);
 
 interface ProgramWallOptions {
@@ -48,25 +49,30 @@ interface ProgramWallOptions {
    * @default a short list of harmless variables
    */
   readonly env?: readonly string[];
-  /** Maximum bytes of each output that are kept. @default 262,144 */ readonly maxOutputBytes?: number;
-  /** Milliseconds after which a program is stopped. @default 30,000 */ readonly timeoutMs?: number;
+  /** Maximum bytes kept of each output stream. @default 262,144 */ readonly maxOutputBytes?: number;
+  /** Timeout in milliseconds, after which a program is stopped. @default 30,000 */ readonly timeoutMs?: number;
 }
 
 export interface RunOptions {
-  /** Stops the program when it aborts. @default none */ readonly signal?: AbortSignal | undefined;
+  /** Stops the program when the signal aborts. @default none */ readonly signal?:
+    AbortSignal | undefined;
   /** The working directory: the root or a folder below it. @default the root */
   readonly cwd?: string | undefined;
-  /** Text for standard input, which is then closed. Without it there is no standard input. */
+  /**
+   * Text for standard input, which is then closed. If omitted, the program has no standard input.
+   */
   readonly input?: string | undefined;
-  /** Variables that the tool itself sets, never taken from a model's input. @default none */
+  /** Variables set by the tool itself, never taken from a model's input. @default none */
   readonly env?: Readonly<Record<string, string>>;
-  /** Milliseconds after which the program is stopped. @default the wall's */ readonly timeoutMs?:
+  /** Timeout in milliseconds, after which the program is stopped. @default the wall's timeout */ readonly timeoutMs?:
     number | undefined;
-  /** The part of the output that is kept if it's too long. @default 'head' */
+  /** The part of the output to keep if it's too long. @default 'head' */
   readonly keep?: 'head' | 'tail';
 }
 
-/** Returns an input with a canonical folder relative to the root, for both policy and wall. */
+/**
+ * Returns an input with a canonical folder relative to the root, for both the policy and the wall.
+ */
 export function programInput<In extends object>(
   this: { readonly programs: ProgramWall },
   input: In,
@@ -84,26 +90,26 @@ export interface ProgramResult {
 }
 
 /**
- * Runs programs from an allow-list, without a shell, inside one folder and with a time limit.
+ * Runs programs from an allow-list, without a shell, inside one folder and with a timeout.
  *
- * It decides which programs start, with which environment, where, and for how long. It can't
- * control what an allowed program does with its arguments: allowing an interpreter allows
- * everything the interpreter can do.
+ * Decides which programs start, in which environment and folder, and for how long. It can't control
+ * what an allowed program does with its arguments: allowing an interpreter allows everything the
+ * interpreter can do.
  *
- * It chooses the environment of programs, but this process keeps its own, which the system lets
- * programs of the same user read. On Linux an allowed program that reads files finds it in
- * `/proc/<pid>/environ`. So keep secrets that programs mustn't see out of the agent's environment,
- * or run programs as another user or in a container.
+ * It chooses the environment of programs, but this process keeps its own environment, which the
+ * system lets other programs of the same user read. On Linux, an allowed program that can read
+ * files finds it in `/proc/<pid>/environ`. So keep secrets that programs mustn't see out of the
+ * agent's environment, or run programs as another user or in a container.
  *
- * A program and its whole process group are killed when the call ends. A descendant that left the
- * group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call doesn't
- * wait for it, and its output is no longer read. If that matters, run the whole agent in a
+ * When the call ends, the program and its whole process group are killed. A descendant that has
+ * left the group (`setsid`, or `detached` in Node) survives, because Node can't find it. The call
+ * doesn't wait for it, and its output is no longer read. If that matters, run the whole agent in a
  * container.
  */
 export class ProgramWall {
   readonly root: string;
   readonly allowedPrograms: readonly string[];
-  /** Names what is below the root. */
+  /** The keys of files below the root. */
   readonly keys: FileKeys;
   readonly #options: ProgramWallOptions;
 
@@ -114,16 +120,19 @@ export class ProgramWall {
     this.allowedPrograms = options.allowedPrograms ?? DEFAULT_PROGRAMS;
   }
 
-  /** Returns the same wall with another allow-list, for tools that always run one known program. */
+  /**
+   * Returns the same wall with a different allow-list, for tools that always run one known program.
+   */
   withPrograms(allowedPrograms: readonly string[]): ProgramWall {
     return new ProgramWall({ ...this.#options, root: this.root, allowedPrograms });
   }
 
   /**
-   * Runs a program to its end and returns its output.
+   * Runs a program until it ends and returns its output.
    *
-   * A program that takes too long is killed, and its output so far is returned with `timedOut`.
-   * Everything else in its process group is killed too, even if the program ends by itself.
+   * A program that exceeds the timeout is killed, and its output so far is returned with
+   * `timedOut`. Everything else in its process group is also killed, even if the program ends by
+   * itself.
    *
    * @throws ToolError `FORBIDDEN_PROGRAM`, `FORBIDDEN_PATH`, `INVALID_INPUT`, `LIMIT_EXCEEDED`,
    * `ABORTED`, `EXECUTION_FAILED`
@@ -138,11 +147,11 @@ export class ProgramWall {
     if (options.input !== undefined && Buffer.byteLength(options.input) > MAX_INPUT_BYTES) {
       throw new ToolError(
         'LIMIT_EXCEEDED',
-        `Expected at most ${MAX_INPUT_BYTES} bytes of standard input, got ${Buffer.byteLength(options.input)}.`,
+        `Standard input can have at most ${MAX_INPUT_BYTES} bytes, got ${Buffer.byteLength(options.input)}.`,
       );
     }
     const root = await realpath(this.root).catch(() => {
-      throw new ToolError('EXECUTION_FAILED', 'The root folder for programs does not exist.');
+      throw new ToolError('EXECUTION_FAILED', "The root folder for programs doesn't exist.");
     });
     const cwd = await folderInside(root, options.cwd ?? '.');
     const searchPath = await trustedPath(root);
@@ -163,8 +172,8 @@ export class ProgramWall {
   }
 
   #checkProgram(program: string): void {
-    // A path could name a file that the model has just written, and a leading hyphen could be read
-    // as an option.
+    // A path could point to a file that the model has just written, and a leading hyphen could be
+    // read as an option.
     const bare =
       program !== '' &&
       !program.startsWith('-') &&
@@ -201,7 +210,7 @@ function checkArguments(argv: readonly string[]): void {
   if (argv.length > MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES) {
     throw new ToolError(
       'LIMIT_EXCEEDED',
-      `Expected at most ${MAX_ARGUMENTS} arguments of ${MAX_ARGUMENT_BYTES} bytes together, got ${argv.length} of ${bytes} bytes.`,
+      `Expected at most ${MAX_ARGUMENTS} arguments with ${MAX_ARGUMENT_BYTES} bytes in total, got ${argv.length} with ${bytes} bytes.`,
     );
   }
 }
@@ -212,12 +221,12 @@ async function folderInside(root: string, folder: string): Promise<string> {
   const wanted = resolve(root, folder);
   if (!isInside(root, wanted)) throw outside();
   const real = await realpath(wanted).catch(() => undefined);
-  // Checked again after links are followed, because a link below the root may lead outside.
+  // Checked again after following links, because a link below the root may lead outside it.
   if (real !== undefined && !isInside(root, real)) throw outside();
   if (real === undefined || !(await stat(real)).isDirectory())
     throw new ToolError(
       'INVALID_INPUT',
-      'The working directory does not exist below the root, or is not a folder.',
+      "The working directory doesn't exist below the root, or isn't a folder.",
     );
   return real;
 }
@@ -230,9 +239,10 @@ function outside(): ToolError {
 }
 
 /**
- * Returns the folders in which programs are looked up: absolute ones outside the root.
+ * Returns the folders in which programs are looked up: the absolute `PATH` entries outside the
+ * root.
  *
- * With `.` or `node_modules/.bin` on the path, a repository could bring its own `git`.
+ * With `.` or `node_modules/.bin` on the `PATH`, a repository could supply its own `git`.
  */
 async function trustedPath(root: string): Promise<string[]> {
   const trusted: string[] = [];
@@ -254,7 +264,7 @@ async function findProgram(program: string, searchPath: readonly string[]): Prom
   }
   throw new ToolError(
     'EXECUTION_FAILED',
-    `The program "${program}" is not installed, or not on the path.`,
+    `The program "${program}" isn't installed or isn't on the PATH.`,
   );
 }
 
@@ -287,7 +297,7 @@ function launch(
     const stderr = new OutputBuffer(maxOutputBytes, keep);
     let timedOut = false;
 
-    // A descendant that left the group may still hold the pipes. Nothing waits for it.
+    // A descendant that left the group may still have the pipes open. Nothing waits for it.
     const closePipes = () => {
       child.stdout?.destroy();
       child.stderr?.destroy();
@@ -313,10 +323,10 @@ function launch(
     child.stdin?.on('error', () => undefined); // A program may end without reading its input.
     child.stdin?.end(input);
     child.once('exit', () => {
-      clearTimeout(timer); // It ended in time, whoever else holds its pipes.
+      clearTimeout(timer); // Ended in time, even if its pipes are still open.
       killGroup(child);
-      // The immediate runs after one more look at the pipes, so that a busy process loses nothing
-      // either.
+      // `setImmediate` runs after the pipes are polled once more, so that no output is lost even if
+      // this process is busy.
       grace = setTimeout(() => setImmediate(closePipes), PIPE_GRACE_MS);
     });
     child.once('error', () => {
@@ -345,7 +355,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    child.kill('SIGKILL'); // The group is gone, or the system has no groups.
+    child.kill('SIGKILL'); // The group is gone, or the system doesn't support groups.
   }
 }
 
@@ -353,7 +363,7 @@ function aborted(program: string): ToolError {
   return new ToolError('ABORTED', `The call of "${program}" was aborted`);
 }
 
-/** One output stream. Keeps only its first or last bytes. */
+/** One output stream. Keeps only the first or last bytes. */
 class OutputBuffer {
   readonly #chunks: Buffer[] = [];
   #kept = 0;

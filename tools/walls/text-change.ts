@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { createTwoFilesPatch } from 'diff';
 import type { Preview } from '../../src/index.js';
 
-/** Maximum changed lines in a preview. Beyond that, sizes say more than a diff. */
+/**
+ * Maximum number of changed lines shown in a preview. For larger changes, sizes are more useful
+ * than a diff.
+ */
 const MAX_CHANGED_LINES = 2_000;
 
 /**

@@ -3,39 +3,42 @@ import { isIP } from 'node:net';
 import { ToolError } from '../../src/index.js';
 import { classifyAddress } from './ip-ranges.js';
 
-/** Finds the addresses of a host name. */
+/** Resolves a host name to its addresses. */
 type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 interface UrlWallOptions {
   /**
-   * Allows the user's own machine and network, on any port. Metadata services stay refused.
+   * Allows the user's own machine and network, on any port. Metadata services are still refused.
    * @default false
    */
   readonly allowPrivate?: boolean;
-  /** The allowed ports, unless `allowPrivate` opens all. @default 80, 443, 8080, 8443 */
+  /** The allowed ports, unless `allowPrivate` allows all. @default 80, 443, 8080, 8443 */
   readonly ports?: readonly number[];
   /**
-   * The resolver, asked once per URL. Its answer is checked, and only that is connected to.
-   * @default the system's
+   * The resolver, called once per URL. Its addresses are checked, and connections use only those.
+   * @default the system's resolver
    */
   readonly resolve?: Resolve;
 }
 
-/** A URL that passed the check, with its addresses. Connect only to these. */
+/** A URL that passed the check, with its addresses. Connect only to these addresses. */
 export interface CheckedUrl {
   readonly url: URL;
-  /** The host without brackets. */
+  /** The host name without brackets. */
   readonly hostname: string;
   readonly addresses: readonly string[];
 }
 
-/** The usual ports of web servers. On others, databases, mail servers and administration listen. */
+/**
+ * The usual ports of web servers. Other ports belong to databases, mail servers and admin
+ * interfaces.
+ */
 const WEB_PORTS = [80, 443, 8080, 8443];
 
-/** Names that by definition belong to the user's own network. */
+/** Host names that by definition belong to the user's own network. */
 const PRIVATE_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'];
 
-/** Names of services that hand out a machine's credentials. */
+/** Host names of services that hand out a machine's credentials. */
 const METADATA_NAMES = new Set([
   'metadata',
   'metadata.goog',
@@ -46,8 +49,8 @@ const METADATA_NAMES = new Set([
 ]);
 
 /**
- * Decides which URLs a tool may call, so that a model can't be talked into reaching what only this
- * machine can reach.
+ * Decides which URLs a tool may call, so that a model can't be talked into reaching services that
+ * only this machine can reach.
  */
 export class UrlWall {
   readonly #allowPrivate: boolean;
@@ -77,7 +80,7 @@ export class UrlWall {
       return { url, hostname, addresses: [hostname] };
     }
     const addresses = await this.#addressesOf(hostname);
-    // Check all of them: an attacker mixes one private address among public ones.
+    // Check all addresses: an attacker may hide one private address among public ones.
     for (const address of addresses) this.#checkAddress(url, address);
     return { url, hostname, addresses };
   }
@@ -86,20 +89,20 @@ export class UrlWall {
     if (!URL.canParse(String(text)))
       throw new ToolError(
         'FORBIDDEN_URL',
-        'This is not an absolute http or https URL. Write it as https://host/path.',
+        "This isn't an absolute http or https URL. Write it as https://host/path.",
       );
     const url = new URL(text);
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
-      throw refused(url, `Expected http or https, got ${url.protocol.slice(0, -1)}.`);
-    // Credentials before the host make it look like another host, and would be sent along.
+      throw refused(url, `Only http and https URLs are allowed, not ${url.protocol.slice(0, -1)}.`);
+    // Credentials before the host make it look like another host, and would also be sent.
     if (url.username !== '' || url.password !== '')
-      throw refused(url, 'The URL has a user name or password. Remove them.');
+      throw refused(url, 'The URL contains a user name or password. Remove it.');
     url.hostname = withoutTrailingDots(url.hostname);
     const hostname = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
     if (isIP(hostname) === 0) this.#checkName(url, hostname);
     const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
     if (!this.#allowPrivate && !this.#ports.has(port))
-      throw refused(url, `Port ${port} is not allowed, only ${[...this.#ports].join(', ')}.`);
+      throw refused(url, `Port ${port} isn't allowed, only ${[...this.#ports].join(', ')}.`);
     return { url, hostname };
   }
 
@@ -110,7 +113,7 @@ export class UrlWall {
     const isPrivate = PRIVATE_SUFFIXES.some(
       (suffix) => name === suffix || name.endsWith(`.${suffix}`),
     );
-    // The system completes a name without a dot with the search domains of the user's network.
+    // The system appends the search domains of the user's network to a name without a dot.
     if (isPrivate || !name.includes('.'))
       throw refused(url, 'The host name belongs to a private network.');
   }
@@ -128,14 +131,14 @@ export class UrlWall {
     } catch (cause) {
       throw new ToolError(
         'EXECUTION_FAILED',
-        `The name ${hostname} has no address. Check its spelling.`,
+        `The host name ${hostname} has no address. Check its spelling.`,
         { cause },
       );
     }
     if (addresses.length === 0)
       throw new ToolError(
         'EXECUTION_FAILED',
-        `The name ${hostname} has no address. Check its spelling.`,
+        `The host name ${hostname} has no address. Check its spelling.`,
       );
     return addresses;
   }
@@ -147,8 +150,8 @@ async function resolveAll(hostname: string): Promise<readonly string[]> {
 }
 
 /**
- * Removes trailing dots: `localhost.` is `localhost`, and certificates never use the form with the
- * dot.
+ * Removes trailing dots: `localhost.` is the same as `localhost`, and certificates never include
+ * the dot.
  */
 function withoutTrailingDots(hostname: string): string {
   let end = hostname.length;
@@ -157,7 +160,8 @@ function withoutTrailingDots(hostname: string): string {
 }
 
 /**
- * Returns the refusal of a URL. Names only its origin, because paths and queries may carry secrets.
+ * Returns the error for a refused URL. Includes only the URL's origin, because paths and queries
+ * may contain secrets.
  */
 function refused(url: URL, why: string): ToolError {
   const origin = url.origin === 'null' ? url.protocol : url.origin;

@@ -8,12 +8,12 @@ const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public host'),
 });
 
-/** Checks if an address answers, and with what, without reading the content. */
+/** Checks if an address responds, and with what, without reading the content. */
 @tool({
   ...WEB_TOOL,
   name: 'check_url',
   description:
-    'Asks a web address with HEAD whether it exists: returns status, media type, size, last change and redirects, but no content. Public http and https addresses only. A status of 405 or 501 means that the server does not answer HEAD; use fetch_url then.',
+    "Checks with a HEAD request whether a web address exists: returns status, media type, size, last change and redirects, but no content. Public http and https addresses only. A status of 405 or 501 means that the server doesn't support HEAD; use fetch_url then.",
   inputSchema: Input,
   keywords: [
     'check url',

@@ -6,22 +6,22 @@ import { isHtml, reached, textOf, urlInput } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** The default and maximum numbers of links returned. */
+/** Default and maximum number of links returned. */
 const USUAL_LINKS = 100;
 const MAX_LINKS = 1_000;
 
 const Input = z.object({
   url: urlInput().describe('Absolute http or https URL of a public page'),
   sameOrigin: z.boolean().default(false).describe('Only links to the same server'),
-  limit: wholeNumber(USUAL_LINKS, MAX_LINKS).describe('Most links to return'),
+  limit: wholeNumber(USUAL_LINKS, MAX_LINKS).describe('Maximum number of links to return'),
 });
 
-/** Lists the links of a page. */
+/** Lists the links on a page. */
 @tool({
   ...WEB_TOOL,
   name: 'extract_links',
   description:
-    'Reads an HTML page and returns its web links as absolute URLs with their texts, each target once, in the order of the page. Links to mail addresses, scripts and places on the page are left out. At most 1000 links.',
+    'Reads an HTML page and returns its web links as absolute URLs with their texts, each target once, in page order. Skips mail addresses, scripts and links within the page. At most 1000 links.',
   inputSchema: Input,
   keywords: [
     'links',

@@ -7,9 +7,11 @@ import { isHtml, isJson, pieceOf, reached, textOf, urlInput } from './web-answer
 import { WEB_TOOL, WebTool } from './web-tool.js';
 import { wholeNumber } from '../options/shared-options.js';
 
-/** Default characters: about 5 000 tokens, enough for an article and small for a model. */
+/**
+ * Default number of characters: about 5,000 tokens, enough for an article and small for a model.
+ */
 const USUAL_CHARS = 20_000;
-/** Maximum characters in one answer. Read longer pages in pieces. */
+/** Maximum characters in one result. Read longer pages in pieces. */
 const MAX_CHARS = 200_000;
 
 const Input = z.object({
@@ -19,11 +21,11 @@ const Input = z.object({
     .int()
     .min(0)
     .default(0)
-    .describe('Where in the text to start; nextOffset of the answer before'),
-  maxChars: wholeNumber(USUAL_CHARS, MAX_CHARS).describe('Most characters of text to return'),
+    .describe('Position in the text at which to start: nextOffset from the previous result'),
+  maxChars: wholeNumber(USUAL_CHARS, MAX_CHARS).describe('Maximum number of characters to return'),
 });
 
-/** The page that was read. `json` replaces `text` if the answer is JSON and fits in one piece. */
+/** The page that was read. `json` replaces `text` if the response is JSON and fits in one piece. */
 interface FetchedPage {
   readonly url: string;
   readonly status: number;
@@ -37,12 +39,12 @@ interface FetchedPage {
   readonly nextOffset: number | null;
 }
 
-/** Reads a web page. Changes nothing there. */
+/** Reads a web page without changing anything there. */
 @tool({
   ...WEB_TOOL,
   name: 'fetch_url',
   description:
-    'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text as it is; PNG, JPEG, GIF, WebP and PDF files as such. Reads at most 5 MiB of public http and https addresses; long texts come in pieces (offset, nextOffset). An HTTP error such as 404 is returned as status.',
+    'Reads a web page or web API with GET and returns its text: HTML as readable text, JSON as data, other text unchanged; PNG, JPEG, GIF, WebP and PDF files as files. Reads at most 5 MiB from public http and https addresses. Long texts come in pieces (offset, nextOffset). HTTP errors such as 404 are returned as status.',
   inputSchema: Input,
   priority: Priority.HIGH,
   keywords: [
@@ -98,7 +100,7 @@ export class FetchUrl extends WebTool {
       );
     if (found === undefined)
       return fail(
-        `The page is ${String(answer.headers['content-type']).slice(0, 100)} of ${answer.body.length} bytes. Only text, HTML, JSON, and images or PDFs of at most 5 MiB can be read. check_url describes it without reading it.`,
+        `The page is ${String(answer.headers['content-type']).slice(0, 100)} with ${answer.body.length} bytes. Only text, HTML, JSON, and images or PDFs of at most 5 MiB can be read. To describe it without reading it, use check_url.`,
       );
     const page = { url: answer.url, status: answer.status, contentType: found.contentType };
     if (
@@ -124,7 +126,7 @@ export class FetchUrl extends WebTool {
   }
 }
 
-/** Parses JSON, or returns the text if a server mislabels it as JSON. */
+/** Parses JSON. Returns `undefined` if a server wrongly labels other text as JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -41,7 +41,7 @@ const BLOCKS = new Set([
   'tr',
   'ul',
 ]);
-/** Elements that are separated within a line. */
+/** Elements that are separated by ` | ` within a line. */
 const CELLS = new Set(['td', 'th']);
 /** Elements whose content is code or isn't shown. */
 const UNREAD = new Set([
@@ -55,7 +55,7 @@ const UNREAD = new Set([
   'select',
 ]);
 
-/** Turns a page into lines of text, without code, styles and comments. */
+/** Converts a page to lines of text, without code, styles and comments. */
 export function readablePage(html: string) {
   let title: string | null = null;
   let inTitle = false;
@@ -67,7 +67,7 @@ export function readablePage(html: string) {
     },
     tag: (name, attributes) => {
       const opens = attributes !== undefined;
-      // Only the first title counts, because drawings inside a page have titles too.
+      // Only the first title counts, because drawings in a page can have titles too.
       if (name === 'title') inTitle = opens && title === null;
       else if (BLOCKS.has(name)) parts.push(opens && name === 'li' ? '\n- ' : '\n');
       else if (CELLS.has(name) && opens) parts.push(' | ');
@@ -81,7 +81,7 @@ export function readablePage(html: string) {
   return { title: title === null ? null : tidyLine(title), text: lines.join('\n') };
 }
 
-/** Lists the web links of a page, each target once, in page order. */
+/** Lists a page's web links, each target once, in page order. */
 export function linksOf(html: string, pageUrl: string): readonly PageLink[] {
   const links = new Map<string, string>();
   let base = pageUrl;
@@ -110,22 +110,22 @@ export function linksOf(html: string, pageUrl: string): readonly PageLink[] {
 
 interface PageReader {
   readonly text: (text: string) => void;
-  /** Receives a tag. A closing tag has no attributes. */
+  /** Callback for each tag. A closing tag has no attributes. */
   readonly tag: (name: string, attributes?: ReadonlyMap<string, string>) => void;
 }
 
 /**
- * Reads the text and tags of a page in one pass, skipping what is never shown.
+ * Reads a page's text and tags in one pass, skipping content that is never shown.
  *
- * It uses the library's tokenizer and not its parser, which keeps a list of open elements: 80,000
- * unclosed elements take it 18 seconds.
+ * Uses the library's tokenizer instead of its parser. The parser keeps a list of open elements and
+ * takes 18 seconds for 80,000 unclosed elements.
  */
 function readPage(html: string, { text, tag }: PageReader): void {
   let name = '';
   let attribute = '';
   let value = '';
   let attributes = new Map<string, string>();
-  /** The element whose content is skipped. */
+  /** The element whose content is being skipped. */
   let unread: string | undefined;
   const nameAt = (start: number, end: number) => html.slice(start, end).toLowerCase();
   const show = (part: string) => {
@@ -173,8 +173,8 @@ function readPage(html: string, { text, tag }: PageReader): void {
 }
 
 /**
- * Returns the address without its fragment, which names a place on the same page. Undefined for
- * mail, scripts and the like.
+ * Returns the address without its fragment, which points to a place on the same page. Returns
+ * `undefined` for mail addresses, scripts and the like.
  */
 function webUrl(href: string | undefined, base: string): string | undefined {
   if (href === undefined || !URL.canParse(href, base)) return undefined;

@@ -4,12 +4,12 @@ import { guardedFetch } from '../walls/guarded-fetch.js';
 import { pieceOf, reached, textOf, urlInput, urlKey } from './web-answer.js';
 import { WEB_TOOL, WebTool } from './web-tool.js';
 
-/** Maximum characters of a request body. */
+/** Maximum characters in a request body. */
 const MAX_BODY_CHARS = 1_000_000;
-/** Maximum characters of one header value: what servers usually accept. */
+/** Maximum characters in one header value: what servers usually accept. */
 const MAX_HEADER_CHARS = 8_192;
 const MAX_HEADERS = 50;
-/** Maximum characters of the answer: about 12 000 tokens. */
+/** Maximum characters in the result: about 12,000 tokens. */
 const MAX_ANSWER_CHARS = 50_000;
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -30,7 +30,7 @@ const Input = z.object({
     .string()
     .max(MAX_BODY_CHARS)
     .optional()
-    .describe('Request body; not with GET, HEAD and OPTIONS'),
+    .describe('Request body; not allowed with GET, HEAD and OPTIONS'),
 });
 
 /**
@@ -41,7 +41,7 @@ const Input = z.object({
   ...WEB_TOOL,
   name: 'http_request',
   description:
-    'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed for GET and HEAD only; the answer of others names the location. For plain reading use fetch_url.',
+    'Sends an HTTP request with any method, headers and body to a public web service and returns status, headers and text. Can change or delete things there. Redirects are followed only for GET and HEAD; for other methods the response contains the new location. To just read a page, use fetch_url.',
   inputSchema: Input,
   accessMode: 'mixed',
   dangerLevel: 'medium',
@@ -84,7 +84,7 @@ const Input = z.object({
 export class HttpRequest extends WebTool {
   async execute({ url, method, headers, body }: z.input<typeof Input>, { signal }: ToolContext) {
     if (body !== undefined && READING.has(method))
-      return fail(`${method} can't have a body. Leave the body out or use POST.`);
+      return fail(`${method} can't have a body. Omit the body or use POST.`);
     const answer = await reached(
       guardedFetch(url, { wall: this.wall, method, headers, body, signal }),
     );
@@ -101,7 +101,7 @@ export class HttpRequest extends WebTool {
   }
 }
 
-/** Hides session cookies, which are secrets of the connection and don't belong in a transcript. */
+/** Hides session cookies, which are secret and don't belong in a transcript. */
 function shownHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>

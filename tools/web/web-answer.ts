@@ -3,19 +3,19 @@ import { z } from 'zod';
 import { fail, isToolError, type ToolResult } from '../../src/index.js';
 import type { FetchAnswer } from '../walls/guarded-fetch.js';
 
-/** Maximum characters of a URL: what servers usually accept. */
+/** Maximum characters in a URL: what servers usually accept. */
 const MAX_URL_LENGTH = 8_192;
 
-/** Returns the schema of an input URL. Policy and tool both read its canonical form. */
+/** Returns the schema for an input URL. The policy and the tool both see its canonical form. */
 export function urlInput(): z.ZodString {
   return z.string().max(MAX_URL_LENGTH).overwrite(canonicalUrl);
 }
 
 /**
- * Returns a URL in canonical form: lower-case host without trailing dots, no default port, letters
- * unescaped.
+ * Returns a URL in canonical form: lower-case host without trailing dots, no default port,
+ * unreserved characters unescaped.
  *
- * Text that isn't a URL stays unchanged, for the wall to refuse.
+ * Text that isn't a URL is left unchanged, for the wall to refuse.
  */
 function canonicalUrl(text: string): string {
   if (!URL.canParse(text)) return text;
@@ -31,7 +31,10 @@ function canonicalUrl(text: string): string {
   return url.href;
 }
 
-/** Returns the key of what a request to a URL touches. Redirects can't be known in advance. */
+/**
+ * Returns the key of the resource that a request to a URL touches. Redirects can't be known in
+ * advance.
+ */
 export function urlKey(text: string): string {
   const url = new URL(canonicalUrl(text));
   url.hash = '';
@@ -46,8 +49,8 @@ interface TextAnswer {
 }
 
 /**
- * Turns an unreachable server into a failed result for the model. A refusal of the wall stays an
- * error.
+ * Converts an unreachable server to a failed result for the model. If the wall refuses the URL, the
+ * error is still thrown.
  */
 export async function reached<T>(work: Promise<T>): Promise<T | ToolResult<never>> {
   try {
@@ -58,7 +61,7 @@ export async function reached<T>(work: Promise<T>): Promise<T | ToolResult<never
   }
 }
 
-/** Returns the text of an answer, or undefined if it isn't text. */
+/** Returns the text of a response, or `undefined` if it isn't text. */
 export function textOf({ headers, body }: FetchAnswer): TextAnswer | undefined {
   const [type = '', ...parameters] = (headers['content-type'] ?? 'text/plain').split(';');
   const contentType = type.trim().toLowerCase();
@@ -80,7 +83,7 @@ export function isJson(contentType: string): boolean {
   return contentType === 'application/json' || contentType.endsWith('+json');
 }
 
-/** Returns a piece of a text. Never splits a character that takes two units. */
+/** Returns a piece of a text. Never splits a surrogate pair. */
 export function pieceOf(text: string, offset: number, length: number) {
   let end = Math.min(offset + length, text.length);
   const last = text.charCodeAt(end - 1);
@@ -109,7 +112,7 @@ function isText(contentType: string): boolean {
   );
 }
 
-/** Reads unknown encodings as UTF-8, because most pages are. */
+/** Decodes unknown encodings as UTF-8, because most pages are UTF-8. */
 function decoderOf(charset: string | undefined): TextDecoder {
   try {
     return new TextDecoder(charset ?? 'utf-8');

@@ -3,7 +3,7 @@ import { READING } from '../options/shared-options.js';
 import { UrlWall } from '../walls/url-wall.js';
 import { urlKey } from './web-answer.js';
 
-/** Defaults of all web tools. */
+/** Defaults for all web tools. */
 export const WEB_TOOL = {
   ...READING,
   priority: Priority.MEDIUM,
@@ -20,7 +20,7 @@ export const WEB_TOOL = {
   conflictKeys: ({ url }: { readonly url: string }) => ({ reads: [urlKey(url)] }),
 } as const;
 
-/** A tool with the web tools' wall. */
+/** Base class of the web tools, which share one wall. */
 export class WebTool {
   constructor(protected readonly wall: UrlWall = new UrlWall()) {}
 }

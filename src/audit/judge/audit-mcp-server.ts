@@ -25,24 +25,29 @@ import {
 } from './audit-tools.js';
 import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 
-/** The options of `auditMcpServer`. */
+/** Options of `auditMcpServer`. */
 export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known' | 'onProgress'> {
-  /** The folder where files and packages are searched. @default process.cwd() */
+  /** The folder in which files and packages are looked up. @default process.cwd() */
   readonly cwd?: string;
-  /** The name of the server, if the settings have several. @default the only one */
+  /** The server's name, if the settings contain several. @default the only one */
   readonly name?: string;
   /**
-   * The tools from `tools/list`, as a list or as the whole result. With it, the server isn't started. @default the
-   * server is started and asked
+   * The tools from `tools/list`, as a list or as the whole result. With it, the server isn't
+   * started. @default the server is started to list its tools
    */
   readonly listing?: unknown;
-  /** The variables of the server's process in addition to PATH. It gets no others, and an empty HOME. @default none */
+  /**
+   * Environment variables for the server's process, in addition to PATH. It gets no other
+   * variables, and an empty HOME. @default none
+   */
   readonly env?: Readonly<Record<string, string>>;
-  /** Installs a missing package into a temporary folder, without running its scripts. @default false */
+  /**
+   * Installs a missing package into a temporary folder, without running its scripts. @default false
+   */
   readonly install?: boolean;
   /**
-   * Also calls the tools that claim to be read-only, with their examples. The server is confined and started again for
-   * each, in a scratch folder. @default no tool is called
+   * Also calls the tools that claim to be read-only, with their examples. The server is confined
+   * and restarted for each tool, in a scratch folder. @default no tool is called
    */
   readonly run?: Omit<RunChoice, 'files'>;
 }
@@ -79,17 +84,19 @@ interface Installed {
 }
 
 /**
- * Compares the declarations of an MCP server's tools with the effects of its installed code. It calls no tool unless
- * `run` is set.
+ * Compares the declarations of an MCP server's tools with the effects of its installed code. Calls
+ * no tool unless `run` is set.
  *
- * The declarations come from `tools/list`. So the server is started with an empty HOME and without this process's
- * variables, unless `listing` is given. Nothing is installed unless `install` is set. The package behind `npx` is
- * searched in `node_modules`, the global packages and the cache of npx.
+ * The declarations come from `tools/list`. So the server is started with an empty HOME and without
+ * this process's environment variables, unless you pass `listing`. Nothing is installed unless
+ * `install` is set. The package behind `npx` is looked up in `node_modules`, the global packages
+ * and npx's cache.
  *
- * @param server a folder, a file, a package name, a command (`npx -y some-server`, `node server.js`), or settings as in
- * `readMcpSettings`. If their variables look like keys, the server gets other values.
- * @throws ToolError `INVALID_ARGUMENT` for a server that isn't found, doesn't run on Node or doesn't answer, and for a
- * wrong listing.
+ * @param server A folder, a file, a package name, a command (`npx -y some-server`, `node
+ * server.js`), or settings as in `readMcpSettings`. If their variables look like keys, the server
+ * gets other values.
+ * @throws ToolError `INVALID_ARGUMENT` for a server that isn't found, doesn't run on Node or
+ * doesn't respond, and for an invalid listing.
  */
 export async function auditMcpServer(
   server: unknown,
@@ -148,7 +155,7 @@ export async function auditMcpServer(
   );
 }
 
-/** Calls the tools of a server. If an argument names a folder, each call gets a copy of it. */
+/** Calls a server's tools. If an argument is a folder, each call gets a copy of it. */
 async function runServer(
   { start: { command, args } }: Installed,
   cwd: string,
@@ -156,7 +163,7 @@ async function runServer(
   options: RunOptions,
 ): Promise<RunResult> {
   if (!/^node(?:\.exe)?$/.test(basename(command)))
-    throw invalidArgument('a server that node runs', command, 'Give its compiled file.');
+    throw invalidArgument('a server that node runs', command, 'Pass its compiled file.');
   const root = args
     .slice(1)
     .map((word) => resolve(cwd, word))
@@ -196,7 +203,10 @@ function toolsIn(listing: unknown): readonly unknown[] {
 
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 
-/** Returns the command of a server, as it's written or from settings. A single word names a folder, file or package. */
+/**
+ * Returns a server's command, as written or from settings. A single word is a folder, file or
+ * package.
+ */
 function commandOf(
   server: unknown,
   name: string | undefined,
@@ -210,7 +220,7 @@ function commandOf(
   return args.length === 0 ? { place: command } : { command, args };
 }
 
-/** Variables that may hold keys, and the value that replaces theirs. */
+/** Matches variables that may contain keys. `STAND_IN` replaces their values. */
 const SECRET = /\$\{|key|token|secret|passw|auth|credential/i;
 const STAND_IN = 'audit';
 
@@ -235,7 +245,7 @@ function commandIn(
       expectedGot(
         `the name of one of the servers ${servers.map((each) => JSON.stringify(each.name)).join(', ') || '(none)'}`,
         name === undefined ? 'none' : JSON.stringify(name),
-        'Name it: settings.json:name.',
+        'Pass it as settings.json:name.',
       ),
     );
   if (found.transport.kind !== 'stdio')
@@ -244,11 +254,11 @@ function commandIn(
       expectedGot(
         'a server that is started here',
         'one over the network, whose code is not',
-        'Name its package or folder, and give its tools with a listing.',
+        'Pass its package or folder, and its tools with --listing.',
       ),
     );
   const { command, args, env, cwd } = found.transport;
-  // Servers that need a key start with any key. The real keys stay here.
+  // Servers that need a key start with any key. The real keys aren't passed on.
   const harmless = Object.entries(env).map(([variable, value]) => [
     variable,
     SECRET.test(`${variable} ${value}`) ? STAND_IN : harmlessText(value),
@@ -325,7 +335,7 @@ async function findInstalled(
       expectedGot(
         'a server made for Node',
         `the program ${JSON.stringify(command)}`,
-        'Only TypeScript and JavaScript are read.',
+        'Only TypeScript and JavaScript code can be read.',
       ),
     );
   return ofScript(real, { ...asked, command: process.execPath, args: [real, ...args] });
@@ -347,12 +357,15 @@ function missing(place: string): never {
     expectedGot(
       'the code of an MCP server',
       `nothing at ${JSON.stringify(place)}`,
-      'Name its folder, its file, an installed package or the command that starts it; code that is compiled is built first.',
+      'Pass its folder, its file, an installed package or the command that starts it. Build compiled code first.',
     ),
   );
 }
 
-/** Reads the words after `npx`: the package, its program if the name differs, and the server's arguments. */
+/**
+ * Parses the words after `npx`: the package, its program if the name differs, and the server's
+ * arguments.
+ */
 function packageIn(words: readonly string[]): {
   readonly spec: string | undefined;
   readonly bin?: string;
@@ -373,7 +386,7 @@ function packageIn(words: readonly string[]): {
   return { spec, rest: [] };
 }
 
-/** Finds a package by name, the nearest first. Installs it if that's allowed. */
+/** Finds a package by name, nearest first. Installs it if that's allowed. */
 async function ofName(
   spec: string,
   args: readonly string[],
@@ -414,10 +427,10 @@ async function ofName(
       expectedGot(
         `the package ${spec} to be installed`,
         'none that is found',
-        `Nothing is installed unasked: repeat it with --install, or run npm install ${spec}.`,
+        `Nothing is installed without your consent: add --install, or run npm install ${spec}.`,
       ),
     );
-  // It starts npm, on Windows through a shell.
+  // Installing starts npm, on Windows through a shell.
   if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1)))
     throw invalidArgument('a package with a version or a tag, to be installed', spec);
   const prefix = join(homedir(), '.cache/tooldex/audit', spec.replace(/[^\w.@-]/g, '+'));
@@ -465,7 +478,7 @@ async function ofPackage(
   };
 }
 
-/** A script belongs to the package of the nearest package.json above it. */
+/** A script belongs to the package of the nearest `package.json` above it. */
 function ofScript(path: string, start: Command): Installed {
   let folder = dirname(path);
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder)
@@ -475,8 +488,8 @@ function ofScript(path: string, start: Command): Installed {
 }
 
 /**
- * Starts a server and asks for its tools. It gets an empty home folder, and no variables except PATH and the given
- * ones.
+ * Starts a server and lists its tools. It gets an empty home folder, and no environment variables
+ * except PATH and the given ones.
  */
 async function listTools(
   { start, folder, entry }: Installed,
@@ -494,7 +507,7 @@ async function listTools(
   };
   const { command, args, cwd = scratch } = start;
   onProgress?.(
-    `starting ${basename(folder)}/${entry} to ask for its tools, without keys and with an empty home`,
+    `starting ${basename(folder)}/${entry} to list its tools, without keys and with an empty home`,
   );
   const discovery = new McpDiscovery(
     {
@@ -512,7 +525,7 @@ async function listTools(
       expectedGot(
         'a server that lists its tools',
         listing === undefined ? 'none' : listing.error,
-        'Start it yourself where it needs keys, and give what tools/list answers with --listing <file>.',
+        'If it needs keys, start it yourself, and pass its response to tools/list with --listing <file>.',
       ),
     );
   } finally {

@@ -24,15 +24,20 @@ export interface AuditReport {
     readonly kind: 'tools' | 'mcp-server';
     readonly name: string;
     readonly version?: string;
-    /** The folder that all places are relative to. It's itself relative to the working directory. */
+    /**
+     * The folder that all places are relative to. The folder itself is relative to the working
+     * directory.
+     */
     readonly folder: string;
   };
   readonly tools: readonly ToolAudit[];
-  /** The effects that all tools share, such as logs. They count for no tool. */
+  /** The effects that all tools share, such as logs. They aren't counted for any tool. */
   readonly shared: readonly Effect[];
-  /** The tools and files that weren't audited, with the reason. */
+  /** The tools and files that weren't audited, with the reasons. */
   readonly skipped: readonly Skipped[];
-  /** The observations from running tools, and the limits they ran under. Missing if no tool ran. */
+  /**
+   * The effects observed when running tools, and the limits they ran under. Missing if no tool ran.
+   */
   readonly ran?: RunResult;
 }
 
@@ -42,33 +47,39 @@ export interface Skipped {
   readonly reason: string;
 }
 
-/** The options that all kinds of audits share. */
+/** Options that all kinds of audits share. */
 interface TraceOptions {
-  /** The effects of calls and programs that the built-in tables don't know or that you know better. @default none */
+  /**
+   * The effects of calls and programs that the built-in tables don't know or that you know better.
+   * @default none
+   */
   readonly known?: AuditKnowledge;
-  /** Receives a sentence about the current step, for progress on long work. @default none */
+  /** Receives a sentence about the current step, to show progress. @default none */
   readonly onProgress?: (doing: string) => void;
 }
 
-/** The options of `auditTools`. */
+/** Options of `auditTools`. */
 export interface AuditOptions extends TraceOptions {
   /** The folder with the tools' code. Places are relative to it. @default process.cwd() */
   readonly root?: string;
   /**
-   * The files that define tools, relative to the root. @default every code file below the root that contains a tool's
-   * name
+   * The files that define tools, relative to the root. @default every code file below the root that
+   * contains a tool's name
    */
   readonly entries?: readonly string[];
-  /** Effects that were observed elsewhere, by tool name. They count in addition to the code's. @default none */
+  /**
+   * Effects that were observed elsewhere, by tool name. They are added to the effects found in the
+   * code. @default none
+   */
   readonly observed?: ReadonlyMap<string, readonly Effect[]>;
   /**
-   * Also runs the tools that `files` export, with their examples and in scratch copies of the root. Observed effects
-   * are proof. @default no tool runs
+   * Also runs the tools that `files` export, with their examples and in scratch copies of the root.
+   * Observed effects are proof. @default no tool runs
    */
   readonly run?: RunChoice;
 }
 
-/** The option that lets an audit run tools. */
+/** The option that makes an audit run tools. */
 export const runChoice = z.strictObject({
   files: z.array(text()).optional(),
   inputs: z.record(z.string(), z.array(z.unknown())).optional(),
@@ -83,7 +94,7 @@ export const knowledge = z.strictObject({
   programs: z.record(z.string(), z.enum(['read', 'write', 'unknown'])).optional(),
 } satisfies FieldsOf<AuditKnowledge>);
 
-/** The options of `expectHonest`. */
+/** Options of `expectHonest`. */
 export interface HonestOptions extends AuditOptions {
   /** The parsed JSON of a baseline file with the known lies. @default none */
   readonly baseline?: unknown;
@@ -99,11 +110,11 @@ const shape = {
 } satisfies FieldsOf<AuditOptions>;
 
 /**
- * Compares the declarations of tools with the effects of their code. It follows the code from each handler along all
- * calls. It runs nothing unless `run` is set.
+ * Compares tools' declarations with the effects of their code. Follows the code from each handler
+ * through all calls. Runs nothing unless `run` is set.
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong options and a root that isn't a folder, `MISSING_PACKAGE` without
- * oxc-parser and oxc-resolver.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options and a root that isn't a folder,
+ * `MISSING_PACKAGE` without oxc-parser and oxc-resolver.
  */
 export async function auditTools(
   registry: ToolMetadataRegistry,
@@ -133,7 +144,7 @@ export async function auditTools(
       expectedGot(
         'the files of the tools that are run',
         'none',
-        "Give them: run: { files: ['src/tools'] }. Each process loads them anew.",
+        "Pass them: run: { files: ['src/tools'] }. Each process loads them again.",
       ),
     );
   const ran =
@@ -170,7 +181,7 @@ interface JudgeOptions {
   readonly skipped: readonly Skipped[];
 }
 
-/** Follows the code of each tool, and judges the tool. */
+/** Follows the code of each tool, and determines the tool's verdict. */
 export async function auditDeclared(
   subject: AuditReport['subject'],
   root: string,
@@ -203,7 +214,10 @@ export async function auditDeclared(
   };
 }
 
-/** An observation decides about the same call. Unfound code still counts as unread, whatever was observed. */
+/**
+ * An observation overrides the code's effect for the same call. Code that wasn't found still counts
+ * as unread, no matter what was observed.
+ */
 function withSeen(tool: TracedTool, effects: readonly Effect[]): TracedTool {
   const seen = effects.map((effect) =>
     effect.at === '' ? { ...effect, at: tool.handler ?? tool.name } : effect,
@@ -231,7 +245,7 @@ export async function packageOf(folder: string): Promise<{
   };
 }
 
-/** Reads a package.json. If it were a pipe, reading would never end. */
+/** Reads a `package.json`. If it were a named pipe, reading would never end. */
 async function manifestOf(file: string): Promise<Readonly<Record<string, unknown>>> {
   const data: unknown = (await stat(file)).isFile()
     ? JSON.parse(await readFile(file, 'utf8'))
@@ -243,10 +257,13 @@ const CODE = '**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';
 const LEFT_OUT = ['**/node_modules/**', '**/*.d.{ts,mts,cts}', '**/coverage/**'];
 const TESTS = /(?:^|\/)(?:tests?|__tests__|specs?)\/|\.(?:test|spec|bench)\.[cm]?[jt]sx?$/;
 const BUILT = /(?:^|\/)(?:dist|build|out)\//;
-/** Bytes of a file in which tools are looked for: larger ones are bundles. */
+/** Maximum bytes of a file that is searched for tools. Larger files are bundles. */
 const MOST_BYTES = 2 ** 21;
 
-/** Returns the files that contain the tool's name. Tests and built files count only if no other file does. */
+/**
+ * Returns the files that contain the tool's name. Tests and built files are used only if no other
+ * file contains the name.
+ */
 async function filesNaming(names: readonly string[], root: string): Promise<readonly string[]> {
   const files = (
     await glob(CODE, { cwd: root, ignore: LEFT_OUT, followSymbolicLinks: false })
@@ -280,7 +297,7 @@ async function filesNaming(names: readonly string[], root: string): Promise<read
  * it('does what it says', () => expectHonest(registry, { root: 'src' }));
  * ```
  *
- * @throws AssertionError with every lie, and the way to the call that shows it.
+ * @throws AssertionError with every lie, and the path to the call that proves it.
  */
 export async function expectHonest(
   registry: ToolMetadataRegistry,
@@ -311,7 +328,7 @@ export async function expectHonest(
   });
 }
 
-/** Returns the way from the handler to the call. */
+/** Returns the path from the handler to the call. */
 export function wayOf({ effect }: AuditFinding, before = ''): string {
   return effect === undefined
     ? ''

@@ -3,7 +3,10 @@ import { refusal, toIssues } from '../../core/issues.js';
 import { compareText } from '../../core/plain-data.js';
 import type { AuditFinding, ToolAudit } from './judge-tool.js';
 
-/** A lie that is known: by tool, axis and call, so that edits elsewhere in a file change nothing. */
+/**
+ * A known lie, identified by tool, axis and call, so that edits elsewhere in a file don't affect
+ * it.
+ */
 interface KnownLie {
   readonly tool: string;
   readonly axis: string;
@@ -20,18 +23,21 @@ const schema = z.strictObject({
 });
 
 /**
- * Returns the known lies in a baseline file's JSON. @throws ToolError `INVALID_ARGUMENT` with everything that's wrong.
+ * Returns the known lies in a baseline file's JSON. @throws ToolError `INVALID_ARGUMENT` with
+ * everything that's invalid.
  */
 export function readBaseline(data: unknown): readonly KnownLie[] {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data.lies;
   throw refusal(
-    'Expected a baseline as tooldex audit --update-baseline writes it, got one that is refused',
+    'This is not a baseline written by tooldex audit --update-baseline',
     toIssues(parsed.error, data),
   );
 }
 
-/** Returns the JSON of a baseline with all lies of some tools. Equal lies give equal JSON. */
+/**
+ * Returns the JSON of a baseline with all lies of some tools. Equal lies produce identical JSON.
+ */
 export function writeBaseline(tools: readonly ToolAudit[]): string {
   const lies = new Map(
     tools.flatMap(({ name, findings }) =>
@@ -41,7 +47,10 @@ export function writeBaseline(tools: readonly ToolAudit[]): string {
   return `${JSON.stringify({ version: 1, lies: [...lies].sort(([a], [b]) => compareText(a, b)).map(([, lie]) => lie) }, null, 2)}\n`;
 }
 
-/** Marks the findings that a baseline knows, and returns the baseline's entries that weren't found any more. */
+/**
+ * Marks the findings that a baseline contains, and returns the baseline's entries that are no
+ * longer found.
+ */
 export function applyBaseline(
   tools: readonly ToolAudit[],
   known: readonly KnownLie[],

@@ -9,13 +9,13 @@ interface Correction {
   readonly tool: string;
   readonly before: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;
-  /** The fields that the code doesn't decide. They get the strictest value. */
+  /** The fields that the code doesn't determine. They get the strictest value. */
   readonly unsure: readonly string[];
 }
 
 /**
- * Returns the corrected metadata of a tool that declares too little, or `undefined` if nothing has to be added.
- * Corrections never make a tool looser.
+ * Returns the corrected metadata of a tool that declares too little, or `undefined` if nothing has
+ * to be added. Corrections never relax a declaration.
  */
 export function correctionOf(audit: ToolAudit): Correction | undefined {
   const { verdict } = audit;
@@ -50,7 +50,8 @@ function only(fields: Fields, names: readonly string[]): Fields {
 }
 
 /**
- * Clients assume the default for a missing hint, so all four are written. Declared hints stay unless they are wrong.
+ * Clients assume the default for a missing hint, so all four are written. Declared hints are kept
+ * unless they are wrong.
  */
 function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   const unsure: Hint[] = [];
@@ -58,7 +59,7 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
     const strict = ASSUMED[hint];
     const decided = found[fact];
     if (decided === null) unsure.push(hint);
-    // Nobody asked a tool that was read-only for the other hints.
+    // The other hints didn't matter while the tool was declared read-only.
     const said =
       declared.readOnly === true && fact !== 'openWorld' && fact !== 'readOnly'
         ? strict
@@ -76,7 +77,7 @@ function hintsOf(declared: DeclaredFacts, found: FoundFacts): Sides {
   };
 }
 
-/** The axes that decide whether calls need approval. The other axes follow from them. */
+/** The axes that determine whether calls need approval. The other axes are derived from them. */
 function axesOf(
   { axes = {} }: DeclaredFacts,
   found: FoundFacts,
@@ -118,7 +119,8 @@ function axesOf(
         : sideEffects.length === 0
           ? [found.readOnly === true ? SideEffect.NONE : SideEffect.WRITE]
           : sideEffects,
-    // The old category would contradict the new access. Without it, the category follows from the access.
+    // The old category would contradict the new access mode. If it's omitted, the category is
+    // derived from the access mode.
     ...(axes.executionCategory !== undefined &&
       isSame &&
       !wrong.has('executionCategory') && { executionCategory: axes.executionCategory }),
@@ -142,7 +144,7 @@ export function correctionText(
   at: string | undefined,
 ): string {
   const line = (mark: string, [field, value]: readonly [string, unknown]) =>
-    `${mark}   ${field}: ${written(value)},${mark === '+' && unsure.includes(field) ? ' // not decided by the code: the strictest' : ''}`;
+    `${mark}   ${field}: ${written(value)},${mark === '+' && unsure.includes(field) ? ' // not determined by the code, so the strictest' : ''}`;
   const same = (field: string) => JSON.stringify(before[field]) === JSON.stringify(after[field]);
   return [
     `@@ ${tool}${at === undefined ? '' : ` ${at}`}`,

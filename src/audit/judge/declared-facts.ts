@@ -24,7 +24,7 @@ export interface DeclaredFacts {
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
   readonly openWorld?: boolean;
-  /** Only tools of this package have it. */
+  /** Only tools of this package have axes. */
   readonly axes?: DeclaredAxes;
 }
 
@@ -48,7 +48,10 @@ export const HINTS = Object.entries(FACT_OF_HINT) as readonly (readonly [
   (typeof FACT_OF_HINT)[Hint],
 ])[];
 
-/** Returns the facts that an MCP tool's annotations declare. A hint of a wrong type declares nothing. */
+/**
+ * Returns the facts that an MCP tool's annotations declare. A hint of the wrong type declares
+ * nothing.
+ */
 export function factsOfAnnotations(annotations: unknown): DeclaredFacts {
   if (!isPlainObject(annotations)) return {};
   return Object.fromEntries(
@@ -58,7 +61,10 @@ export function factsOfAnnotations(annotations: unknown): DeclaredFacts {
   );
 }
 
-/** The axes that say whether a tool is read-only. If none is declared, nothing is. */
+/**
+ * The axes that say whether a tool is read-only. If neither is declared, the tool's access isn't
+ * declared.
+ */
 const SAYS_ACCESS = ['accessMode', 'executionCategory'] as const;
 
 /** Returns the facts that a tool's metadata declares. Inferred values declare nothing. */

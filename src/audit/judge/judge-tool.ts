@@ -12,17 +12,17 @@ import type { DeclaredFacts } from './declared-facts.js';
 /**
  * - `lies`: the tool does more than it declares
  * - `over-cautious`: it does less
- * - `undeclared`: it doesn't say whether it's read-only
+ * - `undeclared`: it doesn't declare whether it's read-only
  * - `unknown`: its code doesn't show enough
  */
 export type Verdict = 'agrees' | 'lies' | 'over-cautious' | 'undeclared' | 'unknown';
 
-/** The facts that the code of a tool shows. Null if the code doesn't decide. */
+/** The facts that a tool's code shows. Null if the code doesn't determine them. */
 export interface FoundFacts {
   readonly readOnly: boolean | null;
-  /** False for read-only tools, too. */
+  /** Also false for read-only tools. */
   readonly destructive: boolean | null;
-  /** True for read-only tools, too. */
+  /** Also true for read-only tools. */
   readonly idempotent: boolean | null;
   readonly openWorld: boolean | null;
   readonly effects: readonly Effect[];
@@ -35,9 +35,9 @@ export interface AuditFinding {
   /** A `note` doesn't affect the verdict. */
   readonly kind: 'lies' | 'over-cautious' | 'undeclared' | 'note';
   readonly message: string;
-  /** The deciding effect, with the way to it. */
+  /** The effect that decides, with the path to it. */
   readonly effect?: Effect;
-  /** True if the baseline lists it. */
+  /** True if the baseline contains it. */
   readonly known?: true;
 }
 
@@ -57,7 +57,10 @@ export interface ToolAudit {
 const isWrite = ({ access }: Effect) => access === 'write';
 const isOutside = ({ kind }: Effect) => MEANING[kind].outside === true;
 
-/** Returns the facts that follow from a tool's effects. Code that couldn't be followed never counts as harmless. */
+/**
+ * Returns the facts that follow from a tool's effects. Code that couldn't be followed never counts
+ * as harmless.
+ */
 function factsOf({ effects, handler, unknowns }: TracedTool): FoundFacts {
   const isWhole = handler !== undefined && unknowns.length === 0;
   const proven = effects.filter(isProven);
@@ -107,7 +110,8 @@ function verdictOf(
 ): Verdict {
   if (findings.some(({ kind }) => kind === 'lies')) return 'lies';
   if (readOnly === undefined) return 'undeclared';
-  // A certain change proves that a tool writes, whatever else it calls. A possible change proves nothing.
+  // A certain change proves that a tool writes, no matter what else it calls. A possible change
+  // proves nothing.
   if (handler === undefined || found.readOnly === null) return 'unknown';
   return findings.some(({ kind }) => kind === 'over-cautious') ? 'over-cautious' : 'agrees';
 }
@@ -116,7 +120,10 @@ const DELETES =
   /\b(?:rm|rmdir|unlink|truncate|del|delete|drop|remove|destroy|purge|kill|stop|shutdown|terminate|uninstall|clear|erase|reset|reboot)/i;
 const LOCAL_KINDS: ReadonlySet<EffectKind> = new Set(['fs-write', 'memory-state', 'process-spawn']);
 
-/** The words for facts in reports: those of annotations, and those of this package's metadata. */
+/**
+ * Returns the words for facts in reports: those of annotations, and those of this package's
+ * metadata.
+ */
 function wordsOf({ axes, destructive, readOnly }: DeclaredFacts) {
   if (axes === undefined)
     return {
@@ -182,7 +189,8 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
     if (destructive === false)
       for (const effect of writes)
         if (effect.destructive === true)
-          // People disagree about what counts as overwriting, but agree about deleting and stopping.
+          // People disagree about what counts as overwriting, but agree about deleting and
+          // stopping.
           yield !DELETES.test(effect.call)
             ? finding(
                 'note',
@@ -196,7 +204,8 @@ function* findingsOfFacts(declared: DeclaredFacts, found: FoundFacts): Iterable<
                 `and ${doingOf(effect)}, which deletes or stops something`,
                 effect,
               );
-    // A service may recognize a repeated request, by its key or by the name of the thing it creates.
+    // A service may recognize a repeated request, by its key or by the name of the thing it
+    // creates.
     if (idempotent === true)
       for (const effect of writes)
         if (effect.idempotent === false && LOCAL_KINDS.has(effect.kind))
@@ -255,7 +264,7 @@ function* findingsOfAxes(
       write,
       ': a call that is answered from the cache changes nothing',
     );
-  // If the access is a lie, these repeat it.
+  // If the access mode is a lie, these axes would only repeat it.
   if (write !== undefined && readOnly !== true) {
     if (sideEffects.length > 0 && sideEffects.every((each) => READING.has(each)))
       yield lies('sideEffects', listOf(sideEffects), write);
@@ -273,7 +282,9 @@ function* findingsOfAxes(
     yield lies('executionCategory', `'${executionCategory}'`, outside);
 }
 
-/** Returns each kind of effect and call once, with its surest and shortest way, the worst first. */
+/**
+ * Returns each kind of effect and call once, with its most certain and shortest path, worst first.
+ */
 function distinct(effects: readonly Effect[]): readonly Effect[] {
   const weight = ({ certainty, destructive, via }: Effect) =>
     (certainty === 'does' ? 0 : 1_000_000) + (destructive === true ? 0 : 100_000) + via.length;

@@ -2,8 +2,8 @@ import { loadTools } from '../../load/load-tools.js';
 import { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 import { callOnce, type RunRequest } from './session.js';
 
-// This is the process that runs tools for an audit. It loads them and makes the calls it's told to. It takes its end of
-// the channel before a tool can replace it.
+// This is the process that runs tools for an audit. It loads them and makes the calls that it
+// receives. It captures `process.send` up front, so a tool can't replace it.
 const send = process.send!.bind(process);
 const { setTimeout: after } = globalThis;
 
@@ -13,7 +13,7 @@ registry.registerAll(tools);
 
 /** Keeps the process alive between calls. */
 const resources = process.getActiveResourcesInfo().length;
-/** The milliseconds that it waits for work that a tool has started but doesn't await. */
+/** Milliseconds to wait for work that a tool has started but doesn't await. */
 const MOST_MS = 300;
 
 async function untilIdle(): Promise<void> {

@@ -31,15 +31,19 @@ import {
   toSink,
 } from './stand-ins.js';
 
-// This is preloaded into a process that runs tools for an audit. The recorder replaces the functions of Node below.
+// Preloaded into a process that runs tools for an audit. The recorder replaces the Node functions
+// below.
 
 const { env: environment } = process;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Functions of fs that work on open files. Opening has said what for. */
+/**
+ * Functions of `fs` that work on open files. The call that opened the file has already been
+ * recorded.
+ */
 const OF_OPEN_FILES =
   /^(?:close|readv?|writev?|f(?:chmod|chown|datasync|stat|sync|truncate|utimes))(?:Sync)?$/;
-/** The functions of fs that change files, with the arguments that name the changed files. */
+/** The functions of `fs` that change files, with the positions of the arguments that are paths. */
 const WRITES: readonly (readonly [RegExp, readonly number[]])[] = [
   [/^(?:copyFile|cp|link|symlink)(?:Sync)?$/, [1]],
   [/^rename(?:Sync)?$/, [0, 1]],

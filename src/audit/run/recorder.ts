@@ -5,7 +5,8 @@ import { threadId } from 'node:worker_threads';
 import type { KnownValue } from '../known/known-value.js';
 import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 
-// These are saved before the tool's code can replace them. They call nothing that the tool can reach.
+// These are saved before the tool's code can replace them. They call nothing that the tool can
+// reach.
 const { closeSync, openSync, realpathSync, writeSync } = fs;
 const { stringify } = JSON;
 const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'startsWith')) as (
@@ -13,7 +14,7 @@ const begins = Function.prototype.call.bind(Reflect.get(String.prototype, 'start
   start: string,
 ) => boolean;
 
-/** The settings of this process. They're read once, before any other code can read them. */
+/** This process's settings. They're read once, before any other code can read them. */
 export const confinement = JSON.parse(process.env[CONFINEMENT] ?? '{}') as Confinement;
 delete process.env[CONFINEMENT];
 
@@ -23,13 +24,16 @@ export type Work = (this: unknown, ...args: Args) => unknown;
 /** Functions of an object that are recorded in the same way. */
 export interface Watched {
   readonly owner: object;
-  /** The names of the functions in an audit: the module, and the path before their own name. */
+  /** The functions' names in an audit: the module, and the path before their own name. */
   readonly module: string;
   readonly path?: readonly string[];
   readonly names: readonly string[];
   /** The name that records show for all of them. @default each function's own */
   readonly as?: string;
-  /** Returns the recorded part of a call, or undefined if the call has no effect. @default its arguments */
+  /**
+   * Returns the recorded part of a call, or undefined if the call has no effect. @default its
+   * arguments
+   */
   readonly told?: (args: Args, name: string, self: unknown) => Args | undefined;
   /** Does something else instead of the call. @default the call is made */
   readonly instead?: (args: Args, name: string, self: unknown, original: Work) => unknown;
@@ -69,10 +73,10 @@ export function watch({ owner, module, path: before = [], names, ...row }: Watch
 let isBusy = false;
 
 /**
- * Records a call and makes it. Calls that Node makes inside it are part of it, and a loader's own calls count for
- * nobody.
+ * Records a call and makes it. Calls that Node makes inside it are part of it, and a loader's own
+ * calls aren't counted.
  *
- * @param act makes the call; `original` makes it unchanged, for loaders.
+ * @param act Makes the call. `original` makes it unchanged, for loaders.
  */
 export function record<T>(
   module: string,
@@ -114,7 +118,7 @@ export function record<T>(
   }
 }
 
-/** The maximum number of lines in a record, for tools that never end. */
+/** Maximum number of lines in a record, for tools that never end. */
 const MOST_LINES = 20_000;
 let lines = 0;
 
@@ -128,12 +132,12 @@ function append(file: string, flags: string, text: string): void {
   closeSync(open);
 }
 
-// Proves that the recorder is there.
+// Proves that the recorder is active.
 append(confinement.record, 'a', '\n');
 
 let texts = 0;
 
-/** Writes a worker's text to a file, because nothing can be preloaded before a text. */
+/** Writes a worker's source text to a file, because nothing can be preloaded before source text. */
 export function fileWith(text: string): string {
   const file = path.join(
     path.dirname(confinement.record),
@@ -146,7 +150,10 @@ export function fileWith(text: string): string {
 const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\d+\)?$/;
 const LOADERS = /^node:internal\/modules\/|[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;
 
-/** Returns the places of the user's code on the stack, and whether a loader or Node itself makes the call. */
+/**
+ * Returns the places of the user's code on the stack, and whether a loader or Node itself makes the
+ * call.
+ */
 function framesHere(): {
   readonly frames: readonly string[];
   readonly isLoading: boolean;

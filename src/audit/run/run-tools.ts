@@ -28,21 +28,26 @@ import {
   type Session,
 } from './session.js';
 
-/** The options of running tools for an audit. */
+/** Options for running tools in an audit. */
 export interface RunOptions {
-  /** The folder that each tool gets a copy of. Places in code are relative to it. @default an empty one */
+  /**
+   * The folder that is copied for each tool. Places in code are relative to it. @default an empty
+   * one
+   */
   readonly root?: string | undefined;
-  /** Another folder with audited code, such as a server's package. It isn't copied. @default none */
+  /**
+   * Another folder with audited code, such as a server's package. It isn't copied. @default none
+   */
   readonly code?: string | undefined;
   /** The inputs of tools by name, in addition to the `examples` in their schemas. @default none */
   readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;
   /** Runs tools that have no input with a minimal one that fits their schema. @default false */
   readonly generate?: boolean | undefined;
-  /** Runs tools that need approval, too. @default false */
+  /** Also runs tools that need approval. @default false */
   readonly unsafe?: boolean | undefined;
-  /** The time limit of a call in milliseconds. @default 10,000 */
+  /** Timeout for a call in milliseconds. @default 10,000 */
   readonly timeoutMs?: number | undefined;
-  /** Receives the name of the tool that runs next. @default nobody */
+  /** Receives the name of the tool that runs next. @default none */
   readonly onProgress?: ((doing: string) => void) | undefined;
 }
 
@@ -51,14 +56,17 @@ export interface RunChoice extends Pick<
   RunOptions,
   'inputs' | 'generate' | 'unsafe' | 'timeoutMs'
 > {
-  /** The files, folders or globs that export the tools, relative to the root. Each process loads them. */
+  /**
+   * The files, folders or globs that export the tools, relative to the root. Each process loads
+   * them.
+   */
   readonly files?: readonly string[] | undefined;
 }
 
-/** The observations from running a tool. */
+/** The effects observed when running a tool. */
 export interface RunReport {
   readonly name: string;
-  /** The end of its first call. If the tool failed, some effects may be missing. */
+  /** The way its first call ended. If the tool failed, some effects may be missing. */
   readonly status: RunAnswer['status'];
   readonly message?: string;
   /** Its effects. `at` is empty if no place in the code is known. */
@@ -70,14 +78,17 @@ export interface RunReport {
   }[];
   readonly programs: readonly string[];
   readonly hosts: readonly SeenHost[];
-  /** The names of the variables that it read, or `*` for all. */
+  /** The names of the environment variables that it read, or `*` for all. */
   readonly env: readonly string[];
   readonly ms: number;
-  /** True if a second identical call changed anything more, so that it isn't idempotent. Null if that's unknown. */
+  /**
+   * True if a second identical call changed anything more, so that the tool isn't idempotent. Null
+   * if that's unknown.
+   */
   readonly secondChanged: boolean | null;
 }
 
-/** The observations from running tools, and the limits they ran under. */
+/** The effects observed when running tools, and the limits they ran under. */
 export interface RunResult {
   readonly tools: readonly RunReport[];
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
@@ -87,16 +98,16 @@ export interface RunResult {
   };
 }
 
-/** The number of inputs that each tool runs with. */
+/** Maximum number of inputs that each tool runs with. */
 const MOST_INPUTS = 3;
-/** The number of tools that run at the same time. Each has its own processes. */
+/** Maximum number of tools that run in parallel. Each has its own processes. */
 const MOST_AT_ONCE = 4;
 
 /**
- * Runs tools to observe their effects. Each tool runs in its own processes and in a scratch copy of the root, twice in
- * a row. Stand-ins replace the network and programs.
+ * Runs tools to observe their effects. Each tool runs in its own processes and in a scratch copy of
+ * the root, twice in a row. The network and programs are replaced with stubs.
  *
- * @param tools the tools to run. @default all of a server
+ * @param tools The tools to run. @default all tools of a server
  * @throws ToolError for a server that doesn't start, or starts without the recorder.
  */
 export async function runTools(
@@ -144,7 +155,7 @@ export async function runTools(
 const nameOf = ({ name, providers }: ToolEntry) =>
   providers[0]?.name === 'mcp' ? String(providers[0].config?.['tool']) : name;
 
-/** Asks a server for its tools, under the same limits as calls. */
+/** Lists a server's tools, under the same limits as calls. */
 async function entriesOf(subject: RunSubject, options: RunOptions): Promise<readonly ToolEntry[]> {
   return inScratch(subject, options, false, async ({ session: { entries = [] } }) =>
     Promise.resolve(entries),
@@ -207,7 +218,7 @@ async function runOne(
     const answersDiffer =
       one!.status === 'ok' && two!.status === 'ok' && one!.digest !== two!.digest;
     if (index > 0 || !answersDiffer || twice.both.length > 0) continue;
-    // Differences by chance or by the clock also show in another process.
+    // Differences due to chance or the clock also occur in another process.
     const again = await run();
     if (again.answers.some(({ digest }, at) => digest !== twice.answers[at]!.digest)) continue;
     secondChanged = true;
@@ -216,7 +227,7 @@ async function runOne(
       access: 'write',
       destructive: null,
       idempotent: false,
-      call: 'state in memory, since the same call again answers otherwise',
+      call: 'state in memory, because the same call returns something else the second time',
       certainty: 'does',
       at: '',
       via: [],
@@ -238,7 +249,7 @@ async function runOne(
         }))
       : [],
   );
-  // Nobody knows what a refused write would have led to.
+  // It's unknown what a refused write would have led to.
   if (refused.length > 0) secondChanged = null;
   const files = [
     ...changes.map(({ path, change }) => ({
@@ -283,7 +294,10 @@ interface Opened {
   readonly asked: readonly Seen[];
 }
 
-/** Starts a process in a scratch folder, with a sink instead of the network. Removes both after the work. */
+/**
+ * Starts a process in a scratch folder, with a sink instead of the network. Removes both after the
+ * work.
+ */
 async function inScratch<T>(
   subject: RunSubject,
   { root }: RunOptions,
@@ -362,8 +376,8 @@ async function runPhase(
 }
 
 /**
- * The messages of Node's permission model when it refuses something. It also refuses some things inside its bounds,
- * such as changing the mode of an open file.
+ * The messages of Node's permission model when it refuses something. It also refuses some things
+ * inside its bounds, such as changing the mode of an open file.
  */
 const RESTRICTED = /Access to this API has been restricted|permission model is enabled/i;
 
@@ -371,7 +385,8 @@ const hasEnded = (answers: readonly RunAnswer[]) =>
   answers.every(({ status }) => status !== 'timeout' && status !== 'crashed');
 
 /**
- * Reads the lines that a recorder has written since some position. If its process was killed, the last line may be cut.
+ * Reads the lines that a recorder has written since some position. If its process was killed, the
+ * last line may be cut.
  */
 function readRecord({ record }: Scratch, from: number): readonly Seen[] {
   const rows = readFileSync(record).subarray(from).toString('utf8').split('\n');
@@ -390,14 +405,17 @@ function unseenRequests(asked: readonly Seen[], records: readonly Seen[]): reado
   return asked.filter((request) => !known.has(JSON.stringify(requestIn(request))));
 }
 
-/** Returns the effects of two calls. Writes inside the scratch folder count only if something remains of them. */
+/**
+ * Returns the effects of two calls. Writes in the scratch folder count only if they leave something
+ * behind.
+ */
 function effectsIn(
   { records, first, both }: Omit<Phase, 'effects'>,
   scratch: Scratch,
   options: RunOptions,
 ): readonly Effect[] {
   const subject = [scratch.root, ...(options.code === undefined ? [] : [options.code])];
-  // If the second call changes a file that the first has made, it overwrites it.
+  // If the second call changes a file that the first created, it overwrites the file.
   const made = new Map(first.map(({ path, content }) => [path, content]));
   const changes = [
     ...first,
@@ -418,7 +436,8 @@ function effectsIn(
     const { module, path: steps, targets = [], refused, frames } = record;
     const hit = changes.filter(({ path }) => targets.some((target) => path.startsWith(target)));
     for (const { path } of hit) explained.add(path);
-    // Deleting a missing file counts as a write. Deleting a file that the same calls have made doesn't.
+    // Deleting a missing file counts as a write. Deleting a file that the same calls created
+    // doesn't.
     const isDeletion =
       /^(?:rm|rmdir|unlink)(?:Sync)?$/.test(steps.at(-1)!) &&
       !targets.some((target) => [...written].some((made) => target.startsWith(made)));
@@ -452,7 +471,7 @@ function effectsIn(
       access: 'write',
       destructive,
       idempotent: null,
-      call: 'a change of files that no function of Node made',
+      call: 'a change to files that no Node function made',
       certainty: 'does',
       at,
       via,

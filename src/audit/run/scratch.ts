@@ -20,25 +20,29 @@ import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
 
 /**
- * The folder that a tool runs in: a copy of the root, with an empty home and a folder for temporary files beside it.
+ * The folder that a tool runs in: a copy of the root, next to an empty home and a folder for
+ * temporary files.
  */
 export interface Scratch {
   /** The only folder that the tool may write to. It contains `root`, `home` and `tmp`. */
   readonly folder: string;
   readonly root: string;
-  /** The recorder's file and the sink's socket. They are outside the folder that the tool may write to. */
+  /**
+   * The recorder's file and the sink's socket. They are outside the folder that the tool may write
+   * to.
+   */
   readonly record: string;
   readonly sink: string;
   readonly remove: () => void;
 }
 
-/** The limits for a root that is copied. */
+/** Limits for a root that is copied. */
 const MOST_FILES = 20_000;
 const MOST_BYTES = 200 * 2 ** 20;
 
 /**
- * Makes a scratch copy of a root. Folders of packages become links, because nobody may write to them. @throws ToolError
- * `LIMIT_EXCEEDED` if the root is too large.
+ * Creates a scratch copy of a root. Package folders become links, because they can't be written to.
+ * @throws ToolError `LIMIT_EXCEEDED` if the root is too large.
  */
 export function makeScratch(source: string | undefined): Scratch {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'tdx-')));
@@ -53,7 +57,7 @@ export function makeScratch(source: string | undefined): Scratch {
         ? undefined
         : packagesAbove(source);
     if (packages !== undefined) symlinkSync(packages, join(folder, 'node_modules'), 'junction');
-    // The nearest package.json decides the module type of the files.
+    // The nearest `package.json` determines the files' module type.
     const manifest =
       source === undefined || existsSync(join(source, 'package.json'))
         ? undefined
@@ -89,7 +93,7 @@ function copyRoot(source: string, root: string): void {
           expectedGot(
             `a root of at most ${MOST_FILES} files and ${MOST_BYTES / 2 ** 20} MiB besides node_modules, to be copied`,
             'a larger one',
-            'Give a smaller folder as the root.',
+            'Pass a smaller folder as the root.',
           ),
         );
       return status.isFile() || status.isDirectory() || status.isSymbolicLink();

@@ -5,7 +5,7 @@ import { httpEffects } from '../known/http.js';
 import type { KnownValue } from '../known/known-value.js';
 import { programEffects } from '../known/programs.js';
 
-/** A recorded call of a builtin, before it's judged. */
+/** A recorded call of a Node built-in, before its effect is determined. */
 export interface Seen {
   readonly module: string;
   readonly path: readonly string[];
@@ -13,7 +13,7 @@ export interface Seen {
   readonly args: readonly KnownValue[];
   /** The real paths that a call of fs would write to. */
   readonly targets?: readonly string[];
-  /** True if it wasn't carried out, because it's outside the folder that the tool may write to. */
+  /** True if it wasn't carried out because it's outside the folder that the tool may write to. */
   readonly refused?: true;
   /** The functions on the stack as `file:line`, innermost first, without Node's own. */
   readonly frames: readonly string[];
@@ -31,13 +31,13 @@ export interface Confinement {
   readonly preload: readonly string[];
 }
 
-/** The variable with the `Confinement`. The recorder removes it. */
+/** The environment variable that contains the `Confinement`. The recorder removes it. */
 export const CONFINEMENT = 'TOOLDEX_AUDIT_CONFINEMENT';
 
 /** The folders with the audited code. Places are relative to the first. */
 type Subject = readonly string[];
 
-/** Returns the effect of a recorded call. It has happened, so it's a `does`. */
+/** Returns the effect of a recorded call. It has happened, so its certainty is `does`. */
 export function effectsOfSeen(seen: Seen, subject: Subject): readonly Effect[] {
   const place = placesIn(seen.frames, subject);
   return callEffects(seen).map((effect) => ({ ...effect, certainty: 'does', ...place }));
@@ -60,7 +60,7 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
         call: `process.env.${path[1]!} =`,
       },
     ];
-  // Flags may be numbers. The recorder has translated them.
+  // Flags may be numbers. The recorder has already translated them.
   if (module === 'fs' && /^open(?:Sync)?$/.test(path.at(-1)!))
     return builtinEffects(module, path, [
       first,
@@ -70,8 +70,8 @@ function callEffects({ module, path, args, targets }: Seen): readonly CallEffect
 }
 
 /**
- * Returns the innermost place in the audited code and the way to it. Without one, returns the place in the package that
- * made the call.
+ * Returns the innermost place in the audited code and the path to it. If there is none, returns the
+ * place in the package that made the call.
  */
 export function placesIn(frames: readonly string[], subject: Subject): Pick<Effect, 'at' | 'via'> {
   const isOwn = (frame: string) =>

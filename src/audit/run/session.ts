@@ -13,11 +13,11 @@ import { entryOf, type ToolDefinition, type ToolEntry } from '../../tool/tool-de
 import type { Scratch } from './scratch.js';
 import { CONFINEMENT, type Confinement } from './seen-effects.js';
 
-/** The end of a call, without the tool's answer. */
+/** The end of a call, without the tool's result. */
 export interface RunAnswer {
   readonly status: ToolOutcome['status'] | 'timeout' | 'crashed';
   readonly message?: string;
-  /** A digest of the answer. */
+  /** A digest of the result. */
   readonly digest: string;
 }
 
@@ -26,7 +26,7 @@ export interface RunRequest {
   readonly name: string;
   readonly input: unknown;
   readonly timeoutMs: number;
-  /** The scratch folder's path. Answers that differ only in it are equal. */
+  /** The scratch folder's path. Results that differ only in it are equal. */
   readonly scratch: string;
 }
 
@@ -48,14 +48,14 @@ export type RunSubject =
       readonly env: Readonly<Record<string, string>>;
     };
 
-/** The milliseconds that tools may take to load, or a server to be ready. */
+/** Milliseconds that tools may take to load, or a server to be ready. */
 const START_MS = 60_000;
-/** The milliseconds that a call may take to report its timeout. */
+/** Milliseconds that a call may take to report its timeout. */
 const LATE_MS = 1_000;
-/** The memory limit of a process for objects, in MB. Buffers don't count. */
+/** Memory limit of a process for objects, in MB. Buffers don't count. */
 const MEMORY_MB = 512;
 
-/** Makes a call as an executor would: approved, and once. */
+/** Makes a call the way an executor would: approved, and once. */
 export async function callOnce(
   definition: ToolDefinition,
   { input, timeoutMs, scratch }: RunRequest,
@@ -80,8 +80,8 @@ export async function callOnce(
 }
 
 /**
- * Starts a process for tools in a scratch folder. With `isPermitted`, Node's permission model confines it. @throws
- * ToolError if it doesn't start.
+ * Starts a process for tools in a scratch folder. With `isPermitted`, Node's permission model
+ * confines it. @throws ToolError if it doesn't start.
  */
 export async function openSession(
   subject: RunSubject,
@@ -243,7 +243,7 @@ async function openFiles(
   return { call, close: async () => (kill(), void (await ended)) };
 }
 
-/** Waits for the answer of a call. Kills the process if none comes. */
+/** Waits for a call's result. Kills the process if none arrives. */
 async function answerOf(
   { timeoutMs }: RunRequest,
   kill: () => void,
@@ -309,7 +309,7 @@ async function openServer(
       (settle) => {
         const definition = byName.get(request.name);
         if (definition === undefined)
-          return settle({ status: 'error', message: 'the server lists it no more', digest: '' });
+          return settle({ status: 'error', message: 'the server no longer lists it', digest: '' });
         void callOnce(definition, request).then(settle, (error: unknown) =>
           settle({ status: 'error', message: String(error), digest: '' }),
         );
@@ -320,14 +320,14 @@ async function openServer(
 
 /** The limits of a preload without a sandbox. Every audit that runs tools reports them. */
 export const GAPS_OF_A_PRELOAD: readonly string[] = [
-  'native addons, where Node’s permission model is off: they call the operating system past the recorder',
-  'reading: files of the user can be read, and are not copied',
-  'a tool made to deceive it, which can find Node’s own functions by other ways',
+  'native addons, if Node’s permission model is off: they call the operating system without being recorded',
+  "reading: the user's files can be read without being copied",
+  'a tool built to deceive it, which can reach Node’s own functions in other ways',
 ];
 
 /**
- * Returns the flags for Node's permission model. The tool may write only below its scratch folder, and load no native
- * addon.
+ * Returns the flags for Node's permission model. The tool may write only below its scratch folder,
+ * and can't load native addons.
  */
 function permissionFlags(
   scratch: Scratch,

@@ -2,12 +2,15 @@ import type { ChildProcess } from 'node:child_process';
 import net from 'node:net';
 import { PassThrough, Writable } from 'node:stream';
 
-/** Stand-ins for programs and the network during an audit. Their answers are empty, and nothing leaves the machine. */
+/**
+ * Stubs for programs and the network during an audit. Their responses are empty, and nothing leaves
+ * the machine.
+ */
 
 type Args = readonly unknown[];
 type Connect = (this: unknown, ...args: Args) => unknown;
 
-/** Returns the result of a silent program, in the form that the options ask for. */
+/** Returns the result of a silent program, in the form that the options request. */
 function nothing(args: Args): string | Buffer {
   const options = args.find(
     (each) => typeof each === 'object' && each !== null && !Array.isArray(each),
@@ -15,7 +18,7 @@ function nothing(args: Args): string | Buffer {
   return options?.encoding === undefined || options.encoding === 'buffer' ? Buffer.alloc(0) : '';
 }
 
-/** Stands in for `execSync`, `execFileSync` and `spawnSync`. */
+/** Replaces `execSync`, `execFileSync` and `spawnSync`. */
 export function programStandIn(args: Args, name: string): unknown {
   const [stdout, stderr] = [nothing(args), nothing(args)];
   return name === 'spawnSync'
@@ -23,7 +26,7 @@ export function programStandIn(args: Args, name: string): unknown {
     : stdout;
 }
 
-/** The first process id of stand-ins. Real ones are lower. */
+/** The first process id of stub programs. Real process ids are lower. */
 export const FIRST_PID = 2 ** 30;
 let lastPid = FIRST_PID;
 
@@ -57,7 +60,7 @@ export function runNoProgram(args: Args, self: unknown): number {
   return 0;
 }
 
-/** Connects a socket to the sink, whatever its destination. */
+/** Connects a socket to the sink, no matter what its destination is. */
 export function toSink(connect: Connect, sink: string, args: Args, self: unknown): unknown {
   const given = Array.isArray(args[0]) ? (args[0] as Args) : args;
   const done = given.findLast((each) => typeof each === 'function');
@@ -84,14 +87,14 @@ export function socketStandIn(connect: Connect, sink: string, args: Args): net.S
   return toSink(connect, sink, [{}], socket) as net.Socket;
 }
 
-/** Calls the callback at the end of arguments, as if the work was done. */
+/** Calls the callback at the end of the arguments, as if the work was done. */
 export function answerToNobody(args: Args, answer: Args): object {
   const done = args.at(-1);
   if (typeof done === 'function') process.nextTick(done, ...answer);
   return {};
 }
 
-/** Answers a DNS query: all names are this machine, and have no other records. */
+/** Answers a DNS query: every name resolves to this machine and has no other records. */
 export function dnsStandIn(args: Args, name: string, isPromise: unknown): object {
   const options = args[1];
   const address = '127.0.0.1';

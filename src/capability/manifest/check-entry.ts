@@ -5,7 +5,7 @@ import type { EntryFinding } from './json-text.js';
 import { KNOWN_KEYS, manifestEntrySchema } from './manifest-entry.js';
 import { didYouMean, requiredWords } from './manifest-issue.js';
 
-/** Returns all problems within an entry: wrong values as errors, unknown keys as warnings. */
+/** Returns all problems in an entry: invalid values as errors, unknown keys as warnings. */
 export function checkEntry(fields: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
   const { error } = manifestEntrySchema.safeParse(fields);
   if (error === undefined) return missingParameters(fields);
@@ -29,14 +29,14 @@ export function checkEntry(fields: Readonly<Record<string, unknown>>): readonly 
   return [...wrong, ...missingParameters(fields), ...warnings];
 }
 
-/** Maximum unknown keys that are named per entry, because each suggestion takes time. */
+/** Maximum number of unknown keys reported per entry, because each suggestion takes time. */
 const MOST_UNKNOWN = 20;
 
 function missingParameters({
   parameters,
   providers,
 }: Readonly<Record<string, unknown>>): readonly EntryFinding[] {
-  // An MCP server describes the input of tools that wrap its own.
+  // The input of a tool that wraps an MCP server's tool is described by the server.
   const standsForMcp =
     Array.isArray(providers) &&
     providers.some((each) => isPlainObject(each) && each['name'] === 'mcp');

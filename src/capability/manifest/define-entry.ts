@@ -8,11 +8,11 @@ import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool
 import { type ManifestEntry } from './manifest-entry.js';
 
 /**
- * The values that manifests and options write differently, by kind. Each kind has already been
- * checked.
+ * Conversions for values that manifests and options write differently, by kind. Each kind has
+ * already been checked.
  *
- * Seconds become milliseconds, `default_timeout: 0` means no limit, and `auth.envs` becomes a map
- * of variables and whether each is required.
+ * Seconds become milliseconds, `default_timeout: 0` becomes `undefined` so that the executor's
+ * default applies, and `auth.envs` becomes a map of variables and whether each is required.
  */
 const READ: { readonly [Kind in FieldKind]?: (value: never) => unknown } = {
   priority: (value: string | Priority) =>
@@ -72,17 +72,17 @@ export function authOptions(auth: ManifestAuth): ToolAuth {
   };
 }
 
-/** Returns the scopes in order and without duplicates. A scope contains no blanks. */
+/** Returns the scopes in order and without duplicates. A scope contains no whitespace. */
 function scopesOf(scopes: ManifestAuth['scopes'] = []): readonly string[] {
   const each = [scopes].flat().flatMap((scope) => scope.split(/\s+/));
   return [...new Set(each.filter((scope) => scope !== ''))];
 }
 
 /**
- * Returns the variables, and says if the tool works without each.
+ * Returns the variables, and whether the tool works without each of them.
  *
- * If the entry only names variables, a single variable is required if `auth.required` says so. Of
- * several, each is optional, because any of them may be enough.
+ * If the entry only lists variables, a single variable is required if `auth.required` says so. If
+ * there are several, each is optional, because any of them may be enough.
  */
 function environmentOf({
   required,
@@ -115,22 +115,22 @@ function needOf(value: {
   return required === undefined ? undefined : required ? 'required' : 'optional';
 }
 
-/** The schema of tools that don't describe their input. */
+/** The schema for tools that don't describe their input. */
 const ANY_INPUT = Object.freeze({ type: 'object' });
 
-/** The entry keys that are tool options. All other keys are carried along. */
+/** Entry keys that correspond to tool options. All other keys are kept as metadata. */
 const OPTION_KEYS = fieldsOn('manifest').flatMap(([name, { wire: key, kind, from }]) =>
   from === undefined && name !== 'metadata'
     ? [{ key, option: name as keyof ToolOptions, read: READ[kind] }]
     : [],
 );
 
-/** An option's key in manifests. */
+/** Each option's key in manifests. */
 export const KEY_OF_OPTION: ReadonlyMap<string, string> = new Map(
   OPTION_KEYS.map(({ key, option }) => [option, key]),
 );
 
-/** Replaces option names in a message by manifest keys, except in quotes. */
+/** Replaces option names in a message with manifest keys, except in quotes. */
 export function inManifestKeys(message: string): string {
   return message.replace(
     /"(?:[^"\\]|\\.)*"|\b[a-z]+[A-Z][A-Za-z]*\b/g,
@@ -139,9 +139,9 @@ export function inManifestKeys(message: string): string {
 }
 
 /**
- * Returns the tool that a manifest entry describes, just like a tool declared in code.
+ * Returns the tool that a manifest entry describes, equivalent to a tool declared in code.
  *
- * The axes are inferred from `side_effects` as usual; `safety_level` can raise the danger, but
+ * The axes are inferred from `side_effects` as usual. `safety_level` can raise the danger, but
  * never lower it. Keys without an option (`cost_unit`, `requires_flags` …) are kept under
  * `metadata`.
  *

@@ -31,17 +31,19 @@ interface EntryList {
   readonly base: Path;
   /** Warnings about keys that occur twice, with paths from the top of the text. */
   readonly findings: readonly EntryFinding[];
-  /** Returns the position of a value, or of the nearest thing around a missing value. */
+  /** Returns the position of a value, or of the nearest enclosing value if it's missing. */
   readonly positionAt: (path: Path) => Position;
 }
 
-/** Maximum characters, entries and nesting of one text, all far above real manifests. */
+/**
+ * Maximum characters, entries and nesting depth of a text, all far above those of real manifests.
+ */
 const MAX_TEXT_LENGTH = 1_048_576;
 const MAX_ENTRIES = 1_000;
 const MAX_DEPTH = 64;
 
 /**
- * Reads a JSON list, or an object with a list under a key, or says why the text is unusable.
+ * Parses a JSON list, or an object with a list under a key, or explains why the text is unusable.
  * Comments and trailing commas are errors. Never throws.
  */
 export function readList(
@@ -63,18 +65,18 @@ export function readList(
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true });
   const [first] = errors.sort((a, b) => a.offset - b.offset);
-  // The parser only reports the thing that's missing after the comma.
+  // The parser only reports what is missing after the comma.
   const comma = /,\s*$/.exec(text.slice(0, first?.offset ?? 0));
   if (first !== undefined && comma !== null && /[\]}]/.test(text.charAt(first.offset)))
     return refused(
-      'There is a comma after the last value. Remove it: nothing of the file is used.',
+      "There is a comma after the last value, so the file can't be used. Remove the comma.",
       comma.index,
     );
   if (first !== undefined || root === undefined)
     return refused(
       text.trim() === ''
         ? 'The file is empty. It must be JSON.'
-        : `This is not valid JSON: ${wordsOf(first)}. Nothing of the file is used.`,
+        : `This isn't valid JSON: ${wordsOf(first)}. No part of the file is used.`,
       first?.offset,
     );
   const value: unknown = getNodeValue(root);
@@ -87,7 +89,7 @@ export function readList(
     );
   if (list.length > MAX_ENTRIES)
     return refused(
-      `The file has ${list.length} ${key}, and at most ${MAX_ENTRIES} are allowed. Split it into several files.`,
+      `The file has ${list.length} ${key}, but at most ${MAX_ENTRIES} are allowed. Split it into several files.`,
     );
   return {
     ok: true,
@@ -98,7 +100,7 @@ export function readList(
   };
 }
 
-/** Turns the parser's error code into words: `ValueExpected` becomes "value expected". */
+/** Converts the parser's error code to words: `ValueExpected` becomes "value expected". */
 function wordsOf(error: ParseError | undefined): string {
   return (error === undefined ? 'ValueExpected' : printParseErrorCode(error.error))
     .replace(/\B[A-Z]/g, (letter) => ` ${letter}`)
@@ -106,7 +108,8 @@ function wordsOf(error: ParseError | undefined): string {
 }
 
 /**
- * Returns where the text nests too deeply. Strings end at the end of their line, as in the parser.
+ * Returns the offset at which the text is nested too deeply. Strings end at the end of their line,
+ * as in the parser.
  */
 function depthFault(text: string): number | undefined {
   let depth = 0;
@@ -133,8 +136,8 @@ function* doubleKeys({ type, children = [] }: Node, path: Path): Generator<Entry
 }
 
 /**
- * Returns the node at a path, or the nearest node around it. For a duplicate key, returns the last,
- * because its value counts.
+ * Returns the node at a path, or the nearest enclosing node. For a duplicate key, returns the last
+ * node, because its value counts.
  */
 function nodeAt(root: Node, path: Path): Node {
   let node = root;
@@ -149,7 +152,7 @@ function nodeAt(root: Node, path: Path): Node {
   return node;
 }
 
-/** Returns a function that finds the line and column of an offset. */
+/** Returns a function that converts an offset to a line and column. */
 function createPositions(text: string): (offset: number) => Position {
   const starts = [0, ...Array.from(text.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length)];
   return (offset) => {

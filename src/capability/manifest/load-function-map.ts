@@ -8,13 +8,13 @@ import { isToolDefinition, type Execute } from '../../tool/tool-definition.js';
 import type { ManifestEntry } from './manifest-entry.js';
 import { handlerMap, loadManifest, loadShape, workOf, type Handlers } from './load-manifest.js';
 
-/** A tool of a function map. */
+/** A tool in a function map. */
 export interface MappedFunction {
   /** Runs the tool directly, without any check, approval or limit. */
   readonly callable: (input?: unknown, context?: ToolContext) => unknown;
   /** The manifest's text, under its own keys, deeply frozen. */
   readonly metadata: ManifestEntry & {
-    /** The persona whose manifest it is. Missing for shared tools. */
+    /** The persona that owns the manifest. Missing for shared tools. */
     readonly persona?: string;
     readonly source: 'manifest';
   };
@@ -27,19 +27,19 @@ export interface LoadFunctionMapOptions {
   /** Manifest files. Use either these or `root`. @default none */
   readonly files?: string | URL | readonly (string | URL)[];
   /**
-   * The persona that uses the map. Without it, the map has only shared tools that every persona may
-   * use.
+   * The persona that uses the map. If omitted, the map contains only shared tools that every
+   * persona may use.
    */
   readonly persona?: string;
   /** The tools' functions, by name or `handler_ref`. @default none */
   readonly handlers?: Handlers;
   /**
-   * The imported modules. Their exported functions and tools run the tools of the same name. Handlers
-   * take precedence.
+   * Modules that you imported. Their exported functions and tools run the tools with the same
+   * names. Handlers take precedence.
    * @default none
    */
   readonly modules?: object | readonly object[];
-  /** The treatment of invalid manifests. @default 'throw' */
+  /** The treatment of invalid manifests: `throw` or `quarantine`. @default 'throw' */
   readonly onInvalid?: 'throw' | 'quarantine';
 }
 
@@ -52,17 +52,17 @@ const schema = z.strictObject({
 } satisfies FieldsOf<LoadFunctionMapOptions>);
 
 /**
- * Loads the tools of manifests with the functions that run them: `{name: {callable, metadata}}`,
+ * Loads the tools in manifests with the functions that run them: `{name: {callable, metadata}}`,
  * frozen.
  *
- * A persona's own entry replaces the shared entry of the same name. Allow-lists apply,
+ * A persona's own entry replaces the shared entry with the same name. Allow-lists apply,
  * case-insensitively. The callable runs the tool directly, bypassing schema, policy and approval.
  * For a model's calls, register the definitions and use an executor. A tool without a known
  * function is listed, and its callable throws `NOT_EXECUTABLE`.
  *
  * @throws ToolManifestValidationError, which lists every error of every file, unless `onInvalid` is
  * `quarantine`.
- * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid options.
  */
 export async function loadFunctionMap(
   options: LoadFunctionMapOptions,
@@ -86,7 +86,7 @@ export async function loadFunctionMap(
     ...(asked !== undefined && { persona: asked }),
   });
 
-  // No prototype, so that names like `constructor` exist only if a tool has them.
+  // Has no prototype, so that names like `constructor` exist only if a tool has them.
   const map = Object.create(null) as Record<string, MappedFunction>;
   for (const { entry, definition, persona } of entries) {
     const isForAll = persona === undefined && definition.personaAllowlist === undefined;

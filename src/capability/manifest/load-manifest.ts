@@ -32,7 +32,7 @@ export type ManifestSource =
 export type Handlers =
   ReadonlyMap<string, Execute<never>> | Readonly<Record<string, Execute<never>>>;
 
-/** The option fields of both loaders. `handlerMap` checks each handler. */
+/** Option fields of both loaders. `handlerMap` checks each handler. */
 export const loadShape = {
   persona: text().optional(),
   handlers: z.custom<Handlers>().optional(),
@@ -70,24 +70,24 @@ export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
 /** Options of `loadManifest`. */
 export interface LoadManifestOptions {
   /**
-   * The treatment of entries with errors: `throw` refuses everything, `quarantine` leaves those
-   * entries out.
+   * The treatment of entries with errors: `throw` refuses everything, `quarantine` skips those
+   * entries.
    * @default 'throw'
    */
   readonly onInvalid?: 'throw' | 'quarantine';
   /**
-   * The persona whose tools are loaded: the shared tools, and its own, which replace shared tools
-   * of the same name.
+   * The persona whose tools are loaded: the shared tools and its own, which replace shared tools
+   * with the same name.
    * @default all
    */
   readonly persona?: string;
-  /** The tools' functions, by name or `handler_ref`. Other tools have none. @default none */
+  /** The tools' functions, by name or `handler_ref`. Other tools have no function. @default none */
   readonly handlers?: Handlers;
 }
 
 const schema = z.strictObject(loadShape satisfies FieldsOf<LoadManifestOptions>);
 
-/** A usable tool of a manifest file, and where it comes from. */
+/** A usable tool from a manifest file, and where it comes from. */
 export interface LoadedEntry {
   /** The position in the list, from 0. */
   readonly index: number;
@@ -98,15 +98,15 @@ export interface LoadedEntry {
   readonly definition: ToolDefinition;
   /** The file, relative to the working directory if possible. */
   readonly file: string;
-  /** The persona whose file it is, spelled as its folder. Missing for shared tools. */
+  /** The persona that owns the file, spelled like its folder. Missing for shared tools. */
   readonly persona?: string;
 }
 
-/** The tools of manifest files, and the problems in them. */
+/** The tools in manifest files, and the problems found in them. */
 export interface LoadedManifest {
   /**
-   * The tools in the order of files and entries. Several personas may have tools of the same name,
-   * unless you requested one persona.
+   * The tools in the order of files and entries. Several personas may have tools with the same
+   * name, unless you requested one persona.
    */
   readonly definitions: readonly ToolDefinition[];
   /** The same tools, each with its text in the file. */
@@ -122,12 +122,12 @@ export interface LoadedManifest {
  *
  * A source is a path, several paths, or `{root}` for everything in a folder (see
  * `findManifestFiles`). A file has at most 1 MiB and 1,000 tools. Warnings, such as unknown keys,
- * appear among the issues, but don't refuse anything.
+ * appear among the issues but don't cause anything to be refused.
  *
  * @throws ToolManifestValidationError, which lists every error of every file. With `onInvalid:
- * 'quarantine'` the errors are in the result's `issues` instead. An unreadable file counts as an
+ * 'quarantine'`, the errors are in the result's `issues` instead. An unreadable file counts as an
  * error.
- * @throws ToolError `INVALID_ARGUMENT` for wrong arguments.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid arguments.
  */
 export async function loadManifest(
   source: ManifestSource,
@@ -166,7 +166,7 @@ export async function loadManifest(
   });
 }
 
-/** Returns the files of a source, named for messages. */
+/** Returns a source's files, with names for messages. */
 async function manifestFilesOf(
   source: unknown,
 ): Promise<{ readonly files: readonly ManifestFile[]; readonly issues: readonly ManifestIssue[] }> {
@@ -189,13 +189,13 @@ async function manifestFilesOf(
   const files = found.files.filter(({ kind }) => kind === 'tools').map(named);
   const issues = found.issues.map(named);
   if (files.length === 0 && !hasErrors(issues)) {
-    const message = 'The folder has no functions.json or tools.json.';
+    const message = 'The folder contains no functions.json or tools.json.';
     issues.push(wholeFinding(null, shownPath(root, root), { message }));
   }
   return { files, issues };
 }
 
-/** Returns the first tool of each owner and name. Reports the others. */
+/** Returns the first tool for each owner and name. Reports the others. */
 export function withoutDuplicates<Tool extends DeclaredTool>(
   tools: readonly Tool[],
   findings: (CapabilityFinding & Pick<Tool['place'], 'line' | 'column'>)[],
@@ -217,7 +217,7 @@ export function withoutDuplicates<Tool extends DeclaredTool>(
 }
 
 /**
- * Returns the shared tools and a persona's own, which replace shared tools of the same name.
+ * Returns the shared tools and a persona's own, which replace shared tools with the same name.
  * Applies allow-lists.
  */
 function toolsFor<Tool extends DeclaredTool>(

@@ -13,11 +13,14 @@ import {
 } from '../../tool/tool-fields.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 
-/** The maximum time of a timer in seconds. */
+/** Maximum duration of a timer in seconds. */
 const LONGEST_SECONDS = Math.floor(LIMITS.timerMs / 1_000);
 
 const labels = list(text());
-/** A map that is only checked, never rebuilt, because zod would drop a key called `__proto__`. */
+/**
+ * Returns the schema for a map that is only checked, never rebuilt, because zod would drop a key
+ * called `__proto__`.
+ */
 const mapOf = <T extends z.ZodType>(item: T) => z.record(z.string(), item);
 const plainObject = () => mapOf(z.unknown());
 
@@ -25,13 +28,16 @@ const quoted = (values: readonly string[]) =>
   values.map((value) => JSON.stringify(value)).join(', ');
 
 const parameters = z.looseObject({
-  type: z.literal('object').describe('Always "object": the input of a tool has named fields.'),
+  type: z.literal('object').describe('Always "object": a tool\'s input has named fields.'),
   properties: plainObject().optional().describe('A JSON Schema for each field.'),
-  required: z.array(z.string().min(1)).optional().describe('The fields that every call must give.'),
+  required: z
+    .array(z.string().min(1))
+    .optional()
+    .describe('The fields that every call must include.'),
   additionalProperties: z
     .union([z.boolean(), plainObject()], { error: 'true, false or a schema' })
     .optional()
-    .describe('Whether, or in which form, other fields are allowed.'),
+    .describe('Whether other fields are allowed, or the schema they must match.'),
 });
 
 const needOfVariable = z.union(
@@ -48,28 +54,28 @@ const needOfVariable = z.union(
 
 const auth = z.strictObject({
   required: z.boolean().describe('Whether calls fail without credentials.'),
-  type: text().optional().describe('The kind of credentials, as "api_key" or "oauth2".'),
+  type: text().optional().describe('The kind of credentials, such as "api_key" or "oauth2".'),
   env: z
     .union([text(), mapOf(text())], { error: 'the name of a variable, or an object of them' })
     .optional()
-    .describe('The environment variable that holds the credentials; newer manifests use "envs".'),
+    .describe('The environment variable with the credentials; newer manifests use "envs".'),
   envs: mapOf(needOfVariable)
     .optional()
     .describe(
-      'The environment variables that hold the credentials: {"VARIABLE": {"required": true}}, or {"label": "VARIABLE"}.',
+      'The environment variables with the credentials: {"VARIABLE": {"required": true}}, or {"label": "VARIABLE"}.',
     ),
   docs: optionKinds().sentence.optional().describe('How to get access.'),
   scopes: z
     .union([z.string().max(LIMITS.sentenceLength), list(z.string().max(LIMITS.labelLength))], {
-      error: 'a list of scopes, or one text with blanks between them',
+      error: 'a list of scopes, or one text with spaces between them',
     })
     .optional()
-    .describe('The permissions that the credentials must carry.'),
+    .describe('The permissions that the credentials must include.'),
 });
 
 const provider = z.strictObject({
-  name: text().describe('The kind of service, as the application registered it.'),
-  priority: z.int().optional().describe('Tried in ascending order; 100 when missing.'),
+  name: text().describe('The kind of service, as registered by the application.'),
+  priority: z.int().optional().describe('Providers are tried in ascending order; 100 if missing.'),
   health_check_interval: z
     .number()
     .min(0)
@@ -84,15 +90,15 @@ const idempotencyKey = z.union(
   [
     z.boolean(),
     z.looseObject({
-      required: z.boolean().describe('Whether repeated calls need a key.'),
-      scope: text().optional().describe('Within what the key is unique.'),
-      guidance: optionKinds().sentence.optional().describe('How to make the key.'),
+      required: z.boolean().describe('Whether repeated calls need an idempotency key.'),
+      scope: text().optional().describe('The scope within which the key is unique.'),
+      guidance: optionKinds().sentence.optional().describe('How to generate the key.'),
     }),
   ],
   { error: 'true, false, or an object with "required"' },
 );
 
-/** The allowed values for a key of each kind. `define-entry.ts` reads the values. */
+/** The allowed values for each kind of key. `define-entry.ts` converts the values. */
 const KINDS = {
   ...optionKinds(),
   requests: list(z.unknown()),
@@ -142,25 +148,26 @@ const shape = Object.fromEntries(
 ) as Shape;
 
 /**
- * The schema of one manifest tool, in the manifest's own terms: snake_case keys, times in seconds.
+ * The schema of one manifest tool, in the manifest's own format: snake_case keys, times in seconds.
  *
- * An unknown key is an issue here, and becomes a warning: `checkEntry` accepts it.
+ * An unknown key is an issue here and becomes a warning, because `checkEntry` accepts it.
  */
 export const manifestEntrySchema = z.strictObject({
   ...shape,
   type: z
     .literal('function')
     .optional()
-    .describe('Allowed for the sake of the function-calling form; says nothing.'),
+    .describe('Allowed because the function-calling form has it; has no effect.'),
 });
 
 type Plain = Readonly<Record<string, unknown>>;
 /**
- * A checked manifest tool. The documented keys have their documented form; other keys may have any.
+ * A checked manifest tool. Documented keys have their documented form; other keys may have any
+ * value.
  */
 export type ManifestEntry = Readonly<z.input<typeof manifestEntrySchema>> & Plain;
 
-/** The known keys of an entry, its `auth` and its `providers`. Others are reported. */
+/** The known keys of an entry, its `auth` and its `providers`. Other keys are reported. */
 export const KNOWN_KEYS = {
   entry: Object.keys(manifestEntrySchema.shape),
   auth: Object.keys(auth.shape),
@@ -173,9 +180,9 @@ const TARGET = 'draft-7';
 /**
  * The JSON Schema (draft 7) of a manifest file, for editors and other validators.
  *
- * It's generated from the schema that reads manifests, with a description of every field. It
- * accepts unknown keys. Only reading a manifest finds problems that span several fields or files
- * (contradictions, duplicate names).
+ * It's generated from the schema that parses manifests, with a description of every field. It
+ * accepts unknown keys. Problems that span several fields or files (contradictions, duplicate
+ * names) are only found when a manifest is loaded.
  */
 export const manifestJsonSchema: JsonSchema = createManifestJsonSchema();
 
@@ -195,7 +202,7 @@ function createManifestJsonSchema(): JsonSchema {
   return cloneFrozen({
     $schema,
     title: 'Tool manifest',
-    description: 'The tools of an agent, with what it needs to know to choose and run them safely.',
+    description: "An agent's tools, with the facts it needs to choose and run them safely.",
     anyOf: [
       tools,
       { type: 'object', properties: { $schema: { type: 'string' }, tools }, required: ['tools'] },
@@ -203,7 +210,7 @@ function createManifestJsonSchema(): JsonSchema {
     definitions: {
       tool: {
         ...tool,
-        // Only a wrapped tool of an MCP server may lack parameters.
+        // Only a tool that wraps an MCP server's tool may have no parameters.
         anyOf: [
           { required: ['parameters'] },
           {
@@ -222,7 +229,7 @@ function createManifestJsonSchema(): JsonSchema {
       },
       function: {
         description:
-          'A tool in the function-calling form; its metadata stands beside "function" or inside of it.',
+          'A tool in the function-calling form. Its metadata is next to "function" or inside it.',
         type: 'object',
         properties: { ...properties, function: { type: 'object', properties } },
         required: ['function'],

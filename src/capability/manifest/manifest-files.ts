@@ -5,19 +5,19 @@ import { type ManifestIssue, wholeFinding } from './manifest-issue.js';
 
 /** A manifest file in a folder. */
 export interface ManifestFile {
-  /** The absolute path, for opening. Never shown. */
+  /** The absolute path, for opening the file. Never shown. */
   readonly path: string;
   /**
-   * The path relative to the folder, with `/`. For a single file, relative to the working
-   * directory.
+   * The path relative to the folder, with `/`. For a single file, the path is relative to the
+   * working directory.
    */
   readonly file: string;
   readonly kind: 'tools' | 'skills' | 'jobs' | 'tasks';
-  /** The persona that owns it, spelled as its folder. `null` for shared files. */
+  /** The persona that owns it, spelled like its folder. `null` for shared files. */
   readonly owner: string | null;
 }
 
-/** The manifests in a folder: shared ones first, then by persona. */
+/** The manifests in a folder: shared manifests first, then by persona. */
 interface FolderFiles {
   readonly files: readonly ManifestFile[];
   readonly issues: readonly ManifestIssue[];
@@ -26,8 +26,8 @@ interface FolderFiles {
 type Places = Readonly<Record<ManifestFile['kind'], readonly string[]>>;
 
 /**
- * Locations of shared manifests below the root. The last ones come from the first design of this
- * format.
+ * Locations of shared manifests below the root. The last locations come from the first design of
+ * this format.
  */
 const SHARED: Places = {
   tools: ['functions.json', 'tools.json', 'modules/Tools/tool_maps/functions.json'],
@@ -35,7 +35,7 @@ const SHARED: Places = {
   jobs: ['jobs.json', 'shared/jobs.json', 'modules/Jobs/jobs.json'],
   tasks: ['tasks.json', 'shared/tasks.json', 'modules/Tasks/tasks.json'],
 };
-/** The folders of personas, below the root. */
+/** The folders that contain personas, below the root. */
 const PERSONA_FOLDERS = ['personas', 'modules/Personas'];
 /** Locations of a persona's manifests, below its folder. */
 const OWN: Places = {
@@ -52,7 +52,7 @@ const OF_PERSONA = /[\\/]personas[\\/]([^\\/]+)[\\/](?:Toolbox[\\/])?functions\.
  * `personas/<Persona>/`, also in its `Toolbox/`, `Skills/`, `Jobs/` and `Tasks/`. The folders
  * `modules/Tools/tool_maps` and `modules/Personas/<Persona>` work as well.
  *
- * Doesn't follow symbolic links that lead out of the folder. Never throws.
+ * Doesn't follow symlinks that escape the folder. Never throws.
  */
 export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const root = resolve(folder);
@@ -63,7 +63,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   const below = (path: string) => relative(root, path).split(sep).join('/');
   const realRoot = await realpath(root).catch(() => undefined);
   if (realRoot === undefined) {
-    say(root, 'The folder does not exist.');
+    say(root, "The folder doesn't exist.");
     return { files, issues };
   }
 
@@ -73,7 +73,7 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
     const real = await realpath(path).catch(() => undefined);
     if (real === undefined || real.startsWith(realRoot + (realRoot.endsWith(sep) ? '' : sep)))
       return true;
-    say(path, 'This link leads out of the folder, so it is not read.', 'warning');
+    say(path, "This link leads out of the folder, so it isn't read.", 'warning');
     return false;
   };
   const add = async (folder: string, places: Places, owner: string | null) => {
@@ -89,11 +89,11 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   for (const personas of PERSONA_FOLDERS.map((place) => join(root, place))) {
     if (!(await isInside(personas))) continue;
     const listed = await readdir(personas).catch(() => undefined);
-    if (listed === undefined) say(personas, 'The folder of personas is not readable.');
+    if (listed === undefined) say(personas, "The folder of personas can't be read.");
     const names = (listed ?? []).filter((name) => !name.startsWith('.')).sort(compareText);
     for (const persona of names) {
       const own = join(personas, persona);
-      // Links count as their targets, which are inside.
+      // Links count as their targets, which are inside the folder.
       if (!(await isInside(own)) || !(await stat(own).catch(() => undefined))?.isDirectory())
         continue;
       await add(own, OWN, persona);
@@ -102,21 +102,23 @@ export async function findManifestFiles(folder: string): Promise<FolderFiles> {
   return { files, issues };
 }
 
-/** Returns the persona whose own manifest a path is, judged by its folders. */
+/** Returns the persona that owns the manifest at a path, based on its folders. */
 export function personaOfPath(path: string): string | undefined {
   return OF_PERSONA.exec(path)?.[1];
 }
 
-/** Maximum file size: 1 MiB, far above real manifests. */
+/** Maximum file size: 1 MiB, far more than real manifests need. */
 const MAX_BYTES = 1_048_576;
 
-/** Reads a small UTF-8 file, or returns a sentence that says why it can't. Never throws. */
+/**
+ * Reads a small UTF-8 file, or returns a sentence that explains why it can't be read. Never throws.
+ */
 export async function readTextFile(
   path: string,
 ): Promise<{ readonly text: string } | { readonly fault: string }> {
   try {
     const stats = await stat(path);
-    // A named pipe would wait for a writer.
+    // Reading a named pipe would block until something writes to it.
     if (!stats.isFile()) return { fault: 'This is a folder or a device, not a file.' };
     if (stats.size > MAX_BYTES)
       return { fault: 'The file is larger than 1 MiB. Split it into several files.' };
@@ -124,20 +126,20 @@ export async function readTextFile(
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch (error) {
     const { code = 'an error' } = error as NodeJS.ErrnoException;
-    return { fault: READ_FAULTS[code] ?? `The file cannot be read (${code}).` };
+    return { fault: READ_FAULTS[code] ?? `The file can't be read (${code}).` };
   }
 }
 
 const READ_FAULTS: Readonly<Record<string, string>> = {
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'The file is not UTF-8 text. Save it as UTF-8.',
+  ERR_ENCODING_INVALID_ENCODED_DATA: "The file isn't UTF-8 text. Save it as UTF-8.",
   ENOENT: 'File not found.',
 };
 
 /**
  * Returns a file's name for messages: relative to the working directory, with `/`.
  *
- * If the two share only the root of the file system, a relative path would reveal the absolute one.
- * Then the name is relative to a parent folder, which is named.
+ * If the two share only the file system's root, a relative path would reveal the absolute one. Then
+ * the name is relative to a parent folder, whose name is included.
  */
 export function shownPath(path: string, above = dirname(path), directory = process.cwd()): string {
   const steps = relative(directory, path).split(sep);

@@ -4,23 +4,23 @@ import { describeValue } from '../../core/plain-data.js';
 import type { Position } from './json-text.js';
 
 /**
- * A problem of a tool, skill, job or task.
+ * A problem with a tool, skill, job or task.
  *
- * An error leaves out its entry, or keeps the last good content of a file or source. A warning
- * changes nothing.
+ * An error skips the entry, or keeps the last good content of a file or source. A warning changes
+ * nothing.
  */
 export interface CapabilityFinding {
   /**
    * The kind of problem.
    *
-   * - invalid: an entry, or part of it, is wrong
+   * - invalid: an entry, or part of it, is invalid
    * - unreadable: a whole file or source couldn't be read
    * - duplicate: another item already has the name
-   * - dangling: a reference leads nowhere
+   * - dangling: a reference to something that doesn't exist
    */
   readonly kind: 'invalid' | 'unreadable' | 'duplicate' | 'dangling';
   /**
-   * The severity. An error makes the entry (or the whole file, if there is no entry) unusable; a
+   * The severity. An error makes the entry unusable, or the whole file if there is no entry. A
    * warning doesn't.
    */
   readonly severity: 'error' | 'warning';
@@ -42,12 +42,12 @@ export interface CapabilityFinding {
   readonly path: string;
   /** The name of the entry, if it has one. */
   readonly entryName?: string;
-  /** A sentence for users: what was expected, what was found, and what to do. */
+  /** A sentence for users that explains what was expected, what was found, and what to do. */
   readonly message: string;
 }
 
 /**
- * A finding in a manifest file. `loadManifest` names the file relative to the working directory if
+ * A finding in a manifest file. In `loadManifest`, the file is relative to the working directory if
  * possible.
  */
 export interface ManifestIssue extends CapabilityFinding, Position {
@@ -55,7 +55,7 @@ export interface ManifestIssue extends CapabilityFinding, Position {
   readonly column: number;
 }
 
-/** The place of a declaration, as findings give it. */
+/** The place of a declaration, as reported in findings. */
 export type Place = Pick<CapabilityFinding, 'owner' | 'file' | 'line' | 'column' | 'path'>;
 
 /** Returns a finding about a declaration. */
@@ -80,36 +80,36 @@ export function wholeFinding(
   return findingAt({ owner, file, line, column, path: '' }, 'unreadable', severity, message);
 }
 
-/** Returns the place of something that isn't in a file. */
+/** Returns the place of an item that isn't in a file. */
 export function placeless(owner: string | null, file: string): Place {
   return { owner, file, line: null, column: null, path: '' };
 }
 
-/** Returns the message about a name that another item of the same owner already has. */
+/** Returns the message for a name that another item of the same owner already has. */
 export function duplicateName(kind: string, name: string, first: string): string {
-  return `The owner already has a ${kind} named ${describeValue(name)} (first in ${first}). Rename or remove one.`;
+  return `The owner already has a ${kind} named ${describeValue(name)} (first in ${first}). Rename or remove one of them.`;
 }
 
-/** Rewords a schema message for files, which say "nothing" if a value is missing. */
+/** Rewords a schema message for files, so that it says "nothing" if a value is missing. */
 export function requiredWords(message: string): string {
   return message
     .replace(' (it is required)', '')
     .replace(/got undefined\.$/, 'got nothing (it is required).');
 }
 
-/** Returns a suggestion for a name that doesn't exist. Empty if no known name is similar. */
+/** Returns a suggestion for an unknown name. Empty if no known name is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const names = suggestNames(name, [...new Set(known)]);
   return names.length === 0 ? '' : ` Did you mean ${names.join(' or ')}?`;
 }
 
-/** Maximum issues listed in a message. */
+/** Maximum number of issues listed in a message. */
 const MOST_LISTED = 10;
 
-/** Thrown if manifests are refused, with all their errors. Its code is `INVALID_MANIFEST`. */
+/** Thrown if manifests are refused. Contains all their errors. Its code is `INVALID_MANIFEST`. */
 export class ToolManifestValidationError extends ToolError {
   override readonly name = 'ToolManifestValidationError';
-  /** Every error of every file, in the order of the files. */
+  /** Every error in every file, in file order. */
   readonly errors: readonly ManifestIssue[];
 
   constructor(errors: readonly ManifestIssue[] = []) {

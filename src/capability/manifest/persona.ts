@@ -1,6 +1,9 @@
 import { invalidArgument } from '../../core/issues.js';
 
-/** Returns the form in which personas are compared: trimmed, composed, lower case. */
+/**
+ * Returns a persona's name normalized for comparison: trimmed, composed (Unicode NFC) and in lower
+ * case.
+ */
 export function personaKey(persona: string): string {
   return persona.normalize('NFC').trim().toLowerCase();
 }
@@ -21,15 +24,15 @@ export function allowsPersona(
 
 /** The name that stands for the shared tools. */
 const SHARED = 'shared';
-/** The spellings that exclude the shared tools. */
+/** Spellings that exclude the shared tools. */
 const WITHOUT_SHARED = /^(?:(?:[-!]|no-|without-)shared|shared[=:]false)$/;
-/** The spellings of the default, which includes shared tools. */
+/** Spellings of the default, which includes shared tools. */
 const WITH_SHARED = /^shared[=:]true$/;
 
-/** A filter of personas by their `personaKey`. */
+/** A filter for personas by their `personaKey`. */
 export interface PersonaFilter {
   readonly shared: boolean;
-  /** The wanted personas. All if it's empty. */
+  /** The requested personas. Empty for all. */
   readonly wanted: ReadonlySet<string>;
   readonly excluded: ReadonlySet<string>;
 }
@@ -41,12 +44,12 @@ export function ownerKey(owner: string | null): string {
 }
 
 /**
- * Reads a filter of personas: names in a list, or separated by commas.
+ * Parses a filter for personas: names in a list, or separated by commas.
  *
  * Shared items are included unless you add one of `-shared`, `!shared`, `no-shared`,
- * `without-shared`, `shared=false` or `shared:false`. Several names match any of them. The name
- * `shared` matches only the shared items. `-name` and `!name` exclude a persona. An unknown persona
- * matches the shared items. Blank names are ignored.
+ * `without-shared`, `shared=false` or `shared:false`. Several names match any of these personas.
+ * The name `shared` matches only the shared items. `-name` and `!name` exclude a persona. An
+ * unknown persona matches the shared items. Blank names are ignored.
  *
  * @throws ToolError `INVALID_ARGUMENT` if `shared=` has a value other than true or false.
  */

@@ -4,20 +4,22 @@ import { findingAt, type ManifestIssue, type Place, wholeFinding } from './manif
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** One entry of a file, as written. */
+/** An entry in a file, as written. */
 export interface RawEntry {
   readonly owner: string | null;
   readonly file: string;
   /** The position in the list, from 0. */
   readonly index: number;
   readonly fields: Fields;
-  /** Returns the place of a value in the entry, or of the nearest thing around a missing value. */
+  /**
+   * Returns the place of a value in the entry, or of the nearest enclosing value if it's missing.
+   */
   readonly placeOf: (path: Path) => Place & Position;
 }
 
 /**
- * The usable entries of a text. If the whole text is broken, there are none, and one `unreadable`
- * issue.
+ * The usable entries in a text. If the whole text is broken, there are no entries and one
+ * `unreadable` issue.
  */
 export interface ReadEntries<Item> {
   readonly entries: readonly Item[];
@@ -28,8 +30,8 @@ export interface ReadEntries<Item> {
 }
 
 /**
- * Reads the entries of a text one by one. Leaves out entries with an error and reports all their
- * errors. Never throws.
+ * Reads the entries in a text one by one. Skips entries with an error and reports all their errors.
+ * Never throws.
  *
  * @param read Returns an entry's item and reports its problems.
  */
@@ -72,7 +74,7 @@ export function readEntries<Item>(
   return { entries, issues, total: list.length };
 }
 
-/** Returns an entry's name, whatever else is wrong with it. */
+/** Returns an entry's name, no matter what else is wrong with it. */
 export function nameOf(entry: unknown): string | undefined {
   if (!isPlainObject(entry)) return undefined;
   const { name } = { ...entry, ...(isPlainObject(entry['function']) && entry['function']) };

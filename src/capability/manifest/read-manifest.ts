@@ -22,7 +22,7 @@ export interface DeclaredTool {
   readonly place: Place;
 }
 
-/** A usable tool of a manifest file. */
+/** A usable tool from a manifest file. */
 export interface ReadTool extends DeclaredTool {
   readonly manifest: ManifestEntry;
   /** The position in the list, from 0. */
@@ -36,8 +36,8 @@ export interface ReadTool extends DeclaredTool {
 export type ExecuteOf = (entry: ManifestEntry) => Execute<never> | undefined;
 
 /**
- * Reads a manifest's text: a JSON list of tools, or an object with such a list under `tools`. Never
- * throws.
+ * Parses a manifest's text: a JSON list of tools, or an object with such a list under `tools`.
+ * Never throws.
  */
 export function readManifest(
   text: string,
@@ -73,8 +73,8 @@ export function readManifest(
 
 /**
  * Unwraps the function-calling form, `{type: "function", function: {name, description,
- * parameters}}`, with metadata next to `function` or inside it; inside takes precedence. `pathOf`
- * returns a field's path in the text.
+ * parameters}}`, with metadata next to `function` or inside it. Metadata inside it takes
+ * precedence. `pathOf` returns a field's path in the text.
  */
 function plainForm(raw: Fields): {
   readonly fields: Fields;
@@ -91,10 +91,10 @@ function plainForm(raw: Fields): {
   };
 }
 
-/** Stands in for a wrong name or description while the rest is checked. */
+/** Stands in for an invalid name or description while the other fields are checked. */
 const UNNAMED: object = { name: 'tool', description: 'tool' };
 
-/** Defines the tool, without the keys that are wrong, to report contradictions at the same time. */
+/** Defines the tool without the invalid keys, to report contradictions at the same time. */
 function define(
   fields: Fields,
   findings: readonly EntryFinding[],

@@ -15,12 +15,12 @@ import { type Fields, nameOf, type RawEntry } from '../manifest/read-entries.js'
 /** The kinds of work other than tools. */
 export type WorkKind = 'skill' | 'job' | 'task';
 
-const text = () => z.string().regex(/\S/, { error: 'text that is not blank' }).trim();
+const text = () => z.string().regex(/\S/, { error: "text that isn't blank" }).trim();
 const texts = () => z.array(text());
 
 /**
- * The fields of every kind. Names are as long as those of tools, because the pages of lists depend
- * on it.
+ * The fields that every kind has. Names are as long as those of tools, because the page size of
+ * lists depends on it.
  */
 const common = { name: text().max(128), required_tools: texts() };
 
@@ -55,16 +55,18 @@ const taskSchema = z.looseObject({
   tags: texts().optional(),
 });
 
-/** A skill as its file has it, in snake_case, with defaults. Other fields of the file are kept. */
+/**
+ * A skill in the form of its file, in snake_case, with defaults. Other fields of the file are kept.
+ */
 export type SkillManifest = Readonly<z.output<typeof skillSchema>>;
 /**
- * A job as its file has it, in snake_case, with `extends` merged and defaults. Other fields of the
- * file are kept.
+ * A job in the form of its file, in snake_case, with `extends` merged and defaults. Other fields of
+ * the file are kept.
  */
 export type JobManifest = Readonly<z.output<typeof jobSchema>>;
 /**
- * A task as its file has it, in snake_case, with `extends` merged. Other fields of the file are
- * kept.
+ * A task in the form of its file, in snake_case, with `extends` merged. Other fields of the file
+ * are kept.
  */
 export type TaskManifest = Readonly<z.output<typeof taskSchema>>;
 
@@ -80,7 +82,7 @@ const WORK_SCHEMAS: Readonly<Record<WorkKind, z.ZodObject>> = {
   task: taskSchema,
 };
 
-/** An entry of a file of skills, jobs or tasks as written, not yet merged or checked. */
+/** An entry in a file of skills, jobs or tasks as written, not yet merged or checked. */
 export interface RawWork extends RawEntry {
   readonly kind: WorkKind;
 }
@@ -92,14 +94,15 @@ export interface CheckedWork<Kind extends WorkKind = WorkKind> {
 }
 
 /**
- * Merges entries with their bases, checks them, and leaves out wrong entries with all their errors.
+ * Merges entries with their bases, checks them, and skips invalid entries, reporting all their
+ * errors.
  *
  * A job or task inherits from the base it `extends`. A persona's entry also inherits from the
- * shared entry of its name. It takes every key that it doesn't set itself, as a whole. Bases may
- * extend others. A base is looked up among the owner's entries, then among the shared ones; an
- * entry is never its own base.
+ * shared entry with its name. An entry inherits every key that it doesn't set itself. Values aren't
+ * merged. Bases may extend other bases. A base is looked up among the owner's entries, then among
+ * the shared entries. An entry is never its own base.
  *
- * @param findings Receives the problems.
+ * @param findings Problems are added to this list.
  */
 export function checkWork<Kind extends WorkKind>(
   kind: Kind,
@@ -134,8 +137,7 @@ export function checkWork<Kind extends WorkKind>(
 }
 
 /**
- * Returns a function that returns an entry with everything it inherits, or the reason why that's
- * impossible.
+ * Returns a function that returns an entry with everything it inherits, or the reason why it can't.
  */
 function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | string {
   const keyOf = (owner: string | null, name: string) => `${ownerKey(owner)}/${name}`;
@@ -148,7 +150,7 @@ function createMerge(entries: readonly RawWork[]): (raw: RawWork) => Fields | st
   const inheritedBy = ({ kind, owner, fields }: RawWork): Fields | string => {
     const { extends: extended = '' } = fields;
     if (typeof extended !== 'string')
-      return `extends must be the name of a ${kind}, and is ${describeValue(extended)}.`;
+      return `extends must be the name of a ${kind}, but is ${describeValue(extended)}.`;
     const name = nameOf(fields);
     const explicit = extended.trim();
     const base =

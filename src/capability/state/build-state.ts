@@ -38,7 +38,7 @@ export interface CapabilityChange extends Readonly<
   >
 > {
   readonly revision: number;
-  /** True if the answer to any query, or a finding, is different. */
+  /** True if the result of any query, or a finding, is different. */
   readonly changed: boolean;
 }
 
@@ -52,13 +52,13 @@ export interface Inputs {
   readonly findings: readonly CapabilityFinding[];
 }
 
-/** The state that answers queries. It never changes; a new state replaces it. */
+/** The state that queries read. It's immutable; a new state replaces it. */
 export interface CapabilityState extends ResolvedWork {
   readonly revision: number;
   readonly tools: OwnedNames<CapabilityTool>;
-  /** The names of all personas that own or may use something, by the key for comparing them. */
+  /** The names of all personas that own or may use something, by `personaKey`. */
   readonly personas: ReadonlyMap<string, string>;
-  /** The owners of each entry. An entry may have several. */
+  /** Each entry's owners. An entry may have several. */
   readonly ownersOf: ReadonlyMap<ToolEntry, readonly CapabilityTool[]>;
   /** The items with digests of their content. */
   readonly contents: Contents;
@@ -80,11 +80,11 @@ export const EMPTY: CapabilityState = Object.freeze({
 });
 
 /**
- * Builds the next state. A tool whose content is unchanged stays the same object.
+ * Builds the next state. A tool whose content is unchanged is still the same object.
  *
- * Among tools with the same owner and name, the program's win over files, and files over sources;
- * the others are reported. A tool without a function that stands for a source's tool is joined with
- * it.
+ * Among tools with the same owner and name, the program's take precedence over files, and files
+ * over sources. The others are reported. A tool without a function that stands for a source's tool
+ * is joined with it.
  */
 export function build(inputs: Inputs, live: LiveFacts, before: CapabilityState): CapabilityState {
   const { files, sources, code } = inputs;
@@ -148,8 +148,8 @@ function sameAs(
 
 /**
  * Joins declared tools that have no function with the sources' tools that they stand for. `taken`
- * has the definitions that they replace. A shared tool is never joined with a persona's tool of the
- * same name.
+ * contains the definitions that they replace. A shared tool is never joined with a persona's tool
+ * with the same name.
  */
 function join(
   declared: readonly DeclaredTool[],
@@ -170,7 +170,7 @@ function join(
         if (same !== undefined && isOwn) taken.add(same);
         return { ...tool, entry: entryOf(definition) };
       } catch (error) {
-        const message = `The tool could not be joined with the one it stands for: ${publicMessage(error).replace(/[.]$/, '')}.`;
+        const message = `The tool couldn't be joined with the one it stands for: ${publicMessage(error).replace(/[.]$/, '')}.`;
         findings.push(findingAt(place, 'invalid', 'error', message, entry.name));
       }
     }

@@ -23,17 +23,17 @@ export interface CapabilityTool {
   readonly manifest: ManifestEntry | null;
   /** The file, relative to the root, or `code`, or the name of the source. */
   readonly source: string;
-  /** The capabilities: trimmed, lower case, in order, without duplicates. */
+  /** The capability tags: trimmed, lower case, in order, without duplicates. */
   readonly capabilityTags: readonly string[];
   /** The declared authentication scopes, without duplicates. */
   readonly authScopes: readonly string[];
-  /** The declared safety level, or else one derived from the danger level. */
+  /** The declared safety level, or else the level derived from the danger level. */
   readonly safetyLevel: (typeof SAFETY_LEVELS)[number];
   /** The state of the credentials. Never contains a variable's value. */
   readonly authStatus: {
     readonly required: boolean;
     /**
-     * True if a call can succeed, as far as the environment shows. Only the service can check
+     * True if a call can succeed as far as the environment shows. Only the service can check
      * scopes.
      */
     readonly ready: boolean;
@@ -63,7 +63,7 @@ interface WorkItem<Kind extends WorkKind> {
   readonly requiredTools: readonly string[];
   /** The existing tools that it needs, including those of its skills. */
   readonly tools: readonly CapabilityTool[];
-  /** The references to things that don't exist. */
+  /** References to items that don't exist. */
   readonly unresolved: Readonly<Record<'skills' | 'tools' | 'tasks', readonly string[]>>;
 }
 
@@ -161,7 +161,7 @@ const SAFETY_OF: Readonly<Record<DangerLevel, CapabilityTool['safetyLevel']>> = 
   [DangerLevel.CRITICAL]: 'high',
 };
 
-/** The variables that hold credentials. */
+/** The variables that contain credentials. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
@@ -171,9 +171,9 @@ const NOT_REQUIRED: CapabilityTool['authStatus'] = Object.freeze({
 });
 
 /**
- * Checks that the variables declared by a tool are set.
+ * Checks whether the variables that a tool declares are set.
  *
- * If all variables are optional, any one is enough. The same goes for a tool with several
+ * If all variables are optional, any one is enough. That also applies to a tool with several
  * providers, because only the router knows which of them it can use.
  */
 function authStatusOf(
@@ -211,17 +211,17 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
     this.all = Object.freeze(sortOwned(items));
   }
 
-  /** Returns the item of exactly this owner. */
+  /** Returns the item with exactly this owner. */
   own(owner: string | null, name: string): Item | undefined {
     return this.#byOwner.get(ownerKey(owner))?.get(name);
   }
 
-  /** Returns the item that a persona gets for a name: its own, or else the shared one. */
+  /** Returns the item that a persona gets for a name: its own, or else the shared item. */
   seenBy(persona: string | null, name: string): Item | undefined {
     return this.own(persona, name) ?? this.own(null, name);
   }
 
-  /** Returns all items that a persona sees: its own in place of shared items of the same name. */
+  /** Returns all items that a persona sees: its own in place of shared items with the same name. */
   allSeenBy(persona: string | null): readonly Item[] {
     const own = this.#byOwner.get(ownerKey(persona));
     const shared = this.#byOwner.get('');
@@ -229,7 +229,7 @@ export class OwnedNames<Item extends Pick<CapabilityTool, 'owner' | 'name'>> {
     return sortOwned([...new Map([...(shared ?? []), ...own]).values()]);
   }
 
-  /** Returns the owners of items with this name. */
+  /** Returns the items with this name, one per owner. */
   ownersOf(name: string): readonly Item[] {
     return [...this.#byOwner.values()].flatMap((owned) => owned.get(name) ?? []);
   }

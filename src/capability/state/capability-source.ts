@@ -3,17 +3,17 @@ import { isToolDefinition, type ToolDefinition } from '../../tool/tool-definitio
 import { type CapabilityFinding, findingAt, placeless } from '../manifest/manifest-issue.js';
 import { ownerKey } from '../manifest/persona.js';
 
-/** The answer of a source. */
+/** A source's response. */
 export interface SourceTools {
   readonly definitions: readonly ToolDefinition[];
   /** The owner of the tools. Without an owner they're shared. */
   readonly persona?: string | null;
-  /** Problems that didn't keep the source from finding the rest. */
+  /** Problems that didn't keep the source from finding other tools. */
   readonly issues?: readonly string[];
   /**
-   * Joins a tool that is declared elsewhere and has no function with the source's tool that it
-   * stands for. Returns `undefined` if there is none. A tool of the same name then replaces the
-   * source's own.
+   * Joins a declared tool that has no function with the source's tool that it stands for. Returns
+   * `undefined` if there is none. A declared tool with the same name then replaces the source's
+   * own.
    */
   readonly join?: (declared: ToolDefinition) => ToolDefinition | undefined;
 }
@@ -25,9 +25,9 @@ export interface CapabilitySource {
   /**
    * Reads the current tools.
    *
-   * @param options With `force`, the source looks again even if it just did.
-   * A refresh waits for every source, so give it a timeout.
-   * @throws anything. The last tools stay in use, and the failure is reported.
+   * @param options With `force`, the source lists its tools again even if it just did. A refresh
+   * waits for every source, so use a timeout.
+   * @throws any error. Then the last tools stay in use, and the failure is reported.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
   /** Calls `listener` with the tools whenever they change. Returns a function that unsubscribes. */
@@ -57,8 +57,8 @@ export async function loadSource(
 }
 
 /**
- * Returns a source's content, or the last content if the source fails or returns invalid data.
- * Never throws.
+ * Returns a source's content, or its last content if it fails or returns invalid data. Never
+ * throws.
  */
 export function sourceContent(
   name: string,
@@ -78,7 +78,7 @@ export function sourceContent(
   }
 }
 
-/** @throws whatever a source returns in place of tools. */
+/** @throws an error that describes the value if a source doesn't return tools. */
 function contentOf(
   name: string,
   { definitions, persona = null, issues = [], join }: SourceTools,

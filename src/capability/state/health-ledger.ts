@@ -9,7 +9,9 @@ import { ownerKey } from '../manifest/persona.js';
 /** A tool's health over its recent calls. Dates are in milliseconds since 1970. */
 export interface ToolHealth {
   readonly tool: HealthSummary;
-  /** The providers by name. If two share a name, part of the configuration's digest is appended. */
+  /**
+   * The providers, by name. If two share a name, part of their configuration's digest is appended.
+   */
   readonly providers: Readonly<
     Record<
       string,
@@ -22,7 +24,7 @@ export interface ToolHealth {
         readonly lastSuccess: number | null;
         readonly lastFailure: number | null;
         readonly lastCheck: number | null;
-        /** End of its backoff. `null` if there is none. */
+        /** End of the provider's backoff. `null` if it isn't backing off. */
         readonly backoffUntil: number | null;
       }
     >
@@ -40,7 +42,7 @@ export interface ToolHealth {
 
 export type ProviderHealth = ToolHealth['providers'][string];
 
-/** One finished call of a job or tool, as programs report it. */
+/** One finished call of a job or tool, as reported by programs. */
 export interface ExecutionRecord {
   readonly success: boolean;
   readonly latencyMs: number;
@@ -50,26 +52,26 @@ export interface ExecutionRecord {
 
 /** A provider's state in this process, which its calls in the log don't show. */
 interface RouterFacts {
-  /** The backoff, while the router leaves the provider alone. */
+  /** The backoff during which the router doesn't use the provider. */
   readonly ejected?: { readonly failures: number; readonly until: number } | undefined;
-  /** Time of its last success or recovery. Earlier failures no longer count as being in a row. */
+  /** Time of its last success or recovery. Earlier failures no longer count as consecutive. */
   readonly inOrderAt?: number;
   readonly lastCheck?: number;
 }
 
 /**
- * Maximum tools and providers whose state is remembered. The least recently used are dropped,
- * because the tools of a catalogue change.
+ * Maximum number of tools and providers whose state is remembered. The least recently used are
+ * dropped, because a catalogue's tools change.
  */
 const MOST_REMEMBERED = 10_000;
 
 /**
  * Records the health of each owner's tools and jobs.
  *
- * A health log keeps the numbers. Shared items are recorded under their name, and a persona's under
- * `name@persona`, so a persona's tool doesn't spoil the shared tool's record. Tool names contain no
- * `@`. The ledger combines what the log knows of other processes with the events of this process's
- * executors.
+ * A health log stores the numbers. Shared items are recorded under their name, and a persona's
+ * items under `name@persona`, so that a persona's tool doesn't affect the shared tool's record.
+ * Tool names contain no `@`. The ledger combines what the log knows about other processes with the
+ * events of this process's executors.
  */
 export class HealthLedger {
   /** The number of reports received. Everything known about this process changes with it. */
@@ -85,8 +87,8 @@ export class HealthLedger {
   }
 
   /**
-   * Reads what other processes recorded, if the log supports that. If it fails, this process's own
-   * numbers remain.
+   * Reads the records of other processes, if the log supports that. If reading fails, this
+   * process's own numbers are kept.
    */
   async load(): Promise<void> {
     try {
@@ -96,7 +98,7 @@ export class HealthLedger {
     }
   }
 
-  /** Returns true for this ledger's log. */
+  /** Returns true if this is the ledger's log. */
   countsIn(log: HealthLog | undefined): boolean {
     return log === this.#log;
   }
@@ -132,7 +134,7 @@ export class HealthLedger {
       const { attempts, status, durationMs: latencyMs, provider, abandoned, at } = event;
       const success = status !== 'error';
       const more = { ...(provider !== undefined && { provider }), ...(abandoned && { abandoned }) };
-      // Refused calls and cached answers say nothing about the tool.
+      // Refused calls and cached results say nothing about the tool.
       if (attempts > 0)
         this.recordTool(owner, entry, { success, latencyMs, ...more }, at, isCounted);
       return;
@@ -149,7 +151,7 @@ export class HealthLedger {
       const { kind, success, latencyMs } = event;
       if (kind === 'check') tell({ lastCheck: at });
       else if (success) tell({ ejected: undefined, inOrderAt: at });
-      // A probe only tests a provider, so its outcome would spoil the call statistics.
+      // A probe only tests a provider, so its outcome would distort the call statistics.
       if (!isCounted && kind === 'call')
         this.#log.record({ kind: 'provider', name, success, latencyMs });
     } else if (event.type === 'provider-ejected')
@@ -167,7 +169,10 @@ export class HealthLedger {
     });
   }
 
-  /** Returns the last call in any process. No log says which provider failed in other processes. */
+  /**
+   * Returns the last call in any process. The log doesn't contain which provider failed in other
+   * processes.
+   */
   #lastInvocation(tool: string): ToolHealth['lastInvocation'] {
     const own = this.#lastCalls.get(tool) ?? null;
     const call = this.#log.lastCall('tool', tool);
@@ -234,7 +239,7 @@ function ledgerName(owner: string | null, name: string): string {
 /** The labels and identities of an entry's providers. Cached because digests take time. */
 const labels = new WeakMap<ToolEntry, readonly (readonly [label: string, identity: string])[]>();
 
-/** Returns the names that routers use for a tool's providers. Equal ones are merged. */
+/** Returns the names that routers use for a tool's providers. Equal names are merged. */
 function labelsOf(entry: ToolEntry) {
   const known = labels.get(entry);
   if (known !== undefined) return known;
@@ -248,7 +253,7 @@ function labelsOf(entry: ToolEntry) {
   return made;
 }
 
-/** A provider, and the names it's recorded under: here, and by routers, which don't know owners. */
+/** A provider and the names it's recorded under: here, and in routers, which don't know owners. */
 interface RecordedProvider {
   readonly label: string;
   readonly name: string;

@@ -7,20 +7,20 @@ import type { ExecuteOf } from '../manifest/read-manifest.js';
 
 interface KnownFile {
   readonly digest: string;
-  /** The content; of a broken file, its last good content with the current problem. */
+  /** The content; for a broken file, its last good content with the current problem. */
   readonly content: FileContent;
 }
 
 /** The current content of a folder. */
 interface FolderContent {
   readonly files: readonly FileContent[];
-  /** Problems of the folder itself. */
+  /** Problems with the folder itself. */
   readonly findings: readonly ManifestIssue[];
 }
 
 /**
  * A manifest folder that is read repeatedly. Parses only files whose content has changed. Doesn't
- * trust a file's date or size, because two edits can happen in the same tick.
+ * trust a file's date or size, because two edits can happen in the same clock tick.
  */
 export class ManifestFolder {
   readonly #root: string;
@@ -33,7 +33,7 @@ export class ManifestFolder {
   }
 
   /**
-   * Reads what is new. Never rejects: an unreadable file or folder keeps its content, and the
+   * Reads what has changed. Never rejects. An unreadable file or folder keeps its content, and the
    * problem is reported. Unchanged files keep the same content object.
    */
   async read(force: boolean): Promise<FolderContent> {
@@ -59,7 +59,7 @@ export class ManifestFolder {
     const digest = digestOf(read);
     if (before?.digest === digest && !force) return before;
     const content = parseFile(file, read, this.#executeOf);
-    // A file that is being written can't be parsed either.
+    // A file that is still being written can't be parsed either.
     const broken = content.findings.find(({ kind }) => kind === 'unreadable');
     if (broken === undefined || !before?.content.total) return { digest, content };
     const message = `${broken.message} Its last good content stays in use.`;

@@ -28,7 +28,7 @@ export interface ResolvedWork {
 type Known = OwnedNames<{ readonly owner: string | null; readonly name: string }>;
 
 /**
- * Turns entries into skills, tasks and jobs: merged, checked, and with resolved references. A
+ * Converts entries to skills, tasks and jobs: merged, checked, and with resolved references. A
  * dangling reference is a warning.
  */
 export function resolveWork(
@@ -37,7 +37,7 @@ export function resolveWork(
   live: LiveFacts,
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  /** Resolves what an item needs. A job works without descriptions of its tasks. */
+  /** Resolves an item's requirements. A job works without descriptions of its tasks. */
   const resolve = <Kind extends WorkKind>(
     { raw, manifest }: CheckedWork<Kind>,
     skills: OwnedNames<CapabilitySkill>,
@@ -137,7 +137,7 @@ export function resolveWork(
   return { skills, tasks, jobs, findings };
 }
 
-/** The fields that refer to other items, and the kind of item. */
+/** The fields that refer to other items, and the kind of those items. */
 const WHAT = { required_skills: 'a skill', required_tools: 'a tool', task_graph: 'a task' };
 
 function danglingReference(

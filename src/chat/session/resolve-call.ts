@@ -37,22 +37,25 @@ export type CallDecision =
     }
   | { readonly kind: 'deny'; readonly reason?: string | undefined };
 
-/** The data after a decision. `applied` is false if the decision was on record already. */
+/** The session data after a decision. `applied` is false if the decision was already on record. */
 export interface Resolved {
   readonly data: SessionData;
   readonly applied: boolean;
 }
 
-/** A decision that was read: the facts that tell it from others, and the progress of a call after it. */
+/** A parsed decision: the facts that identify it, and the progress of a call after it. */
 interface Effect {
   readonly facts: unknown;
-  /** @param pending what the call waits for; `undefined` if nobody knows its outcome, or if it hasn't started. */
+  /**
+   * @param pending What the call is waiting for, or `undefined` if its outcome is unknown or it
+   * hasn't started.
+   */
   readonly progressAfter: (call: CallRecord, pending: Pending | undefined) => CallProgress;
 }
 
 /**
- * Records a decision about one call. If it settles the last call of a turn, the turn joins the
- * thread.
+ * Records a decision about one call. If it settles the last call of a turn, the turn is added to
+ * the thread.
  *
  * If it throws, nothing has changed.
  *
@@ -68,7 +71,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   const { progress } = call ?? {};
   const before = data.resolutions.find((each) => each.callId === callId);
   if (before?.digest === digest && progress?.state !== 'waiting') return { data, applied: false };
-  // A call that hasn't started can be denied: a run that was given up left it.
+  // A call that hasn't started can be denied. An aborted run can leave such calls.
   const isOpen =
     progress?.state === 'waiting' ||
     progress?.state === 'started' ||
@@ -77,7 +80,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
     if (before === undefined) throw unknownCall(data, callId);
     throw new ToolError(
       'ALREADY_RESOLVED',
-      `There is already another decision about the call ${describeValue(callId)}, and the first one counts.`,
+      `There is already a different decision about the call ${describeValue(callId)}. The first decision counts.`,
       { details: { callId } },
     );
   }
@@ -85,7 +88,7 @@ export function resolveCall(data: SessionData, callId: string, decision: CallDec
   return resolved(data, [{ callId, progress: progressAfter(call, pending), digest }]);
 }
 
-/** Settles the questions whose time is over. The model is told that the user didn't answer. */
+/** Settles questions that have expired. The model is told that the user didn't answer. */
 export function expireQuestions(data: SessionData, now: number): Resolved {
   const changes = (data.openTurn?.calls ?? []).flatMap((call): Change[] => {
     const { callId, toolName, progress } = call;
@@ -113,7 +116,7 @@ function resolved(data: SessionData, changes: readonly Change[]): Resolved {
   return { data: revised(closeTurn(next)), applied: true };
 }
 
-/** Lets a call run again if nobody knows whether it ran. @throws ToolError `UNKNOWN_CALL`. */
+/** Lets a call run again if it's unknown whether it ran. @throws ToolError `UNKNOWN_CALL`. */
 export function rerunCall(data: SessionData, callId: string): Resolved {
   const { progress } = callOf(data, callId) ?? {};
   if (progress?.state === 'not_started') return { data, applied: false };
@@ -162,7 +165,7 @@ function effectOf(decision: CallDecision): Effect {
         throw invalidInput(`Expected the reason as text, got ${describeValue(reason)}.`);
       const denied = deniedOutput(reason ?? 'the user denied this call');
       const unknown = errorOutput(
-        `Whether the call had its effect is not known; the user decided not to run it again${reason === undefined ? '' : `: ${reason}`}`,
+        `It's unknown whether the call took effect; the user decided not to run it again${reason === undefined ? '' : `: ${reason}`}`,
       );
       return {
         facts: { output: denied },
@@ -188,7 +191,7 @@ function answerEffect(decision: Extract<CallDecision, { kind: 'answer' }>): Effe
     if (expiresAt <= now)
       throw new ToolError(
         'TIMEOUT',
-        'The time for answering this question is over. Call continue(engine) to go on without an answer.',
+        'The time for answering this question is over. Call continue(engine) to continue without an answer.',
         { details: { callId } },
       );
     const read = readAnswer(pending, answer);
@@ -207,11 +210,11 @@ function approvalEffect(decision: Extract<CallDecision, { kind: 'approve' }>): E
     if (pendingId !== undefined && pendingId !== pending.id)
       throw new ToolError(
         'INVALID_APPROVAL',
-        'This approval is for something that was pending before. Show the user what is pending now, and ask again.',
+        'This approval is for something that was pending earlier. Show the user what is pending now, and ask again.',
         { details: { callId: call.callId, pendingId: pending.id } },
       );
-    // The approval is for what the user saw or changed, which may differ from the model's
-    // arguments.
+    // The approval is for the arguments that the user saw or changed, which may differ from the
+    // model's arguments.
     const input = own === undefined ? pending.input : own;
     const isEdited = canonicalJson(input) !== canonicalJson(call.input);
     return { state: 'approved', pending, ...(isEdited && { input }), ...grant };
@@ -228,12 +231,12 @@ function outputOf(given: unknown): ToolOutput {
   if (result.status === 'error') return errorOutput(failureText(result.message, result.details));
   if (result.status !== 'ok')
     throw invalidInput(
-      `Expected a value, ok(value) or fail(message) as the result of a call, got ${result.status}.`,
+      `Expected the result of a call to be a value, ok(value) or fail(message), got ${result.status}.`,
     );
   try {
     return encodeResult(result);
   } catch (error) {
-    throw invalidInput(`Expected plain data as the result of a call, got ${publicMessage(error)}.`);
+    throw invalidInput(`Expected a call's result as plain data, got ${publicMessage(error)}.`);
   }
 }
 
@@ -256,19 +259,22 @@ function unfit(pending: Pending | undefined, { kind }: CallDecision): ToolError 
   );
 }
 
-/** Throws `INVALID_INPUT` for a result that doesn't fit the tool's output schema. */
+/** Throws `INVALID_INPUT` for a result that doesn't match the tool's output schema. */
 function assertPromised({ callId, outputSchema }: PendingManualCall, given: unknown): void {
   const result = isToolResult(given) ? given : { status: 'ok', value: given };
   if (result.status !== 'ok' || !isPlainObject(outputSchema)) return;
   const issues = answerIssues(outputSchema, plainValue(result.value).data);
   if (issues.length > 0)
-    throw invalidInput(`The result doesn't fit the tool's output schema: ${issues[0]!.message}`, {
+    throw invalidInput(`The result doesn't match the tool's output schema: ${issues[0]!.message}`, {
       callId,
       issues,
     });
 }
 
-/** Returns the progress of a call that was settled from outside, with the arguments that the user had changed. */
+/**
+ * Returns the progress of a call that was settled from outside, with the arguments that the user
+ * had changed.
+ */
 function settledWith({ input, progress }: CallRecord, output: ToolOutput): CallProgress {
   const { input: ranWith = input } =
     progress.state === 'waiting' ? progress.pending : (progress as { readonly input?: Json });

@@ -16,14 +16,14 @@ import {
 } from '../chat-state.js';
 import { cloneMessage, closedMessages, id, json, type ChatMessage } from '../thread.js';
 
-/** The schema of session ids: what every store, file system and address takes. */
+/** The schema of session ids: characters that every store, file system and URL accepts. */
 const sessionId = z
   .string()
   .regex(
     /^[A-Za-z0-9._:-]{1,128}$/,
     '1 to 128 letters, digits, dots, colons, underscores and hyphens',
   );
-/** The fields of a session: a chat, and what outlives its runs. */
+/** The fields of a session: a chat, and data that outlives its runs. */
 export const sessionFields = {
   ...chatFields,
   id: sessionId,
@@ -31,26 +31,29 @@ export const sessionFields = {
   origin: z.string().min(1).max(128),
   /** Increases with every change. */
   rev: z.number().int().min(0),
-  /** The identity of the executor's store in the last run. After a restart of this store, decisions are asked for again. */
+  /**
+   * The identity of the executor's store in the last run. After this store restarts, decisions have
+   * to be made again.
+   */
   storeIdentity: z.string().max(512).exactOptional(),
   /** Passed to tools as `context.context`, unless the engine has a context. */
   context: json.exactOptional(),
   job: z.string().exactOptional(),
   /** The start of the job's first run, in milliseconds since 1970. */
   startedAt: time.exactOptional(),
-  /** The SHA-256 of the decision about each call, so that the same decision twice counts once. */
+  /** The SHA-256 of the decision about each call, so that a repeated decision counts once. */
   resolutions: z.array(z.strictObject({ callId: id, digest })).readonly(),
 };
 /** A session as plain data. */
 export type SessionData = Readonly<z.output<z.ZodObject<typeof sessionFields>>>;
 
-/** The state of a session: what it waits for, or which step is next. */
+/** The state of a session: what it's waiting for, or which step is next. */
 export type SessionStatus =
   'idle' | 'awaiting_user' | 'awaiting_tools' | 'awaiting_approval' | 'completed' | 'error';
 
 /**
- * Returns the status, which follows from the data. A pending question takes precedence over manual
- * calls, and manual calls over approvals.
+ * Returns the status, which is derived from the data. A pending question takes precedence over
+ * manual calls, and manual calls over approvals.
  */
 export function statusOf(data: SessionData): SessionStatus {
   const kinds = new Set(pendingOf(data).map(({ kind }) => kind));
@@ -65,9 +68,12 @@ export function statusOf(data: SessionData): SessionStatus {
 export type NewSession = {
   /** 1 to 128 letters, digits, dots, colons, underscores and hyphens. @default random */
   readonly id?: string;
-  /** Plain data for the tools, which get it as `context.context`. */
+  /** Plain data for the tools, which receive it as `context.context`. */
   readonly context?: unknown;
-  /** The job of a catalogue that the session runs. The engine's `jobs` counts how it ends. @default none */
+  /**
+   * The catalogue's job that the session runs. The engine's `jobs` records how it ends. @default
+   * none
+   */
   readonly job?: string;
   /** A conversation so far. Every call in it needs a result. */
   readonly messages?: readonly ChatMessage[];
@@ -80,7 +86,10 @@ const newSessionOptions = z.strictObject({
   messages: z.unknown().optional(),
 });
 
-/** Returns the data of a new session. @throws ToolError `INVALID_ARGUMENT` for what JSON can't hold, `OPEN_TOOL_CALLS` for messages with open calls. */
+/**
+ * Returns the data of a new session. @throws ToolError `INVALID_ARGUMENT` for values that aren't
+ * JSON-serializable, `OPEN_TOOL_CALLS` for messages with open calls.
+ */
 export function newSessionData(options: NewSession): SessionData {
   const given = checkOptions(newSessionOptions, options, 'options of a session');
   const { id = randomUUID(), context, job, messages = [] } = given;
@@ -104,9 +113,9 @@ export function revised(data: SessionData): SessionData {
 }
 
 /**
- * Returns the data with decisions to be made again after a restart of their store, which may have
- * brought back an older state. Approved calls need approval again. Calls that weren't started are
- * uncertain, because they may have been started since.
+ * Returns the data with decisions to be made again after their store restarted, because it may have
+ * been restored from an older state. Approved calls need approval again. Calls that hadn't started
+ * are uncertain, because they may have been started since.
  */
 export function withDecisionsAskedAgain(data: SessionData, now: number): SessionData {
   const calls = data.openTurn?.calls ?? [];
@@ -129,10 +138,10 @@ export function withDecisionsAskedAgain(data: SessionData, now: number): Session
 }
 
 /**
- * Binds a run to the store that its executor shares. After a restart of the store, nobody knows which calls ran since the
- * decisions about them, so the decisions are asked for again.
+ * Binds a run to the store that its executor shares. If the store has restarted, we can't tell
+ * which calls have run since they were approved or denied, so the user has to decide again.
  *
- * @throws ToolError `STATE_UNAVAILABLE` if decisions depend on a store that doesn't answer.
+ * @throws ToolError `STATE_UNAVAILABLE` if decisions depend on a store that doesn't respond.
  */
 export async function enterRun(
   store: StateStore | undefined,

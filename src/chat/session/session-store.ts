@@ -15,11 +15,14 @@ import { keptSession, type Keep, type Session } from './session.js';
 import { assertSigned, key, readSnapshot, refused, signed, writeSnapshot } from './snapshot.js';
 
 type SessionStoreOptions = {
-  /** The store that keeps the sessions; the same for all processes that run them. */
+  /** The store for the sessions. It must be the same for all processes that run them. */
   readonly store: StateStore;
   /** The lifetime of a session after its last change, in milliseconds. @default forever */
   readonly ttlMs?: number;
-  /** A key of at least 32 bytes. A session that anything else changed in the store is refused. @default sessions aren't signed */
+  /**
+   * A key of at least 32 bytes. A session that was changed in the store without the key is refused.
+   * @default sessions aren't signed
+   */
   readonly key?: Uint8Array;
 };
 
@@ -29,34 +32,45 @@ const sessionStoreOptions = z.strictObject({
   ttlMs: z.number().int().min(1).optional(),
 });
 
-/** A part of at most this many characters stays in the head. Longer parts have keys of their own. */
+/**
+ * Maximum characters of a part that is kept inline in the head. Longer parts have keys of their
+ * own.
+ */
 const INLINE = 512;
-/** The time for which a part can still be read after the last head that names it, in milliseconds. */
+/** Milliseconds for which a part can still be read after the last head that refers to it. */
 const LEAD_MS = 60_000;
 
-/** The name of a part: 64 random bits, and the first 128 bits of the SHA-256 of its text, in hexadecimal. */
+/**
+ * The name of a part: 64 random bits, and the first 128 bits of the SHA-256 of its text, in
+ * hexadecimal.
+ */
 type Reference = string;
 
-/** A session as it was kept or read last. */
+/** A session as it was last stored or read. */
 interface Kept {
   /** The text under the session's key. The next head replaces exactly this text. */
   readonly head: string;
   /** The store's identity when the session was read. Writes are bound to it. */
   readonly identity: string;
-  /** The parts that have keys of their own. They are frozen, so the same object is the same data and is written once. */
+  /**
+   * Parts that have keys of their own. They are frozen, so the same object means the same data and
+   * is written once.
+   */
   readonly parts: ReadonlyMap<unknown, Reference>;
   /** The time when the lifetimes of all parts began, by the store's clock. */
   readonly renewedAt: number;
 }
 
 /**
- * A store of sessions that processes share. Each change is kept before the next one begins, and if two processes continue
- * the same session, one of them wins.
+ * A store for sessions that processes share. Each change is stored before the next one begins. If
+ * two processes continue the same session, only one of them succeeds.
  *
- * A session is a small head, replaced by compare-and-set, and parts that are written once: its messages and calls. A part is
- * at most 1 MiB. Decisions are kept when the session continues, or by `save`. If a process ends in the middle of a run, the
- * session opens as it was kept last, and calls that had started are uncertain. After a restart of the store, which may have
- * brought back an older state, calls that were approved or not started need a decision again.
+ * A session consists of a small head, which is replaced by compare-and-set, and parts that are
+ * written once: its messages and calls. A part can be at most 1 MiB. Decisions are stored when the
+ * session continues, or by `save`. If a process ends in the middle of a run, the session opens in
+ * its last stored state, and calls that had started are uncertain. After the store restarts, it may
+ * have been restored from an older state, so calls that were approved or not started need a
+ * decision again.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -73,7 +87,7 @@ export class SessionStore {
   readonly #ttlMs: number | undefined;
   readonly #key: Uint8Array | undefined;
 
-  /** @throws ToolError `INVALID_ARGUMENT` with every wrong option. */
+  /** @throws ToolError `INVALID_ARGUMENT` with every invalid option. */
   constructor(options: SessionStoreOptions) {
     const checked = checkOptions(sessionStoreOptions, options, 'options of a store of sessions');
     this.#store = checked.store;
@@ -81,15 +95,21 @@ export class SessionStore {
     this.#key = checked.key;
   }
 
-  /** Returns a new session, which is kept from its first run on. @throws ToolError `INVALID_ARGUMENT` as `Session.create` does. */
+  /**
+   * Returns a new session, which is stored from its first run on. @throws ToolError
+   * `INVALID_ARGUMENT` like `Session.create`.
+   */
   create(options: NewSession = {}): Session {
     return keptSession(newSessionData(options), this.#keepAfter(undefined));
   }
 
-  /** Opens a session as it was kept last; `undefined` for an unknown id. @throws ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`. */
+  /**
+   * Opens a session in its last stored state. Returns `undefined` for an unknown id. @throws
+   * ToolError `INVALID_SNAPSHOT`, `STATE_UNAVAILABLE`.
+   */
   async open(id: string): Promise<Session | undefined> {
     for (let before: string | undefined; ;) {
-      // Asked first: if the store restarts in between, later writes are refused.
+      // Read first: if the store restarts in between, later writes are refused.
       const { identity, time } = await this.#store.now();
       const head = await this.#store.get(headKey(id));
       if (head === undefined) return undefined;
@@ -102,13 +122,17 @@ export class SessionStore {
         const kept = { head, identity, parts: read.parts, renewedAt: -Infinity };
         return keptSession(data, this.#keepAfter(kept));
       }
-      // A part may be gone because another process has kept the session since. Then the head has changed, too.
+      // A part may be gone because another process has stored the session since. Then the head has
+      // changed too.
       if (head === before) throw refused(`Parts of it are missing. ${DELETE_IT}`);
       before = head;
     }
   }
 
-  /** Deletes a session. A run that is under way ends with `STALE_SESSION`. @throws ToolError `STATE_UNAVAILABLE`. */
+  /**
+   * Deletes a session. A run in progress ends with `STALE_SESSION`. @throws ToolError
+   * `STATE_UNAVAILABLE`.
+   */
   async delete(id: string): Promise<void> {
     for (;;) {
       const head = await this.#store.get(headKey(id));
@@ -122,7 +146,7 @@ export class SessionStore {
     }
   }
 
-  /** Returns a function that keeps the next state of a session. */
+  /** Returns a function that stores the next state of a session. */
   #keepAfter(before: Kept | undefined): Keep {
     return async (data) => {
       const { id, rev } = data;
@@ -143,13 +167,15 @@ export class SessionStore {
       if (kept !== undefined) return this.#keepAfter(kept);
       throw stale(
         before === undefined
-          ? 'exists already. Open it, or take another id'
-          : 'was changed or deleted since it was read. Open it again, and decide again',
+          ? 'already exists. Open it, or use another id'
+          : 'was changed or deleted since it was read. Open it again, and repeat the decision',
       );
     };
   }
 
-  /** Writes the new parts, then the head. @returns `undefined` if another process replaced the head. */
+  /**
+   * Writes the new parts, then the head. @returns `undefined` if another process replaced the head.
+   */
   async #write(data: SessionData, before: Kept | undefined): Promise<Kept | undefined> {
     const { id } = data;
     const ttlMs = this.#ttlMs;
@@ -174,7 +200,8 @@ export class SessionStore {
       return reference;
     });
     const named = new Set(parts.values());
-    // Parts live twice as long as a head and are renewed after one life, so they outlive every head that names them.
+    // Parts live twice as long as a head and are renewed after one lifetime, so they outlive every
+    // head that refers to them.
     const isOld = ttlMs !== undefined && now!.time - (before?.renewedAt ?? now!.time) >= ttlMs;
     if (isOld) await this.#expire(id, named, 2 * ttlMs);
     const head = JSON.stringify(signed({ ...packed, identity }, this.#key));
@@ -186,7 +213,10 @@ export class SessionStore {
     return { head, identity, parts, renewedAt };
   }
 
-  /** Drops parts that no head names any more. A process that is reading them has a minute for it. Nothing depends on this. */
+  /**
+   * Deletes parts that no head refers to any more. A process that is reading them has a minute to
+   * finish. Nothing depends on this.
+   */
   async #drop(id: string, references: Iterable<Reference>): Promise<void> {
     await this.#expire(id, references, LEAD_MS).catch(() => undefined);
   }
@@ -197,7 +227,10 @@ export class SessionStore {
     );
   }
 
-  /** @returns `undefined` if a part is gone. @throws ToolError `INVALID_SNAPSHOT` for a head or a part that was changed. */
+  /**
+   * @returns `undefined` if a part is gone. @throws ToolError `INVALID_SNAPSHOT` for a head or part
+   * that was tampered with.
+   */
   async #read(id: string, head: string) {
     const { identity, ...packed } = assertSigned(parsed(head), this.#key);
     let isWhole = true;
@@ -212,7 +245,7 @@ export class SessionStore {
     if (!isWhole) return undefined;
     const data = readSnapshot(snapshot);
     if (data.id !== id || typeof identity !== 'string')
-      throw refused(`Another session is under its key. ${DELETE_IT}`);
+      throw refused(`Its key contains another session. ${DELETE_IT}`);
     const references = await partsIn(packed);
     const parts = new Map<unknown, Reference>();
     for (const [at, part] of (await partsIn({ ...data })).entries())
@@ -225,7 +258,7 @@ const DELETE_IT = 'Something else changed its keys in the store: delete the sess
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns a snapshot, or the head of one, with other values for its parts. */
+/** Returns a snapshot or its head, with other values for its parts. */
 async function mapParts(
   fields: Fields,
   change: (part: unknown) => Promise<unknown>,
@@ -251,8 +284,7 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
 }
 
 /**
- * Returns the data as they are after a restart of the store. Later decisions count in the current
- * store.
+ * Returns the data as it is after the store restarted. Later decisions count in the current store.
  */
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);
@@ -279,7 +311,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Says what to do about a message or a result that is too large for the store. */
+/** Explains what to do about a message or result that is too large for the store. */
 function tooLarge(cause: unknown): never {
   if (!isToolError(cause, 'LIMIT_EXCEEDED')) throw cause;
   throw new ToolError(

@@ -36,7 +36,10 @@ import {
   type SnapshotOptions,
 } from './snapshot.js';
 
-/** The session after a decision, or the reason why the decision is refused. `applied` is false if the same decision is on record already. */
+/**
+ * The session after a decision, or the reason why the decision is refused. `applied` is false if
+ * the same decision is already on record.
+ */
 export type DecisionResult =
   | { readonly ok: true; readonly session: Session; readonly applied: boolean }
   | { readonly ok: false; readonly session: Session; readonly error: ToolError };
@@ -45,20 +48,23 @@ export type DecisionResult =
 export interface RunResult {
   readonly session: Session;
   readonly result: ChatResult;
-  /** The reason why `reply` didn't take the text as the answer to the pending question. The session is as it was. */
+  /**
+   * The reason why `reply` didn't accept the text as the answer to the pending question. The
+   * session is unchanged.
+   */
   readonly refused?: ToolError;
 }
 
-/** The options of one run of a session. */
+/** Options for one run of a session. */
 export interface RunSessionOptions {
   /** Ends the run when it aborts. @default none */
   readonly signal?: AbortSignal;
-  /** Gives the text piece by piece as events. @default false */
+  /** Streams the text as events. @default false */
   readonly stream?: boolean;
   /**
-   * Receives the session at every step, for programs that keep sessions themselves. The run waits
-   * for it: no call starts before you got the session that says so. If it throws, the run ends.
-   * With a `SessionStore` you don't need it. @default none
+   * Receives the session at every step, for programs that store sessions themselves. The run
+   * waits for it, so no call starts before you have received the session that records its start. If
+   * it throws, the run ends. With a `SessionStore` you don't need it. @default none
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }
@@ -75,23 +81,27 @@ const approvalOptions = z.strictObject({
 });
 
 /**
- * Keeps a session where other processes find it. Resolves to a function that keeps the next state.
- * @throws ToolError `STALE_SESSION` if another process has kept it since.
+ * Stores a session where other processes find it. Resolves to a function that stores the next
+ * state.
+ * @throws ToolError `STALE_SESSION` if another process has stored it since.
  */
 export type Keep = (data: SessionData) => Promise<Keep>;
 
-/** Makes a session that is kept as it runs. Only stores of sessions use it. */
+/** Creates a session that is stored as it runs. Only session stores use it. */
 export let keptSession: (data: SessionData, keep: Keep) => Session;
 
 /**
- * A conversation with tools, as a value: every operation returns a new session and leaves this one as it is.
+ * A conversation with tools, as an immutable value: every operation returns a new session and
+ * leaves this one unchanged.
  *
- * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are only recorded, in any order and in any
- * process. When nothing is pending any more, `continue` goes on with the model. A decision that doesn't fit comes back as
- * `{ ok: false, error }`; an operation that the status doesn't allow throws `INVALID_STATE`.
+ * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are only
+ * recorded, in any order and in any process. When nothing is pending any more, `continue` calls the
+ * model again. A decision that doesn't fit is returned as `{ ok: false, error }`. An operation that
+ * the status doesn't allow throws `INVALID_STATE`.
  *
- * A value doesn't know what was done with it: if you continue the same session twice, its calls run twice. If that can
- * happen, or if a process may end in the middle of a run, use a `SessionStore`.
+ * A session doesn't know whether it was already continued: if you continue the same session twice,
+ * its calls run twice. If that can happen, or if a process may end in the middle of a run, use a
+ * `SessionStore`.
  *
  * ```ts
  * import { defineTool } from 'tooldex';
@@ -122,17 +132,21 @@ export class Session {
     Object.freeze(this);
   }
 
-  /** Returns a new session. @throws ToolError `INVALID_ARGUMENT` for wrong ids and messages, and for a context that isn't plain data. */
+  /**
+   * Returns a new session. @throws ToolError `INVALID_ARGUMENT` for invalid ids and messages, and
+   * for a context that isn't plain data.
+   */
   static create(options: NewSession = {}): Session {
     return new Session(newSessionData(options));
   }
 
   /**
-   * Returns the session of a snapshot, after checking everything in it.
+   * Returns the session in a snapshot, after checking everything in it.
    *
-   * If the snapshot says that a call was started, nobody knows its outcome: it needs its result, or `rerun`.
+   * If the snapshot says that a call was started, its outcome is unknown: it needs its result, or
+   * `rerun`.
    *
-   * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong.
+   * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid.
    */
   static fromJSON(snapshot: unknown, options: SnapshotOptions = {}): Session {
     return new Session(readSnapshot(snapshot, options));
@@ -142,7 +156,7 @@ export class Session {
     return this.#data.id;
   }
 
-  /** The number of changes of the session. */
+  /** The number of changes to the session. */
   get rev(): number {
     return this.#data.rev;
   }
@@ -165,14 +179,14 @@ export class Session {
     return this.#data.messages;
   }
 
-  /** The calls that the session waits for, in the model's order. */
+  /** The calls that the session is waiting for, in the model's order. */
   get pending(): readonly ChatPending[] {
     return pendingOf(this.#data);
   }
 
   /**
-   * The reason why the last run stopped. `undefined` before the first run, and if the session only needs
-   * `continue`.
+   * The reason why the last run stopped. `undefined` before the first run, or if the session only
+   * needs `continue`.
    */
   get haltedReason(): string | undefined {
     const isStopped = this.pending.length > 0 || this.#data.end !== undefined;
@@ -184,7 +198,10 @@ export class Session {
     return errorOf(this.#data.end);
   }
 
-  /** Returns the session as plain JSON. With a key of at least 32 bytes it's signed: if it's read with the key, any change shows. */
+  /**
+   * Returns the session as plain JSON. With a key of at least 32 bytes it's signed, so that any
+   * change is detected when it's loaded with the key.
+   */
   snapshot(options: SnapshotOptions = {}): SessionSnapshot {
     return writeSnapshot(this.#data, options);
   }
@@ -194,14 +211,14 @@ export class Session {
   }
 
   /**
-   * Gives the result of a manual call, or of a call whose outcome nobody knows: a value,
+   * Submits the result of a manual call, or of a call whose outcome is unknown: a value,
    * `ok(value)`, or `fail(message)`.
    */
   submitToolResult(callId: string, result: unknown): DecisionResult {
     return this.submitToolResults([{ callId, result }]);
   }
 
-  /** Gives several results. If one is refused, none is taken. */
+  /** Submits several results. If one is refused, none is accepted. */
   submitToolResults(
     results: readonly { readonly callId: string; readonly result: unknown }[],
   ): DecisionResult {
@@ -217,13 +234,13 @@ export class Session {
   }
 
   /**
-   * Answers the question of a call. The answer is the call's result. If the question offers
+   * Answers a call's question. The answer becomes the call's result. If the question offers
    * choices, pass the value or the label of one of them, or a list or comma-separated text if it
-   * allows several. Other answers are refused unless the question allows them. After the question's
-   * time, the answer is refused with `TIMEOUT`.
+   * allows several. Other answers are refused unless the question allows them. After the question
+   * has expired, the answer is refused with `TIMEOUT`.
    *
-   * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system's
-   * time
+   * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system
+   * clock
    */
   answer(
     callId: string,
@@ -233,18 +250,21 @@ export class Session {
     return this.#decide(callId, { kind: 'answer', answer, now });
   }
 
-  /** Ends the wait for questions whose time is over at `now`, in milliseconds since 1970. `continue` does so by the engine's clock. */
+  /**
+   * Stops waiting for questions that have expired at `now`, in milliseconds since 1970. `continue`
+   * does this automatically, using the engine's clock.
+   */
   expire(now: number): DecisionResult {
     return this.#apply((data) => expireQuestions(data, now));
   }
 
   /**
-   * Approves a call. It runs when the session continues, if it's still what the user saw.
+   * Approves a call. It runs when the session continues, if it's still the call that the user saw.
    *
    * @param options `input`: other arguments, if the user changed them. They're checked like any
    * arguments, and need approval again if they're more dangerous. `grant`: further calls to approve
-   * as well. `pendingId`: the `id` of what the user saw. If something else is pending by now, the
-   * approval is refused.
+   * as well. `pendingId`: the `id` of the pending call that the user saw. If something else is
+   * pending by now, the approval is refused.
    */
   approve(
     callId: string,
@@ -258,17 +278,20 @@ export class Session {
     return this.#decide(callId, { kind: 'approve', ...checked });
   }
 
-  /** Denies a pending call, or a call that a run left when it was given up. The model reads the reason. */
+  /** Denies a pending call, or a call left over from an aborted run. The model reads the reason. */
   deny(callId: string, reason?: string): DecisionResult {
     return this.#decide(callId, { kind: 'deny', reason });
   }
 
-  /** Runs a call again if nobody knows whether it ran. Its effect may happen twice. */
+  /** Runs a call again if it's unknown whether it ran. Its effect may happen twice. */
   rerun(callId: string): DecisionResult {
     return this.#apply((data) => rerunCall(data, callId));
   }
 
-  /** Starts with what the user says, or with messages. @throws ToolError `INVALID_STATE` while something is pending. */
+  /**
+   * Starts with the user's text, or with messages. @throws ToolError `INVALID_STATE` while
+   * something is pending.
+   */
   async start(
     engine: ChatEngine,
     input: string | readonly ChatMessage[],
@@ -280,10 +303,10 @@ export class Session {
   }
 
   /**
-   * Continues with what the user says. If one question is pending, the text is its answer. An answer that the question
-   * doesn't take is `refused`, and the question stays pending.
+   * Continues with the user's text. If one question is pending, the text is its answer. If the
+   * question doesn't accept the answer, `refused` is set, and the question stays pending.
    *
-   * @throws ToolError `INVALID_STATE` if manual calls are pending, or several questions.
+   * @throws ToolError `INVALID_STATE` if manual calls or several questions are pending.
    */
   async reply(
     engine: ChatEngine,
@@ -298,7 +321,7 @@ export class Session {
     if (others.length > 0)
       throw new ToolError(
         'INVALID_STATE',
-        `${others.length + 1} questions are pending. Answer each by its call: answer(callId, text).`,
+        `${others.length + 1} questions are pending. Answer each one by its call: answer(callId, text).`,
       );
     const checked = checkEngine(engine);
     const answered = this.answer(question!.callId, text, { now: checked.clock.now() });
@@ -308,7 +331,10 @@ export class Session {
     return answered.session.#continue(checked, options);
   }
 
-  /** Continues after decisions, or where a process left off. @throws ToolError `INVALID_STATE` while something is pending. */
+  /**
+   * Continues after decisions, or where a process stopped. @throws ToolError `INVALID_STATE` while
+   * something is pending.
+   */
   async continue(engine: ChatEngine, options: RunSessionOptions = {}): Promise<RunResult> {
     return this.#continue(checkEngine(engine), options);
   }
@@ -340,7 +366,10 @@ export class Session {
     return this.#run(this.#data, checkEngine(engine), options);
   }
 
-  /** Saves the session in its store. @throws ToolError `STALE_SESSION` if another process changed it there. */
+  /**
+   * Saves the session in its store. @throws ToolError `STALE_SESSION` if another process changed it
+   * there.
+   */
   async save(): Promise<Session> {
     return this.#keep === undefined ? this : new Session(this.#data, await this.#keep(this.#data));
   }
@@ -356,7 +385,8 @@ export class Session {
         "Calls of the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
-    // Results may belong to the last message. Otherwise the messages so far stay the same objects, and aren't written again.
+    // Results may belong to the last message. Otherwise the existing messages stay the same
+    // objects, and aren't written again.
     const isResult = (added as readonly ChatMessage[])[0]?.role === 'tool';
     const messages = isResult
       ? closedMessages([...this.messages, ...(added as readonly ChatMessage[])])
@@ -430,7 +460,7 @@ export class Session {
       try {
         engine.jobs?.recordJob(job, { success: status === 'completed', latencyMs }, { persona });
       } catch {
-        // The catalogue no longer has the job, which is no reason to lose the result.
+        // The catalogue no longer has the job, but the result is kept.
       }
     }
     return { session, result };
@@ -442,7 +472,7 @@ const WHAT_TO_DO: Readonly<Record<SessionStatus, string>> = {
   completed: 'Call start(engine, text), or reply(engine, text)',
   awaiting_user: 'Answer the question: reply(engine, text), or answer(callId, text)',
   awaiting_tools:
-    "Give the missing results first: submitToolResult(callId, result). To repeat a call whose outcome isn't known, call rerun(callId)",
+    "Submit the missing results first: submitToolResult(callId, result). To repeat a call whose outcome isn't known, call rerun(callId)",
   awaiting_approval: 'Decide first: approve(callId) or deny(callId)',
   error: 'Call retry(engine)',
 };

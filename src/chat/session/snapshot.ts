@@ -11,14 +11,14 @@ import { sessionFields, type SessionData } from './session-data.js';
 
 const FORMAT = 'tooldex.session';
 const VERSION = 1;
-/** The minimum length of a key in bytes. */
+/** Minimum length of a key in bytes. */
 const SHORTEST_KEY = 32;
 
 /** A session as plain JSON. */
 export interface SessionSnapshot {
   readonly format: typeof FORMAT;
   readonly version: typeof VERSION;
-  /** HMAC-SHA256 of everything else, as canonical JSON. Only signed snapshots have it. */
+  /** HMAC-SHA256 of everything else, as canonical JSON. Only present in signed snapshots. */
   readonly signature?: string;
   readonly [field: string]: unknown;
 }
@@ -26,7 +26,10 @@ export interface SessionSnapshot {
 type Fields = Readonly<Record<string, unknown>>;
 
 export type SnapshotOptions = {
-  /** A key of at least 32 bytes, which signs the snapshot. If you read it with the same key, any change of it shows. @default snapshots aren't signed */
+  /**
+   * A key of at least 32 bytes, which signs the snapshot. If you load it with the same key, any
+   * change is detected. @default snapshots aren't signed
+   */
   readonly key?: Uint8Array;
 };
 
@@ -39,14 +42,17 @@ export const key = z
   .optional();
 const snapshotOptions = z.strictObject({ key });
 
-/** The schema of a session as JSON. `assertSound` checks that its fields fit together. */
+/** The schema of a session as JSON. `assertSound` checks that its fields are consistent. */
 const snapshotSchema = z.strictObject({
   format: z.literal(FORMAT),
   version: z.literal(VERSION),
   ...sessionFields,
 });
 
-/** Returns the snapshot of a session, signed if there is a key. @throws ToolError `INVALID_ARGUMENT` for a key of less than 32 bytes. */
+/**
+ * Returns a session's snapshot, signed if there is a key. @throws ToolError `INVALID_ARGUMENT` for
+ * a key of less than 32 bytes.
+ */
 export function writeSnapshot(data: SessionData, options: SnapshotOptions = {}): SessionSnapshot {
   const { key } = checkOptions(snapshotOptions, options, 'options of a snapshot');
   return Object.freeze(signed({ format: FORMAT, version: VERSION, ...data } as const, key));
@@ -57,7 +63,10 @@ export function signed<T extends Fields>(snapshot: T, key: Uint8Array | undefine
   return key === undefined ? snapshot : { ...snapshot, signature: signatureOf(snapshot, key) };
 }
 
-/** Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if it's no snapshot, or not signed with the key. */
+/**
+ * Returns a snapshot without its signature. @throws ToolError `INVALID_SNAPSHOT` if it isn't a
+ * snapshot, or wasn't signed with the key.
+ */
 export function assertSigned(given: unknown, key: Uint8Array | undefined): Fields {
   if (!isPlainObject(given) || given['format'] !== FORMAT) {
     const got = isPlainObject(given) ? describeValue(given['format']) : describeValue(given);
@@ -75,10 +84,11 @@ export function assertSigned(given: unknown, key: Uint8Array | undefined): Field
 }
 
 /**
- * Reads a snapshot and checks everything in it. Without a key, anyone who can write the snapshot can put an approval into
- * it that nobody gave.
+ * Parses a snapshot and checks everything in it. Without a key, anyone who can write the snapshot
+ * can add an approval that nobody gave.
  *
- * @throws ToolError `INVALID_SNAPSHOT` with everything that is wrong, `INVALID_ARGUMENT` for wrong options.
+ * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid, `INVALID_ARGUMENT` for
+ * invalid options.
  */
 export function readSnapshot(given: unknown, options: SnapshotOptions = {}): SessionData {
   const { key } = checkOptions(snapshotOptions, options, 'options of reading a snapshot');
@@ -88,13 +98,17 @@ export function readSnapshot(given: unknown, options: SnapshotOptions = {}): Ses
     const issues = toIssues(parsed.error, snapshot);
     throw refused(formatIssues(issues), { issues });
   }
-  // This copy is used, not zod's: zod's loses keys such as `__proto__`, which arguments may have.
+  // This copy is used instead of zod's, which loses keys such as `__proto__` that arguments may
+  // have.
   const { format: _format, version: _version, ...data } = snapshot;
   assertSound(data as unknown as SessionData);
   return Object.freeze(data) as unknown as SessionData;
 }
 
-/** Throws if the fields of a session don't fit together. Each of them alone is right already. */
+/**
+ * Throws if a session's fields aren't consistent with each other. Each field has already been
+ * validated by itself.
+ */
 function assertSound({ messages, openTurn }: SessionData): void {
   let joined: unknown;
   try {
@@ -103,28 +117,29 @@ function assertSound({ messages, openTurn }: SessionData): void {
     throw refused(publicMessage(error));
   }
   if (canonicalJson(joined) !== canonicalJson(messages))
-    throw refused('The results of a turn are not in one message, in the order of its calls.');
+    throw refused("A turn's results aren't in one message, in the order of its calls.");
   if (openTurn === undefined) return;
   const { message, calls } = openTurn;
   const made = ownCallsIn(message).map((each) => [each.toolCallId, each.toolName, each.input]);
   const recorded = calls.map((each) => [each.callId, each.toolName, each.input]);
   if (canonicalJson(made) !== canonicalJson(recorded))
-    throw refused('The calls of the open turn are not those that its message makes.');
+    throw refused("The open turn's calls aren't those in its message.");
   const ids = [...messages, message].flatMap((each) =>
     each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [],
   );
   const own = new Set(calls.map(({ callId }) => callId));
   if (own.size < calls.length || ids.filter((each) => own.has(each)).length > own.size)
-    throw refused('A call of the open turn has the id of another call.');
+    throw refused('A call in the open turn has the id of another call.');
   const isOther = ({ callId, progress }: (typeof calls)[number]) =>
     'pending' in progress && progress.pending.callId !== callId;
   if (calls.some(isOther)) throw refused('What a call waits for belongs to another call.');
-  if (isSettled(openTurn)) throw refused('Every call of the open turn has its result.');
+  if (isSettled(openTurn))
+    throw refused('Every call in the open turn has its result, so the turn should be closed.');
 }
 
 /** The error for a snapshot that can't be trusted. */
 export function refused(why: string, details: Fields = {}): ToolError {
-  return new ToolError('INVALID_SNAPSHOT', `The snapshot is refused:\n  ${why}`, { details });
+  return new ToolError('INVALID_SNAPSHOT', `The snapshot can't be used:\n  ${why}`, { details });
 }
 
 function signatureOf(snapshot: Fields, key: Uint8Array): string {

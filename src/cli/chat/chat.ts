@@ -37,13 +37,13 @@ import { demoModel, demoNote, MODELS } from './demo-model.js';
 const OPTIONS = {
   ...RUN_OPTIONS,
   model: text('<model>', 'a file that exports an AI SDK model or a function, or provider/name'),
-  system: text('<text>', 'instructions before all messages'),
-  session: text('<file>', 'keep the conversation in a file, and go on with the one in it'),
-  maxTurns: amount('<n>', 'how often the model may be asked (default: 8)', { least: 1 }),
-  maxTools: amount('<n>', 'show the model this many tools, and one that finds more', { least: 1 }),
-  manual: flag('run no tool: you give every result'),
+  system: text('<text>', 'instructions to put before all messages'),
+  session: text('<file>', 'store the conversation in a file, and continue the one that is in it'),
+  maxTurns: amount('<n>', 'the maximum number of model calls per turn (default: 8)', { least: 1 }),
+  maxTools: amount('<n>', 'offer the model this many tools, and one that finds more', { least: 1 }),
+  manual: flag('run no tools: you type every result'),
 };
-/** The maximum size of a session file. */
+/** Maximum size of a session file. */
 const MAX_BYTES = 64 * 2 ** 20;
 
 export const commands = {
@@ -57,7 +57,8 @@ export const commands = {
     notes: MODELS,
     run: (context) =>
       withTools(context, {}, ({ registry }) =>
-        // Calls that need approval stay pending: the session records them before the user is asked.
+        // Calls that need approval stay pending, and the session records them before the user is
+        // asked.
         withExecutor(context, registry, false, async ({ executor, call }) => {
           const { terminal, cwd, imports, options } = context;
           const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
@@ -84,7 +85,10 @@ export const commands = {
 
 type Talking = ChatEngine & { readonly executor: ToolExecutor };
 
-/** Talks until the user leaves. If nobody can be asked, it goes on until the model has answered or a user is needed. */
+/**
+ * Chats until the user leaves. Without an interactive terminal, it continues until the model has
+ * answered or a user is needed.
+ */
 async function talk(
   { terminal, words, options }: Context<Values<typeof OPTIONS>>,
   engine: Talking,
@@ -96,7 +100,7 @@ async function talk(
   let session = await openSession(path);
   let said = words.join(' ') || undefined;
   if (isAlone && said === undefined && session.messages.length === 0)
-    throw wrongUsage('Expected a prompt after the command, got nothing.');
+    throw wrongUsage('Expected a prompt after the command.');
   for (;;) {
     const interrupt = new AbortController();
     const { signal } = interrupt;
@@ -140,22 +144,25 @@ async function openSession(path: string | undefined): Promise<Session> {
   return Session.fromJSON(parseJson(stored, path));
 }
 
-/** Writes a session so that only its owner can read it. */
+/** Writes a session file that only its owner can read. */
 async function keepSession(path: string, session: Session): Promise<void> {
   await replaceFile(path, `${JSON.stringify(session)}\n`, 0o600).catch((error: unknown) => {
     throw wrongUsage(`Could not write --session ${path}: ${codeOf(error)}.`, error);
   });
 }
 
-/** Returns true if a turn can go on without new text: calls are open, or the model failed. */
+/** Returns true if a turn can continue without new text: it has open calls, or the model failed. */
 function isUnfinished({ status, haltedReason, messages }: Session): boolean {
   return messages.length > 0 && (status !== 'completed' || haltedReason === 'cancelled');
 }
 
-/** Returns a session that takes new text: its open calls are denied, so that none of them runs. */
+/**
+ * Returns a session that is ready for new text. Its open calls are denied, so that none of them
+ * runs.
+ */
 async function dropped(session: Session, engine: Talking): Promise<Session> {
   if (!isUnfinished(session)) return session;
-  const reason = 'the user gave this turn up';
+  const reason = 'the user abandoned this turn';
   let closed = session;
   for (const { callId } of session.pending) closed = closed.deny(callId, reason).session;
   if (closed.status !== 'error') {
@@ -167,7 +174,10 @@ async function dropped(session: Session, engine: Talking): Promise<Session> {
   return Session.create({ id: closed.id, messages: closed.messages });
 }
 
-/** Returns the session once the user has decided about a pending call; `undefined` if nobody answers. */
+/**
+ * Returns the session after the user has decided about a pending call, or `undefined` if nobody
+ * answers.
+ */
 async function decide(
   terminal: Dialog,
   { executor }: Talking,
@@ -199,7 +209,7 @@ async function decide(
   return session.expire(Date.now()).session;
 }
 
-/** Reports where the session stands, unless the model has just answered. */
+/** Reports the state of the session, unless the model has just answered. */
 function reportSession(terminal: Dialog, session: Session, json: boolean): void {
   const { id, status, haltedReason = '', pending, error } = session;
   if (json) return terminal.out(plainJson({ type: 'session', id, status, haltedReason, pending }));
@@ -211,7 +221,7 @@ function reportSession(terminal: Dialog, session: Session, json: boolean): void 
   if (!terminal.interactive)
     for (const line of pending.flatMap((each) => pendingLines(terminal, each))) terminal.err(line);
   if (terminal.interactive && isUnfinished(session))
-    terminal.err('Press Enter to go on with this turn, or type something to drop it.');
+    terminal.err('Press Enter to continue this turn, or type something to abandon it.');
   else if (pending.length > 0)
     terminal.err('To decide, run tooldex chat --session <file> in a terminal.');
 }
@@ -221,7 +231,10 @@ function exitCodeOf({ pending, status, haltedReason }: Session): number {
   return status === 'error' || haltedReason === 'max_turns' ? EXIT.findings : EXIT.ok;
 }
 
-/** Returns a listener that shows a chat as it happens: the model's text as results, calls as diagnostics. */
+/**
+ * Returns a listener that prints a chat as it happens: the model's text as results, calls as
+ * diagnostics.
+ */
 function eventPrinter(terminal: Dialog, json: boolean): (event: ChatEvent) => void {
   let isStreamed = false;
   const line = (mark: string, name: string, about: string) =>

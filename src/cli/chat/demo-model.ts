@@ -2,7 +2,7 @@ import { scriptedModel, type ModelStep } from '../../chat/model-step.js';
 import type { Json } from '../../core/plain-data.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
 
-/** The ways to a real model, for the help. */
+/** Ways to use a real model, for the help text. */
 export const MODELS = `
 Models:
   model.mjs: import { openai } from '@ai-sdk/openai'; export default openai('gpt-5-mini');
@@ -10,17 +10,20 @@ Models:
   Anthropic  npm install ai @ai-sdk/anthropic  ANTHROPIC_API_KEY
   Google     npm install ai @ai-sdk/google     GOOGLE_GENERATIVE_AI_API_KEY
   any        npm install ai                    AI_GATEWAY_API_KEY, --model openai/gpt-5-mini`;
-/** Returns the note that a script answers, and a request that it understands. */
+/** Returns the note that explains the demo, with an example request. */
 export const demoNote = (tool: string) =>
-  `Demo: a script answers, and its calls are real. Try ${tool} {}.
-For a model, use --model; tooldex chat --help shows how.`;
+  `Demo: a script stands in for the model, but its calls are real. Try ${tool} {}.
+To use a model, pass --model; tooldex chat --help explains how.`;
 
-/** The maximum length of a result that the script repeats. */
+/** Maximum length of a result that the script repeats. */
 const MAX_SHOWN = 400;
-/** A request that names a tool and its arguments, such as `read_file {"path": "a.txt"}`. */
+/** A request consisting of a tool name and its arguments, such as `read_file {"path": "a.txt"}`. */
 const CALL = /^\s*([\w.-]+)\s*(\{.*\})?\s*$/s;
 
-/** Returns a scripted model, so that a chat needs no key: it makes the call that a request names, and answers with the result. */
+/**
+ * Returns a scripted model, so that a chat works without an API key. It makes the call in the
+ * request and replies with the result.
+ */
 export function demoModel(tools: ToolMetadataRegistry, example: string): ModelStep {
   return (request) => {
     const { messages } = request;
@@ -28,7 +31,7 @@ export function demoModel(tools: ToolMetadataRegistry, example: string): ModelSt
     const last = messages.at(-1);
     if (last?.role === 'tool') {
       const output = JSON.stringify(last.content.at(-1)?.output, withoutBytes) ?? '';
-      return say(`The tool answered: ${output.slice(0, MAX_SHOWN)}`);
+      return say(`The tool returned: ${output.slice(0, MAX_SHOWN)}`);
     }
     const at = messages.findLastIndex(({ role }) => role === 'user');
     const [, name = '', json = '{}'] = CALL.exec(messages[at]?.content as string) ?? [];
@@ -38,7 +41,7 @@ export function demoModel(tools: ToolMetadataRegistry, example: string): ModelSt
       return scriptedModel([{ text: '', calls: [{ id: `call-${at}`, name, input }] }])(request);
     } catch {
       return say(
-        `I am a script. I only understand the name of a tool and its arguments, such as:\n${example} {}\nTo see the tools, run tooldex list. To talk to a real model, use --model.`,
+        `I am a script. I only understand a tool name and its arguments, such as:\n${example} {}\nTo see the tools, run tooldex list. To talk to a real model, use --model.`,
       );
     }
   };

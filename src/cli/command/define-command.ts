@@ -5,7 +5,7 @@ import type { Command } from './command.js';
 import type { Option, Options } from './options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** Returns an option as it's typed: `--dry-run` for `dryRun`. */
+/** Returns an option as users type it: `--dry-run` for `dryRun`. */
 const flagOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
@@ -52,7 +52,10 @@ function valueOf({ choices, many, read = (text) => text }: Option, given: string
   }
 }
 
-/** Returns the values of a table of options. @throws ToolError `INVALID_ARGUMENT` if an option lacks another one that it needs. */
+/**
+ * Returns the values for a table of options. @throws ToolError `INVALID_ARGUMENT` if an option is
+ * used without another option that it needs.
+ */
 export function valuesOf(program: Program, options: Options): Readonly<Record<string, unknown>> {
   const given = program.opts<Record<string, unknown>>();
   const isGiven = (name: string) => program.getOptionValueSource(name) === 'cli';

@@ -6,31 +6,37 @@ import { POLICY_MODES } from '../../safety/calls.js';
 import { TOOL_FIELDS, valuesOf, type ToolField } from '../../tool/tool-fields.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** An option of the command line. Parsing, help and the messages about wrong usage all derive from it. */
+/** An option of the command line. Parsing, help and usage errors all derive from it. */
 export interface Option<T = unknown> {
-  /** The value as help shows it: `<file>` if one is required, `[level]` if the option also stands alone. Flags have none. */
+  /**
+   * The value as shown in help: `<file>` if it's required, `[level]` if the option can also be used
+   * without a value. Flags have no value.
+   */
   readonly value?: string;
   readonly help: string;
   readonly choices?: readonly string[];
-  /** Reads a value, or throws an error that says what was expected. */
+  /** Parses the value, or throws an error that explains the expected format. */
   readonly read?: (text: string) => unknown;
-  /** The option may be given several times, and with `commas` each value is a list. */
+  /**
+   * Present if the option can be repeated. With `commas`, each value is also a comma-separated
+   * list.
+   */
   readonly many?: 'repeat' | 'commas';
   readonly default?: T;
-  /** The value if the option stands alone. */
+  /** The value if the option is used without one. */
   readonly alone?: T;
-  /** The environment variable that the value comes from if the option isn't given. */
+  /** The environment variable that supplies the value if the option isn't given. */
   readonly env?: string;
-  /** The option only works with one of these. */
+  /** The option only works together with at least one of these options. */
   readonly needs?: readonly string[];
-  /** The option can't be used with any of these. */
+  /** The option can't be used together with any of these options. */
   readonly excludes?: readonly string[];
 }
 
-/** The options of a command by name. `dryRun` is `--dry-run` on the command line. */
+/** A command's options by name. `dryRun` is `--dry-run` on the command line. */
 export type Options = Readonly<Record<string, Option<never> | Option>>;
 
-/** The values of options. */
+/** The values of a command's options. */
 export type Values<O extends Options> = {
   readonly [Name in keyof O]: O[Name] extends Option<infer T> ? T : never;
 };
@@ -73,7 +79,7 @@ export const list = (
   ...(choices && { choices }),
 });
 
-/** A whole number. */
+/** Returns an option whose value is a whole number. */
 export const amount = (
   value: string,
   help: string,
@@ -91,34 +97,34 @@ export const amount = (
   },
 });
 
-/** Gives an option a default. */
+/** Adds a default to an option. */
 export const withDefault = <T>(option: Option<T | undefined>, value: NoInfer<T>): Option<T> => ({
   ...(option as Option<T>),
   default: value,
 });
 
-/** The options of commands that load tools. */
+/** Options for commands that load tools. */
 export const TOOL_OPTIONS = {
   tools: repeated(
     '<path>',
-    'load tools from a file, a folder or a quoted glob; repeat for more (default: the bundled tools)',
+    'load tools from a file, a folder or a quoted glob; can be repeated (default: the bundled tools)',
   ),
   manifests: text('<folder>', 'load tools from the manifests in a folder'),
   mcp: text(
     '<file>',
-    'load tools from the MCP servers in a settings file; if tooldex-pins.json is next to it, only approved ones',
+    'load tools from the MCP servers in a settings file; if tooldex-pins.json is next to it, only approved tools',
   ),
   trustAutoApprove: flag(
-    'run tools without approval if the settings of another program approve them',
+    "run tools without asking for approval if another program's settings approve them",
     { needs: ['mcp'] },
   ),
-  openapi: text('<file|url>', 'make a tool from each operation of an OpenAPI document'),
-  baseUrl: text('<url>', 'the address of the API (default: the first server in the document)', {
+  openapi: text('<file|url>', 'create a tool from each operation in an OpenAPI document'),
+  baseUrl: text('<url>', 'the base URL of the API (default: the first server in the document)', {
     needs: ['openapi'],
   }),
   auth: repeated(
     '<scheme=variable>',
-    'the environment variable with the credential for a security scheme; repeat for more',
+    'the environment variable with the credential for a security scheme; can be repeated',
     { needs: ['openapi'] },
   ),
   persona: text('<name>', 'see and call tools as this persona', {
@@ -126,21 +132,21 @@ export const TOOL_OPTIONS = {
   }),
 } satisfies Options;
 
-/** The places that tools are loaded from. */
+/** The sources that tools are loaded from. */
 export type ToolPlaces = Partial<Values<typeof TOOL_OPTIONS>> & {
   readonly root?: string | undefined;
 };
 
-/** `--yes` without a level covers new files, but not lost ones. */
+/** `--yes` without a level approves creating files, but not overwriting or deleting them. */
 const USUAL_YES = DangerLevel.MEDIUM;
 
-/** The options of commands that run tools. */
+/** Options for commands that run tools. */
 export const RUN_OPTIONS = {
   ...TOOL_OPTIONS,
   yes: {
     ...choice(
       '[level]',
-      'run calls up to this danger level without asking',
+      'run calls up to this danger level without asking for approval',
       Object.values(DangerLevel),
     ),
     alone: USUAL_YES,
@@ -148,24 +154,24 @@ export const RUN_OPTIONS = {
   mode: withDefault(
     choice(
       '<mode>',
-      'read-only denies every call that can change something, unattended denies every call that needs approval',
-      // An allow list makes no sense for a command that names its tool.
+      'read-only denies every call that can change something; unattended denies every call that needs approval',
+      // An allow list makes no sense for a command that says which tool to run.
       POLICY_MODES.filter((mode) => mode !== 'allow-list'),
     ),
     'default',
   ),
-  timeout: amount('<ms>', "the time limit for a call, instead of the tool's own", {
+  timeout: amount('<ms>', "the timeout for a call, instead of the tool's own", {
     least: 1,
     most: LIMITS.timerMs,
   }),
-  flags: list('<names>', 'the flags that are on, for tools that need flags'),
+  flags: list('<names>', 'the feature flags that are on, for tools that require flags'),
   context: text(
     '<module>',
-    'the file whose default export tools get as context.context; if it exports a function, they get its result',
+    'the file whose default export is passed to tools as context.context; if it exports a function, its result is passed',
   ),
   root: text(
     '<dir>',
-    'the folder that the bundled tools may work in (default: the current folder)',
+    'the folder that the bundled tools are confined to (default: the current folder)',
     {
       excludes: ['tools', 'manifests', 'mcp', 'openapi'],
     },
@@ -174,7 +180,7 @@ export const RUN_OPTIONS = {
 
 export type RunValues = Values<typeof RUN_OPTIONS>;
 
-/** The conditions of a filter that have an option. */
+/** Filter conditions that have a command-line option. */
 const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) =>
   [filter, most].flatMap((each) =>
     each?.flag === undefined
@@ -192,7 +198,10 @@ const CONDITIONS = Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter
 
 type FilterOption = Option<string | readonly string[] | undefined>;
 
-/** The options of commands that filter tools, one for each condition. Several values of an option mean any of them. */
+/**
+ * Options for commands that filter tools, one per condition. If an option has several values, a
+ * tool must match at least one of them.
+ */
 export const FILTER_OPTIONS = {
   ...Object.fromEntries(
     CONDITIONS.map(({ name, param, isMost, about, values }): [string, FilterOption] => {
@@ -206,7 +215,7 @@ export const FILTER_OPTIONS = {
   derived: list('<set>', 'only tools in this derived set', Object.keys(DERIVED_SETS)),
 } satisfies Options;
 
-/** Returns the filter that the options of a command stand for. */
+/** Returns the filter for a command's options. */
 export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter {
   const conditions = Object.fromEntries(
     CONDITIONS.map(({ name, condition }) => [condition, options[name]]),
@@ -219,7 +228,7 @@ export function filterOf(options: Readonly<Record<string, unknown>>): ToolFilter
   }) as ToolFilter;
 }
 
-/** The option of commands that print findings. Annotations are what CI services show next to the code. */
+/** Option for commands that print findings. CI services show annotations next to the code. */
 export const FORMAT_OPTIONS = {
   format: choice<'github'>(
     '<format>',

@@ -50,25 +50,25 @@ const OPTIONS = {
     { excludes: ['tools', 'manifests'] },
   ),
   ...FORMAT_OPTIONS,
-  listing: text('<file>', "the server's answer to tools/list, instead of starting it", needsServer),
-  install: flag("install the server's package into a folder of its own", needsServer),
-  baseline: text('<file>', 'the known lies, which do not count'),
-  updateBaseline: flag('write the lies that are found now into the file', { needs: ['baseline'] }),
-  fix: flag('print the metadata that would be true'),
+  listing: text('<file>', "its answer to tools/list, so that it isn't started", needsServer),
+  install: flag("install the server's package in a separate folder", needsServer),
+  baseline: text('<file>', "the file with the known lies, which aren't counted"),
+  updateBaseline: flag('write the lies found now to the file', { needs: ['baseline'] }),
+  fix: flag('print metadata that would be true'),
   run: flag('also call the tools that need no approval, in scratch copies of the folder', {
     needs: ['tools', 'mcp'],
   }),
-  generate: flag('call tools without examples with a minimal input', needsRun),
+  generate: flag('call tools that have no examples with a minimal input', needsRun),
   allowUnsafe: flag('also call tools that need approval', needsRun),
 } satisfies Options;
 type AuditContext = Context<Values<typeof OPTIONS>>;
 
 const NOTES = `
-A tool lies if it does more than it declares. tooldex reads its code, and only runs it with --run. --mcp starts the server to ask
-for its tools, without the environment variables of this process; with --listing it doesn't.
+A tool lies if it does more than it declares. tooldex reads the tool's code, and only runs it with --run. --mcp starts the server
+to list its tools, without this process's environment variables; with --listing the server isn't started.
 
---run calls each tool in a scratch copy of the folder, with the examples of its input schema: twice, and twice at the same time.
-Network requests get a stand-in, programs are recorded instead of started, and nothing outside the copy is written.
+--run calls each tool in a scratch copy of the folder, with the examples in its input schema: twice in a row, and twice in parallel.
+Network requests get a stub response, programs are recorded instead of started, and nothing outside the copy is written.
 
 Exit codes:
   0    no tool lies, or the baseline has the lies
@@ -89,7 +89,7 @@ export const commands = {
       const { terminal, cwd, options } = context;
       const { baseline, updateBaseline, mcp, fix } = options;
       const file = resolve(cwd, baseline ?? '');
-      // Read even if it's replaced: a file that was named by mistake stays as it is.
+      // Read even if it will be overwritten, so that a file passed by mistake isn't changed.
       let known =
         baseline === undefined || (updateBaseline && !existsSync(file))
           ? []
@@ -122,14 +122,14 @@ export const commands = {
   }),
 };
 
-/** Returns the options that every audit takes. */
+/** Returns the options that all audits share. */
 const howOf = ({ terminal, options: { run, generate, allowUnsafe: unsafe } }: AuditContext) => ({
   onProgress: (doing: string) =>
     terminal.interactive && terminal.err(paint('dim', plainLine(doing))),
   ...(run && { run: { generate, unsafe } }),
 });
 
-/** Audits tools of code. `isWhole` is false if a file didn't load. */
+/** Audits tools in the user's code. `isWhole` is false if a file didn't load. */
 async function auditOwn(context: AuditContext) {
   const { terminal, cwd, options } = context;
   const { tools: files } = options;
@@ -138,7 +138,7 @@ async function auditOwn(context: AuditContext) {
   if (fileOf.size === 0)
     throw new ToolError(
       'NOT_A_TOOL',
-      'There are no tools to audit. Name the files that export them with --tools, or a server with --mcp.',
+      'There are no tools to audit. Pass the files that export them with --tools, or a server with --mcp.',
     );
   const { run, ...how } = howOf(context);
   const audited = await auditTools(registry, {
@@ -154,7 +154,7 @@ async function auditOwn(context: AuditContext) {
   };
 }
 
-/** A settings file, and the name of the server in it. */
+/** A settings file, and the name of a server in it. */
 const SETTINGS = /^(.+\.jsonc?)(?::([^/\\]*))?$/;
 
 async function auditServer(context: AuditContext, server: string): Promise<AuditReport> {
@@ -184,7 +184,10 @@ const STYLES: Readonly<Record<Verdict, Style>> = {
   agrees: 'green',
 };
 
-/** Returns a row for each tool that doesn't agree, and the way to each lie. */
+/**
+ * Returns a row for each tool whose verdict isn't "agrees", and the call path that leads to each
+ * lie.
+ */
 function* reportLines(
   terminal: Terminal,
   { tools, shared, skipped, subject, ran }: AuditReport,
@@ -224,7 +227,7 @@ function* reportLines(
   yield `${mark} ${title}: ${amountOf(tools.length, 'tool')}, ${counts}`;
 }
 
-/** Returns what the tools did when they ran, and what confined them. */
+/** Returns what the tools did when they ran, and how they were confined. */
 function* runLines(
   terminal: Terminal,
   { tools, skipped, held }: NonNullable<AuditReport['ran']>,
@@ -241,8 +244,8 @@ function* runLines(
             `${change} ${path}${where === 'outside' ? ' (outside)' : ''}`,
         ),
         ...programs.map((program) => `ran ${program}`),
-        ...hosts.map(({ host, methods }) => `asked ${[host, ...methods].join(' ')}`),
-        ...env.map((variable) => `read ${variable} of the environment`),
+        ...hosts.map(({ host, methods }) => `requested ${[host, ...methods].join(' ')}`),
+        ...env.map((variable) => `read the environment variable ${variable}`),
       ].join(', '),
     })),
   );
@@ -256,12 +259,14 @@ function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): strin
   return axes?.accessMode ?? (destructive === false ? 'adds' : 'writes');
 }
 
-/** Returns what a tool does in few words: the effect that decides, or what isn't known. */
+/**
+ * Describes a tool's behavior briefly: the effect that decides the verdict, or what isn't known.
+ */
 function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): string {
   const deciding = findings.filter(({ effect }) => effect !== undefined);
   const { effect } = deciding.find(({ kind }) => kind === 'lies') ?? deciding[0] ?? {};
   if (effect !== undefined) return doingOf(effect);
-  if (handler === undefined) return 'its code is not found';
+  if (handler === undefined) return 'its code was not found';
   const change = found.effects.find(({ access }) => access !== 'read');
   if (change !== undefined) return doingOf(change);
   if (verdict === 'unknown' || found.readOnly === null)
@@ -269,7 +274,10 @@ function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): str
   return found.effects.length === 0 ? 'computes' : 'reads';
 }
 
-/** Returns annotations next to the code that decides: lies are errors, the rest are warnings. */
+/**
+ * Returns annotations next to the code that decides the verdict: lies are errors, the others are
+ * warnings.
+ */
 function annotationsOf({ name, findings, handler }: ToolAudit, folder: string): readonly string[] {
   return findings
     .filter(({ kind, known }) => kind !== 'note' && known !== true)

@@ -8,9 +8,9 @@ import { amountOf, table, type Row } from '../terminal/table.js';
 import { paint, report, type Terminal } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** The figures that `--fail-under` can name. */
+/** The metrics that `--fail-under` accepts. */
 const FIGURES = ['recall', 'ndcg'] as const;
-/** The maximum number of rows in each table. `--json` has all of them. */
+/** Maximum number of rows in each table. `--json` includes all of them. */
 const MOST_ROWS = 20;
 
 export const commands = {
@@ -19,9 +19,9 @@ export const commands = {
       ...TOOL_OPTIONS,
       maxTools: amount('<n>', 'the maximum number of tools, not counting critical ones'),
       tokenBudget: amount('<tokens>', 'the maximum number of prompt tokens for all tools together'),
-      stage: text('<name>', 'only tools for this stage, and guaranteed ones'),
-      suggest: flag('try keywords and examples that could fix misses'),
-      failUnder: repeated('<figure=least>', 'exit with 1 if recall or ndcg, from 0 to 1, is lower'),
+      stage: text('<name>', 'only tools for this stage, and guaranteed tools'),
+      suggest: flag('suggest keywords and examples that could fix misses'),
+      failUnder: repeated('<figure=least>', 'exit with 1 if recall or ndcg (0 to 1) is lower'),
     },
     examples: [
       "eval requests.jsonl --tools 'src/tools/*.ts' --max-tools 8 --token-budget 1500",
@@ -29,7 +29,7 @@ export const commands = {
       'eval requests.jsonl --fail-under recall=0.9',
     ],
     notes:
-      '\nEach line of the file is a request: {"text": "Where is my order?", "tools": ["order_status"]}',
+      '\nEach line in the file is a request: {"text": "Where is my order?", "tools": ["order_status"]}',
     run: (context) => {
       const { terminal, cwd, options, words } = context;
       const limits = (options.failUnder ?? []).map(limitOf);
@@ -52,18 +52,21 @@ export const commands = {
   }),
 };
 
-/** Reads `recall=0.9`. @throws ToolError `INVALID_ARGUMENT`. */
+/** Parses a limit such as `recall=0.9`. @throws ToolError `INVALID_ARGUMENT`. */
 function limitOf(given: string): readonly [(typeof FIGURES)[number], number] {
   const [name, least] = given.split('=');
   const figure = FIGURES.find((each) => each === name);
   if (figure === undefined || !(Number(least) >= 0 && Number(least) <= 1) || least?.trim() === '')
     throw wrongUsage(
-      `Expected --fail-under recall=0.9 or ndcg=0.9, with a number from 0 to 1, got ${JSON.stringify(given)}.`,
+      `Expected --fail-under to be recall=0.9 or ndcg=0.9, with a number from 0 to 1, got ${JSON.stringify(given)}.`,
     );
   return [figure, Number(least)];
 }
 
-/** Reads one JSON value from each line that isn't empty. @throws ToolError `INVALID_ARGUMENT` with the number of the line. */
+/**
+ * Parses one JSON value from each line that isn't empty. @throws ToolError `INVALID_ARGUMENT` with
+ * the line number.
+ */
 function parseLines(content: string, where: string): unknown {
   return content
     .split('\n')
@@ -74,11 +77,11 @@ function parseLines(content: string, where: string): unknown {
 
 const share = (value: number) => value.toFixed(3);
 
-/** Returns a report: the figures, then tables of what to improve. */
+/** Returns a report: the metrics, then tables of possible improvements. */
 function* evaluationLines(terminal: Terminal, result: SelectionEvaluation): Generator<string> {
   const { requests, recall, ndcg, tokens, misses, confused, neverSelected, suggestions } = result;
   yield `${amountOf(requests, 'request')}: recall ${share(recall)}, nDCG ${share(ndcg)}`;
-  yield `${tokens.selected} tokens a request; all tools ${tokens.allTools}, first results in full ${tokens.firstInFull}`;
+  yield `${tokens.selected} tokens per request; all tools ${tokens.allTools}, first results in full ${tokens.firstInFull}`;
   const parts: Readonly<Record<string, readonly Row[]>> = {
     Missed: misses.map(({ text: asked, toolName, place, instead, reason }) => ({
       TOOL: toolName,
@@ -91,7 +94,7 @@ function* evaluationLines(terminal: Terminal, result: SelectionEvaluation): Gene
       WANTED: each.wanted,
       OFFERED: each.offered,
       REQUESTS: each.requests,
-      'WORDS THAT TELL THEM APART': each.words.join(', '),
+      'WORDS THAT DISTINGUISH THEM': each.words.join(', '),
     })),
     Suggestions: suggestions.map(({ toolName, field, value, gain, fixes, breaks }) => ({
       TOOL: toolName,
@@ -107,6 +110,6 @@ function* evaluationLines(terminal: Terminal, result: SelectionEvaluation): Gene
     yield `\n${paint('bold', title)}`;
     yield table(terminal, rows.slice(0, MOST_ROWS));
     const more = rows.length - MOST_ROWS;
-    if (more > 0) yield paint('dim', `${more} more; --json has all`);
+    if (more > 0) yield paint('dim', `${more} more; use --json to see all`);
   }
 }

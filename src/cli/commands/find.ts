@@ -24,7 +24,7 @@ import { paint, plainJson, report, type Terminal } from '../terminal/terminal.js
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import { personaCell } from './catalogue.js';
 
-/** Returns the chosen tools, the tokens that they cost, and the tools that were left out. */
+/** Returns the selected tools, the tokens they cost, and the tools that weren't selected. */
 export function* selectionLines(
   terminal: Pick<Terminal, 'columns'>,
   { tools, dropped, tokens, tokenBudget }: Selection,
@@ -42,7 +42,7 @@ export function* selectionLines(
   const budget = tokenBudget === undefined ? '' : ` of ${tokenBudget}`;
   yield paint('dim', `\n${tools.length} tools, ${tokens}${budget} tokens`);
   if (dropped.length === 0) return;
-  yield `\n${paint('bold', 'Considered and left out')}`;
+  yield `\n${paint('bold', 'Considered but not selected')}`;
   yield table(
     terminal,
     dropped.map(({ toolName, reason, explanation }) => ({
@@ -62,7 +62,7 @@ export function selectionToJson({ tools, error, ...rest }: Selection): object {
   };
 }
 
-/** The APIs to export for. */
+/** The APIs that tools can be exported for. */
 const EXPORTS = {
   openai: (tools: readonly ToolEntry[]) => toOpenAITools(tools),
   anthropic: toAnthropicTools,
@@ -96,7 +96,7 @@ export const commands = {
         };
         print(context, found, function* () {
           if (ranked.length === 0) {
-            yield `No tool fits ${JSON.stringify(request)}. To see all ${registry.size} tools, run tooldex list.`;
+            yield `No tool matches ${JSON.stringify(request)}. To see all ${registry.size} tools, run tooldex list.`;
             return;
           }
           yield table(
@@ -116,9 +116,9 @@ export const commands = {
     options: {
       ...TOOL_OPTIONS,
       ...FILTER_OPTIONS,
-      max: amount('<n>', 'the maximum number of tools, not counting those of critical priority'),
+      max: amount('<n>', 'the maximum number of tools, not counting those with critical priority'),
       budget: amount('<tokens>', 'the maximum number of prompt tokens for all tools together'),
-      stage: text('<name>', 'only tools for this stage, and guaranteed ones'),
+      stage: text('<name>', 'only tools for this stage, and guaranteed tools'),
     },
     examples: [
       'select "fix the failing test" --max 6',
@@ -151,7 +151,8 @@ export const commands = {
     run: (context) => {
       const { options, terminal } = context;
       const { to } = options;
-      if (to === undefined) throw wrongUsage(`Expected --to ${TARGETS.join(', ')}, got nothing.`);
+      if (to === undefined)
+        throw wrongUsage(`--to is required. Pass one of ${TARGETS.join(', ')}.`);
       return withTools(context, {}, ({ registry }) =>
         terminal.out(plainJson(EXPORTS[to](registry.filter(filterOf(options))), 2)),
       );

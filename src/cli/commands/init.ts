@@ -28,7 +28,7 @@ export const commands = {
         written.push(file);
         if (options.dryRun) continue;
         await mkdir(dirname(path), { recursive: true });
-        // A file that appeared since the question isn't overwritten.
+        // If a file was created after the question, it isn't overwritten.
         await writeFile(path, file.text, { flag: exists ? 'w' : 'wx' });
       }
       const next = nextSteps(project);
@@ -38,7 +38,7 @@ export const commands = {
         for (const { path, text } of written)
           yield options.dryRun ? `${path}\n\n${text}` : `wrote ${path}`;
         for (const path of kept)
-          terminal.err(`kept ${path}, which exists. To overwrite it, use --yes.`);
+          terminal.err(`kept ${path}, which already exists. To overwrite it, use --yes.`);
         yield `\nNext:\n${next.map((step) => `  ${step}`).join('\n')}`;
       });
       return kept.length > 0 ? EXIT.unconfirmed : EXIT.ok;
@@ -46,19 +46,22 @@ export const commands = {
   }),
 };
 
-/** The facts about a project that decide what its first tool looks like. */
+/** Facts about a project that determine how its first tool is written. */
 interface Project {
-  /** True if there is a package.json. */
+  /** True if there is a `package.json`. */
   readonly exists: boolean;
   readonly typescript: boolean;
   /** True if its `.js` and `.ts` files are ES modules. */
   readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
-  /** Exists if vitest translates TypeScript with vite 8, which leaves standard decorators in the code. `config` is the existing configuration. */
+  /**
+   * Present if vitest compiles TypeScript with vite 8, which leaves standard decorators in the
+   * code. `config` is the existing configuration.
+   */
   readonly vitest8?: { readonly config: string | undefined };
-  /** The packages that the files need and package.json doesn't name. */
+  /** Packages that the files need but `package.json` doesn't list. */
   readonly missing: readonly string[];
-  /** The packages that only tests and commands need. */
+  /** Packages that only tests and commands need. */
   readonly missingDev: readonly string[];
 }
 
@@ -97,7 +100,7 @@ async function projectAt(cwd: string): Promise<Project> {
   };
 }
 
-/** Returns the object in a JSON text. A missing or broken file says nothing about the project. */
+/** Returns the object in a JSON text. If the file is missing or broken, returns an empty object. */
 function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text ?? '{}')) as Readonly<Record<string, unknown>>;
@@ -106,13 +109,13 @@ function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The option that makes vite 8 translate decorators. */
+/** The option that makes vite 8 compile decorators. */
 const DECORATORS = 'oxc: { decorator: { legacy: true } }';
 
 function filesFor(project: Project): readonly NewFile[] {
   const { typescript, modules, vitest8 } = project;
   const extension = typescript ? 'ts' : 'js';
-  // TypeScript is written with import everywhere.
+  // TypeScript code always uses `import`.
   const isModule = typescript || modules;
   const code = (text: string) => (isModule ? text : asCommonJs(text));
   const files = [
@@ -123,7 +126,7 @@ function filesFor(project: Project): readonly NewFile[] {
     { path: `tools/word-count.test.${extension}`, text: code(testFor(project)) },
     {
       path: 'tooldex.config.json',
-      text: '{\n  // The severity of single rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
+      text: '{\n  // The severity of individual rules of `tooldex lint`: "off", "warning" or "error".\n  "lint": { "rules": {} }\n}\n',
     },
   ];
   if (vitest8 !== undefined && vitest8.config === undefined)
@@ -161,7 +164,8 @@ function testFor({ runner, typescript, modules }: Project): string {
     runner === 'node:test'
       ? "assert.deepEqual(outcome, { ...outcome, status: 'ok', value: { words: 3 } });"
       : "expect(outcome).toMatchObject({ status: 'ok', value: { words: 3 } });";
-  // Jest finds TypeScript by its own name, unless a configuration for ES modules maps names.
+  // Jest resolves TypeScript by its own extension, unless a configuration for ES modules maps
+  // names.
   const extension = typescript && runner === 'jest' && !modules ? '' : '.js';
   return `${frame}import { runTool } from 'tooldex/testing';
 import { wordCount } from './word-count${extension}';

@@ -34,7 +34,7 @@ export const commands = {
       ...FORMAT_OPTIONS,
       rule: list(
         '<name=severity>',
-        'set a rule to off, warning or error, as lint.rules in tooldex.config.json does',
+        'set a rule to off, warning or error, like lint.rules in tooldex.config.json',
       ),
     },
     examples: ['lint', 'lint --tools ./tools --format github', 'lint --rule no-keywords=off'],
@@ -62,7 +62,7 @@ export const commands = {
   }),
 };
 
-/** Lints the tools, those of each persona together with the shared ones. */
+/** Lints the tools. Each persona's tools are linted together with the shared tools. */
 function lintLoaded({ registry, owned }: LoadedRegistry, rules: LintRules): readonly LintFinding[] {
   const tools = [...registry].map((entry) => ({
     entry,
@@ -72,13 +72,13 @@ function lintLoaded({ registry, owned }: LoadedRegistry, rules: LintRules): read
   const categories = registry.getAllCategories();
   const found = lintEach(tools, {
     knows: (name) => registry.has(name) || categories.has(normalizeLabel(name)),
-    // A persona's tool replaces the shared tool of the same name.
+    // A persona's tool replaces the shared tool with the same name.
     meet: (a, b) => a.name !== b.name && (a.owner === b.owner || a.owner === '' || b.owner === ''),
   });
   return withSeverities(found.flat(), rules);
 }
 
-/** Returns the lines where the tools of manifests begin, by file and name. */
+/** Returns the lines on which the tools in manifests start, by file and name. */
 async function linesIn(files: Iterable<string>, cwd: string): Promise<ReadonlyMap<string, number>> {
   const lines = new Map<string, number>();
   for (const file of new Set(files)) {
@@ -103,14 +103,14 @@ function located(
   const file = fileOf.get(toolName) ?? null;
   const name = owned.get(toolName)?.name ?? toolName;
   const line = lines.get(`${file} ${name}`);
-  // Authors of manifests read their own keys.
+  // Authors of manifests see their own key names.
   const said = line === undefined ? message : inManifestKeys(message);
   return { ...finding, message: said, file, line: line ?? null, column: null };
 }
 
 function annotationOf(cwd: string, finding: Located): string {
   const { severity, rule, toolName, message, file } = finding;
-  // The place of a problem may be a pattern or a server.
+  // A problem's place may also be a pattern or a server.
   const isFile = file !== null && existsSync(resolve(cwd, file));
   const who = toolName || (isFile ? '' : file);
   return annotation(
@@ -121,7 +121,7 @@ function annotationOf(cwd: string, finding: Located): string {
   );
 }
 
-/** Returns equal findings on one row with their tools, and a summary. */
+/** Groups equal findings in one row with their tools, and adds a summary. */
 function* findingLines(
   terminal: Terminal,
   findings: readonly Located[],

@@ -21,13 +21,13 @@ import {
 } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** CI relies on these. */
+/** CI relies on these exit codes. */
 const notes = `
 Exit codes:
-  0    nothing differs, or you approved all of it
+  0    nothing differs, or you approved all differences
   1    something differs: a tool is new, changed, removed or can't be pinned
   2    wrong usage, or a lock file that is missing or refused
-  3    a server doesn't answer, and nothing else differs
+  3    a server doesn't respond, and nothing else differs
   4    approval is needed, and nobody gave it
   130  interrupted`;
 const EXIT_UNREACHABLE = 3;
@@ -57,13 +57,13 @@ export const commands = {
     examples: ['mcp pins approve --all', 'mcp pins approve mcp.memory.read_graph --yes'],
     run: (context) => {
       if (context.words.length > 0 === context.options.all)
-        throw wrongUsage('Name the tools to approve, or use --all.');
+        throw wrongUsage('Pass the tools to approve, or use --all.');
       return comparePins(context, 'approve');
     },
   }),
 };
 
-/** Asks servers what they list now. */
+/** Requests the current tool lists from servers. */
 type ListServers = (
   settings: McpSettings,
   signal: AbortSignal,
@@ -72,12 +72,14 @@ type ListServers = (
 type PinsContext = Context<Values<typeof CONFIG_OPTIONS> & { readonly yes?: boolean }>;
 
 /**
- * Compares what MCP servers list now with the lock file: lists what differs, shows how, or pins it.
+ * Compares the tools that MCP servers list now with the lock file, then lists the differences,
+ * shows them in full, or pins them.
  *
- * The operands of diff and approve are names of tools, as verify prints them: `mcp.<server>.<tool>`.
+ * The operands of `diff` and `approve` are tool names as printed by `verify`:
+ * `mcp.<server>.<tool>`.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a lock file that is missing (only verify needs one) or refused, and for tools that
- * are unknown or ambiguous.
+ * @throws ToolError `INVALID_ARGUMENT` if the lock file is refused, or is missing and the action is
+ * `verify`. Also thrown if a tool is unknown or ambiguous.
  */
 export async function comparePins(
   context: PinsContext,
@@ -86,7 +88,8 @@ export async function comparePins(
 ): Promise<number> {
   const { terminal, words } = context;
   const { settings, lock } = await readMcpConfig(context);
-  // Read before any server starts. Without a lock file everything is new, which for CI is an error.
+  // Read before any server starts. Without a lock file everything is new, which `verify` reports as
+  // an error for CI.
   const isNew = action !== 'verify' && !existsSync(lock);
   const pins = isNew ? new DefinitionPins() : await DefinitionPins.load(lock);
   return interruptible(terminal, async (signal) => {
@@ -119,7 +122,7 @@ async function listServers(
   }
 }
 
-/** Shows all findings, asks, and pins them. */
+/** Shows all findings, asks for approval, and pins them. */
 async function approveFindings(
   context: PinsContext,
   pins: DefinitionPins,
@@ -143,11 +146,11 @@ async function approveFindings(
     else if (finding.kind === 'new' || finding.kind === 'changed')
       pins.approve(finding.server, finding.definition);
   }
-  // Saved even if nothing differs: a server without tools can be pinned, too.
+  // Saved even if nothing differs, because a server without tools can be pinned too.
   if (isApproved) await pins.save(file);
   else
     terminal.err(
-      'Nothing is approved. To approve without being asked, review the changes with tooldex mcp pins diff, then repeat this command with --yes.',
+      'Nothing was approved. To approve without a prompt, review the changes with tooldex mcp pins diff, then repeat this command with --yes.',
     );
   const rest = findings.filter((finding) => !approved.includes(finding));
   print(context, { approved: approved.map(nameOf), pinned: pins.size, findings: rest }, () =>
@@ -160,13 +163,16 @@ async function approveFindings(
   return isApproved ? exitCodeOf(rest) : EXIT.unconfirmed;
 }
 
-/** Returns the findings about the named tools. A server that doesn't answer says nothing about them, so it stays. */
+/**
+ * Returns the findings about the named tools. Always includes servers that don't respond, because
+ * their tools are unknown.
+ */
 function chosen(findings: readonly PinFinding[], names: readonly string[]): readonly PinFinding[] {
   if (names.length === 0) return findings;
   const unknown = names.find((name) => !findings.some((finding) => nameOf(finding) === name));
   if (unknown !== undefined)
     throw wrongUsage(
-      `Nothing differs for ${JSON.stringify(unknown)}. To see the names of the tools that differ, run tooldex mcp pins verify.`,
+      `Nothing differs for ${JSON.stringify(unknown)}. To list the tools that differ, run tooldex mcp pins verify.`,
     );
   return findings.filter(
     (finding) => finding.kind === 'unreachable' || names.includes(nameOf(finding)),
@@ -179,10 +185,13 @@ function nameOf(finding: PinFinding): string {
   return server === '' ? `mcp.${finding.tool}` : `mcp.${server}.${finding.tool}`;
 }
 
-/** The maximum width of what the user approves. */
+/** Maximum line width, in columns, of definitions shown to the user for approval. */
 const MAX_COLUMNS = 100;
 
-/** Returns a finding on one line, or with everything that is approved with it: nothing is cut, and hidden characters are written out. */
+/**
+ * Returns a finding on one line, or in full, with everything that would be approved. Nothing is
+ * cut, and hidden characters are escaped.
+ */
 function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean): Generator<string> {
   const { kind } = finding;
   const style = kind === 'new' || kind === 'removed' ? 'yellow' : 'red';
@@ -198,7 +207,7 @@ function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean):
     return;
   }
   yield head;
-  // What is easily overlooked: hidden characters, and instructions to models.
+  // Points out what is easily overlooked: hidden characters, and instructions to models.
   for (const { rule, message } of poisonedTexts({ ...finding.definition }))
     yield `  ${paint('red', rule)} ${plainLine(message)}`;
   const parts = kind === 'new' ? [{ path: '', ...finding.definition }] : finding.changes;
@@ -209,7 +218,7 @@ function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean):
   }
 }
 
-/** A finding counts more than a server that is down, which must not hide it. */
+/** A finding takes precedence over a server that is down, which must not hide it. */
 function exitCodeOf(findings: readonly PinFinding[]): number {
   if (findings.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
   return findings.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;

@@ -29,7 +29,7 @@ export const commands = {
       'mcp serve --manifests ./manifests --yes low',
     ],
     notes:
-      '\nThe default port is 4781. With --mcp, tooldex is a gateway: questions of the servers behind it reach the client.',
+      '\nThe default port is 4781. With --mcp, tooldex is a gateway: questions from the servers behind it reach the client.',
     run: async (context) => {
       const { terminal, cwd, imports, options } = context;
       const { http, token, json } = options;
@@ -78,7 +78,7 @@ export const commands = {
   }),
 };
 
-/** Writes messages to the terminal, which holds standard output. */
+/** Writes messages to the terminal, which has taken over standard output. */
 function outputOf(terminal: Dialog): Writable {
   return new Writable({
     decodeStrings: false,

@@ -21,7 +21,7 @@ import {
 
 type Hints = Readonly<Record<string, boolean>>;
 
-/** Does work with the servers in a settings file, until it's done or the user presses Ctrl-C. */
+/** Runs `work` with the servers in a settings file, until it's done or the user presses Ctrl-C. */
 function withServers(
   context: Context<Values<typeof CONFIG_OPTIONS>>,
   work: (discovery: McpDiscovery, signal: AbortSignal) => Promise<number>,
@@ -76,7 +76,7 @@ export const commands = {
             const lines = Object.entries(settings).map(
               ([tool, setting]) => `  ${plainJson(tool)}: ${plainJson(setting)}`,
             );
-            yield `\nThe hints of ${plainLine(server)} suggest these settings. Review each line before you copy it:`;
+            yield `\nBased on the hints from ${plainLine(server)}, you could add these settings. Review each line before you copy it:`;
             yield `"tools": {\n${lines.join(',\n')}\n}`;
           }
           for (const { kind, server, tool = '', message } of findings)
@@ -127,7 +127,10 @@ export const commands = {
   }),
 };
 
-/** Returns a tool as its server describes it, and as tooldex treats it. The server's hints loosen nothing. */
+/**
+ * Returns a tool as its server describes it, and the settings that tooldex applies. The server's
+ * hints never relax a restriction.
+ */
 function listedTool(definition: ToolDefinition) {
   const { name, description, accessMode, dangerLevel, requiresConsent, ...entry } =
     entryOf(definition);
@@ -137,7 +140,10 @@ function listedTool(definition: ToolDefinition) {
   return { name, server, tool, description, accessMode, dangerLevel, requiresConsent, hints };
 }
 
-/** Returns the settings that hints suggest, by server and tool, for tools that need consent now. */
+/**
+ * Returns the settings that hints suggest, by server and tool, for tools that currently need
+ * consent.
+ */
 function suggestedTools(tools: readonly ReturnType<typeof listedTool>[]) {
   const suggested: Record<string, Record<string, object>> = {};
   for (const { server, tool, hints, requiresConsent } of tools) {
@@ -153,7 +159,9 @@ function suggestedTools(tools: readonly ReturnType<typeof listedTool>[]) {
   return suggested;
 }
 
-/** Returns why a server failed, with the last line that its process wrote to stderr. */
+/**
+ * Returns the reason why a server failed, including the last line that its process wrote to stderr.
+ */
 function reasonOf(server: McpServerStatus): string {
   if (server.state !== 'failed' && server.state !== 'backing-off') return '';
   const lastLine = server.stderr?.trimEnd().split('\n').at(-1);
@@ -162,12 +170,15 @@ function reasonOf(server: McpServerStatus): string {
     : `${server.reason}; the last line of its stderr: ${lastLine}`;
 }
 
-/** The programs that open an address, by platform. The address is an argument of its own, which no shell reads. */
+/**
+ * Programs that open a URL, by platform. The URL is passed as a separate argument, which no shell
+ * parses.
+ */
 const OPENERS: Readonly<
   Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>
 > = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] };
 
-/** Tries to open the user's browser. If there is none, the user has the printed address. */
+/** Tries to open the user's browser. If that fails, the user can still use the printed address. */
 function openBrowser(address: string): void {
   const [opener, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(opener, [...args, address], { stdio: 'ignore', detached: true });

@@ -14,30 +14,33 @@ import { selectionLines, selectionToJson } from './find.js';
 const REQUEST = 'find out why the test of the parser fails and fix it';
 const LIMITS = { maxTools: 4, tokenBudget: 800 };
 const MAX_ROWS = 6;
-/** The width of the page if there is no terminal. */
+/** Width of the page if there is no terminal. */
 const USUAL_COLUMNS = 80;
 
-/** Two reads that run together, and a write that waits for them and needs approval. They are planned, and don't run. */
+/**
+ * Two reads that run in parallel, and a write that waits for them and needs approval. They are
+ * planned but don't run.
+ */
 const CALLS = [
   { id: 'call-0', name: 'read_file', input: { path: 'draft.md' } },
   { id: 'call-1', name: 'search_text', input: { query: 'approval', include: '*.md' } },
   { id: 'call-2', name: 'write_file', input: { path: 'draft.md', content: '# Draft' } },
 ] as const satisfies readonly ToolCall[];
 
-/** A read of the current folder, which runs. */
+/** A read of the current folder, which does run. */
 const READ = { id: 'call-3', name: 'list_directory', input: {} } as const satisfies ToolCall;
 
 const NEXT = {
-  'list, stats': 'all tools; how many there are of each kind',
+  'list, stats': 'all tools, and how many there are of each kind',
   'search, select': 'your own request: select "which files mention the parser"',
-  'run, plan': 'real calls: run list_directory',
-  chat: 'talk to the tools; you need no key',
+  'run, plan': 'make a real call: run list_directory',
+  chat: 'chat with the tools; no API key needed',
   '--tools <path>': 'use any command on your own tools',
   '--help': 'all commands; see also README.md and docs/',
 };
 
 export const commands = {
-  // It runs one read of the current folder. Whatever that returns, the overview succeeds.
+  // Runs one read of the current folder. The overview succeeds no matter what that returns.
   overview: command({
     options: {},
     examples: [
@@ -67,10 +70,10 @@ export const commands = {
             .reverse()
             .map((entry) => [`${entry.accessMode} ${entry.dangerLevel}`, entry] as const);
           const shown = [...new Map(kinds).values()].reverse().slice(0, MAX_ROWS);
-          yield `${paint('bold', 'tooldex')}  Tools declare their metadata once. This page shows the rest.`;
+          yield `${paint('bold', 'tooldex')}  Tools declare their metadata once. This page shows what that enables.`;
           yield heading(
             amountOf(registry.size, 'tool'),
-            'ToolMetadataRegistry: some tools of different access and danger',
+            'ToolMetadataRegistry: some tools with different access and danger',
           );
           yield table(terminal, shown.map(axisRow));
           if (shown.some(({ inferred }) => inferred.length > 0))

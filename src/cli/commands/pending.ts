@@ -24,14 +24,14 @@ const ANSWER_OPTIONS = {
 type AnswerContext = Context<Values<typeof ANSWER_OPTIONS>>;
 const STORE = '--redis redis://127.0.0.1:6379 --approval-key-file approval.key';
 
-/** Does work with the Redis of the agents. */
+/** Runs `work` with the state store in the agents' Redis. */
 async function withStore<T>(
   { redis, redisPrefix }: Values<typeof REDIS_OPTIONS>,
   work: (store: StateStore) => Promise<T>,
 ): Promise<T> {
   if (redis === undefined)
     throw wrongUsage(
-      'Name the Redis of the agents with --redis or TOOLDEX_REDIS_URL. Without one, calls and grants are in the memory of one process.',
+      "Pass the agents' Redis with --redis or TOOLDEX_REDIS_URL. Without Redis, calls and grants are only in the memory of one process.",
     );
   const store = await connectRedis(redis, redisPrefix);
   try {
@@ -41,14 +41,14 @@ async function withStore<T>(
   }
 }
 
-/** Does work with the calls that wait in a Redis. */
+/** Runs `work` with the calls that are waiting in the agents' Redis. */
 async function withDesk(
   { options, cwd }: Context<Values<typeof OPTIONS>>,
   work: (desk: OperatorDesk) => Promise<void>,
 ): Promise<void> {
   const { approvalKeyFile } = options;
   if (approvalKeyFile === undefined)
-    throw wrongUsage('Name the file with the approval key of the agents with --approval-key-file.');
+    throw wrongUsage("Pass the file with the agents' approval key with --approval-key-file.");
   const key = readApprovalKey(approvalKeyFile, cwd);
   return withStore(options, (store) => work(new OperatorDesk(store, key)));
 }
@@ -57,20 +57,20 @@ const minuteOf = (time: number) => new Date(time).toISOString().slice(0, 16);
 
 const WAITS_FOR = { approval: 'an approval', question: 'an answer', manual: 'a result' };
 
-/** Returns a waiting call without what only the store needs. */
+/** Returns a waiting call without the fields that only the store needs. */
 function shown(call: StoredPending): object {
   return { ...call, signature: undefined, storeIdentity: undefined };
 }
 
-/** Returns the call that an id, or its unique beginning, names. */
+/** Returns the call with this id, or with an id that starts with it if only one does. */
 function callOf(waiting: readonly StoredPending[], id: string): StoredPending | undefined {
   const found = waiting.filter((each) => each.id.startsWith(id));
   if (found.length > 1)
-    throw wrongUsage(`${found.length} calls have ids that begin with ${id}. Write more of it.`);
+    throw wrongUsage(`${found.length} calls have ids that begin with ${id}. Type more of the id.`);
   return found[0];
 }
 
-/** Answers the call that the first operand names, and prints it. */
+/** Answers the call that the first operand identifies, and prints it. */
 function answering(
   context: AnswerContext,
   did: string,
@@ -98,7 +98,7 @@ export const commands = {
         const waiting = await desk.waiting();
         if (words[0] !== undefined) {
           const found = callOf(waiting, words[0]);
-          if (found === undefined) throw wrongUsage(`No call waits under the id ${words[0]}.`);
+          if (found === undefined) throw wrongUsage(`No waiting call has the id ${words[0]}.`);
           return print(context, shown(found), () => [found.id, ...pendingLines(terminal, found)]);
         }
         const rows = waiting.map((each) => ({
@@ -121,7 +121,7 @@ export const commands = {
       input: text('<json>', 'other arguments to run the call with, as JSON, @file or -'),
       grant: text(
         '<json>',
-        'also approve further calls like it, within limits: {"uses": 5}, {"input": {…}} or {"until": <ms>}',
+        'also approve similar calls, within limits: {"uses": 5}, {"input": {…}} or {"until": <ms>}',
         { excludes: ['input'] },
       ),
     },
@@ -191,12 +191,12 @@ export const commands = {
       const { words, options } = context;
       if ((words.length === 0) !== options.all)
         throw wrongUsage(
-          'Name the grants to revoke, or use --all. To see them, run tooldex grants list.',
+          'Pass the grants to revoke, or use --all. To list them, run tooldex grants list.',
         );
       return withStore(options, async (store) => {
         const grants = new Grants(store);
         const ended = new Map<string, boolean>();
-        // A list is bounded; the next one has the rest.
+        // Each list is limited; the next one has the remaining grants.
         for (let ids = words; ;) {
           if (options.all)
             ids = (await grants.list()).map(({ id }) => id).filter((id) => !ended.has(id));

@@ -29,18 +29,21 @@ import { amountOf } from '../terminal/table.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import { interruptible, paint, plainLine, untilAborted } from '../terminal/terminal.js';
 
-/** The options of commands that listen on a port. */
+/** Options for commands that listen on a port. */
 export const HTTP_OPTIONS = {
-  port: amount('<n>', 'the port; 0 takes any free one', { most: 65_535 }),
-  host: text('<address>', 'the address to listen on; any but 127.0.0.1 needs a token'),
+  port: amount('<n>', 'the port; 0 picks a free one', { most: 65_535 }),
+  host: text('<address>', 'the address to listen on; any but 127.0.0.1 requires a token'),
   token: text('<text>', 'the bearer token that clients must send', { env: 'TOOLDEX_TOKEN' }),
   allowedHost: repeated(
     '<name>',
-    'a host name that clients may use besides localhost; repeat for more',
+    'a host name that clients may use besides localhost; can be repeated',
   ),
 };
 
-/** Returns the options of a server. An empty token, from an empty variable, is refused there. */
+/**
+ * Returns the options for a server. An empty token, for example from an empty variable, is refused
+ * later.
+ */
 export function listenOptions({ port, host, token, allowedHost }: Values<typeof HTTP_OPTIONS>) {
   const allowedHosts = allowedHost && [...LOOPBACK_HOSTS, ...allowedHost];
   return given({ port, host, token, allowedHosts });
@@ -59,14 +62,14 @@ const OPTIONS = {
   allowRun: flag('let operators try tools', { needs: ['tokenFile'] }),
   context: text(
     '<module>',
-    'the file whose default export tried tools get as context.context; if it exports a function, they get its result',
+    'the file whose default export is passed to tried tools as context.context; if it exports a function, its result is passed',
     { needs: ['allowRun'] },
   ),
 };
 
 type ServeContext = Context<Values<typeof OPTIONS>>;
 
-/** The functions that end what was opened, in the order of opening. */
+/** Functions that close what was opened, in the order of opening. */
 type Closing = (() => unknown)[];
 
 export const commands = {
@@ -80,12 +83,12 @@ export const commands = {
       'serve --redis redis://127.0.0.1:6379 --approval-key-file approval.key --allow-approve --token-file tokens.json',
     ],
     notes:
-      '\nThe default port is 4780. Manifests and MCP servers are watched. Each request names its persona: /tools?persona=Atlas.',
+      '\nThe default port is 4780. Manifests and MCP servers are watched. Each request selects its persona: /tools?persona=Atlas.',
     run: async (context) => {
       const { approvalKeyFile, allowApprove, redis } = context.options;
       if (approvalKeyFile !== undefined && redis === undefined)
         throw wrongUsage(
-          '--approval-key-file only works with the Redis of the agents. Name it with --redis or TOOLDEX_REDIS_URL.',
+          "--approval-key-file only works with the agents' Redis. Pass it with --redis or TOOLDEX_REDIS_URL.",
         );
       if (allowApprove && approvalKeyFile === undefined)
         throw wrongUsage('--allow-approve only works with --approval-key-file.');
@@ -157,7 +160,10 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
   await interruptible(terminal, untilAborted);
 }
 
-/** Returns the health that the processes of a Redis publish. Reports if there is none, and if Redis stops answering. */
+/**
+ * Returns the tool health that processes publish in Redis. Reports if there is none, and if Redis
+ * stops responding.
+ */
 async function healthIn(
   store: RedisStateStore,
   { terminal, options }: ServeContext,
@@ -170,8 +176,8 @@ async function healthIn(
     store.onAvailability((available) =>
       terminal.err(
         available
-          ? 'Redis answers again'
-          : 'Redis does not answer; showing the health that was read last',
+          ? 'Redis is responding again'
+          : "Redis isn't responding; showing the last health data that was read",
       ),
     ),
   );
@@ -179,13 +185,13 @@ async function healthIn(
   if (known?.length === 0)
     terminal.err(
       plainLine(
-        `This Redis has no health under the prefix '${options.redisPrefix}' yet. If your processes use another prefix, name it with --redis-prefix.`,
+        `This Redis has no health data with the prefix '${options.redisPrefix}' yet. If your processes use another prefix, pass it with --redis-prefix.`,
       ),
     );
   return health;
 }
 
-/** Returns the options of a server for operators: who they are, and what they may do. */
+/** Returns the server options for operators: who they are, and what they may do. */
 async function operatorsOf(
   { terminal, cwd, imports, options }: ServeContext,
   capabilities: CapabilityRegistry,

@@ -10,7 +10,7 @@ import { EXIT } from '../terminal/exit-codes.js';
 import { amountOf } from '../terminal/table.js';
 import { annotation, paint, placeText } from '../terminal/terminal.js';
 
-/** The number of tools in a file or folder, and everything that's wrong with them. */
+/** The number of tools in a file or folder, and all problems with them. */
 interface Validated {
   readonly usable: number;
   readonly total: number;
@@ -24,7 +24,7 @@ export const commands = {
     run: async (context) => {
       const { cwd, words } = context;
       const all = await Promise.all(words.map((place) => validated(resolve(cwd, place), cwd)));
-      // Everything has a line, so that editors and terminals make a link of its place.
+      // Every issue has its own line, so that editors and terminals can link to its place.
       const issues = all
         .flatMap((each) => each.issues)
         .map((each) => ({ ...each, line: each.line ?? 1, column: each.column ?? 1 }));
@@ -50,20 +50,24 @@ export const commands = {
   }),
 };
 
-/** Loads a file or folder of manifests. A folder is checked with the skills, jobs and tasks that refer to its tools. */
+/**
+ * Loads a file or folder of manifests. A folder is checked together with the skills, jobs and tasks
+ * that refer to its tools.
+ */
 async function validated(path: string, cwd: string): Promise<Validated> {
   const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true;
   const shown = (file = '') => relative(cwd, isFolder ? resolve(path, file) : path) || '.';
   const kind = isFolder ? undefined : /(?:^|[\\/])(skills|jobs|tasks)\.json$/.exec(path)?.[1];
   if (kind !== undefined) {
-    const message = `This is a file of ${kind}, which are checked together with the tools that they need. Validate the folder that it is in.`;
+    const message = `This file contains ${kind}, which are checked together with the tools they need. Validate the folder that contains the file.`;
     return { usable: 0, total: 0, issues: [wholeFinding(null, shown(), { message })] };
   }
   const { entries, total, issues } = await loadManifest(isFolder ? { root: path } : path, {
     onInvalid: 'quarantine',
   });
   const all = isFolder ? await CapabilityRegistry.load({ root: path }) : undefined;
-  // A folder without manifests is a wrong path, not a success: loading it reported an issue.
+  // A folder without manifests is a wrong path, not a success, and loading it has reported an
+  // issue.
   const isEmpty = total === 0 && all?.findings.length === 0;
   const found =
     all === undefined || isEmpty ? issues.map((each) => ({ ...each, file: '' })) : all.findings;

@@ -13,8 +13,9 @@ import {
 import { callLines, choiceLines, type ConfirmableCall } from './shown-call.js';
 
 /**
- * Asks the user about a call: `y` runs it, `e` changes its arguments first, `a` shows all of it, and everything else denies it.
- * Changed arguments are judged and shown again before they run.
+ * Asks the user about a call: `y` runs it, `e` edits its arguments first, `a` shows it in full, and
+ * everything else denies it. Edited arguments go through the policy and are shown again before they
+ * run.
  */
 export async function askToConfirm(
   terminal: Dialog,
@@ -39,7 +40,10 @@ export async function askToConfirm(
   return false;
 }
 
-/** Returns the call with the arguments that the user typed. If they can't run, returns the call unchanged. */
+/**
+ * Returns the call with the arguments that the user typed. If they can't run, returns the call
+ * unchanged.
+ */
 async function editedCall(
   terminal: Dialog,
   executor: ToolExecutor,
@@ -65,7 +69,10 @@ async function editedCall(
   return call;
 }
 
-/** Returns the outcome once the user has answered a tool's question: the answer is the tool's result. Other outcomes stay as they are. */
+/**
+ * Returns the outcome after the user has answered a tool's question. The answer becomes the tool's
+ * result. Other outcomes are returned unchanged.
+ */
 export async function answerQuestion(
   terminal: Dialog,
   outcome: ToolOutcome,
@@ -79,7 +86,10 @@ export async function answerQuestion(
   return { callId, toolName, durationMs, attempts, cached, status: 'ok', value };
 }
 
-/** Asks until the answer fits the question. Returns `undefined` if nobody answers, or the signal fires. */
+/**
+ * Asks until the answer fits the question. Returns `undefined` if nobody answers or the signal
+ * aborts.
+ */
 export async function askQuestion(
   terminal: Dialog,
   question: Question & { readonly toolName: string },
@@ -89,12 +99,12 @@ export async function askQuestion(
   const { length } = choicesOf(question);
   terminal.err(`${paint('bold', question.toolName)} asks: ${plainText(question.question)}`);
   for (const line of choiceLines(question)) terminal.err(line);
-  const several = question.multiple === true ? ', several with commas' : '';
+  const several = question.multiple === true ? ', or several separated by commas' : '';
   const hint = length === 0 ? '' : ` (1–${length}${several})`;
   for (;;) {
     const text = await terminal.ask(`Answer${hint}: `, { signal });
     if (text === undefined) return undefined;
-    // The words of an answer come before numbers, and both come before the user's own words.
+    // Exact choices take precedence over numbers, and both over free text.
     const exact = readAnswer({ ...question, allowOther: false }, text);
     const answer = exact.ok ? exact : readAnswer(question, numbered(question, text) ?? text);
     if (answer.ok) return answer.value;
@@ -102,7 +112,7 @@ export async function askQuestion(
   }
 }
 
-/** Returns the choices that the numbers in a text stand for. */
+/** Returns the choices that the numbers in a text refer to. */
 function numbered(question: Question, text: string): string | readonly string[] | undefined {
   const numbers = question.multiple === true ? text.split(',') : [text];
   const values = numbers.map((each) => choicesOf(question)[Number(each.trim() || NaN) - 1]?.value);
@@ -110,7 +120,10 @@ function numbered(question: Question, text: string): string | readonly string[] 
   return question.multiple === true ? values : values[0];
 }
 
-/** Asks for the result of a call: JSON, or else text. If `mayRunAgain` is set, `r` stands for running the call again. */
+/**
+ * Asks for a call's result: JSON, or else text. If `mayRunAgain` is set, the user can type `r` to
+ * run the call again.
+ */
 export async function typedValue(
   terminal: Dialog,
   mayRunAgain: boolean,

@@ -20,7 +20,7 @@ import {
 import { contentTexts, contentToJson } from './show-content.js';
 import { callLines, choiceLines } from './shown-call.js';
 
-/** Some calls, their order, and what the policy would say to each. */
+/** A list of calls, their execution order, and the policy's decision for each. */
 interface ShownPlan {
   readonly calls: readonly ToolCall[];
   readonly plan: ExecutionPlan;
@@ -47,7 +47,9 @@ const VERDICT_STYLES: Readonly<Record<Verdict | 'refused', Style>> = {
   refused: 'red',
 };
 
-/** Returns a plan as a table of its calls, and a summary. Calls of the same batch run side by side. */
+/**
+ * Returns a plan as a table of its calls, and a summary. Calls in the same batch run in parallel.
+ */
 export function* planLines(
   terminal: Pick<Terminal, 'columns'>,
   { calls, plan, dryRuns }: ShownPlan,
@@ -79,7 +81,7 @@ export function cut(text: string, width: number): string {
   return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;
 }
 
-/** A call with invalid input doesn't run, whatever the policy says. */
+/** A call with invalid input doesn't run, no matter what the policy decides. */
 function verdictOf({ decision, refused }: DryRun): Verdict | 'refused' {
   return refused !== undefined && decision.verdict !== 'deny' ? 'refused' : decision.verdict;
 }
@@ -106,13 +108,13 @@ const STATUS_STYLES: Readonly<Record<ToolOutcome['status'], Style>> = {
   approval_required: 'yellow',
 };
 
-/** Returns a mark for the end of a call. */
+/** Returns the mark that is printed when a call ends. */
 export function statusMark({ status }: ToolOutcome): string {
   const style = STATUS_STYLES[status];
   return paint(style, style === 'green' ? '✓' : style === 'red' ? '✗' : '?');
 }
 
-/** Returns the status of an outcome, and facts about the call: duration, attempts, provider, cache. */
+/** Returns an outcome's status, and facts about the call: duration, attempts, provider, cache. */
 export function statusLine({
   status,
   durationMs,
@@ -135,7 +137,7 @@ function durationText(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** Returns the result of a call as text, if it has one. Programs get texts as they are. */
+/** Returns a call's result as text, if it has one. Programs get texts unchanged. */
 export function valueText(terminal: Terminal, outcome: ToolOutcome): string | undefined {
   if (outcome.status === 'manual') return plainJson(outcome.pending, 2);
   if (!('value' in outcome)) return undefined;
@@ -146,7 +148,10 @@ export function valueText(terminal: Terminal, outcome: ToolOutcome): string | un
   return [typeof value === 'string' ? shown(value) : plainJson(value, 2), ...content].join('\n');
 }
 
-/** Returns what a user should know about an outcome other than its value. An element may have several lines. */
+/**
+ * Returns everything that a user should know about an outcome besides its value. An element may
+ * have several lines.
+ */
 export function explanationLines(terminal: Terminal, outcome: ToolOutcome): readonly string[] {
   const style = STATUS_STYLES[outcome.status];
   const line = (label: string, text: string) =>
@@ -158,7 +163,7 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
       return [line('halt', outcome.reason)];
     case 'error': {
       const { code, message, details, haltReason } = outcome;
-      // Users see why an output schema refuses a result; models don't.
+      // Users see why an output schema rejects a result; models don't.
       const issues = code === 'INVALID_RESULT' ? (details?.['issues'] as readonly Issue[]) : [];
       const text = [message, ...(issues ?? []).map((issue) => formatIssues([issue]))].join('\n');
       return [line('error', text), ...(haltReason === undefined ? [] : [line('halt', haltReason)])];
@@ -173,14 +178,14 @@ export function explanationLines(terminal: Terminal, outcome: ToolOutcome): read
       return [
         line(
           'manual',
-          `a user or another program does the work of ${outcome.toolName}; this is the call`,
+          `the work of ${outcome.toolName} is done by a user or another program; this is the call`,
         ),
       ];
     case 'ask_user':
       return [line('question', outcome.question), ...choiceLines(outcome)];
     case 'approval_required': {
       const { pending } = outcome;
-      const advice = `this call needs approval: answer at a terminal, or add --yes ${pending.danger}`;
+      const advice = `this call needs approval: answer in a terminal, or add --yes ${pending.danger}`;
       return [...callLines(terminal, pending), line('pending', advice)];
     }
   }
@@ -193,14 +198,17 @@ export function outcomeToJson(outcome: ToolOutcome): object {
   return { ...outcome, value: shownValue(outcome), ...content };
 }
 
-/** Returns the value that models read. Values that JSON can't hold (cycles, big integers, functions) are text. */
+/**
+ * Returns the value that models see. Values that JSON can't represent (cycles, big integers,
+ * functions) are converted to text.
+ */
 function shownValue(outcome: Extract<ToolOutcome, { value?: unknown }>): unknown {
   if (outcome.status === 'error') return inspect(outcome.value);
   const { data } = readOutcome(outcome);
   return data === undefined ? inspect(outcome.value) : data;
 }
 
-/** The maximum length of a line of progress: a tool may report whole pages. */
+/** Maximum length of a progress line, because a tool may report whole pages. */
 const MOST_SHOWN = 160;
 
 /** Returns a line for the progress that a tool reports. */

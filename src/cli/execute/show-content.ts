@@ -2,7 +2,10 @@ import { bytesOf, sha256Of } from '../../core/crypto.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { describePart, type ContentPart } from '../../tool/content.js';
 
-/** Returns the parts of a result in words: texts that are not the value already, and of anything else what it is and how large. */
+/**
+ * Describes the parts of a result as text: texts that aren't part of the value, and the kind and
+ * size of everything else.
+ */
 export function contentTexts(outcome: ToolOutcome): readonly string[] {
   if (!('content' in outcome) || outcome.content === undefined) return [];
   const { value } = outcome;
@@ -15,7 +18,7 @@ export function contentTexts(outcome: ToolOutcome): readonly string[] {
     .map(describePart);
 }
 
-/** Returns a part as plain data: in place of bytes their size and SHA-256. */
+/** Returns a part as plain data, with bytes replaced by their size and SHA-256. */
 export function contentToJson(part: ContentPart): object {
   if (!('data' in part) || part.data === undefined) return part;
   const { data, ...rest } = part;

@@ -7,10 +7,13 @@ import { dangerStyle } from '../terminal/axis-row.js';
 import { wrapWords } from '../terminal/table.js';
 import { paint, plainLine, plainText, seenText, type Terminal } from '../terminal/terminal.js';
 
-/** The maximum width of a question. If nobody reads standard output, its width isn't that of the user's terminal. */
+/**
+ * Maximum width of a question. If nobody reads standard output, its width isn't that of the user's
+ * terminal.
+ */
 const MAX_COLUMNS = 80;
 const INDENT = '  ';
-/** The number of lines that are shown at first. */
+/** Number of lines that are shown at first. */
 const MAX_LINES = 60;
 
 /** A call that the user is asked about. */
@@ -21,7 +24,10 @@ export interface ConfirmableCall extends Pick<PendingApproval, 'preview' | 'noPr
   readonly input: Json;
 }
 
-/** Returns a call as a user sees it before approving it: the tool, the danger and its reason, the preview, and all arguments. */
+/**
+ * Returns a call as a user sees it before approving it: the tool, its danger and the reason for it,
+ * the preview, and all arguments.
+ */
 export function callLines(
   terminal: Pick<Terminal, 'columns'>,
   call: ConfirmableCall,
@@ -44,7 +50,9 @@ export function callLines(
   return [head, ...body.slice(0, MAX_LINES), `${INDENT}… ${hidden} more lines are NOT shown`];
 }
 
-/** A call that waits for a user; `uncertain` means that it was started, and nobody knows its outcome. */
+/**
+ * A call that waits for a user. `uncertain` means that it was started, but its outcome is unknown.
+ */
 type PendingCall =
   Pending | { readonly kind: 'uncertain'; readonly toolName: string; readonly input: Json };
 
@@ -56,7 +64,7 @@ export function pendingLines(terminal: Terminal, pending: PendingCall): readonly
   if (pending.kind === 'question')
     return [head('asks'), INDENT + plainText(pending.question), ...choiceLines(pending)];
   const note =
-    pending.kind === 'manual' ? 'is for you to do' : 'was started, and nobody knows its outcome';
+    pending.kind === 'manual' ? 'is for you to do' : 'was started, and its outcome is unknown';
   const lines = shownArguments(pending.input, widthOf(terminal));
   return [head(note), ...lines.map((line) => INDENT + line)];
 }
@@ -65,15 +73,15 @@ function widthOf({ columns }: Pick<Terminal, 'columns'>): number {
   return Math.min(columns, MAX_COLUMNS) - INDENT.length;
 }
 
-/** A name that fits into a column of names. */
+/** A name that fits in a column of names. */
 const SIMPLE_NAME = /^[\w.-]{1,24}$/;
 const LEAST_WIDTH = 16;
 
 /**
  * Returns a call's arguments in lines of at most `width` columns.
  *
- * Every line stands behind a bar: `│` if a line of the text begins there, `┆` if it goes on. So no text can pass for
- * something that tooldex says. Hidden characters are written out.
+ * Every line follows a bar: `│` if a line of the text starts there, `┆` if it continues. So no
+ * argument text can pass for output of tooldex itself. Hidden characters are escaped.
  */
 export function shownArguments(input: Json, width: number): readonly string[] {
   if (!isPlainObject(input) || !Object.keys(input).every((name) => SIMPLE_NAME.test(name)))
@@ -88,7 +96,7 @@ export function shownArguments(input: Json, width: number): readonly string[] {
   );
 }
 
-/** Returns a text of several lines as it is, and everything else as JSON. */
+/** Returns a multi-line text unchanged, and everything else as JSON. */
 function fieldText(value: unknown): string {
   if (typeof value === 'string' && value.includes('\n')) return value;
   const json = JSON.stringify(value);
@@ -104,7 +112,7 @@ function barred(text: string, width: number): string[] {
     );
 }
 
-/** Returns a line in pieces that fit. Characters beyond the Latin ones may be two columns wide. */
+/** Returns a line in pieces that fit. Non-Latin characters may be two columns wide. */
 function pieces(line: string, room: number): string[] {
   const lines = [''];
   let used = 0;
@@ -120,7 +128,7 @@ function pieces(line: string, room: number): string[] {
   return lines;
 }
 
-/** Returns the choices of a question, one per line, with their numbers. */
+/** Returns a question's choices, one per line, with their numbers. */
 export function choiceLines(question: Question): readonly string[] {
   return choicesOf(question).map(
     ({ label }, index) => `  ${paint('cyan', String(index + 1))} ${plainText(label)}`,

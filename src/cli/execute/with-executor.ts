@@ -11,19 +11,20 @@ import { interruptible } from '../terminal/terminal.js';
 import { askToConfirm } from './ask-user.js';
 import { progressLine } from './show-calls.js';
 
-/** The things that a command works with while it runs tools. */
+/** The environment in which a command runs tools. */
 interface Execution {
   readonly executor: ToolExecutor;
-  /** Fires when the user presses Ctrl-C. */
+  /** Aborts when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
-  /** The persona, the flags and the context of every call. */
+  /** The persona, feature flags and context for every call. */
   readonly call: CallContext;
 }
 
 /**
- * Does work with an executor that asks at the terminal, reports progress there, and gives up on Ctrl-C.
+ * Runs `work` with an executor that asks for approval in the terminal, reports progress there, and
+ * aborts on Ctrl-C.
  *
- * @param asks false keeps calls that need approval pending.
+ * @param asks If false, calls that need approval stay pending.
  */
 export async function withExecutor<T>(
   { terminal, cwd, imports, options }: Context<RunValues>,
@@ -36,7 +37,8 @@ export async function withExecutor<T>(
   const executor: ToolExecutor = new ToolExecutor({
     registry,
     policy: policyOf(registry, options),
-    // If nobody can answer, calls that need approval stay pending, which says more than a denial.
+    // If nobody can answer, calls that need approval stay pending, which is more informative than a
+    // denial.
     ...(asks &&
       terminal.interactive && {
         confirm: (pending, { signal }) => askToConfirm(terminal, executor, pending, signal),
@@ -53,7 +55,10 @@ export async function withExecutor<T>(
   }
 }
 
-/** Returns what each call is made with. A user who sees a persona's tools also calls them as that persona. */
+/**
+ * Returns the context for every call. A user who sees a persona's tools also calls them as that
+ * persona.
+ */
 export async function callContextOf(
   { persona, flags, context }: Pick<RunValues, 'persona' | 'flags' | 'context'>,
   cwd: string,
@@ -63,7 +68,10 @@ export async function callContextOf(
   return given({ persona, flags, context: loaded });
 }
 
-/** Returns the usual policy. `--yes` allows calls that it would ask about, up to a danger level. */
+/**
+ * Returns the default policy. `--yes` allows calls up to a danger level that would otherwise need
+ * approval.
+ */
 export function policyOf(
   registry: ToolMetadataRegistry,
   { mode, yes }: Pick<RunValues, 'mode' | 'yes'>,
@@ -80,7 +88,7 @@ export function policyOf(
   return new SafetyPolicy({ registry, mode, rules: [rule] });
 }
 
-/** Returns the same tools with another time limit, if one is given. */
+/** Returns the same tools with a different timeout, if one is given. */
 export function limitTime(
   registry: ToolMetadataRegistry,
   timeoutMs: number | undefined,

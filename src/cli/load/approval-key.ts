@@ -3,15 +3,15 @@ import { resolve } from 'node:path';
 import { text, type Options } from '../command/options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** The option of commands that answer calls. */
+/** Option for commands that answer calls. */
 export const KEY_OPTIONS = {
   approvalKeyFile: text(
     '<file>',
-    'the file with the approval key of the agents, as 64 or more hexadecimal digits',
+    "the file with the agents' approval key, as 64 or more hexadecimal digits",
   ),
 } satisfies Options;
 
-/** Reads the approval key of the agents. @throws ToolError `INVALID_ARGUMENT`. */
+/** Reads the agents' approval key. @throws ToolError `INVALID_ARGUMENT`. */
 export function readApprovalKey(file: string, cwd: string): Uint8Array {
   let digits;
   try {
@@ -21,7 +21,7 @@ export function readApprovalKey(file: string, cwd: string): Uint8Array {
   }
   if (!/^(?:[\da-f]{2}){32,}$/i.test(digits))
     throw wrongUsage(
-      `Expected 64 or more hexadecimal digits in ${file}, got ${digits.length} characters. Make a key with: openssl rand -hex 32`,
+      `Expected 64 or more hexadecimal digits in ${file}, got ${digits.length} characters. Generate a key with: openssl rand -hex 32`,
     );
   return Buffer.from(digits, 'hex');
 }

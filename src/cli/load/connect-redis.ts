@@ -4,22 +4,25 @@ import { RedisStateStore } from '../../state/redis/redis-state-store.js';
 import { text, withDefault, type Options } from '../command/options.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** The options of commands that read the Redis of other processes. */
+/** Options for commands that read other processes' Redis. */
 export const REDIS_OPTIONS = {
-  redis: text('<url>', 'the Redis that the processes with the tools use', {
+  redis: text('<url>', 'the Redis used by the processes that have the tools', {
     env: 'TOOLDEX_REDIS_URL',
   }),
   redisPrefix: withDefault(
-    text('<text>', 'the prefix of the keys there, as in the option prefix of RedisStateStore'),
+    text('<text>', 'the prefix of their keys, as in the prefix option of RedisStateStore'),
     DEFAULT_PREFIX,
   ),
 } satisfies Options;
 
-/** Connects to Redis. @throws ToolError that says why Redis can't be used, without a password. */
+/**
+ * Connects to Redis. @throws ToolError that explains why Redis can't be used, without revealing the
+ * password.
+ */
 export async function connectRedis(url: string, prefix: string): Promise<RedisStateStore> {
   if (!isRedisUrl(url))
     throw wrongUsage(
-      'Expected --redis or TOOLDEX_REDIS_URL to be redis://host:port, or rediss:// for TLS. It may have a user, a password and a database number.',
+      'Expected --redis or TOOLDEX_REDIS_URL to be redis://host:port, or rediss:// for TLS. It may contain a user, a password and a database number.',
     );
   const store = await RedisStateStore.connect({ url, prefix });
   try {
@@ -32,7 +35,7 @@ export async function connectRedis(url: string, prefix: string): Promise<RedisSt
     const why = code ?? /\(([^)]+)\)/.exec(cause.message)?.[1] ?? reason;
     throw new ToolError(
       'STATE_UNAVAILABLE',
-      `Redis at ${placeOf(url)} does not answer (${String(why)}). Start it, or correct --redis or TOOLDEX_REDIS_URL.`,
+      `Redis at ${placeOf(url)} isn't responding (${String(why)}). Start it, or correct --redis or TOOLDEX_REDIS_URL.`,
       { cause },
     );
   }

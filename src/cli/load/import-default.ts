@@ -2,7 +2,10 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { importModules, type ImportOptions } from '../../load/import-modules.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** Returns the default export of the file that an option names. @throws ToolError `INVALID_ARGUMENT` if the file can't be imported. */
+/**
+ * Returns the default export of a file passed with an option. @throws ToolError `INVALID_ARGUMENT`
+ * if the file can't be imported.
+ */
 export async function importDefault(
   option: string,
   file: string,
@@ -16,14 +19,15 @@ export async function importDefault(
   }
 }
 
-/** CommonJS that was compiled from ES modules has its default export one level deeper. */
+/** CommonJS compiled from ES modules has its default export one level deeper. */
 function defaultOf(module: object): unknown {
   const { default: first } = module as { readonly default?: unknown };
   return isPlainObject(first) && Object.hasOwn(first, 'default') ? first['default'] : first;
 }
 
 /**
- * Returns what tools get as `context.context`: the default export of a file, or its result if it's a function.
+ * Returns the value that tools get as `context.context`: the default export of a file, or its
+ * result if it's a function.
  *
  * @throws ToolError `INVALID_ARGUMENT` if the file can't be imported or has no default export.
  */
@@ -35,7 +39,7 @@ export async function importContext(
   const exported = await importDefault('--context', file, cwd, options);
   if (exported === undefined)
     throw wrongUsage(
-      `${file} has no default export for --context. Export the context, or a function that makes it: export default { db }.`,
+      `${file} has no default export for --context. Export the context, or a function that returns it: export default { db }.`,
     );
   return typeof exported === 'function' ? await (exported as () => unknown)() : exported;
 }

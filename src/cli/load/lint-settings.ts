@@ -8,7 +8,7 @@ import { checkLintOptions, type LintRules } from '../../registry/lint/lint-tools
 import { wrongUsage } from '../terminal/wrong-usage.js';
 import { parseJsonc } from './read-json.js';
 
-/** The file of settings, JSON with comments. */
+/** The settings file, JSON with comments. */
 const FILE = 'tooldex.config.json';
 const schema = z.strictObject({
   lint: z
@@ -17,10 +17,11 @@ const schema = z.strictObject({
 });
 
 /**
- * Returns the severities of lint rules: those in the nearest `tooldex.config.json`, from `cwd` up to the root of the repository.
- * The command line overrides them.
+ * Returns the severities of lint rules from the nearest `tooldex.config.json`, looking from `cwd`
+ * up to the repository root. Rules set on the command line override them.
  *
- * @throws ToolError `INVALID_ARGUMENT` for a rule or setting that doesn't exist, with the name of the file.
+ * @throws ToolError `INVALID_ARGUMENT` for an unknown rule or setting. The message includes the
+ * file name.
  */
 export async function lintRulesFor(cwd: string, asked: readonly string[] = []): Promise<LintRules> {
   const pairs = asked.map((text) => {
@@ -36,7 +37,7 @@ export async function lintRulesFor(cwd: string, asked: readonly string[] = []): 
   return { ...declared, ...checkLintOptions({ rules: Object.fromEntries(pairs) }).rules };
 }
 
-/** Returns the path and the text of the nearest file of settings. */
+/** Returns the path and text of the nearest settings file. */
 async function settingsAbove(
   cwd: string,
 ): Promise<readonly [name: string, text: string] | undefined> {
@@ -44,7 +45,7 @@ async function settingsAbove(
     const path = join(folder, FILE);
     const text = await readFile(path, 'utf8').catch(() => undefined);
     if (text !== undefined) return [relative(cwd, path), text];
-    // In a work tree, .git is a file.
+    // In a linked work tree, `.git` is a file.
     if (folder === dirname(folder) || existsSync(join(folder, '.git'))) return undefined;
   }
 }

@@ -10,16 +10,16 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { LoadedTools } from '../../load/load-tools.js';
 import { parseJsonc, readJsonFile } from './read-json.js';
 
-/** The files that may hold settings, as editors and other programs name them. */
+/** Settings files that editors and other programs use. */
 const CONFIG_FILES = ['.mcp.json', 'mcp.json'];
 
-/** The options of commands about MCP servers. */
+/** Options for commands about MCP servers. */
 export const CONFIG_OPTIONS = {
   config: text('<file>', `the settings of MCP servers (default: ${CONFIG_FILES.join(' or ')})`),
   mcp: text('<file>', 'the same as --config', { excludes: ['config'] }),
 } satisfies Options;
 
-/** The place of settings for MCP servers. */
+/** The location of MCP server settings. */
 interface ConfigPlace {
   readonly terminal: Dialog;
   readonly cwd: string;
@@ -27,9 +27,11 @@ interface ConfigPlace {
 }
 
 /**
- * Reads the settings of MCP servers from the named file or the usual ones. The lock file that belongs to them is next to them.
+ * Reads the settings of MCP servers from the given file or the default files. Their lock file is
+ * next to them.
  *
- * @throws ToolError `INVALID_ARGUMENT` if there is no file, its content is refused, or MCP is switched off.
+ * @throws ToolError `INVALID_ARGUMENT` if there is no file, its content is invalid, or MCP is
+ * disabled.
  */
 export async function readMcpConfig({
   terminal,
@@ -39,16 +41,19 @@ export async function readMcpConfig({
   const file = config ?? mcp ?? CONFIG_FILES.find((usual) => existsSync(resolve(cwd, usual)));
   if (file === undefined)
     throw wrongUsage(
-      `There are no MCP settings in ${CONFIG_FILES.join(' or ')}. Name the file with --config.`,
+      `There are no MCP settings in ${CONFIG_FILES.join(' or ')}. Pass the file with --config.`,
     );
   const settings = readMcpSettings(await readJsonFile(file, terminal, cwd, parseJsonc));
   if (!settings.enabled)
-    throw wrongUsage(`The MCP settings in ${file} are switched off. Set "enabled": true.`);
+    throw wrongUsage(`The MCP settings in ${file} are disabled. Set "enabled": true.`);
   const folder = file === '-' ? cwd : dirname(resolve(cwd, file));
   return { settings, lock: join(folder, DEFAULT_LOCK_FILE) };
 }
 
-/** Returns a discovery of the servers in a settings file. If there is a lock file, only approved tools are found. */
+/**
+ * Returns a discovery for the servers in a settings file. If there is a lock file, it finds only
+ * approved tools.
+ */
 export async function openMcpDiscovery(
   place: ConfigPlace,
   trustAutoApprove = false,
@@ -63,10 +68,12 @@ export async function openMcpDiscovery(
 }
 
 /**
- * Loads the tools that MCP servers offer now. The servers stay open until the discovery is closed.
+ * Loads the tools that MCP servers currently offer. The servers stay open until the discovery is
+ * closed.
  *
- * @throws ToolError `INVALID_ARGUMENT` for settings or a lock file that are refused, `MISSING_PACKAGE`. A server that
- * doesn't answer, and a tool that is left out, are problems.
+ * @throws ToolError `INVALID_ARGUMENT` for invalid settings or an invalid lock file,
+ * `MISSING_PACKAGE`. Servers that don't respond and tools that are skipped are reported as
+ * problems.
  */
 export async function loadMcpTools(
   place: ConfigPlace,

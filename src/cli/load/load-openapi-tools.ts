@@ -6,10 +6,11 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { LoadedTools } from '../../load/load-tools.js';
 
 /**
- * Makes tools from the operations of an OpenAPI document. Operations without a tool are problems, and other findings are
- * counted.
+ * Creates tools from the operations in an OpenAPI document. Operations that can't become tools are
+ * reported as problems, and other findings are counted.
  *
- * @throws ToolError `INVALID_ARGUMENT` if the document or an option is wrong, or a named variable isn't set.
+ * @throws ToolError `INVALID_ARGUMENT` if the document or an option is invalid, or a given
+ * environment variable isn't set.
  */
 export async function loadOpenApiTools({
   openapi,
@@ -40,13 +41,16 @@ export async function loadOpenApiTools({
   return { tools, problems, fileOf: new Map() };
 }
 
-/** Reads `scheme=VARIABLE`. The variable holds a token or key, or `user:password` for basic authentication. */
+/**
+ * Parses `scheme=VARIABLE`. The variable contains a token or key, or `user:password` for basic
+ * authentication.
+ */
 function credentialOf(text: string): [scheme: string, credential: string] {
   const [, scheme, variable] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (scheme === undefined || variable === undefined)
     throw wrongUsage(`Expected --auth scheme=VARIABLE, got ${JSON.stringify(text)}.`);
   const value = process.env[variable];
   if (value === undefined || value === '')
-    throw wrongUsage(`The variable ${variable} isn't set, but --auth ${text} needs it.`);
+    throw wrongUsage(`--auth ${text} needs the environment variable ${variable}, which isn't set.`);
   return [scheme, value];
 }

@@ -15,18 +15,22 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 import type { LoadedRegistry } from './loaded-registry.js';
 
 interface LoadChoice {
-  /** Loads the tools of all personas if none is named. That suits commands that only look: a call needs one persona. */
+  /**
+   * Loads the tools of all personas if none is selected. That suits commands that only inspect
+   * tools; a call needs one persona.
+   */
   readonly everyone?: boolean;
-  /** Answers the questions of MCP servers. */
+  /** Answers questions from MCP servers. */
   readonly onElicit?: OnElicit;
 }
 
 type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'options'>;
 
 /**
- * Loads the tools, does work on them, and closes them.
+ * Loads the tools, runs `work` with them, and closes them.
  *
- * Everything that didn't load or was left out is reported. Then the exit code is 1, unless `exitsByResult` is set.
+ * Everything that didn't load or was skipped is reported. Then the exit code is 1, unless
+ * `exitsByResult` is set.
  */
 export async function withTools(
   context: LoadContext,
@@ -40,7 +44,7 @@ export async function withTools(
     reportProblems(terminal, problems);
     if (registry.size === 0) throw new ToolError('NOT_A_TOOL', 'No tools were loaded.');
     if (leftOut !== undefined)
-      terminal.err(paint('dim', plainLine(`left out: ${leftOut} (--persona names one)`)));
+      terminal.err(paint('dim', plainLine(`skipped: ${leftOut} (to include them, use --persona)`)));
     const code = (await work(loaded)) ?? EXIT.ok;
     return code === EXIT.ok && problems.length > 0 && !exitsByResult ? EXIT.findings : code;
   } finally {
@@ -48,15 +52,15 @@ export async function withTools(
   }
 }
 
-/** Reports the files and tools that didn't load. */
+/** Reports files and tools that didn't load. */
 export function reportProblems(terminal: Terminal, problems: readonly LoadProblem[]): void {
   for (const problem of problems)
     report(terminal, 'red', 'not loaded', `${placeText(problem)}: ${problem.reason}`);
 }
 
 /**
- * Loads the bundled tools, or those in the user's files, manifests, OpenAPI document and MCP servers. If two have the same
- * name, the first in this order counts.
+ * Loads the bundled tools, or those in the user's files, manifests, OpenAPI document and MCP
+ * servers. If two tools have the same name, the first in this order wins.
  */
 export async function loadRegistry(
   { terminal, cwd, imports, options }: LoadContext,
@@ -79,7 +83,7 @@ export async function loadRegistry(
     ...{ registry, problems, fileOf, owned: new Map<string, never>() },
     close: () => Promise.resolve(),
   };
-  // Imported on use: a command starts sooner without the modules that it doesn't need.
+  // Imported on use, because a command starts sooner without the modules that it doesn't need.
   if ([patterns, manifests, mcp, openapi].every((place) => place === undefined)) {
     const { createDefaultTools } = await import('../../../tools/index.js');
     const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);
@@ -118,15 +122,20 @@ export async function loadRegistry(
   return { ...loaded, ...described, problems, fileOf, close: () => discovery.close() };
 }
 
-/** Returns the path of the folder that an option names. @throws ToolError `INVALID_ARGUMENT` if there is none. */
+/**
+ * Returns the path of the folder passed with an option. @throws ToolError `INVALID_ARGUMENT` if it
+ * doesn't exist.
+ */
 export function existingFolder(option: string, name: string, cwd: string): string {
   const folder = resolve(cwd, name);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw wrongUsage(`${option} names no folder: ${name}.`);
+    throw wrongUsage(`The folder for ${option} doesn't exist: ${name}.`);
   return folder;
 }
 
-/** Returns what is wrong with an entry of a manifest, with its name and its place in the file. */
+/**
+ * Describes what is wrong with a manifest entry, with the entry's name and the place in the file.
+ */
 export function problemText({
   entryName,
   path,
@@ -136,7 +145,10 @@ export function problemText({
   return plainLine(who === '' ? message : `${who}: ${message}`);
 }
 
-/** Loads the tools in a folder of manifests, as a persona sees them or of all personas. Broken entries are reported. */
+/**
+ * Loads the tools in a folder of manifests, either those that a persona sees or those of all
+ * personas. Broken entries are reported.
+ */
 async function manifestTools(
   root: string,
   persona: string | undefined,
@@ -149,7 +161,7 @@ async function manifestTools(
   const isPersona = (name: string) => name.toLowerCase() === persona?.trim().toLowerCase();
   if (persona !== undefined && !known.some(isPersona))
     throw wrongUsage(
-      `Unknown persona: ${JSON.stringify(persona)}. ${known.length === 0 ? 'The manifests name no persona.' : `The personas are ${known.join(', ')}.`}`,
+      `Unknown persona: ${JSON.stringify(persona)}. ${known.length === 0 ? 'The manifests contain no personas.' : `The personas are ${known.join(', ')}.`}`,
     );
   const shown = (file: string) => relative(cwd, resolve(root, file)).split(sep).join('/') || '.';
   const problems = findings
@@ -173,7 +185,7 @@ async function manifestTools(
       else if (owner !== null || !view.has(name)) left.push(tool);
       continue;
     }
-    // If several personas have a tool of the same name, the persona's name goes before it.
+    // If several personas have a tool with the same name, the persona's name is put before it.
     const isTaken = [name, ...entry.aliases].some((each) => registry.has(each));
     const prefix = isTaken ? `${(owner ?? 'shared').replace(/[^\w-]+/g, '_')}_` : '';
     registry.register(entry.definition, { prefix });

@@ -4,10 +4,13 @@ import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry
 /** The tools that a command works on. */
 export interface LoadedRegistry extends Pick<LoadedTools, 'problems' | 'fileOf'> {
   readonly registry: ToolMetadataRegistry;
-  /** The number of tools in the manifests that only other personas have, and these personas. */
+  /**
+   * The number of tools in the manifests that only other personas have, and the names of these
+   * personas.
+   */
   readonly leftOut?: string;
-  /** The persona of each tool that only one persona has, and the tool's name there. */
+  /** The persona of each tool that only one persona has, and the persona's name for the tool. */
   readonly owned: ReadonlyMap<string, { readonly persona: string; readonly name: string }>;
-  /** Closes the connections of the tools. */
+  /** Closes the tools' connections. */
   readonly close: () => Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { ToolCall } from '../../safety/calls.js';
 import { plainLine, readBounded, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** The maximum size of a file of calls, or of one call's input. The executor takes less. */
+/** Maximum size of a file of calls, or of one call's input. The executor accepts less. */
 const MAX_BYTES = 4 * 2 ** 20;
 
 /**
@@ -26,7 +26,10 @@ export async function readJsonFile(
   return parseText(await readBounded(stream, MAX_BYTES, name), name);
 }
 
-/** Returns JSON as an option gives it: the text itself, `@file`, or `-` for standard input. @throws ToolError as `readJsonFile`. */
+/**
+ * Returns JSON from an option: the text itself, `@file`, or `-` for standard input. @throws
+ * ToolError like `readJsonFile`.
+ */
 export async function readJsonOption(
   text: string,
   terminal: Dialog,
@@ -37,17 +40,20 @@ export async function readJsonOption(
   return parseJson(text, '--input', ' Quote it for the shell, or use --input @file.');
 }
 
-/** Returns the value of JSON text. @throws ToolError `INVALID_ARGUMENT`. */
+/** Parses JSON text. @throws ToolError `INVALID_ARGUMENT`. */
 export function parseJson(text: string, where: string, advice = ''): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
     const reason = plainLine((error as SyntaxError).message);
-    throw wrongUsage(`${where} is not valid JSON: ${reason}.${advice}`, error);
+    throw wrongUsage(`${where} isn't valid JSON: ${reason}.${advice}`, error);
   }
 }
 
-/** Returns the value of JSON text that may have comments and trailing commas, as editors write it. @throws ToolError `INVALID_ARGUMENT`. */
+/**
+ * Parses JSON text that may have comments and trailing commas, as editors write it. @throws
+ * ToolError `INVALID_ARGUMENT`.
+ */
 export function parseJsonc(text: string, where: string): unknown {
   const errors: ParseError[] = [];
   const value: unknown = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true });
@@ -55,29 +61,30 @@ export function parseJsonc(text: string, where: string): unknown {
   if (first === undefined) return value;
   const line = text.slice(0, first.offset).split('\n').length;
   throw wrongUsage(
-    `${where} is not valid JSON: ${printParseErrorCode(first.error)} in line ${line}.`,
+    `${where} isn't valid JSON: ${printParseErrorCode(first.error)} in line ${line}.`,
   );
 }
 
-/** The maximum number of calls in a list: a turn of a model has a few. */
+/** Maximum number of calls in a list. A model makes only a few per turn. */
 const MAX_CALLS = 1_000;
 const name = z.string().min(1).max(256);
 
-// Strict: a call with its input under another name would run without it.
+// Strict, because a call whose input is under another key would run without it.
 const schema = z
   .array(z.strictObject({ id: name.optional(), name, input: z.unknown().optional() }))
   .max(MAX_CALLS);
 
 /**
- * Returns the calls in a JSON list of `{id?, name, input?}`. A call without an id is named after its position.
+ * Returns the calls in a JSON list of `{id?, name, input?}`. A call without an id gets an id based
+ * on its position.
  *
- * @throws ToolError `INVALID_ARGUMENT` that names every wrong entry by its position, from 0.
+ * @throws ToolError `INVALID_ARGUMENT` that lists every invalid entry by its position, from 0.
  */
 export function readCalls(data: unknown): readonly ToolCall[] {
   const parsed = schema.safeParse(data);
   if (!parsed.success)
     throw refusal(
-      'Expected a list of calls, such as [{"name": "…", "input": {…}}]. Wrong entries by position, from 0',
+      'Expected a list of calls, such as [{"name": "…", "input": {…}}]. Invalid entries by position, from 0',
       toIssues(parsed.error, data),
     );
   return parsed.data.map(({ id, name, input }, position) => ({

@@ -3,9 +3,10 @@ import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Writes or replaces a file in one step. If the process dies before that, the old file is still whole. A link stays a link.
+ * Atomically writes or replaces a file. If the process dies before it's done, the old file is still
+ * intact. A link remains a link.
  *
- * @param mode the new permissions. @default those of the old file, or 644
+ * @param mode The new permissions. @default those of the old file, or 644
  */
 export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
   const target = await realpath(path).catch(() => path);
@@ -13,7 +14,7 @@ export async function replaceFile(path: string, text: string, mode?: number): Pr
   const beside = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`);
   try {
     await writeFile(beside, text, { flag: 'wx', flush: true, mode: permissions });
-    await chmod(beside, permissions); // The process may mask some of them.
+    await chmod(beside, permissions); // The process's umask may remove some permissions.
     await rename(beside, target);
   } catch (error) {
     await rm(beside, { force: true });

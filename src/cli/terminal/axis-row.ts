@@ -7,7 +7,7 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { Row } from './table.js';
 import type { Style } from './terminal.js';
 
-/** Returns the colour of a danger level. Red levels need approval. */
+/** Returns the colour for a danger level. Red levels need approval. */
 export function dangerStyle(level: DangerLevel): Style {
   return isDangerous(level) ? 'red' : level === DangerLevel.MEDIUM ? 'yellow' : 'green';
 }
@@ -17,7 +17,7 @@ const STYLES: Partial<Record<FieldName, (entry: ToolEntry) => Style>> = {
   dangerLevel: ({ dangerLevel }) => dangerStyle(dangerLevel),
 };
 
-/** Returns the axes of a tool as a row. An inferred value has a `*`. */
+/** Returns a tool's axes as a row. Inferred values are marked with `*`. */
 export function axisRow(entry: ToolEntry): Row {
   const cells = fieldsOn('column').map(([name, field]) => {
     const words = fieldWords(entry, name, field).join(' ') || '–';
@@ -28,12 +28,12 @@ export function axisRow(entry: ToolEntry): Row {
   return Object.fromEntries(cells) as Row;
 }
 
-/** Returns true if a field of a tool was inferred, not declared. */
+/** Returns true if a tool's field was inferred rather than declared. */
 export function isInferred({ inferred }: ToolEntry, name: FieldName): boolean {
   return (inferred as readonly string[]).includes(name);
 }
 
-/** Returns the value of a field in words, or no words if it has no value. */
+/** Formats a field's value as words. Returns an empty string if there is no value. */
 export function fieldWords(
   entry: ToolEntry,
   name: FieldName,

@@ -1,6 +1,9 @@
 import type { ToolOutcome } from '../../safety/calls.js';
 
-/** The exit codes of every command. 130 is what shells report for a program that Ctrl-C stopped: 128 plus the number of SIGINT. */
+/**
+ * The exit codes of every command. Shells report 130 for a program that Ctrl-C stopped: 128 plus
+ * the number of SIGINT.
+ */
 export const EXIT = Object.freeze({
   ok: 0,
   findings: 1,
@@ -10,16 +13,16 @@ export const EXIT = Object.freeze({
   interrupted: 130,
 });
 
-/** The exit codes of commands that run tools, for their help. */
+/** Exit codes of commands that run tools, for their help. */
 export const EXIT_HELP = `
 Exit codes:
   0    success
   1    a tool failed, or a file of tools didn't load
   2    wrong usage, such as an unknown tool or invalid input
   3    the policy denied the call
-  4    the call needs an approval, an answer or work that nobody gave
+  4    the call needs an approval, an answer or a result that nobody gave
   130  interrupted
-If there are several calls, the highest code counts.`;
+If there are several calls, the highest code wins.`;
 
 /** Returns the exit code for an outcome. */
 export function exitCodeOf(outcome: ToolOutcome): number {
@@ -28,7 +31,7 @@ export function exitCodeOf(outcome: ToolOutcome): number {
     case 'halt':
       return EXIT.ok;
     case 'error':
-      // If the tool itself throws one of these codes, it has run: then the tool failed.
+      // If the tool itself threw one of these codes, it has run, so the tool failed.
       return outcome.attempts === 0 &&
         ['INVALID_INPUT', 'LIMIT_EXCEEDED', 'TOOL_NOT_FOUND'].includes(outcome.code)
         ? EXIT.usage
@@ -42,7 +45,7 @@ export function exitCodeOf(outcome: ToolOutcome): number {
   }
 }
 
-/** Returns true if the user denied the call, not the policy. */
+/** Returns true if the user, not the policy, denied the call. */
 export function isDeniedByUser(outcome: ToolOutcome): boolean {
   return outcome.status === 'denied' && outcome.rule === 'confirmation';
 }

@@ -1,17 +1,23 @@
 import { paint, plainLine, type Style, type Terminal } from './terminal.js';
 
-/** A row of a table: its values by heading, each perhaps with a style. The names of tools and servers are bold. */
+/**
+ * A table row: its values by heading, each with an optional style. Names of tools and servers are
+ * bold.
+ */
 export type Row = Readonly<
   Record<string, string | number | null | undefined | readonly [text: string, style: Style]>
 >;
 
 const GAP = '  ';
 const LEAST_WIDTH = 4;
-/** The maximum width of prose: longer lines are hard to follow, even if the terminal has room for them. */
+/**
+ * Maximum width of prose. Longer lines are hard to follow, even if the terminal has room for them.
+ */
 export const LONGEST_LINE = 110;
 
 /**
- * Returns rows under headings. Each column is as wide as its longest value. If the table is wider than the terminal, the widest columns give way, and their values continue on further lines.
+ * Formats rows under headings. Each column is as wide as its longest value. If the table is wider
+ * than the terminal, the widest columns shrink, and their values wrap.
  */
 export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row[]): string {
   const titles = Object.keys(rows[0] ?? {});
@@ -25,7 +31,7 @@ export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row
   );
   const widths = titles.map((_, at) => Math.max(...lines.map((cells) => cells[at]!.text.length)));
   const room = columns - GAP.length * (titles.length - 1);
-  // Words are broken only if nothing else helps.
+  // Words are only broken as a last resort.
   const words = (at: number) => lines.flatMap((cells) => cells[at]!.text.split(' '));
   const least = titles.map((_, at) => Math.max(...words(at).map(({ length }) => length)));
   while (widths.reduce((sum, width) => sum + width, 0) > room) {
@@ -52,7 +58,10 @@ export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row
     .join('\n');
 }
 
-/** Returns prose in lines of at most `width` characters, broken between words. A longer word is broken, too. */
+/**
+ * Wraps prose into lines of at most `width` characters, breaking between words. A longer word is
+ * also broken.
+ */
 export function wrapWords(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';

@@ -6,45 +6,51 @@ import { isToolError } from '../../core/errors.js';
 import { onAbort } from '../../core/listeners.js';
 import { codeOf, wrongUsage } from './wrong-usage.js';
 
-/** The place where a command writes, and what it may assume about the reader. */
+/** The output of a command, and its reader's capabilities. */
 export interface Terminal {
-  /** Writes results to standard output, without colours if the reader doesn't see any. */
+  /** Writes results to standard output, without colours if the reader can't see them. */
   out(text: string): void;
-  /** Writes text to standard output as it is. */
+  /** Writes text to standard output unchanged. */
   write(text: string): void;
   /** Writes diagnostics to standard error. */
   err(text: string): void;
-  /** The number of characters in a line. Tables are fitted to it. Infinite if no user reads the output: then nothing is cut. */
+  /**
+   * Maximum number of characters per line. Tables are fitted to it. Infinite if no user reads the
+   * output, so that nothing is cut.
+   */
   readonly columns: number;
 }
 
 export interface AskOptions {
-  /** The text that is already in the line, for the user to edit. */
+  /** Text that is already on the line, for the user to edit. */
   readonly prefill?: string;
-  /** Withdraws the question. */
+  /** Aborting it withdraws the question. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A terminal that a user may sit at. */
+/** A terminal that a user may be using. */
 export interface Dialog extends Terminal {
   /** True if a user can see questions and answer them. */
   readonly interactive: boolean;
   /** Standard input. */
   readonly input: Readable;
-  /** Asks for a line of text. Returns `undefined` if nobody answers: not interactive, end of input, or withdrawn. */
+  /**
+   * Asks for a line of text. Returns `undefined` if nobody answers: the terminal isn't interactive,
+   * the input ended, or the question was withdrawn.
+   */
   ask(question: string, options?: AskOptions): Promise<string | undefined>;
-  /** Calls the function when the user presses Ctrl-C, until the returned function is called. */
+  /** Calls the listener when the user presses Ctrl-C, until the returned function is called. */
   onInterrupt(listener: () => void): () => void;
 }
 
-/** The width of a terminal that doesn't report its own. */
+/** Width of a terminal that doesn't report its own. */
 const USUAL_COLUMNS = 80;
 
 /**
- * Returns the terminal of a process. Colours follow https://no-color.org.
+ * Returns a process's terminal. Colours follow https://no-color.org.
  *
- * It takes standard output for itself: whatever the user's files print goes to standard error, so that it can't mix with
- * results. A reader may leave early (`… | head`).
+ * Reserves standard output: output from the user's files goes to standard error, so that it can't
+ * mix with results. A reader may close the pipe early (`… | head`).
  */
 export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Promise<void> } {
   const { stdout, stderr, env } = process;
@@ -65,7 +71,10 @@ export function processTerminal(process: NodeJS.Process): Dialog & { flush(): Pr
   });
 }
 
-/** Questions go to standard error, because standard output may lead into a file. Standard input is opened when it's first used. */
+/**
+ * Questions go to standard error, because standard output may be redirected to a file. Standard
+ * input is opened when it's first used.
+ */
 function dialogOf(
   process: NodeJS.Process,
 ): Pick<Dialog, 'interactive' | 'input' | 'ask' | 'onInterrupt'> {
@@ -102,7 +111,7 @@ function dialogOf(
           if (answer === undefined) process.stderr.write('\n');
           resolve(answer);
         });
-        // While a line is edited, the terminal sends no signal.
+        // While a line is being edited, the terminal sends no signal.
         lines.on('SIGINT', () => {
           interrupt();
           lines.close();
@@ -124,7 +133,7 @@ function dialogOf(
   return dialog;
 }
 
-/** Does work with a signal that fires when the user presses Ctrl-C. */
+/** Runs `work` with a signal that aborts when the user presses Ctrl-C. */
 export async function interruptible<T>(
   terminal: Dialog,
   work: (signal: AbortSignal) => Promise<T>,
@@ -138,7 +147,7 @@ export async function interruptible<T>(
   }
 }
 
-/** Waits for a signal to fire. */
+/** Waits until a signal aborts. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -146,7 +155,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Asks a question that `y` or `yes` agrees to. */
+/** Asks a yes-or-no question. Returns true for `y` or `yes`. */
 export async function agrees(
   terminal: Dialog,
   question: string,
@@ -162,23 +171,24 @@ function ignoreClosedReader(error: NodeJS.ErrnoException): void {
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** Returns text in a style. A terminal without colours leaves the style out. */
+/** Returns text in a style. A terminal without colours drops the style. */
 export const paint = (style: Style, text: string): string =>
   styleText(style, text, { validateStream: false });
 
-/** Writes a diagnostic that begins with a word in colour. */
+/** Writes a diagnostic that starts with a coloured word. */
 export function report(terminal: Terminal, style: Style, label: string, text: string): void {
   terminal.err(`${paint(style, label)} ${plainText(text)}`);
 }
 
-/** Returns a text as a terminal with or without colours shows it. */
+/** Returns text as it appears on a terminal with or without colours. */
 export const asShown = (color: boolean, text: string): string =>
   color ? text : stripVTControlCharacters(text);
 
 /**
- * Returns the UTF-8 text of a stream, without a byte order mark.
+ * Returns a stream's UTF-8 text, without a byte order mark.
  *
- * @throws ToolError `INVALID_ARGUMENT` if the stream can't be read, holds more bytes, or isn't UTF-8.
+ * @throws ToolError `INVALID_ARGUMENT` if the stream can't be read, is longer than `maxBytes`, or
+ * isn't UTF-8.
  */
 export async function readBounded(
   stream: Readable,
@@ -203,30 +213,36 @@ export async function readBounded(
 // C0 and C1 controls, and the direction marks that can show a text in another order than it's read.
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** The characters that a reader doesn't see or takes for a space. */
+/** Characters that are invisible or look like a space. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** Returns a text on one line, without the characters that could steer the terminal. */
+/** Returns text on one line, without characters that could control the terminal. */
 export function plainLine(text: string): string {
   return text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
 }
 
-/** Returns a text with its line ends and tabs, and all other characters that could steer the terminal written out. */
+/**
+ * Returns text with its line endings and tabs, and with all other characters that could control the
+ * terminal escaped.
+ */
 export function plainText(text: string): string {
   return text.replace(CONTROLS, (each) => (/[\t\n]/.test(each) ? each : writtenOut(each)));
 }
 
-/** Returns JSON that can't steer the terminal. It means the same. */
+/** Returns JSON that can't control the terminal. Its meaning is unchanged. */
 export function plainJson(value: unknown, indent?: number): string {
   return plainText(JSON.stringify(value, null, indent) ?? 'null');
 }
 
-/** Returns a text in which every character can be seen: a call must not hide anything from the user who approves it. */
+/**
+ * Returns text in which every character is visible, because a call must not hide anything from the
+ * user who approves it.
+ */
 export function seenText(text: string): string {
   return text.replace(UNSEEN, writtenOut);
 }
 
-/** Returns a character as JSON writes it, so that written-out JSON still means the same. */
+/** Returns a character as a JSON escape, so that escaped JSON keeps its meaning. */
 function writtenOut(character: string): string {
   return character.replace(
     /[^]/g,
@@ -234,19 +250,21 @@ function writtenOut(character: string): string {
   );
 }
 
-/** The place of a finding. The file is relative to the working directory; `null` means unknown. */
+/** The place of a finding. The file is relative to the working directory, and `null` if unknown. */
 export interface FindingPlace<File = string | null> {
   readonly file: File;
   readonly line: number | null;
   readonly column: number | null;
 }
 
-/** Returns `file:line:column` as far as they are known. Editors and terminals make a link of it. */
+/**
+ * Returns `file:line:column`, as far as they are known. Editors and terminals turn it into a link.
+ */
 export function placeText({ file, line, column }: Partial<FindingPlace>): string {
   return plainLine([file, line, column].filter((part) => part != null).join(':'));
 }
 
-/** Returns a workflow command of GitHub Actions. Other CI services read it, too. */
+/** Returns a GitHub Actions workflow command. Other CI services understand it too. */
 export function annotation(
   severity: 'error' | 'warning',
   title: string,

@@ -1,11 +1,11 @@
 import { ToolError } from '../../core/errors.js';
 
-/** The error for options, operands or files that a command can't work with. */
+/** Returns the error for invalid options, operands or files. */
 export function wrongUsage(message: string, cause?: unknown): ToolError {
   return new ToolError('INVALID_ARGUMENT', message, { cause });
 }
 
-/** Returns why a file couldn't be read or written, in the words of the operating system. */
+/** Returns the operating system's reason why a file couldn't be read or written. */
 export function codeOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message;

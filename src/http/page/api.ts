@@ -8,7 +8,8 @@ import type {
 import type { RequiredFlags } from '../../safety/required-flags.js';
 
 /**
- * A tool as the server sends it. These are the fields that the page names; it shows the others by the table of fields.
+ * A tool as the server sends it. Contains the fields that the page's code uses by name. The page
+ * shows the other fields generically.
  */
 export interface Tool {
   readonly [field: string]: unknown;
@@ -75,7 +76,7 @@ export interface Finding {
 
 type Counts = Readonly<Record<string, number>>;
 
-/** A page of a list. Its items are under the list's own name. */
+/** A page of a list. Its items are under the name of the list. */
 export interface ListPage {
   readonly total: number;
   readonly next: string | null;
@@ -86,11 +87,13 @@ export interface ListPage {
   readonly [list: string]: unknown;
 }
 
-/** The number of items of a request. The server sends at most this many. */
+/** Number of items per request. The server sends at most this many. */
 const PAGE_SIZE = '200';
 const TOKEN = 'tooldex-token';
 
-/** A refusal by the server, or its silence (status 0). The message is for people. */
+/**
+ * An error response from the server, or no response at all (status 0). The message is for people.
+ */
 export class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -107,20 +110,20 @@ export function hasToken(): boolean {
   return sessionStorage.getItem(TOKEN) !== null;
 }
 
-/** Asks the server. Addresses are relative, so the page works under any path. */
+/** Sends a request to the server. URLs are relative, so the page works under any path. */
 async function ask(address: string, init: RequestInit): Promise<Response> {
   const token = sessionStorage.getItem(TOKEN);
   const headers = new Headers(init.headers);
   if (token !== null) headers.set('authorization', `Bearer ${token}`);
   const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted === true) throw error;
-    throw new ApiError(0, 'The server does not answer.');
+    throw new ApiError(0, "The server isn't responding.");
   });
   if (response.ok) return response;
   const said = (await response.json().catch(() => null)) as { error: { message: string } } | null;
   throw new ApiError(
     response.status,
-    said?.error.message ?? `The server answered ${response.status}.`,
+    said?.error.message ?? `The server responded with status ${response.status}.`,
   );
 }
 
@@ -170,17 +173,21 @@ export async function* readList<Item>(
   }
 }
 
-/** The shortest and longest wait between attempts, in milliseconds. Each wait is twice the one before. */
+/**
+ * The shortest and longest wait between attempts, in milliseconds. Each wait is twice as long as
+ * the previous one.
+ */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
 /**
- * Follows the server's changes until the signal fires, and reconnects when the connection breaks. `EventSource` can't
- * send a token, so the stream is read like any other answer.
+ * Follows the server's changes until the signal aborts, and reconnects when the connection breaks.
+ * `EventSource` can't send a token, so the stream is read with `fetch`.
  *
- * @param onRevision receives the server's revision, or `null` if changes may have been missed.
+ * @param onRevision Called with the server's revision, or with `null` if changes may have been
+ * missed.
  */
 export async function followChanges(
   signal: AbortSignal,
@@ -193,7 +200,7 @@ export async function followChanges(
       onConnection(isFirst ? 'connecting' : 'lost');
       const { body } = await ask('events', { signal });
       onConnection('live');
-      // The server may have restarted, and counts from one again.
+      // The server may have restarted, so that it counts from one again.
       if (!isFirst) onRevision(null);
       wait = FIRST_WAIT_MS;
       const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -206,7 +213,7 @@ export async function followChanges(
             onRevision((JSON.parse(line.slice('data:'.length)) as { revision: number }).revision);
       }
     } catch {
-      // It reconnects after any failure.
+      // Reconnects after any failure.
     }
     if (signal.aborted) return;
     onConnection('lost');

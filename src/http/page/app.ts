@@ -31,7 +31,7 @@ import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 import { Filters, keyOf, ToolList } from './tool-list.js';
 import { OpenTool } from './tool-view.js';
 
-/** The search starts after this pause in typing. */
+/** Milliseconds to wait after typing stops before searching. */
 const PAUSE_MS = 80;
 const UNAUTHORIZED = 401;
 const CONNECTION_WORDS = { connecting: 'connecting', live: 'live', lost: 'not connected' };
@@ -41,7 +41,7 @@ type Answer<Item = never> = ListPage & { readonly items: readonly Item[] };
 type Lists = Readonly<Record<string, Answer>>;
 interface Tools {
   readonly answer: Answer<Tool>;
-  /** The question that this is the answer to. */
+  /** The query that this response answers. */
   readonly question: string;
 }
 
@@ -50,7 +50,7 @@ const isOperatorView = (view: View): view is keyof typeof OPERATOR_PAGES =>
   Object.hasOwn(OPERATOR_PAGES, view);
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Shows the whole page. Its content follows from the address and the server's answers. */
+/** Shows the whole page. Its content is derived from the URL and the server's responses. */
 function App() {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   const [tools, setTools] = useState<Tools>();
@@ -59,7 +59,7 @@ function App() {
   const [problem, setProblem] = useState('');
   const [isLocked, setLocked] = useState(false);
   const [connection, setConnection] = useState<Connection>('connecting');
-  /** Rises when everything has to be read again. */
+  /** Increases when everything has to be read again. */
   const [version, setVersion] = useState(0);
   const [isFiltering, setFiltering] = useState(false);
   const [theme, setTheme] = useState(rememberedTheme);
@@ -119,7 +119,8 @@ function App() {
     return () => removeEventListener('hashchange', onHash);
   }, []);
   useEffect(() => {
-    // A hidden page closes its connection, because a browser opens only about six to one server.
+    // A hidden page closes its connection, because browsers only allow about six connections to a
+    // server.
     let running = new AbortController();
     const onRevision = (next: number | null) => {
       if (next === null || (revision.current !== null && next !== revision.current))
@@ -153,7 +154,7 @@ function App() {
         let last: Answer<Tool> | undefined;
         for await (const answer of readList<Tool>('tools', parameters, signal)) {
           last = answer;
-          // A list is replaced as a whole when it's read again, so that nothing jumps.
+          // When a list is read again, it's replaced as a whole, so that nothing jumps.
           if (isFirst) setTools({ answer, question });
           isFirst &&= answer.items.length < 1_000;
         }
@@ -356,9 +357,10 @@ function App() {
             <form class="unlock" onSubmit=${unlock}>
               <h1>This catalogue is locked</h1>
               <p class="muted">
-                It was started with a token. The token is kept until this tab is closed.
+                Enter the token that the server was started with. It's kept until you close this
+                tab.
               </p>
-              ${hasToken() && html`<p role="alert" class="problem">That was not the token.</p>`}
+              ${hasToken() && html`<p role="alert" class="problem">Wrong token.</p>`}
               <label for="token">Token</label>
               <input id="token" type="password" autocomplete="off" required />
               <button type="submit" class="primary">Open</button>
@@ -404,12 +406,17 @@ function emptyWords(isLoading: boolean, chosen: number, query: string): string {
   if (isLoading) return 'Loading …';
   if (query !== '')
     return chosen === 0
-      ? 'No tool fits this. Try other words, or fewer.'
-      : 'No tool fits this with these filters.';
-  return chosen === 0 ? 'There are no tools here.' : 'No tool has all of this. Take a filter back.';
+      ? 'No tool matches. Try other words, or fewer.'
+      : 'No tool matches with these filters.';
+  return chosen === 0
+    ? 'There are no tools here.'
+    : 'No tool matches all these filters. Remove one.';
 }
 
-/** Returns tools sorted by a field: ordered values from the highest, and health from the worst. */
+/**
+ * Returns tools sorted by a field: ordered values from highest to lowest, and health from worst to
+ * best.
+ */
 function sorted(tools: readonly Tool[], field: string): readonly Tool[] {
   if (field === 'name')
     return [...tools].sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
@@ -424,7 +431,7 @@ function sorted(tools: readonly Tool[], field: string): readonly Tool[] {
   return [...tools].sort((a, b) => rank(a) - rank(b));
 }
 
-// This runs while the head is read, so that a dark page doesn't flash white first.
+// Runs while the head is being parsed, so that a dark page doesn't flash white first.
 applyTheme(rememberedTheme());
 document.addEventListener('DOMContentLoaded', () => {
   const place = document.createElement('div');

@@ -1,4 +1,4 @@
-/** The actions that keys start. */
+/** The actions that keys trigger. */
 interface KeyActions {
   readonly search: () => void;
   readonly move: (by: number) => void;
@@ -8,8 +8,9 @@ interface KeyActions {
 }
 
 /**
- * Listens to keys until the returned function is called. `/` searches, arrows and `j` `k` move through the list, and
- * Escape closes. Enter opens, because rows are links.
+ * Listens to keys until the returned function is called. `/` focuses the search field, the arrows,
+ * `j` and `k` move through the list, and Escape closes a tool. Enter opens a tool without extra
+ * code, because rows are links.
  */
 export function listenToKeys(actions: KeyActions): () => void {
   const onKey = (event: KeyboardEvent) => {
@@ -30,7 +31,7 @@ function actionOf(key: string, target: HTMLElement, { search, move, close, field
   if (key === '/') return search;
   if (key === 'j') return () => move(1);
   if (key === 'k') return () => move(-1);
-  // Arrows scroll elsewhere, as people expect.
+  // Outside the list, arrows scroll as usual.
   const inList = target.classList.contains('row-link');
   if (key === 'ArrowDown' && (inList || target === document.body)) return () => move(1);
   return key === 'ArrowUp' && inList ? () => move(-1) : undefined;

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { healthLevelOf } from '../values-on.js';
 import type { Metrics, Tool } from './api.js';
 
-/** Shows a tool's access, danger, cost and health as words. Colour only supports them. */
+/** Shows a tool's access, danger, cost and health as words. Colour is only an additional cue. */
 export function FactMarks({ tool }: { readonly tool: Tool }) {
   const { access_mode: access, danger_level: danger, cost_tier: cost, health } = tool;
   const unit = (word: string) => html`<span class="unit"> ${word}</span>`;
@@ -19,7 +19,7 @@ export function FactMarks({ tool }: { readonly tool: Tool }) {
   `;
 }
 
-/** Shows the things that callers of the tool should know first. Usually there are none. */
+/** Shows the facts that callers of the tool should know first. Usually there are none. */
 export function NoticeMarks({ tool }: { readonly tool: Tool }) {
   const { persona, requires_approval: approval, available, health } = tool;
   const { abandoned } = health.tool;
@@ -29,14 +29,19 @@ export function NoticeMarks({ tool }: { readonly tool: Tool }) {
     ${!available && html`<span class="tag warning" title="its availability check fails">unavailable</span>`}
     ${
       abandoned > 0 &&
-      html`<span class="tag warning" title="calls whose work still ran when they were answered"
+      html`<span
+        class="tag warning"
+        title="calls whose work was still running when they were answered"
         >${abandoned} abandoned</span
       >`
     }
   `;
 }
 
-/** Returns the success rate in percent, or "no calls". It's rounded down: 99.96 % with failures isn't 100 %. */
+/**
+ * Returns the success rate in percent, or "no calls". Rounds down, because 99.96 % with failures
+ * isn't 100 %.
+ */
 export function healthWords({ success_rate: rate, total }: Metrics): string {
   return rate === null || total === 0
     ? 'no calls'
@@ -52,11 +57,11 @@ export function milliseconds(value: number | null): string {
 
 export const number = (value: number) => value.toLocaleString('en');
 
-/** The number of characters that are shown of a long text. */
+/** Number of characters shown of a long text. */
 const SHOWN = 600;
 const KIB = 1024;
 
-/** Shows a text. A long one is cut, with a button for the rest. */
+/** Shows a text. A long text is cut, with a button that shows all of it. */
 export function FoldedText({ text }: { readonly text: string }) {
   const [isOpen, setOpen] = useState(false);
   if (text.length <= SHOWN) return html`<p class="prose">${text}</p>`;

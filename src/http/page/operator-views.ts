@@ -4,7 +4,7 @@ import { getJson, postJson } from './api.js';
 import { milliseconds, number } from './marks.js';
 import { formatRoute, type Route } from './route.js';
 
-/** The interval at which a visible view asks again. */
+/** Milliseconds between requests while a view is visible. */
 const REFRESH_MS = 2_000;
 
 /** The rights of the token that the page was opened with. */
@@ -83,7 +83,7 @@ interface ToolFigures {
   readonly mean_ms: number;
 }
 
-/** Asks an address again and again while the page is visible. */
+/** Polls a URL while the page is visible. */
 export function usePolled<T>(address: string): readonly [T | undefined, string, () => void] {
   const [answer, setAnswer] = useState<T>();
   const [problem, setProblem] = useState('');
@@ -120,7 +120,7 @@ export function OverviewView({ route }: { readonly route: Route }) {
   const { waiting, last_hour: slots, failing, slowest, findings, changed_today: changed } = answer;
   const total = (field: 'calls' | 'errors') => slots.reduce((sum, slot) => sum + slot[field], 0);
   const most = Math.max(1, ...slots.map(({ calls }) => calls));
-  const label = `Calls in the last hour: ${number(total('calls'))}, of them failed: ${number(total('errors'))}`;
+  const label = `Calls in the last hour: ${number(total('calls'))}, failed: ${number(total('errors'))}`;
   const block = (title: string, empty: string, rows: readonly unknown[]) =>
     html`<section class="card">
       <h2>${title}</h2>
@@ -136,7 +136,7 @@ export function OverviewView({ route }: { readonly route: Route }) {
     <section class="card">
       <h2>
         <a href=${formatRoute({ ...route, view: 'waiting' })}
-          >${waiting === 0 ? 'Nothing waits for you' : `${number(waiting)} waiting for you`}</a
+          >${waiting === 0 ? 'Nothing is waiting for you' : `${number(waiting)} waiting for you`}</a
         >
       </h2>
       <figure class="chart">
@@ -211,7 +211,7 @@ export function OverviewView({ route }: { readonly route: Route }) {
   `;
 }
 
-/** Lists the calls that wait for a person, the newest first. */
+/** Lists the calls that are waiting for a person, newest first. */
 export function WaitingView() {
   const [answer, problem, again] = usePolled<{
     readonly allowed: Allowed;
@@ -221,8 +221,8 @@ export function WaitingView() {
     return html`<p class="empty" role="status">${problem || 'Loading …'}</p>`;
   const { pending, allowed } = answer;
   return html`
-    ${!allowed.approve && html`<p class="muted">You can look, but this token can't answer.</p>`}
-    ${pending.length === 0 && html`<p class="empty">Nothing waits for you.</p>`}
+    ${!allowed.approve && html`<p class="muted">With this token you can view calls but not answer them.</p>`}
+    ${pending.length === 0 && html`<p class="empty">Nothing is waiting for you.</p>`}
     ${pending.map(
       (each) =>
         html`<${PendingCard} key=${each.id} pending=${each} allowed=${allowed} onDone=${again} />`,
@@ -248,7 +248,7 @@ function PendingCard({ pending, allowed, onDone }: CardProps) {
       await postJson(`pending/${id}/${action}`, body());
       onDone();
     } catch (error) {
-      setProblem(error instanceof SyntaxError ? 'This is no JSON.' : (error as Error).message);
+      setProblem(error instanceof SyntaxError ? "This isn't JSON." : (error as Error).message);
       setBusy(false);
     }
   };
@@ -276,7 +276,7 @@ function PendingCard({ pending, allowed, onDone }: CardProps) {
     </h2>
     <p class="count">
       ${[
-        pending.principal === undefined ? 'nobody named' : `for ${pending.principal}`,
+        pending.principal === undefined ? 'for an unnamed caller' : `for ${pending.principal}`,
         pending.conversation_id !== undefined && `conversation ${pending.conversation_id}`,
         `since ${time(pending.created_at)}`,
         end !== undefined && `until ${time(end)}`,
@@ -302,7 +302,7 @@ function PendingCard({ pending, allowed, onDone }: CardProps) {
               takesText &&
               html`<label>
                 <span class="count"
-                  >${kind === 'approval' ? 'Arguments, which you may change' : kind === 'question' ? 'Your answer' : 'The result, as JSON'}</span
+                  >${kind === 'approval' ? 'Arguments, which you can change' : kind === 'question' ? 'Your answer' : 'The result, as JSON'}</span
                 >
                 <textarea
                   rows=${Math.min(12, text.split('\n').length + 1)}
@@ -336,14 +336,14 @@ function PreviewLines({ preview }: { readonly preview: NonNullable<Pending['prev
     <p class="prose">${summary}</p>
     ${recipients.length > 0 && html`<p>To: <bdi>${recipients.join(', ')}</bdi></p>`}
     ${cost !== undefined && html`<p>Cost: ${cost}</p>`}
-    ${reversible === false && html`<p class="problem">This cannot be undone.</p>`}
+    ${reversible === false && html`<p class="problem">This can't be undone.</p>`}
     ${diff !== undefined && html`<pre tabindex="0" aria-label="Changes">${diff}</pre>`}
   `;
 }
 
 const STATUSES = ['ok', 'error', 'denied', 'approval_required', 'ask_user', 'manual', 'halt'];
 
-/** Lists the last calls of all executors on the store, with filters. */
+/** Lists recent calls from all executors that share the store, with filters. */
 export function CallsView({ route }: { readonly route: Route }) {
   const [filters, setFilters] = useState({ tool: '', principal: '', status: '' });
   const [isFollowing, setFollowing] = useState(true);

@@ -26,7 +26,7 @@ function Card({ route, item }: { readonly route: Route; readonly item: Work }) {
   const links = (view: 'tools' | 'skills', names: readonly string[]) =>
     names.map((each) =>
       unresolved[view].includes(each)
-        ? html`<span class="reference unresolved" title="nothing of this name is in the catalogue">
+        ? html`<span class="reference unresolved" title="the catalogue has nothing with this name">
             <bdi>${each}</bdi><span class="tag warning">unresolved</span>
           </span>`
         : html`<a
@@ -92,7 +92,7 @@ const SEVERITIES = new Map([
   ['warning', 'Warnings'],
 ]);
 
-/** Shows findings with their places, the worst first. A button loads more. */
+/** Shows findings with their places, worst first. A button loads more. */
 export function FindingsView({
   route,
   answer: { items, severities = {}, total, next },
@@ -100,7 +100,7 @@ export function FindingsView({
 }: ViewProps<Finding> & { readonly onMore: () => void }) {
   if (items.length === 0)
     return html`<p class="empty">
-      Nothing to fix: every entry is valid, and every reference leads somewhere.
+      Nothing to fix: every entry is valid, and every reference resolves.
     </p>`;
   const shown = [...new Set([...SEVERITIES.keys(), ...items.map(({ severity }) => severity)])];
   return html`
@@ -128,14 +128,14 @@ export function FindingsView({
 
 function FindingRow({ route, finding }: { readonly route: Route; readonly finding: Finding }) {
   const { name, persona: owner, rule, kind, message, source, line, column, path } = finding;
-  // A tool with lint findings exists. An entry that was left out doesn't.
+  // A tool with lint findings exists. An entry that was skipped doesn't.
   const title =
     rule === null
       ? html`<bdi class="finding-name">${name}</bdi>`
       : html`<a class="finding-name" href=${formatRoute({ ...route, view: 'tools', name, owner })}
           >${name}</a
         >`;
-  // `file:line:column /pointer`, as editors and terminals open it.
+  // `file:line:column /pointer`, in the form that editors and terminals can open.
   const place = [source === 'code' ? null : source, line, column]
     .filter((part) => part !== null)
     .join(':');

@@ -1,18 +1,18 @@
 import { fieldsOn, valuesOf, type FieldKind } from '../../tool/tool-fields.js';
 import { HEALTH_LEVELS } from '../values-on.js';
 
-/** An axis that tools can be filtered by. */
+/** An axis by which tools can be filtered. */
 export interface Axis {
-  /** The name of the filter in the HTTP interface. */
+  /** The filter's name in the HTTP API. */
   readonly key: string;
   readonly label: string;
   /** The order of its values. Values without an order are sorted by their number of tools. */
   readonly order?: readonly string[];
-  /** The words that people read instead of the values. */
+  /** The words shown to people instead of the values. */
   readonly words?: Readonly<Record<string, string>>;
 }
 
-/** The axes that people use most. The others follow in the order of the table. */
+/** The axes that people use most. The others follow in table order. */
 const FIRST = [
   'danger_level',
   'access_mode',
@@ -21,7 +21,7 @@ const FIRST = [
   'health',
   'category',
 ];
-/** Kinds whose values have an order. */
+/** Kinds of fields whose values are ordered. */
 const ORDERED: ReadonlySet<FieldKind> = new Set<FieldKind>([
   'priority',
   'accessMode',
@@ -30,7 +30,7 @@ const ORDERED: ReadonlySet<FieldKind> = new Set<FieldKind>([
   'costTier',
 ]);
 
-/** Every axis that tools can be filtered by, the most used first. */
+/** All axes by which tools can be filtered, most used first. */
 export const AXES: readonly Axis[] = fieldsOn('axis')
   .map(([name, { wire, kind, label, words, filter }]): Axis => {
     const order =
@@ -43,7 +43,7 @@ export const AXES: readonly Axis[] = fieldsOn('axis')
             : undefined;
     return {
       key: filter?.param ?? wire,
-      // A filter names one value of a list, such as a stage.
+      // A filter selects one value of a list, such as a stage.
       label: capitalized(
         kind === 'labels' || kind === 'providers' ? filter!.param.replaceAll('_', ' ') : label!,
       ),
@@ -61,17 +61,17 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The fields that the page requests of every tool. */
+/** The fields that the page requests for every tool. */
 export const ROW_FIELDS = fieldsOn('row').map(([, { wire }]) => wire);
 
-/** The views that show a list of the catalogue. */
+/** Views that show a list from the catalogue. */
 export const LISTS = ['skills', 'tasks', 'jobs', 'findings'] as const;
-/** The views for the people who run agents. The server has them only if it was started with a store. */
+/** Views for the people who run agents. Only present if the server was started with a store. */
 export const OPERATOR_VIEWS = ['overview', 'waiting', 'calls'] as const;
 const VIEWS = ['tools', ...LISTS, ...OPERATOR_VIEWS] as const;
 export type View = (typeof VIEWS)[number];
 
-/** The state of the page. All of it is in the address, so that people can share and restore it. */
+/** The state of the page. All of it is in the URL, so that people can share and restore it. */
 export interface Route {
   readonly view: View;
   /** The open tool, or the skill, job or finding to show. */
@@ -79,17 +79,16 @@ export interface Route {
   /** The owner of the open tool, or `null` if it's shared. */
   readonly owner: string | null;
   readonly query: string;
-  /** The persona whose tools are shown, or `null` for everyone's. */
+  /** The persona whose tools are shown, or `null` for everyone's tools. */
   readonly persona: string | null;
-  /** The chosen values by axis. A tool needs one of each axis. */
+  /** The chosen values by axis. A tool must match one value on each axis. */
   readonly filters: ReadonlyMap<string, ReadonlySet<string>>;
   /** The field to sort the list by. Empty for the server's order. */
   readonly sort: string;
 }
 
 /**
- * Reads the part of an address after `#`. Ignores unknown parts, because a link may be old or
- * mistyped.
+ * Parses the part of a URL after `#`. Ignores unknown parts, because a link may be old or mistyped.
  */
 export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = splitOnce(hash.replace(/^#\/?/, ''), '?');
@@ -111,7 +110,7 @@ export function parseRoute(hash: string): Route {
   };
 }
 
-/** Returns the search text, the persona and the filters as parameters of the server. */
+/** Returns the search text, the persona and the filters as query parameters for the server. */
 export function questionOf({ query, persona, filters }: Route): URLSearchParams {
   const parameters = new URLSearchParams();
   if (query.trim() !== '') parameters.set('q', query);
@@ -121,7 +120,7 @@ export function questionOf({ query, persona, filters }: Route): URLSearchParams 
   return parameters;
 }
 
-/** Returns the address of a route, starting with `#`. */
+/** Returns the URL of a route, starting with `#`. */
 export function formatRoute(route: Route): string {
   const { view, name, owner, sort } = route;
   const parameters = questionOf(route);
@@ -142,7 +141,10 @@ export function withFilter(route: Route, axis: string, value: string, chosen: bo
   return { ...route, filters };
 }
 
-/** Encodes a text. Half a surrogate pair, on which `encodeURIComponent` throws, becomes the replacement character. */
+/**
+ * Encodes a text. A lone surrogate, which makes `encodeURIComponent` throw, becomes the replacement
+ * character.
+ */
 function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

@@ -1,6 +1,6 @@
-/** A parameter of a tool in words. */
+/** A tool's parameter, described in words. */
 interface SchemaRow {
-  /** The parameter's place: `options.depth`, `files[].path`. */
+  /** The parameter's path: `options.depth`, `files[].path`. */
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
@@ -9,14 +9,17 @@ interface SchemaRow {
   readonly rules: readonly string[];
 }
 
-/** The limits of what is shown. A schema can be recursive, or as large as its author likes. */
+/** Limits on how much is shown. A schema can be recursive, or as large as its author likes. */
 const DEEPEST = 5;
 const MOST_ROWS = 300;
 const MOST_VALUES = 12;
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Returns the parameters in a JSON Schema, outer ones first. Raw JSON shows everything else. */
+/**
+ * Returns the parameters in a JSON Schema, outer ones first. Everything else is only shown as raw
+ * JSON.
+ */
 export function schemaRows(schema: unknown): readonly SchemaRow[] {
   const rows: SchemaRow[] = [];
   if (isSchema(schema)) addProperties(schema, schema, '', 0, rows);
@@ -89,8 +92,8 @@ const RULES: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Returns the rules of a schema. The bounds of safe integers are missing, because schema libraries add them to every
- * integer.
+ * Returns a schema's rules. Omits the bounds of safe integers, because schema libraries add them to
+ * every integer.
  */
 function rulesOf(schema: Schema): readonly string[] {
   return RULES.flatMap(([key, word]) => {

@@ -3,7 +3,10 @@ type Theme = 'auto' | 'light' | 'dark';
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 const KEY = 'tooldex-theme';
 
-/** Returns the theme that was chosen last. `auto`, which follows the system, if none was or nothing may be stored. */
+/**
+ * Returns the theme that was chosen last. Returns `auto`, which follows the system, if no theme was
+ * chosen or storage is blocked.
+ */
 export function rememberedTheme(): Theme {
   try {
     return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'auto';
@@ -12,14 +15,14 @@ export function rememberedTheme(): Theme {
   }
 }
 
-/** Shows the page in a theme and remembers it. */
+/** Applies a theme to the page and remembers it. */
 export function applyTheme(theme: Theme): void {
   if (theme === 'auto') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // Browsers may forbid it. Then the theme lasts until the page closes.
+    // Browsers may block storage. Then the theme lasts until the page is closed.
   }
 }
 

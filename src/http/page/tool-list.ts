@@ -11,12 +11,14 @@ import {
 import type { ListPage, Tool } from './api.js';
 import { FactMarks, NoticeMarks, number } from './marks.js';
 
-/** The number of rows in the page at a time, and how many of them are above the visible part. */
+/** Number of rows in the page at a time, and how many of them are above the visible part. */
 const WINDOW = 100;
 const ABOVE = 30;
 const STEP = 10;
 const USUAL_HEIGHT = 60;
-/** The number of characters of a description in the list: more than fit, but few enough to load. */
+/**
+ * Number of characters of a description in the list: more than fit, but few enough to load quickly.
+ */
 const DESCRIPTION = 240;
 
 export const keyOf = ({ name, persona }: Pick<Tool, 'name' | 'persona'>) =>
@@ -25,14 +27,17 @@ export const keyOf = ({ name, persona }: Pick<Tool, 'name' | 'persona'>) =>
 interface ListProps {
   readonly tools: readonly Tool[];
   readonly route: Route;
-  /** The question that the list answers. A new answer starts at the top. */
+  /** The query that the list answers. A new result starts at the top. */
   readonly question: string;
   readonly empty: string;
-  /** Receives a function that moves the focus by rows. */
+  /** Receives a function that moves the focus by a number of rows. */
   readonly onMount: (move: (by: number | string) => void) => void;
 }
 
-/** Shows the list of tools. Only the rows around the visible part are in the page, because there may be thousands. */
+/**
+ * Shows the list of tools. Only the rows around the visible part are in the page, because there may
+ * be thousands.
+ */
 export function ToolList({ tools, route, question, empty, onMount }: ListProps) {
   const place = useRef<HTMLDivElement>(null);
   const [start, setStart] = useState(0);
@@ -162,7 +167,7 @@ function Reasons({ tool: { matches = [], corrections = [], score = 0 } }: { read
           ><span class="why-field">${field}</span>${' '}<bdi class="why-words">${words}</bdi></span
         >`,
     )}
-    <span class="score" title="score: higher fits better; only the order means something"
+    <span class="score" title="score: higher matches better; only the order is meaningful"
       >${score.toFixed(2)}</span
     >
   </p>`;
@@ -174,11 +179,14 @@ interface FilterProps {
   readonly onGo: (route: Route) => void;
 }
 
-/** The number of values of an axis that are shown at first, and on demand. */
+/** Number of values of an axis that are shown initially, and after expanding. */
 const SHOWN = 8;
 const MOST = 200;
 
-/** Shows every axis with its values, and the server's count of the tools that each value would leave. */
+/**
+ * Shows every axis with its values, and how many tools would match each value according to the
+ * server.
+ */
 export function Filters({ route, answer, onGo }: FilterProps) {
   const { facets = {}, cells = {} } = answer;
   return html`<div class="axes">
@@ -196,7 +204,7 @@ export function Filters({ route, answer, onGo }: FilterProps) {
   </div>`;
 }
 
-/** Shows the number of tools by access and danger. A click on a cell filters by both. */
+/** Shows the number of tools by access and danger. Clicking a cell filters by both. */
 function DangerGrid({ route, answer: { cells = {} }, onGo }: FilterProps) {
   const [access, danger] = ACCESS_AND_DANGER;
   const isChosen = (axis: Axis, value: string) =>
@@ -261,7 +269,7 @@ function AxisFilter({ axis, counts, route, onGo }: AxisProps) {
   const place = (value: string) =>
     axis.order?.includes(value) === true ? axis.order.indexOf(value) : Infinity;
   const countOf = (value: string) => (Object.hasOwn(counts, value) ? counts[value]! : 0);
-  // Chosen values stay even if no tool has them, so that people can unselect them.
+  // Chosen values are shown even if no tool has them, so that people can unselect them.
   const values = [...new Set([...Object.keys(counts), ...chosen])].sort(
     (a, b) => place(a) - place(b) || 0 || countOf(b) - countOf(a) || (a < b ? -1 : 1),
   );

@@ -10,13 +10,13 @@ import { CallTable, usePolled, type Call } from './operator-views.js';
 import { schemaRows } from './schema-rows.js';
 import { TryIt } from './try-it.js';
 
-/** The interval at which an open tool is requested again. Its health changes without a new revision. */
+/** Milliseconds between requests for an open tool. Its health changes without a new revision. */
 const REFRESH_MS = 10_000;
 
 interface ToolProps {
   readonly name: string;
   readonly owner: string | null;
-  /** A new value requests the tool again. */
+  /** Requests the tool again when it changes. */
   readonly version: number;
   /** True if the server has views for operators. */
   readonly hasCalls: boolean;
@@ -117,11 +117,11 @@ function ToolView({ tool, opened, hasCalls, onAsk }: ViewProps) {
         ),
       )
     }
-    ${section('Parameters', rows.length === 0 ? html`<p class="muted">It takes none.</p>` : html`<${Parameters} rows=${rows} />`)}
+    ${section('Parameters', rows.length === 0 ? html`<p class="muted">It has no parameters.</p>` : html`<${Parameters} rows=${rows} />`)}
     ${
       tool.derived_sets !== undefined &&
       section(
-        'Sets it is in',
+        'Derived sets',
         html`<${Facts} facts=${tool.derived_sets.map((set) => [set, reasonFor(set, tool)])} />`,
       )
     }
@@ -164,7 +164,7 @@ function ForOperators({ tool }: { readonly tool: DetailedTool }) {
         <h3>Since it was first seen, ${new Date(history.first_seen).toLocaleDateString()}</h3>
         ${
           changes.length === 0
-            ? html`<p class="muted">Its definition has not changed.</p>`
+            ? html`<p class="muted">Its definition hasn't changed.</p>`
             : html`<${Facts}
                 facts=${changes.map(({ field, before, now }) => [field, `${words(before)} → ${words(now)}`])}
               />`
@@ -172,7 +172,7 @@ function ForOperators({ tool }: { readonly tool: DetailedTool }) {
       </section>`
     }
     <section>
-      <h3>Last calls</h3>
+      <h3>Recent calls</h3>
       <${CallTable} route=${undefined} calls=${(calls?.calls ?? []).slice(0, MOST_CALLS)} />
     </section>
     ${
@@ -194,7 +194,7 @@ interface History {
   }[];
 }
 
-/** The number of calls that the panel shows. */
+/** Number of calls shown in the panel. */
 const MOST_CALLS = 20;
 
 /** Returns the reason why a tool is in a derived set. */
@@ -214,7 +214,7 @@ function reasonFor(set: string, tool: DetailedTool): string {
   }
 }
 
-/** The fields that change by themselves, or that only repeat others. */
+/** Fields that change by themselves or repeat others. */
 const LIVE = new Set([
   'health',
   'available',
@@ -229,7 +229,7 @@ function words(value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, LONGEST);
 }
 
-/** Returns the author's changes: each field with its values before and now. */
+/** Returns the changes made by the author: each field with its old and new value. */
 function changesOf(before: DetailedTool, now: DetailedTool): readonly Fact[] {
   return Object.keys(now).flatMap((field): readonly Fact[] =>
     LIVE.has(field) || words(before[field]) === words(now[field])
@@ -269,7 +269,7 @@ function Parameters({ rows }: { readonly rows: ReturnType<typeof schemaRows> }) 
 
 type Fact = readonly [label: string, value: string, field?: string];
 
-/** Shows facts by name. Values that the author didn't write are marked as inferred. */
+/** Shows facts by name. Values that the author didn't declare are marked as inferred. */
 function Facts({
   facts,
   inferred = [],
@@ -287,7 +287,7 @@ function Facts({
               <bdi>${value}</bdi>${
                 field !== undefined &&
                 inferred.includes(field) &&
-                html`<span class="inferred" title="not declared: filled in towards the strict side"
+                html`<span class="inferred" title="not declared, so inferred conservatively"
                   >inferred</span
                 >`
               }
@@ -321,9 +321,9 @@ function factsOf(tool: DetailedTool): readonly Fact[] {
 
 function authWords({ auth_status: { required, ready, missing } }: DetailedTool): string {
   if (!required) return '';
-  if (ready) return 'required, and there';
+  if (ready) return 'required, and set';
   return missing.length === 0
-    ? 'required, and not there'
+    ? 'required, and not set'
     : `required; not set: ${missing.join(', ')}`;
 }
 
@@ -331,8 +331,8 @@ function authWords({ auth_status: { required, ready, missing } }: DetailedTool):
 function Health({ tool: { health, providers } }: { readonly tool: DetailedTool }) {
   const known = new Map(Object.entries(health.providers));
   const inOrder = [...providers].sort((a, b) => a.priority - b.priority).map(({ name }) => name);
-  // Two providers with the same name are told apart by a digest of their configuration, so some names are only in
-  // `health`.
+  // Two providers with the same name are distinguished by a digest of their configuration, so some
+  // names are only in `health`.
   const names = [...new Set([...inOrder, ...known.keys()])];
   return html`
     <${Figures} numbers=${health.tool} abandoned=${health.tool.abandoned} />
@@ -362,7 +362,7 @@ function Provider({ name, health, isLast }: ProviderProps) {
       ${
         until !== null &&
         html`<span class="tag warning"
-          >left alone until ${new Date(until * 1_000).toLocaleTimeString()}</span
+          >backing off until ${new Date(until * 1_000).toLocaleTimeString()}</span
         >`
       }
     </h4>
@@ -385,14 +385,17 @@ function Figures({
   </p>`;
 }
 
-/** The number of calls in the chart: as many as the server keeps. */
+/** Number of calls in the chart, which is as many as the server keeps. */
 const MOST = 100;
 const HEIGHT = 48;
 const STEP = 4;
 const BAR = 3;
 const LOWEST = 2;
 
-/** Shows the last calls as bars, the newest at the right. The height is the duration, and failed calls stand out. */
+/**
+ * Shows recent calls as bars, with the newest on the right. The height is the duration, and failed
+ * calls are highlighted.
+ */
 function LatencyChart({ samples = [] }: { readonly samples?: readonly SampleWire[] }) {
   if (samples.length === 0) return null;
   const calls = samples.slice(-MOST);

@@ -18,7 +18,10 @@ interface Tried {
   readonly model_reads: string;
 }
 
-/** Returns the fields of a form for a tool's arguments: fields without a single value take JSON. */
+/**
+ * Returns the form fields for a tool's arguments. A parameter that isn't a single simple value is
+ * entered as JSON.
+ */
 function fieldsOf(parameters: unknown): readonly Field[] {
   const { properties = {}, required = [] } = (parameters ?? {}) as {
     readonly properties?: Readonly<Record<string, Schema>>;
@@ -46,7 +49,7 @@ function fieldsOf(parameters: unknown): readonly Field[] {
   });
 }
 
-/** Returns the argument that was typed into a field, or `undefined` if the field is empty. */
+/** Returns the argument typed in a field, or `undefined` if the field is empty. */
 function valueOf({ kind, choices }: Field, text: string): unknown {
   if (text === '') return undefined;
   if (kind === 'text') return text;
@@ -55,7 +58,7 @@ function valueOf({ kind, choices }: Field, text: string): unknown {
   return choices[Number(text)];
 }
 
-/** Lets an operator run a tool with their own arguments, through the server's policy. */
+/** Lets an operator run a tool with arguments they type, under the server's policy. */
 export function TryIt({ tool }: { readonly tool: DetailedTool }) {
   const fields = fieldsOf(tool.parameters);
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
@@ -74,7 +77,9 @@ export function TryIt({ tool }: { readonly tool: DetailedTool }) {
       setTried(await postJson<Tried>('run', { name: tool.name, input }));
     } catch (error) {
       setProblem(
-        error instanceof SyntaxError ? 'One of the fields is no JSON.' : (error as Error).message,
+        error instanceof SyntaxError
+          ? "One of the fields isn't valid JSON."
+          : (error as Error).message,
       );
     }
     setRunning(false);
@@ -107,7 +112,7 @@ export function TryIt({ tool }: { readonly tool: DetailedTool }) {
         <p>Outcome: <strong>${tried.outcome.status}</strong></p>
         ${(
           [
-            ['What a model reads', tried.model_reads],
+            ['What the model sees', tried.model_reads],
             ['Outcome', JSON.stringify(tried.outcome, null, 2)],
             ['Events', tried.events.map((each) => JSON.stringify(each)).join('\n')],
           ] as const

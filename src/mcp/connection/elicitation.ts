@@ -12,18 +12,18 @@ import { pauseLimits } from '../../core/time-limit.js';
 import { untilAborted } from '../../execution/with-deadline.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 
-// These types are written out. Importing the SDK's would force everyone who imports this package to
-// install the SDK.
+// These types are declared here. Importing the SDK's types would force everyone who imports this
+// package to install the SDK.
 
 /**
  * Answers a question that a server asks the user during a call. The form is a JSON Schema of an
- * object with flat fields. For `accept`, `content` has the fields that the user filled in; the
- * form's defaults fill in the rest.
+ * object with flat fields. For `accept`, `content` has the fields that the user filled in. Defaults
+ * from the form are used for the other fields.
  *
- * The wait for the answer doesn't count towards the call's time limit. `about` says in which call
- * and for whom the server asks, if that's known: a server of 2025 with several running calls
- * doesn't say which call it means. If those calls belong to several principals, nobody is asked.
- * `signal` fires when nobody waits for the answer any more.
+ * The time spent waiting for the answer doesn't count towards the call's timeout. `about`
+ * identifies the call and its principal, if they're known: a 2025-protocol server with several
+ * running calls doesn't say which call it means. If those calls belong to several principals,
+ * nobody is asked. `signal` aborts when the answer is no longer needed.
  */
 export type OnElicit = (
   server: string,
@@ -42,20 +42,23 @@ export type OnElicit = (
   readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }>;
 
-/** The maximum number of rounds of questions in one call, as in the SDK. */
+/** Maximum number of rounds of questions in one call, as in the SDK. */
 const MOST_ROUNDS = 10;
-/** The pause before a call is repeated if the server answered without a question, as in the SDK. */
+/**
+ * Milliseconds to wait before a call is repeated if the server's response has no question, as in
+ * the SDK.
+ */
 const PACE_MS = 250;
 
 type CallParams = CallToolRequest['params'];
 type ElicitParams = Parameters<OnElicit>[1];
 
-/** Passes the questions of a server on to the user, for the calls of one session. */
+/** Forwards a server's questions to the user, for the calls of one session. */
 export class Elicitation {
   readonly #server: string;
   readonly #onElicit: OnElicit;
   readonly #clock: Clock;
-  /** The running calls of the server. */
+  /** The server's running calls. */
   readonly #calls = new Set<ToolContext>();
 
   constructor(server: string, onElicit: OnElicit, clock: Clock) {
@@ -64,7 +67,10 @@ export class Elicitation {
     this.#clock = clock;
   }
 
-  /** Makes a call, and repeats it with the answers as long as the server answers with questions (protocol 2026-07-28). */
+  /**
+   * Makes a call, and repeats it with the answers for as long as the server responds with questions
+   * (2026-07-28 protocol).
+   */
   async call(
     client: Client,
     params: CallParams,
@@ -86,7 +92,7 @@ export class Elicitation {
           asked.map(async ([key, { method, params: form }]) => {
             if (method !== 'elicitation/create')
               throw new Error(
-                `The server asked for ${method}, but only questions to the user (elicitation/create) are answered.`,
+                `The server asked for ${method}, but only questions to the user (elicitation/create) are supported.`,
               );
             return [key, await this.#ask(form, [context], options.signal)] as const;
           }),
@@ -105,10 +111,10 @@ export class Elicitation {
     }
   }
 
-  /** Answers a question of the protocol of 2025, which does not name its call. */
+  /** Answers a question in the 2025 protocol, which doesn't identify its call. */
   async answer(params: unknown, signal: AbortSignal): Promise<ElicitResult> {
     const calls = [...this.#calls];
-    // A user must not answer a question meant for somebody else.
+    // A user must not answer a question that is meant for someone else.
     if (new Set(calls.map(({ principal }) => principal)).size > 1) return { action: 'cancel' };
     return this.#ask(params as ElicitParams, calls, signal);
   }
@@ -137,9 +143,9 @@ export class Elicitation {
       });
       const answered = (async () => this.#onElicit(this.#server, params, about))().catch(
         (cause: unknown) => {
-          // The server sees this message. The program's own error may name hosts, paths and
+          // The server sees this message. The program's own error may contain hosts, paths and
           // credentials.
-          throw new Error('The question could not be answered: the program that answers failed.', {
+          throw new Error('The question could not be answered: the program that does so failed.', {
             cause,
           });
         },
@@ -155,7 +161,7 @@ export class Elicitation {
   }
 }
 
-/** Fills in the form's defaults for fields that the user left out. */
+/** Adds the form's defaults for fields that the user left empty. */
 function withDefaults(
   { action, content = {} }: Awaited<ReturnType<OnElicit>>,
   schema: ElicitParams['requestedSchema'],

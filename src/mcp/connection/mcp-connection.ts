@@ -30,7 +30,7 @@ import {
   type McpPackages,
 } from './transports.js';
 
-/** The protocol that a server speaks: `modern` from 2026-07-28 on. */
+/** The protocol that a server uses: `modern` from 2026-07-28 on. */
 export type ProtocolEra = 'legacy' | 'modern';
 
 export interface McpConnectionOptions extends Credentials {
@@ -42,13 +42,16 @@ export interface McpConnectionOptions extends Credentials {
   readonly isWanted: (tool: unknown) => boolean;
   /** Runs when the server announces that its tools have changed. */
   readonly onToolsChanged: () => void;
-  /** Runs when the tools may have changed unnoticed, for example after a reconnection. */
+  /**
+   * Runs when the tools may have changed without an announcement, for example after a
+   * reconnection.
+   */
   readonly onDoubt: () => void;
   readonly onElicit?: OnElicit | undefined;
   readonly elicitUrls?: boolean;
 }
 
-/** The tools of a server as it sent them. */
+/** A server's tools as it sent them. */
 export interface RawListing {
   readonly tools: readonly unknown[];
   /** The names of all tools, including unwanted ones. */
@@ -63,19 +66,19 @@ interface CallRequest {
   readonly tool: string;
   readonly inputSchema: unknown;
   readonly arguments: unknown;
-  /** The context of the call that this request carries out. */
+  /** The context of the call that makes this request. */
   readonly context: ToolContext;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** The maximum number of names kept for comparison with the settings. */
+/** Maximum number of names kept for comparison with the settings. */
 const MOST_NAMES = 100_000;
-/** The time that a server may take to prove that it is alive. */
+/** Milliseconds in which a server must prove that it's alive. */
 const PING_TIMEOUT_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /**
- * The SDK requires a schema for results. This one accepts everything, because results are checked
- * elsewhere.
+ * The SDK requires a schema for results. This schema accepts everything, because results are
+ * checked elsewhere.
  */
 const ANYTHING = Object.freeze({
   '~standard': Object.freeze({
@@ -86,9 +89,9 @@ const ANYTHING = Object.freeze({
 });
 
 /**
- * The connection to one server. It opens when it's first needed, and again after it was lost.
+ * The connection to one server. It opens when it's first needed, and reopens after it was lost.
  *
- * Until you call `close`, open sockets and the started process keep the program alive.
+ * Until you call `close`, open sockets and the started process keep the program running.
  */
 export class McpConnection {
   readonly #server: McpServerSettings;
@@ -96,11 +99,11 @@ export class McpConnection {
   readonly #closed = new AbortController();
   /** The session that is open or being opened. All requests share it. */
   #opening: Promise<Session> | undefined;
-  /** All sessions that have not closed yet. */
+  /** All sessions that haven't closed yet. */
   readonly #sessions = new Set<Session>();
   #stderr = (): string => '';
   #hide = (text: string): string => text;
-  /** True for a server from before 2026 that exits when asked for its protocol. */
+  /** True for a pre-2026 server that exits when asked for its protocol. */
   #isOld = false;
 
   constructor(server: McpServerSettings, options: McpConnectionOptions) {
@@ -113,7 +116,7 @@ export class McpConnection {
    *
    * @param onStart Called once a session is open. The listing reflects every change made before
    * that.
-   * @throws ListingError, ToolError, or anything that the transport throws.
+   * @throws ListingError, ToolError, or any error from the transport.
    */
   async listTools(onStart: () => void): Promise<RawListing> {
     return this.#inTime('list its tools', this.#server.startupTimeoutMs, undefined, (signal) =>
@@ -150,12 +153,12 @@ export class McpConnection {
   }
 
   /**
-   * Calls a tool and returns the answer as the server sent it.
+   * Calls a tool and returns the response as the server sent it.
    *
    * @param session The session in which the tool was listed.
-   * @throws SessionExpiredError if the session has ended and the call had no effect; the next call
+   * @throws SessionExpiredError if the session has ended and the call had no effect. The next call
    * gets another session.
-   * @throws anything that the SDK throws; see `callFailure`.
+   * @throws any error from the SDK; see `callFailure`.
    */
   callTool(
     session: Session,
@@ -163,8 +166,8 @@ export class McpConnection {
   ): Promise<unknown> {
     return this.#useIn(session, context.signal, ({ client, elicitation }, options) => {
       const request = { name: tool, arguments: input as Record<string, unknown> };
-      // If it gets a definition, the SDK doesn't compile the server's output schema, which could be
-      // made to hang it.
+      // Given a definition, the SDK doesn't compile the server's output schema, which could be
+      // crafted to hang it.
       const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
       const all = { ...options, toolDefinition, ...(onProgress && { onprogress: onProgress }) };
       return elicitation === undefined
@@ -173,14 +176,17 @@ export class McpConnection {
     });
   }
 
-  /** Makes other requests than calls, in the session in which they were offered. @throws as `callTool`. */
+  /**
+   * Makes requests other than calls, in the session in which they were offered. @throws like
+   * `callTool`.
+   */
   askIn<T>(session: Session, { signal }: ToolContext, work: (ask: Ask) => Promise<T>): Promise<T> {
     return this.#useIn(session, signal, ({ client }, options) =>
       work((method, params) => client.request({ method, params }, ANYTHING, options)),
     );
   }
 
-  /** Resolves when the server answers. */
+  /** Resolves when the server responds. */
   async ping(signal?: AbortSignal): Promise<void> {
     const sdk = await this.#options.packages.client();
     await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) =>
@@ -192,7 +198,7 @@ export class McpConnection {
     );
   }
 
-  /** Returns the open session, or a new one. A caller that gives up ends only its own wait. */
+  /** Returns the open session, or a new one. Aborting `signal` only ends that caller's wait. */
   async open(signal?: AbortSignal): Promise<Session> {
     const session = await this.#opened(signal);
     // Gives this process a chance to notice that a stream ended while it was busy.
@@ -207,14 +213,14 @@ export class McpConnection {
   }
 
   /**
-   * Removes the secrets of the settings from a server's text. Servers often repeat what they were
+   * Removes secrets from the settings from a server's text. Servers often echo the values they were
    * given.
    */
   hideSecrets(text: string): string {
     return this.#hide(text);
   }
 
-  /** Ends the connection and the process behind it. It can't be opened again. */
+  /** Closes the connection and ends the process behind it. It can't be reopened. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#opening = undefined;
@@ -230,8 +236,8 @@ export class McpConnection {
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
       const { SdkHttpError } = await this.#options.packages.client();
-      // A restarted server rejects old sessions: with 404 by the protocol, often with 400 in
-      // practice.
+      // A restarted server rejects old sessions: with 404 according to the protocol, but often with
+      // 400 in practice.
       if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
       this.#drop(session);
       throw new SessionExpiredError(error);
@@ -239,8 +245,8 @@ export class McpConnection {
   }
 
   /**
-   * Retries an attempt with the scopes that the server found missing. The refused request had no
-   * effect.
+   * Retries an attempt with the scopes that the server reported as missing. The refused request had
+   * no effect.
    */
   async #withScopes<T>(attempt: () => Promise<T>): Promise<T> {
     const { login, packages } = this.#options;
@@ -253,11 +259,11 @@ export class McpConnection {
     });
   }
 
-  /** Waits for the session that is open or being opened, or opens one. */
+  /** Waits for the open session or the one being opened, or opens one. */
   #opened(signal: AbortSignal | undefined): Promise<Session> {
     if (this.#closed.signal.aborted)
       throw unavailable(
-        `The connection to ${labelOf(this.#server.name)} is closed. Make a new discovery.`,
+        `The connection to ${labelOf(this.#server.name)} is closed. Create a new McpDiscovery.`,
       );
     const opening = (this.#opening ??= this.#startOpening());
     if (signal === undefined) return opening;
@@ -273,8 +279,8 @@ export class McpConnection {
       this.#inTime('be ready', this.#server.startupTimeoutMs, this.#closed.signal, (signal) =>
         this.#withScopes(() => this.#open(signal)),
       );
-    // The time limit starts with the server's turn. If many servers start at once, they slow each
-    // other down until all time out.
+    // The timeout starts when it's the server's turn. If many servers started at once, they would
+    // slow each other down until all time out.
     const opening = this.#server.transport.kind === 'stdio' ? inTurn(start) : start();
     opening.catch(() => {
       if (this.#opening === opening) this.#opening = undefined;
@@ -283,7 +289,7 @@ export class McpConnection {
   }
 
   /**
-   * Opens a session. A server that exits when asked for its protocol is started again without that
+   * Opens a session. A server that exits when asked for its protocol is restarted without that
    * question.
    */
   async #open(signal: AbortSignal): Promise<Session> {
@@ -322,9 +328,9 @@ export class McpConnection {
       capabilities: onElicit
         ? { elicitation: { form: {}, ...(elicitUrls === true && { url: {} }) } }
         : {},
-      inputRequired: { autoFulfill: false }, // Only this connection knows which call a question belongs to.
-      // Servers on the other transports are older than protocol negotiation, and some stop
-      // responding after an unknown request.
+      inputRequired: { autoFulfill: false }, // Only this connection knows a question's call.
+      // Servers on the other transports predate protocol negotiation, and some stop responding
+      // after an unknown request.
       versionNegotiation:
         (settings.kind === 'stdio' && !this.#isOld) || settings.kind === 'http'
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
@@ -357,7 +363,10 @@ export class McpConnection {
     return session;
   }
 
-  /** Checks that a session still works. If a stream has broken, the SDK lets calls wait forever. */
+  /**
+   * Checks that a session still works. If a stream has broken, the SDK would let calls wait
+   * forever.
+   */
   async #verify(session: Session): Promise<void> {
     const { clock, packages, onDoubt } = this.#options;
     const sdk = await packages.client();
@@ -366,11 +375,11 @@ export class McpConnection {
       { clock, timeoutMs: PING_TIMEOUT_MS },
     );
     if (answered.kind === 'returned')
-      onDoubt(); // A different process may have answered.
+      onDoubt(); // A different process may have responded.
     else this.#drop(session, answered.kind === 'threw' ? answered.error : undefined);
   }
 
-  /** Lets go of the open session. The next request opens another one. */
+  /** Discards the open session. The next request opens another session. */
   #drop(session: Session, why?: unknown): void {
     if (!session.isGone) this.#opening = undefined;
     this.#end(session, why);
@@ -407,12 +416,12 @@ export class McpConnection {
   }
 }
 
-/** The maximum number of servers that start at the same time in this process. */
+/** Maximum number of servers that start at the same time in this process. */
 const MOST_STARTING = 2 * availableParallelism();
 let starting = 0;
 const waiting: (() => void)[] = [];
 
-/** Starts a server once fewer than `MOST_STARTING` others are starting. */
+/** Starts a server once fewer than `MOST_STARTING` other servers are starting. */
 async function inTurn<T>(start: () => Promise<T>): Promise<T> {
   if (starting >= MOST_STARTING) await new Promise<void>((resolve) => waiting.push(resolve));
   starting += 1;
@@ -424,7 +433,7 @@ async function inTurn<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a function that does nothing while its work is running. */
+/** Returns a function that runs the work, or does nothing if it's already running. */
 function onlyOne(work: () => Promise<void>): () => void {
   let running: Promise<void> | undefined;
   return () => void (running ??= work().finally(() => (running = undefined)));

@@ -2,24 +2,24 @@ import { isPlainObject } from '../../core/plain-data.js';
 import { cleanText } from '../translate/foreign-text.js';
 import { isMethodNotFound, readPages, type ListName } from './server-answers.js';
 
-/** Makes a request to the server and returns the raw result. */
+/** Sends a request to the server and returns the raw result. */
 export type Ask = (method: string, params: Readonly<Record<string, unknown>>) => Promise<unknown>;
 export type Input = Readonly<Record<string, unknown>>;
 
 const text = (words: string) => ({ type: 'text', text: words });
 
 /**
- * The maximum number of entries in one answer. To find others, a model passes a text that they
+ * Maximum number of entries in one result. To find other entries, a model passes a text that they
  * contain.
  */
 const MOST_LISTED = 1_000;
-/** The maximum number of characters of one field. */
+/** Maximum number of characters per field. */
 const LONGEST = 2_048;
 /** The fields that are searched, and the other fields that are shown. */
 const SEARCHED = ['uri', 'uriTemplate', 'name', 'title', 'description'];
 const SHOWN = [...SEARCHED, 'mimeType', 'size', 'required', 'arguments'];
 
-/** Lists the resources and URI templates of a server that contain a text. */
+/** Lists a server's resources and URI templates that contain a text. */
 export async function listResources(input: Input, ask: Ask): Promise<unknown> {
   return {
     structuredContent: {
@@ -29,12 +29,14 @@ export async function listResources(input: Input, ask: Ask): Promise<unknown> {
   };
 }
 
-/** Lists the prompts of a server that contain a text. */
+/** Lists a server's prompts that contain a text. */
 export async function listPrompts(input: Input, ask: Ask): Promise<unknown> {
   return { structuredContent: { prompts: await listed('prompts', 'prompts/list', input, ask) } };
 }
 
-/** Returns the entries of a list that contain a text. Empty if the server doesn't have the list. */
+/**
+ * Returns the entries of a list that contain a text. Empty if the server doesn't support the list.
+ */
 async function listed(
   list: ListName,
   method: string,
@@ -75,7 +77,7 @@ function shown(item: Input): object {
   );
 }
 
-/** Reads a resource. The parts are for models; the value describes each part. */
+/** Reads a resource. The content parts are for models, and the value describes each part. */
 export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
   const contents = listIn(await ask('resources/read', { uri }), 'contents');
   return {
@@ -85,7 +87,8 @@ export async function readResource({ uri }: Input, ask: Ask): Promise<unknown> {
 }
 
 /**
- * Gets a prompt, with its messages one after the other. Parts and value are as in `readResource`.
+ * Gets a prompt with its messages, one after the other. Content parts and value are as in
+ * `readResource`.
  */
 export async function getPrompt(
   { name, arguments: values = {} }: Input,
@@ -110,13 +113,16 @@ export async function getPrompt(
   };
 }
 
-/** Returns a content without its bytes, which are in the part at the same index. */
+/** Returns a resource's content without its bytes, which are in the part at the same index. */
 function withoutBytes({ blob: _, data: __, ...rest }: Input): Input {
   const { resource } = rest;
   return isPlainObject(resource) ? { ...rest, resource: withoutBytes(resource) } : rest;
 }
 
-/** Returns the content of a resource as a block of a result. If there are several texts, each begins with its URI. */
+/**
+ * Returns a resource's content as a content block for a result. If there are several texts, each
+ * begins with its URI.
+ */
 function blockOf(content: Input, isOneOfSeveral: boolean): object {
   const { uri, text: words, blob, mimeType } = content;
   if (typeof words === 'string') return text(isOneOfSeveral ? `${String(uri)}:\n${words}` : words);
@@ -131,13 +137,13 @@ function listIn(result: unknown, field: string): readonly Input[] {
   return Array.isArray(list) ? list.filter(isPlainObject) : [];
 }
 
-/** The maximum number of template expressions that are examined. */
+/** Maximum number of template expressions that are examined. */
 const MOST_EXPRESSIONS = 32;
 
 /**
- * Returns true if a server's URI template (RFC 6570) can produce this URI. An expression stands for
- * any characters; without an operator, for any except `/?#`. Each part looks at each character
- * once, so no template can be slow.
+ * Returns true if a server's URI template (RFC 6570) can produce this URI. An expression matches
+ * any characters, or without an operator any characters except `/?#`. Each part looks at each
+ * character once, so no template can be slow.
  */
 export function isMadeBy(template: string, uri: string): boolean {
   const parts = template.split(/\{([^{}]*)\}/);

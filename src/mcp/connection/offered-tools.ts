@@ -11,31 +11,31 @@ import {
   type Input,
 } from './offered-answers.js';
 
-/** A tool of this program that lets models reach the resources or prompts of a server. */
+/** A tool of this program that lets models access a server's resources or prompts. */
 interface OfferedTool {
   /**
-   * The definition, as a server would list it. It's the same for every server, so it changes only
-   * with this program.
+   * The definition, in the form in which a server would list it. It's the same for every server, so
+   * it only changes with this program.
    */
   readonly raw: Readonly<Record<string, unknown>>;
-  /** The usual name of the tool; the actual name may be longer. */
+  /** The tool's usual name. The actual name may be longer. */
   readonly offers: string;
-  /** Answers a call, as a server would. */
+  /** Answers a call like a server would. */
   readonly answer: (input: unknown, ask: Ask) => Promise<unknown>;
 }
 
 /**
- * The tools for a server's resources and prompts, by name, and the problems with the settings that
- * ask for them.
+ * The tools for a server's resources and prompts, by name, and problems with the settings that
+ * enable them.
  */
 export interface OfferedTools {
   readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** The names of all tools that the settings ask for, including excluded ones. */
+  /** The names of all tools that the settings enable, including excluded tools. */
   readonly names: readonly string[];
   readonly findings: readonly McpFinding[];
 }
 
-const CONTAINS = { contains: { type: 'string', description: 'A text that the entries contain' } };
+const CONTAINS = { contains: { type: 'string', description: 'Text that the entries contain' } };
 const TOOLS: Readonly<
   Record<
     'resources' | 'prompts',
@@ -51,7 +51,7 @@ const TOOLS: Readonly<
   resources: [
     {
       name: 'list_resources',
-      says: 'Lists the resources, and the templates for URIs of others, of',
+      says: 'Lists the resources, and the templates for URIs of further resources, of',
       properties: CONTAINS,
       required: [],
       answer: listResources,
@@ -60,7 +60,7 @@ const TOOLS: Readonly<
       name: 'read_resource',
       says: 'Reads a resource of',
       properties: {
-        uri: { type: 'string', description: 'A listed URI, or one that a listed template makes' },
+        uri: { type: 'string', description: 'A URI that is listed or matches a listed template' },
       },
       required: ['uri'],
       answer: readResource,
@@ -92,9 +92,9 @@ const TOOLS: Readonly<
 };
 
 /**
- * Returns the tools for the resources and prompts of a server, if its settings ask for them.
+ * Returns the tools for a server's resources and prompts, if its settings enable them.
  *
- * @param listed The server's own tools. If one of them already has such a name, ours is called
+ * @param listed The server's own tools. If one of them already has such a name, the tool is called
  * `mcp_read_resource` and so on.
  * @param isWanted Returns true for a tool that the settings allow.
  */
@@ -129,7 +129,7 @@ export function offeredTools(
         findingOf('settings', server.name, `"${offer}": true has no effect: ${message}`),
       );
     if (capabilities[offer] === undefined)
-      find(`the server offers no ${offer}. Remove the setting.`);
+      find(`the server doesn't support ${offer}. Remove the setting.`);
     else if (wanted.length === 0)
       find(
         `the settings exclude ${all.map(({ name }) => quoted(name)).join(' and ')}. Add them to "allow_tools".`,

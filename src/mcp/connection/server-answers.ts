@@ -19,25 +19,25 @@ export class SessionExpiredError extends Error {
   }
 }
 
-/** Retries an attempt if its session had ended before the attempt had any effect. */
+/** Retries an attempt if its session ended before the attempt had any effect. */
 export async function inAnySession<T>(attempt: () => Promise<T>): Promise<T> {
   return attempt().catch((error: unknown) =>
     error instanceof SessionExpiredError ? attempt() : Promise.reject(error as Error),
   );
 }
 
-/** Thrown if a call's session ended before the answer. Users see the error's name. */
+/** Thrown if a call's session ended before the response. Users see this error's name. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
 /**
- * Returns the tool's failure for a failed call, or throws the error.
+ * Returns a failed call as the tool's failure, or throws the error.
  *
- * If the server answered with an error, that's the tool's own failure, and no other provider would
- * do better. Transport errors are thrown, so that routers count them: `PROVIDER_UNAVAILABLE` if the
- * call can't have had an effect, and a plain Error if it may have. Texts from the server are
- * shortened, without secrets.
+ * An error response from the server is the tool's own failure, because another provider wouldn't do
+ * better. Transport errors are thrown, so that routers count them: `PROVIDER_UNAVAILABLE` if the
+ * call can't have had an effect, and a plain `Error` if it may have. Texts from the server are
+ * shortened and stripped of secrets.
  */
 export function callFailure(
   error: unknown,
@@ -63,10 +63,10 @@ export function callFailure(
   if (error instanceof sdk.SdkError) {
     if (error.code === sdk.SdkErrorCode.UnsupportedResultType)
       return fail(
-        `${label} asks for input of an unsupported kind during the call. Call it from a client that supports it.`,
+        `${label} requested a kind of input that isn't supported during the call. Call the tool from a client that supports it.`,
       );
     if (error.code === sdk.SdkErrorCode.InvalidResult)
-      throw new ToolError('INVALID_RESULT', `${label} gave an answer that breaks the protocol.`, {
+      throw new ToolError('INVALID_RESULT', `${label}'s response violates the protocol.`, {
         cause: error,
       });
     if (error.code === sdk.SdkErrorCode.NotConnected)
@@ -75,19 +75,19 @@ export function callFailure(
   if (codesOf(causesOf(error)).some((code) => NEVER_SENT.has(code)))
     throw unavailable(`${label} can't be reached: ${describeFailure(error)}.`, error);
   throw new Error(
-    `${label} didn't answer: ${describeFailure(error)}. The call may or may not have taken effect.`,
+    `${label} didn't respond: ${describeFailure(error)}. The call may or may not have taken effect.`,
     { cause: error },
   );
 }
 
 /**
- * Describes why a server couldn't be opened or listed, in one line without secrets or texts of the
- * server.
+ * Describes why a server couldn't be connected or listed, on one line without secrets or texts from
+ * the server.
  */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);
   if (error instanceof ConnectionLostError)
-    return 'the connection was lost before it answered, perhaps because of a message over 16 MiB';
+    return 'the connection was lost before the server responded, perhaps because of a message over 16 MiB';
   const causes = causesOf(error);
   const codes = codesOf(causes);
   const known = codes.map((code) => KNOWN_REASONS.get(code)).find((reason) => reason !== undefined);
@@ -96,7 +96,7 @@ export function describeConnectionFailure(error: unknown): string {
   if (codes.includes('ERA_NEGOTIATION_FAILED')) {
     const [first] = codes;
     if (first !== 'ERA_NEGOTIATION_FAILED') return `it could not be reached (${first})`;
-    return `it doesn't answer like an MCP server${status === undefined ? '' : ` (HTTP status ${status})`}`;
+    return `it doesn't respond like an MCP server${status === undefined ? '' : ` (HTTP status ${status})`}`;
   }
   return status === undefined
     ? describeFailure(error)
@@ -108,10 +108,10 @@ const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
   ['EACCES', "its command isn't executable (EACCES)"],
   ['ECONNREFUSED', 'nothing is listening at its address (ECONNREFUSED)'],
   ['ENOTFOUND', "its host name can't be resolved (ENOTFOUND)"],
-  ['CONNECTION_CLOSED', 'it exited before it answered (CONNECTION_CLOSED)'],
+  ['CONNECTION_CLOSED', 'it exited before it responded (CONNECTION_CLOSED)'],
 ]);
 
-/** The error codes of connections that were never made. */
+/** Error codes of connections that were never established. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -139,16 +139,16 @@ function codesOf(causes: readonly Readonly<Record<string, unknown>>[]): readonly
     .filter((code) => typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) as string[];
 }
 
-/** The maximum number of characters of a failure's text. */
+/** Maximum number of characters in a failure's text. */
 const MAX_FAILURE_LENGTH = 8_192;
 
 /**
- * Turns a server's answer to a call into a result. The value is its structured content, or else its
- * text. All parts become content.
+ * Converts a server's response to a call to a result. The value is its structured content, or else
+ * its text. All parts become content.
  *
  * A text that only repeats the structured content as JSON is dropped. A text meant only for the
- * user becomes a part, but not the value. With `isError` the answer is the tool's failure, and its
- * message is the text, or else the structured content.
+ * user becomes a content part but isn't in the value. With `isError`, the response is the tool's
+ * failure, and its message is the text, or else the structured content.
  */
 export function callResult(result: unknown): ToolResult {
   const { content, structuredContent, isError } = (isPlainObject(result) ? result : {}) as {
@@ -205,7 +205,7 @@ function isJsonOf(value: Json, text: unknown): boolean {
 }
 
 /**
- * Returns a failure's text without secrets, because failures often quote settings. Paths stay,
+ * Returns a failure's text without secrets, because failures often quote settings. Paths are kept,
  * because the model needs them.
  */
 function failureText(texts: readonly string[]): string {
@@ -215,17 +215,17 @@ function failureText(texts: readonly string[]): string {
   return text.length <= MAX_FAILURE_LENGTH ? shown : `${shown}… (cut)`;
 }
 
-/** The maximum number of pages of one list. Most servers need two or three. */
+/** Maximum number of pages per list. Most servers need two or three. */
 const MAX_PAGES = 512;
 
-/** The lists of a server. */
+/** The lists that a server can have. */
 const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'] as const;
 export type ListName = (typeof LISTS)[number];
 
 /** Returns the key under which a page's entries bypass the SDK's checks. */
 const rawKey = (list: ListName) => `tooldex/raw-${list}`;
 
-/** Thrown if a listing is unusable. The message contains no text of the server. */
+/** Thrown if a listing is unusable. The message contains no text from the server. */
 class ListingError extends Error {
   override readonly name = 'ListingError';
 }
@@ -233,9 +233,9 @@ class ListingError extends Error {
 /**
  * Keeps the SDK from losing parts of messages. Call it once the transport is connected.
  *
- * Listings bypass its checks, which drop a whole page because of one invalid tool; each tool is
- * checked later. An answer is held back until the progress that came just before it has been
- * reported, because the SDK forgets the listener once it reads the answer.
+ * Listings bypass the SDK's checks, which drop a whole page because of one invalid tool. Each tool
+ * is checked later. A response is held back until the progress that came just before it has been
+ * reported, because the SDK drops the progress listener once it reads the response.
  */
 export function keepWhole(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
@@ -269,7 +269,7 @@ function withRawLists<M extends JSONRPCMessage>(message: M): M {
 /**
  * Returns all wanted tools that a server lists, as it sent them.
  *
- * @param fetchPage Asks for a page and returns the raw result.
+ * @param fetchPage Requests a page and returns the raw result.
  * @throws ListingError if the pages never end or a page has no list.
  */
 export async function readAllPages(
@@ -283,14 +283,14 @@ export async function readAllPages(
   await readPages(fetchPage, 'tools', (tool) => isWanted(tool) && tools.push(tool) > maxTools);
   if (tools.length > maxTools)
     throw new ListingError(
-      `The server lists more than ${maxTools} tools. Name the tools you need in "allow_tools", or raise "max_tools".`,
+      `The server lists more than ${maxTools} tools. List the tools you need in "allow_tools", or raise "max_tools".`,
     );
   return tools;
 }
 
 /**
- * Passes the entries of a list to `take`, page by page, until it returns true.
- * @throws ListingError as `readAllPages`.
+ * Passes a list's entries to `take`, page by page, until it returns true.
+ * @throws ListingError like `readAllPages`.
  */
 export async function readPages(
   fetchPage: (cursor: string | undefined) => Promise<unknown>,
@@ -306,7 +306,8 @@ export async function readPages(
       throw new ListingError(`The server returned a page without a list of ${list}.`);
     if (entries.some(take)) return;
     const next = (result as Readonly<Record<string, unknown>>)['nextCursor'];
-    // Some servers end with an empty cursor. A repeated cursor would repeat the same pages.
+    // Some servers end the list with an empty cursor. A repeated cursor would repeat the same
+    // pages.
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string')
       throw new ListingError(expectedGot('a cursor as text', describeValue(next)));
@@ -317,7 +318,7 @@ export async function readPages(
   throw new ListingError(`The server's listing doesn't end: it has more than ${MAX_PAGES} pages.`);
 }
 
-/** Returns true if the server answered that it doesn't know a method. */
+/** Returns true if the server responded that it doesn't know a method. */
 export function isMethodNotFound(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === -32_601;
 }

@@ -7,8 +7,8 @@ import type { Elicitation } from './elicitation.js';
 import { ConnectionLostError, SessionExpiredError } from './server-answers.js';
 
 /**
- * The SDK's own limit of 60 s would cut off calls whose tools have more time. This library and
- * executors set the deadlines.
+ * The SDK's own 60-second timeout would cut off calls of tools that are allowed more time. This
+ * library and executors enforce the timeouts.
  */
 export const NO_LIMIT: RequestOptions = Object.freeze({ timeout: LIMITS.timerMs });
 
@@ -21,14 +21,14 @@ export type Work<T> = (
 interface SessionParts {
   readonly client: Client;
   readonly transport: Transport;
-  /** Passes the server's questions to the user. Missing if nobody can be asked. */
+  /** Forwards the server's questions to the user. Missing if nobody can be asked. */
   readonly elicitation: Elicitation | undefined;
   readonly isHttp: boolean;
-  /** Runs when the server's tools may have changed unnoticed. */
+  /** Runs when the server's tools may have changed without an announcement. */
   readonly onDoubt: () => void;
 }
 
-/** One life of a connection to a server, from the handshake until the connection is lost or closed. */
+/** A session with a server, from the handshake until the connection is lost or closed. */
 export class Session {
   readonly client: Client;
   readonly elicitation: Elicitation | undefined;
@@ -51,14 +51,14 @@ export class Session {
   }
 
   /**
-   * True if requests are independent of each other, so that a restarted server answers them as if
+   * True if requests are independent of each other, so that a restarted server responds as if
    * nothing had happened.
    */
   get isStateless(): boolean {
     return this.#parts.isHttp && this.#parts.transport.sessionId === undefined;
   }
 
-  /** True if the server announces changes of its tools in this session. */
+  /** True if the server announces changes to its tools in this session. */
   get announces(): boolean {
     return (
       this.client.getServerCapabilities()?.tools?.listChanged === true &&
@@ -69,8 +69,8 @@ export class Session {
   /**
    * Makes requests until the session ends.
    *
-   * @throws SessionExpiredError if the session ended before; nothing was sent then.
-   * ConnectionLostError if it ends during the request.
+   * @throws SessionExpiredError if the session had already ended, so that nothing was sent.
+   * ConnectionLostError if the session ends during the request.
    */
   async request<T>(signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
     const { signal: gone } = this.#gone;
@@ -78,7 +78,7 @@ export class Session {
     // The SDK sends a signal's reason to the server, and the caller's reason may reveal too much.
     const controller = new AbortController();
     const stops = [
-      onAbort(signal, () => controller.abort('the caller gave up')),
+      onAbort(signal, () => controller.abort('the call was aborted')),
       onAbort(gone, () => controller.abort(gone.reason)),
     ];
     try {
@@ -91,7 +91,7 @@ export class Session {
   }
 
   /**
-   * Listens for changes with the protocol of 2026. Changes before and after the stream may go
+   * Listens for changes with the 2026 protocol. Changes before and after the stream may go
    * unnoticed.
    */
   async watch(): Promise<void> {
@@ -108,8 +108,8 @@ export class Session {
   }
 
   /**
-   * Ends the session. Requests that wait for an answer fail, with the reason if this program gave
-   * one.
+   * Ends the session. Requests that are waiting for a response fail, with the reason if this
+   * program gave one.
    */
   end(why?: unknown): void {
     if (this.#gone.signal.aborted) return;
@@ -119,8 +119,8 @@ export class Session {
 }
 
 /**
- * Sends a ping. The protocol of 2026 has no ping, so the server is asked for its capabilities. An
- * error in reply counts as an answer.
+ * Sends a ping. The 2026 protocol has no ping, so the server is asked for its capabilities. An
+ * error response also counts.
  */
 export async function ping(
   client: Client,

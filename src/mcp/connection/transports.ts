@@ -37,7 +37,7 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
  * Checks that the packages for the configured transports are installed, before any server is
  * contacted.
  *
- * @throws ToolError `MISSING_PACKAGE`, which says what to install.
+ * @throws ToolError `MISSING_PACKAGE`. The message says what to install.
  */
 export async function checkTransports(
   settings: Pick<McpSettings, 'servers'>,
@@ -53,20 +53,20 @@ export async function checkTransports(
 export interface Credentials {
   /** The source of tokens for requests over HTTP. */
   readonly login?: ServerLogin | undefined;
-  /** Returns headers for each request over HTTP, which override those of the settings. */
+  /** Returns headers for each HTTP request, which override those in the settings. */
   readonly ownHeaders?: (() => Promise<Headers | undefined>) | undefined;
 }
 
 /**
- * Returns the transport to a server, not started yet.
+ * Returns the transport to a server, not yet started.
  *
- * A process gets the SDK's short list of variables (PATH, HOME and the like) and those that its
- * settings name, and nothing else from the environment. Its stderr isn't printed: it would clutter
- * the terminal and may contain secrets.
+ * A process gets the SDK's short list of environment variables (PATH, HOME and the like) and those
+ * listed in its settings, and nothing else from the environment. Its stderr isn't printed, because
+ * it would clutter the terminal and may contain secrets.
  *
  * @param settings The settings with their variables filled in.
- * @param onTooLarge Called if a message over HTTP is too large. On other transports that ends the
- * connection.
+ * @param onTooLarge Called if a message over HTTP is too large. On other transports such a message
+ * ends the connection.
  */
 export async function createTransport(
   settings: McpTransportSettings,
@@ -77,7 +77,7 @@ export async function createTransport(
   if (settings.kind === 'stdio') {
     const { StdioClientTransport } = await packages.stdio();
     const { command, args, env, cwd } = settings;
-    // For its own class, the SDK would start a second process to find out the protocol.
+    // With the SDK's own class, the SDK would start a second process to find out the protocol.
     class InPlaceTransport extends StdioClientTransport {}
     return new InPlaceTransport({
       command,
@@ -106,7 +106,7 @@ export async function createTransport(
     case 'http':
       return new StreamableHTTPClientTransport(new URL(url), options);
     case 'sse':
-      // The SDK deprecates it, but some servers speak nothing else.
+      // Deprecated by the SDK, but some servers support nothing else.
       return new SSEClientTransport(new URL(url), options);
     case 'websocket':
       return webSocketTransport(
@@ -119,8 +119,8 @@ export async function createTransport(
 }
 
 /**
- * Returns settings with the variables from their file. Variables in the settings override those in
- * the file.
+ * Returns settings with the environment variables from their file. Variables in the settings
+ * override those in the file.
  * @throws ToolError `INVALID_ARGUMENT` if the file can't be read.
  */
 export async function withEnvFile(settings: McpTransportSettings): Promise<McpTransportSettings> {
@@ -139,7 +139,7 @@ export async function withEnvFile(settings: McpTransportSettings): Promise<McpTr
   }
 }
 
-/** Shorter values aren't treated as secrets, because too many words contain them. */
+/** Shorter values aren't treated as secrets, because they occur in too many words. */
 const LEAST_SECRET = 8;
 
 /**
@@ -160,8 +160,8 @@ const SHOWN = 4_096;
  * Reads the stderr of a transport's process.
  *
  * @param hide Removes the secrets of the server's settings.
- * @returns a function that returns the last 4 KiB: whole lines, without credentials, absolute paths
- * and hidden characters.
+ * @returns a function that returns the last 4 KiB as whole lines, without credentials, absolute
+ * paths and hidden characters.
  */
 export function listenToStderr(transport: Transport, hide: (text: string) => string): () => string {
   let said = '';
@@ -182,8 +182,8 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
 }
 
 /**
- * The largest message that a server may send: 16 MiB. With the SDK's own limit of 10 MiB, one huge
- * tool would make all tools unavailable.
+ * Maximum size of a server's message: 16 MiB. With the SDK's own limit of 10 MiB, one huge tool
+ * would make all tools unavailable.
  */
 const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 
@@ -191,12 +191,12 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Returns a `fetch` whose answers are aborted if a single message is larger than 16 MiB.
+ * Returns a `fetch` whose responses are aborted if a single message is larger than 16 MiB.
  *
- * The SDK reads a body of any size. An event stream may last for days, so each event is counted
- * separately; an event ends with an empty line.
+ * The SDK itself reads bodies of any size. An event stream may last for days, so each event is
+ * counted separately. An event ends with an empty line.
  *
- * @param onTooLarge Called for such a message. The SDK would let its call wait forever.
+ * @param onTooLarge Called for such a message. Without it, the SDK would let the call wait forever.
  */
 export function boundedFetch(
   onTooLarge: () => void = () => undefined,
@@ -217,7 +217,7 @@ export function boundedFetch(
       },
     });
     const bounded = new Response(response.body.pipeThrough(bound), response);
-    // A new Response doesn't keep the final address, which shows a redirect.
+    // A new `Response` doesn't keep the final URL, which reveals a redirect.
     Object.defineProperty(bounded, 'url', { value: response.url });
     Object.defineProperty(bounded, 'redirected', { value: response.redirected });
     return bounded;
@@ -270,11 +270,11 @@ interface WsSocket {
  * Returns the transport for MCP over a WebSocket: one message per frame, with the sub-protocol
  * `mcp`.
  *
- * It was never standardized, and the SDK has dropped it. Servers that speak it speak the protocol
- * of 2025. Unlike the WebSocket of newer runtimes, the package `ws` sends headers and limits
- * messages before it reads them.
+ * It was never standardized, and the SDK has dropped it. Servers that support it use the 2025
+ * protocol. Unlike the WebSocket built into newer runtimes, the package `ws` sends headers and
+ * limits messages before it reads them.
  *
- * @param parse Turns parsed JSON into a message, or throws.
+ * @param parse Converts parsed JSON to a message, or throws.
  */
 function webSocketTransport(
   url: string,
@@ -320,7 +320,7 @@ function webSocketTransport(
         socket.send(JSON.stringify(message), (error) => (error ? reject(error) : resolve()));
       }),
     close: () => {
-      // A server that hangs would never answer a close frame.
+      // A server that hangs would never respond to a close frame.
       socket?.terminate();
       return Promise.resolve();
     },

@@ -75,26 +75,26 @@ interface Listing extends RawListing {
 
 interface Failure {
   readonly error: unknown;
-  /** True for a failed call. The failure is over once another call succeeds. */
+  /** True for a failed call. The failure is cleared once another call succeeds. */
   readonly isOfCall: boolean;
   readonly reason: string;
   readonly failures: number;
-  /** End of the pause: the clock's elapsed time, and a date for users. */
+  /** End of the backoff: the clock's elapsed time, and a date for users. */
   readonly until: number;
   readonly nextAttemptAt: number;
 }
 
-/** The minimum time between two listings of a server that keeps announcing changes. */
+/** Minimum milliseconds between two listings of a server that keeps announcing changes. */
 const CHANGE_GAP_MS = 250;
 /**
- * The maximum number of listings that one call waits for, because a server may announce changes all
- * the time.
+ * Maximum number of listings that one call waits for, because a server may announce changes all the
+ * time.
  */
 const MOST_LISTINGS = 2;
-/** The maximum number of tools whose first definition is remembered. */
+/** Maximum number of tools whose first definition is remembered. */
 const MOST_REMEMBERED = 10_000;
 
-/** One server: its last listing, the time of the next one, and the calls to its tools. */
+/** One server: its last listing, the time of the next listing, and the calls to its tools. */
 export class DiscoveredServer {
   readonly server: McpServerSettings;
   readonly #options: DiscoveredServerOptions;
@@ -107,12 +107,12 @@ export class DiscoveredServer {
   /** True if the server announced that its tools differ from the listing. */
   #isChanged = false;
   /**
-   * True if its tools may have changed unannounced, for example after a reconnection. Calls then
-   * list them again.
+   * True if its tools may have changed without an announcement, for example after a reconnection.
+   * Calls then list the tools again.
    */
   #isInDoubt = false;
   #running: Promise<void> | undefined;
-  /** The listing that follows the running one. */
+  /** The listing that follows the one in progress. */
   #next: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #closed = false;
@@ -121,7 +121,7 @@ export class DiscoveredServer {
    * it.
    */
   readonly #first = new RecentMap<string, string>(MOST_REMEMBERED);
-  /** The tools of the program, joined with the tools of the server. */
+  /** The program's tools, joined with the server's tools. */
   readonly #joins = new WeakMap<
     ToolDefinition,
     { readonly served: ToolDefinition; readonly joined: ToolDefinition }
@@ -152,7 +152,7 @@ export class DiscoveredServer {
     return this.#table.tools;
   }
 
-  /** The tools of this program for the server's resources and prompts. */
+  /** Tools of this program for the server's resources and prompts. */
   get offered(): OfferedTools['tools'] {
     return this.#listing?.offered.tools ?? new Map();
   }
@@ -170,7 +170,7 @@ export class DiscoveredServer {
     if (this.#listing === undefined && this.#running !== undefined)
       return own(
         'unanswered',
-        `${labelOf(name)} has not listed its tools yet. They will be added when it answers.`,
+        `${labelOf(name)} hasn't listed its tools yet. They will be added when it responds.`,
       );
     return this.#table.findings;
   }
@@ -214,16 +214,16 @@ export class DiscoveredServer {
     if (this.#login !== undefined) return this.#login;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `${labelOf(this.server.name)} has no login: only a server over HTTP without a token in its headers has one.`,
+      `${labelOf(this.server.name)} has no login. Only HTTP servers without a token in their headers do.`,
     );
   }
 
   /**
    * Lists the server's tools if a listing is due. Never rejects.
    *
-   * @param force Lists even if the listing is fresh or the server is backing off. A running listing
-   * may have started before the change that the caller wants to see, so another listing follows it.
-   * All callers in between share that one, even if a server changes all the time.
+   * @param force Lists even if the listing is fresh or the server is backing off. A listing in
+   * progress may have started before the change that the caller wants to see, so another listing
+   * follows it. All callers in between share that listing, even if a server changes all the time.
    */
   ask(force: boolean): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -240,12 +240,12 @@ export class DiscoveredServer {
   }
 
   /**
-   * Calls a tool that the server lists, that the settings allow and whose definition is the pinned
-   * one.
+   * Calls a tool that the server lists, that the settings allow and whose definition matches its
+   * pin.
    *
-   * @param digest The digest of the server's tool by which the call was judged. A tool that the
-   * program wrote by hand has none: it stands for the tool in the server's first listing.
-   * @throws ToolError `TOOL_CHANGED` if the tool has changed since the call was judged,
+   * @param digest The digest of the server's tool that the policy checked. A tool that the program
+   * wrote by hand has no digest: it stands for the tool in the server's first listing.
+   * @throws ToolError `TOOL_CHANGED` if the tool has changed since the policy checked the call,
    * `TOOL_UNAVAILABLE` if it can't be called, `PROVIDER_UNAVAILABLE` if the server can't be
    * reached.
    * @throws Error, and not a ToolError, if the connection breaks during the call.
@@ -272,12 +272,12 @@ export class DiscoveredServer {
           inputSchema: tool.inputSchema,
           arguments: input,
           context,
-          // Without a listener, the server needn't report progress.
+          // Without a listener, the server doesn't have to report progress.
           onProgress: reportProgress && ((progress) => reportProgress({ ...progress })),
         });
       });
       if (this.#failure?.isOfCall === true) this.#failure = undefined;
-      // The executor checks the answer against the definition's output schema.
+      // The executor checks the result against the definition's output schema.
       return this.#withoutSecrets(callResult(result));
     } catch (error) {
       if (signal?.aborted === true) throw abortError(signal);
@@ -296,10 +296,10 @@ export class DiscoveredServer {
    * Joins a tool of the program with the server's tool that it stands for. Returns `undefined` if
    * there is none.
    *
-   * A tool without a function stands for the server's tool of the same name. It also stands for the
-   * tool that its provider `mcp` names, if the program describes no input.
+   * A tool without a function stands for the server's tool with the same name. If the program
+   * describes no input, the tool also stands for the tool in its provider `mcp`.
    *
-   * @param isDefault True if calls that name no server go to this one.
+   * @param isDefault True if calls without a server name go to this server.
    */
   join(declared: ToolDefinition, isDefault: boolean): ToolDefinition | undefined {
     const toolName = this.#meantBy(declared, isDefault);
@@ -309,13 +309,13 @@ export class DiscoveredServer {
     return this.#joined(declared, toolName!, served);
   }
 
-  /** Resolves with true when the server answers. */
+  /** Resolves to true when the server responds. */
   async check(signal: AbortSignal): Promise<boolean> {
     await this.#connection.ping(signal);
     return true;
   }
 
-  /** Ends the connection and the process behind it. Its tools are gone. */
+  /** Closes the connection and ends the process behind it. Its tools are removed. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelTimer?.();
@@ -339,13 +339,13 @@ export class DiscoveredServer {
    * Returns the session for a call, with an up-to-date listing.
    *
    * The tools are listed again if they may have changed or the listing is old. If the server
-   * announces no changes, they're also listed before every call that isn't readonly.
+   * doesn't announce changes, they're also listed before every call that isn't read-only.
    */
   async #listedSession(toolName: string, signal: AbortSignal | undefined): Promise<Session> {
     if (this.#listing === undefined) await this.ask(false);
     if (this.#listing === undefined) throw this.#away('could not list its tools');
     const session = await this.#connection.open(signal).catch((error: unknown) => {
-      // Wrong settings aren't an outage.
+      // Invalid settings aren't an outage.
       if (isToolError(error) && error.code !== 'TIMEOUT') throw error;
       throw unavailable(
         `${labelOf(this.server.name)} can't be reached: ${describeConnectionFailure(error).replace(/\.$/, '')}.`,
@@ -366,8 +366,8 @@ export class DiscoveredServer {
   }
 
   /**
-   * Returns the error for a server that couldn't be listed. If the user must log in, that error is
-   * returned instead.
+   * Returns the error for a server that couldn't be listed. If the user must log in, returns that
+   * error instead.
    */
   #away(failed: string): ToolError {
     const { error, reason = 'it is closed' } = this.#failure ?? {};
@@ -394,9 +394,9 @@ export class DiscoveredServer {
   }
 
   /**
-   * Checks that the call was judged by the current definition of the server's tool.
+   * Checks that the policy saw the current definition of the server's tool.
    *
-   * Pins, if there are any, judge the definitions for the program's own tools.
+   * If there are pins, they check the definitions for the program's own tools.
    *
    * @throws ToolError `TOOL_CHANGED`. The executor then uses the new definition.
    */
@@ -407,7 +407,7 @@ export class DiscoveredServer {
       return;
     const error = new ToolError(
       'TOOL_CHANGED',
-      `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was judged, so nothing was sent. Call it again to have it judged by the new definition.`,
+      `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was checked, so nothing was sent. Call it again to have it checked against the new definition.`,
     );
     throw withRenewal(error, (judged) =>
       isServed(judged)
@@ -420,7 +420,7 @@ export class DiscoveredServer {
 
   /**
    * Joins two tools. If the server's tool has changed since the first listing, the joined tool
-   * requires consent, unless pins judge it.
+   * requires consent, unless pins check it.
    */
   #joined(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
     const known = this.#joins.get(declared);
@@ -521,8 +521,8 @@ export class DiscoveredServer {
   }
 
   /**
-   * Lists again soon. Waits a moment after the last listing, so that many changes cause a single
-   * listing.
+   * Lists the tools again soon. Waits a moment after the last listing, so that many changes cause a
+   * single listing.
    */
   #listSoon(): void {
     if (this.#closed) return;
@@ -542,7 +542,7 @@ export class DiscoveredServer {
   }
 }
 
-/** Returns the login at an HTTP server whose settings contain no token. */
+/** Returns the login for an HTTP server whose settings contain no token. */
 function loginAt(
   { name, transport }: McpServerSettings,
   { clock, env, logins, packages }: DiscoveredServerOptions,
@@ -559,13 +559,13 @@ function loginAt(
 }
 
 /**
- * Asks the program for the headers of a request.
+ * Asks the program for a request's headers.
  * @throws ToolError `PROVIDER_UNAVAILABLE`, without the program's error text.
  */
 async function headersOf(headersFor: HeadersFor, server: string): Promise<Headers> {
   try {
     return new Headers(await headersFor(server));
   } catch (error) {
-    throw unavailable(`The option headers failed for ${labelOf(server)}.`, error);
+    throw unavailable(`The \`headers\` function failed for ${labelOf(server)}.`, error);
   }
 }

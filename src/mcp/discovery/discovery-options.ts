@@ -17,8 +17,8 @@ import type { Environment } from '../settings/transport-settings.js';
 import type { McpFinding } from '../translate/foreign-text.js';
 
 /**
- * The maximum wait for a server, in milliseconds. A slow server mustn't delay the tools of the
- * others.
+ * Maximum time to wait for a server, in milliseconds. A slow server mustn't delay the tools of
+ * other servers.
  */
 export const WAIT_MS = 10_000;
 
@@ -29,21 +29,22 @@ export type McpServerStatus = {
   readonly tools: number;
   readonly findings: readonly McpFinding[];
   /**
-   * Time at which the tools were last listed, in milliseconds since 1970. `null` before the first listing.
+   * Time at which the tools were last listed, in milliseconds since 1970. `null` before the first
+   * listing.
    */
   readonly lastDiscoveredAt: number | null;
-  /** The server's protocol: `modern` from 2026-07-28 on; `null` before it was first reached. */
+  /** The server's protocol: `modern` from 2026-07-28 on, or `null` before it was first reached. */
   readonly era: ProtocolEra | null;
   /**
    * The last 4 KiB that its process wrote to stderr, without secrets and paths. Missing if there is
-   * none.
+   * nothing.
    */
   readonly stderr?: string;
 } & (
   | {
       /**
-       * - idle: not asked yet, or the settings aren't enabled
-       * - discovering: asked for the first time, without an answer yet
+       * - idle: not contacted yet, or the settings aren't enabled
+       * - discovering: contacted for the first time, without a response yet
        * - stale: its listing is older than the interval, or the server has announced changes; the
        *   listing stays in use until there's a new one
        */
@@ -51,7 +52,8 @@ export type McpServerStatus = {
     }
   | {
       /**
-       * The last listing failed. The server gets a pause, and the next refresh after it asks again.
+       * The last listing failed. The server backs off, and the next refresh after that contacts it
+       * again.
        */
       readonly state: 'backing-off' | 'failed';
       /** The reason for the last failure. */
@@ -63,7 +65,7 @@ export type McpServerStatus = {
     }
 );
 
-/** The tools of a server that are new, changed or gone, by their names here. */
+/** The tools of a server that are new, changed or removed, by their names here. */
 export interface McpChange {
   readonly server: string;
   readonly added: readonly string[];
@@ -71,22 +73,22 @@ export interface McpChange {
   readonly removed: readonly string[];
 }
 
-/** An event of discovery; `at` is in milliseconds since 1970. */
+/** An event of discovery. `at` is in milliseconds since 1970. */
 export type McpDiscoveryEvent = { readonly at: number; readonly server: string } & (
   | { readonly type: 'listed'; readonly tools: number }
   | { readonly type: 'failed'; readonly reason: string; readonly nextAttemptAt: number }
   | ({ readonly type: 'changed' } & McpChange)
-  /** The server announced that its tools have changed, so it's asked again. */
+  /** The server announced that its tools have changed, so they're listed again. */
   | { readonly type: 'list-changed' }
 );
 
-/** Decides if a definition may be used, as `DefinitionPins` does. */
+/** Decides if a definition may be used, like `DefinitionPins`. */
 export interface PinGuard {
   check(server: string, tool: unknown): PinAnswer | Promise<PinAnswer>;
 }
 export type PinAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** Returns the headers of a request to a server. */
+/** Returns the headers for a request to a server. */
 export type HeadersFor = (
   server: string,
 ) =>
@@ -94,65 +96,66 @@ export type HeadersFor = (
   | undefined
   | Promise<Readonly<Record<string, string>> | undefined>;
 
-/** The options of discovery. */
+/** Options of discovery. */
 export interface McpDiscoveryOptions {
   /**
-   * Withholds tools whose definitions have changed; usually a `DefinitionPins`.
+   * Withholds tools whose definitions have changed. Usually a `DefinitionPins`.
    * @default every definition is used
    */
   readonly pins?: PinGuard;
   /**
    * Checks the patterns in servers' schemas, for example `(pattern) => new RE2(pattern, 'u')`. It
-   * must take linear time.
+   * must run in linear time.
    * @default the servers check their patterns
    */
   readonly patternEngine?: PatternEngine;
   /**
-   * Lets `autoApprove`, `alwaysAllow` and `trust` in the settings loosen tools. Use it only for
-   * your own file, because any repository may contain such a file.
+   * Lets `autoApprove`, `alwaysAllow` and `trust` in the settings relax restrictions on tools. Use
+   * it only for your own file, because any repository may contain such a file.
    * @default false: they're reported in `findings`
    */
   readonly trustAutoApprove?: boolean;
   /**
-   * The maximum time that `discoverMcpTools` and a registry wait for a server, in milliseconds.
-   * Tools of a slower server follow later.
+   * Maximum time that `discoverMcpTools` and a registry wait for a server, in milliseconds. A
+   * slower server's tools are added later.
    * @default 10,000
    */
   readonly waitMs?: number;
   /** The client name and version that servers see. @default tooldex */
   readonly clientInfo?: McpConnectionOptions['clientInfo'];
-  /** Receives every event. Its errors are ignored. @default none */
+  /** Receives every event. Errors thrown by it are ignored. @default none */
   readonly onEvent?: (event: McpDiscoveryEvent) => void;
-  /** Answers the questions that servers ask the user during a call. Without it such calls fail. */
+  /** Answers questions that servers ask the user during a call. Without it, such calls fail. */
   readonly onElicit?: OnElicit;
   /**
-   * True if `onElicit` also handles questions for which the user must open an address (mode `url`).
+   * True if `onElicit` also handles questions for which the user must open a URL (mode `url`).
    * @default false
    */
   readonly elicitUrls?: boolean;
   /**
    * Returns headers for each request to a server over the network, for example a token that
-   * changes. They override headers of the same name in the settings. Users with different
-   * credentials need a discovery each.
+   * changes. They override headers with the same name in the settings. Users with different
+   * credentials need separate discoveries.
    * @default only the headers in the settings
    */
   readonly headers?: HeadersFor;
-  /** The folder or `StateStore` that keeps the logins at servers. @default tooldex/logins in XDG_DATA_HOME */
+  /** The folder or `StateStore` for logins at servers. @default tooldex/logins in XDG_DATA_HOME */
   readonly logins?: string | LoginStore;
   /**
-   * The variables for `${NAME}` in the settings. Servers get only those that their settings name.
+   * The environment variables for `${NAME}` in the settings. Servers get only the variables listed
+   * in their settings.
    * @default process.env
    */
   readonly env?: Environment;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
-  /** Returns a number from 0 up to 1, for the jitter of pauses. @default Math.random */
+  /** Returns a number from 0 up to 1, for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
   /** Loads the optional packages: the SDK's client, its stdio part, and `ws`. @default import */
   readonly packages?: { readonly [Name in keyof McpPackages]: () => Promise<unknown> };
 }
 
-/** The check of the options. */
+/** The schema of the options. */
 export const discoveryOptions = z.strictObject({
   pins: withMethods<PinGuard>('pins with a check method', 'check').optional(),
   patternEngine: aFunction<PatternEngine>().optional(),

@@ -7,7 +7,7 @@ import { strictest } from '../../tool/infer-metadata.js';
 import type { ToolAuth, ToolOptions, ToolProvider } from '../../tool/tool-options.js';
 import { definitionOf, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
 
-/** The program's parts of joined tools. */
+/** The program's part of each joined tool. */
 const declaredParts = new WeakMap<ToolDefinition, ToolDefinition>();
 
 /**
@@ -23,7 +23,7 @@ export function mcpProviderOf(providers: readonly ToolProvider[]): ToolProvider 
   return providers.find(({ name }) => name === 'mcp');
 }
 
-/** Returns true for a tool without a function whose input only the server describes. */
+/** Returns true for a tool without a function whose input is only described by the server. */
 export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boolean {
   return (
     execute === undefined &&
@@ -35,10 +35,10 @@ export function takesServedSchema({ inputSchema, execute }: ToolDefinition): boo
 /**
  * Joins a declared tool with the server's tool that answers its calls.
  *
- * If both have the same name, they're one tool: the server provides handler and schemas, the
- * declaration provides the texts it has, and the stricter safety metadata wins. A declared tool
- * with another name keeps its metadata and takes the server's schema if it describes no input. The
- * provider `mcp` carries the digest of the server's tool, so calls reach no other tool.
+ * If both have the same name, they become one tool: the server provides the handler and schemas,
+ * the declaration provides the texts it has, and the stricter safety metadata wins. A declared tool
+ * with another name keeps its metadata, and takes the server's schema if it describes no input. The
+ * provider `mcp` carries the digest of the server's tool, so calls can't reach any other tool.
  *
  * @param requiresConsent True if the server's tool has changed since the declaration was made for
  * it.
@@ -78,7 +78,9 @@ export function joinDefinitions(
   return joined;
 }
 
-/** Returns the stricter safety metadata. The declared tool can only tighten the server's. */
+/**
+ * Returns the stricter safety metadata. The declared tool can only tighten the server's metadata.
+ */
 function stricter(
   declared: ToolDefinition,
   served: ToolDefinition,

@@ -34,11 +34,11 @@ import {
 /**
  * The tools of MCP servers, as definitions for any registry and executor.
  *
- * Nothing is opened until you call `refresh` or a tool, or a registry asks. A listing is fresh for
- * the server's `healthCheckIntervalMs`, and stays in use while the server is asked again or is
- * unreachable. A server that fails gets a pause of `exponentialBackoff(failures in a row)`. A
- * server that announces changes is asked again at once. No server delays or removes another's
- * tools.
+ * Nothing is opened until you call `refresh` or a tool, or a registry loads it. A listing is fresh
+ * for the server's `healthCheckIntervalMs`, and stays in use while the tools are listed again or
+ * the server is unreachable. A server that fails backs off for `exponentialBackoff(failures in a
+ * row)`. If a server announces changes, its tools are listed again at once. No server delays or
+ * removes the tools of another.
  *
  * ```js
  * const discovery = new McpDiscovery({ enabled: true, servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } } });
@@ -54,7 +54,7 @@ export class McpDiscovery {
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #events = new Listeners<McpDiscoveryEvent>();
-  /** The listeners for tool changes. Each gets the server's name. */
+  /** The listeners for tool changes. Each is called with the server's name. */
   readonly #moves = new Listeners<string>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
@@ -62,7 +62,7 @@ export class McpDiscovery {
 
   /**
    * @param settings Same as for `readMcpSettings`.
-   * @throws ToolError `INVALID_ARGUMENT`, which lists everything wrong in settings or options.
+   * @throws ToolError `INVALID_ARGUMENT`, which lists all errors in settings or options.
    */
   constructor(settings: unknown, options: McpDiscoveryOptions = {}) {
     this.#options = checkOptions(discoveryOptions, options, 'options of the discovery');
@@ -72,14 +72,14 @@ export class McpDiscovery {
   }
 
   /**
-   * Asks all servers without a fresh listing at the same time. Resolves when each has answered or
-   * failed.
+   * Lists the tools of all servers without a fresh listing, in parallel. Resolves when each server
+   * has responded or failed.
    *
-   * You can already read the definitions of servers that have answered.
+   * You can already read the definitions of servers that have responded.
    *
-   * @param options `force` also asks servers that have a fresh listing or are backing off.
-   * @throws ToolError `MISSING_PACKAGE` if a transport's package isn't installed; no server is
-   * asked then. Server errors are never thrown: see `status` and `findings`.
+   * @param options `force` also contacts servers that have a fresh listing or are backing off.
+   * @throws ToolError `MISSING_PACKAGE` if a transport's package isn't installed. Then no server is
+   * contacted. Server errors are never thrown: see `status` and `findings`.
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
@@ -88,7 +88,7 @@ export class McpDiscovery {
     await Promise.all([...this.#servers.values()].map((server) => server.ask(force)));
   }
 
-  /** Returns all usable tools, by name. An unchanged tool is the same object as before. */
+  /** Returns all usable tools, by name. An unchanged tool is still the same object. */
   definitions(): readonly ToolDefinition[] {
     const all = [...this.#servers.values()].flatMap(({ tools }) => [...tools.values()]);
     return Object.freeze(all.sort((a, b) => compareText(a.name, b.name)));
@@ -100,12 +100,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Returns everything that is wrong or suspicious: unreachable servers, and tools that are
-   * refused, withheld, look like others, hide text or steer models.
+   * Returns all problems and suspicions: unreachable servers, and tools that are refused, withheld,
+   * look like others, hide text or steer models.
    */
   findings(): readonly McpFinding[] {
     const servers = [...this.#servers.values()];
-    const off = 'MCP is switched off in the settings. Set "enabled": true.';
+    const off = 'MCP is disabled in the settings. Set "enabled": true.';
     if (!this.#settings.enabled)
       return Object.freeze(servers.map(({ server }) => findingOf('disabled', server.name, off)));
     const named = servers.flatMap(({ server, tools, offered }) =>
@@ -122,14 +122,14 @@ export class McpDiscovery {
   }
 
   /**
-   * Returns the last listing of each server as it sent it, without the tools that the settings
-   * deny. Use it with `DefinitionPins.verify`.
+   * Returns each server's last listing as it was sent, without the tools that the settings deny.
+   * Use it with `DefinitionPins.verify`.
    */
   rawListings(): readonly ServerListing[] {
     return Object.freeze([...this.#servers.values()].map(({ rawListing }) => rawListing));
   }
 
-  /** Reports new, changed and removed tools. Returns a function that unsubscribes. */
+  /** Calls `listener` with new, changed and removed tools. Returns a function that unsubscribes. */
   onChange(listener: (change: McpChange) => void): () => void {
     return this.#events.add((event) => {
       if (event.type !== 'changed') return;
@@ -156,7 +156,9 @@ export class McpDiscovery {
     });
   }
 
-  /** Returns one source for each server, for a `CapabilityRegistry`. A server's persona owns its tools. */
+  /**
+   * Returns one source per server, for a `CapabilityRegistry`. A server's persona owns its tools.
+   */
   sources(): readonly CapabilitySource[] {
     return Object.freeze(
       [...this.#servers.keys()].map((name) =>
@@ -171,12 +173,12 @@ export class McpDiscovery {
   }
 
   /**
-   * Joins a tool of the program or of a manifest with the server's tool that it stands for. Returns
-   * other tools unchanged. A `CapabilityRegistry` does this by itself.
+   * Joins a tool from the program or a manifest with the server's tool that it stands for. Returns
+   * other tools unchanged. A `CapabilityRegistry` does this automatically.
    *
-   * A tool without a function and other providers stands for the discovered tool of its name. It
-   * may add texts and tighten safety; the server provides handler and schema. A tool with another
-   * name and the provider `mcp` takes the server's schema if it describes no input.
+   * A tool without a function and other providers stands for the discovered tool with its name. It
+   * may add texts and tighten safety. The server provides the handler and schema. A tool with
+   * another name and the provider `mcp` takes the server's schema if it describes no input.
    */
   complete(definition: ToolDefinition): ToolDefinition {
     if (!isToolDefinition(definition))
@@ -193,9 +195,8 @@ export class McpDiscovery {
    *
    * @param server The server's name.
    * @default the default server
-   * @param digest The digest of the server's tool by which the call was judged. No other tool is
-   * called.
-   * @returns a plain value, or a failure that the server answered.
+   * @param digest The digest of the server's tool that the policy checked. No other tool is called.
+   * @returns a plain value, or a failure that the server returned.
    * @throws ToolError `INVALID_ARGUMENT` for an unknown server, or `TOOL_CHANGED`.
    * @throws ToolError `TOOL_UNAVAILABLE` if the tool isn't listed, isn't allowed, or is withheld.
    * @throws ToolError `PROVIDER_UNAVAILABLE` if the server can't be reached.
@@ -212,7 +213,7 @@ export class McpDiscovery {
   }
 
   /**
-   * Resolves to true when a server answers a ping.
+   * Resolves to true when a server responds to a ping.
    * @throws ToolError `INVALID_ARGUMENT` for an unknown server.
    */
   async check(server: string | undefined, signal: AbortSignal): Promise<boolean> {
@@ -221,12 +222,12 @@ export class McpDiscovery {
 
   /**
    * Logs in at the authorization server of an HTTP server, and lists the server's tools. The
-   * discovery's option `logins` says where the login is stored.
+   * discovery's `logins` option determines where the login is stored.
    *
-   * @param options `open` gets the address at which the user logs in, in a browser on this machine
-   * and within `timeoutMs` (five minutes). A login with `grant: "client_credentials"` needs no
-   * user.
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options, an unknown server, or a server that
+   * @param options `open` is called with the URL at which the user logs in, in a browser on this
+   * machine and within `timeoutMs` (five minutes). A login with `grant: "client_credentials"` needs
+   * no user.
+   * @throws ToolError `INVALID_ARGUMENT` for invalid options, an unknown server, or a server that
    * isn't reached over HTTP. `PROVIDER_UNAVAILABLE` if the login is refused or unsafe, `TIMEOUT`,
    * `ABORTED`.
    */
@@ -236,16 +237,16 @@ export class McpDiscovery {
     await known.ask(true);
   }
 
-  /** Forgets the login at a server. The authorization server is not informed. */
+  /** Deletes the login at a server. The authorization server isn't notified. */
   async logout(server: string | undefined): Promise<void> {
     await this.#require(server).login.logOut();
   }
 
   /**
-   * Applies new settings. Servers whose settings are unchanged keep their tools and connections;
-   * the others are closed.
+   * Applies new settings. Servers with unchanged settings keep their tools and connections. The
+   * others are closed.
    *
-   * @throws ToolError `INVALID_ARGUMENT`; then nothing has changed.
+   * @throws ToolError `INVALID_ARGUMENT`. Then nothing has changed.
    */
   async update(settings: unknown): Promise<void> {
     const next = readMcpSettings(settings);
@@ -258,7 +259,7 @@ export class McpDiscovery {
     await Promise.all(left.map(([, server]) => server.close()));
   }
 
-  /** Ends all connections and the processes behind them. Their tools are gone. */
+  /** Closes all connections and ends the processes behind them. Their tools are removed. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
@@ -270,7 +271,7 @@ export class McpDiscovery {
     const tell = (event: McpDiscoveryEvent) => this.#tell(event);
     return new Map(
       settings.servers.map((server) => {
-        // If the settings are switched off, servers and tools are released.
+        // If the settings are disabled, servers and tools are released.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
         const trusted = options.trustAutoApprove ? withApprovals(server) : server;
@@ -298,8 +299,8 @@ export class McpDiscovery {
   }
 
   /**
-   * Returns a server's tools. Known tools are returned at once, even if the server must be asked
-   * again.
+   * Returns a server's tools. Known tools are returned at once, even if the server must be
+   * contacted again.
    */
   async #load(name: string, force: boolean): Promise<SourceTools> {
     const server = this.#servers.get(name);
@@ -335,7 +336,7 @@ export class McpDiscovery {
       : undefined;
   }
 
-  /** The server used if a call names none. */
+  /** The server for calls that don't specify one. */
   get #defaultServer(): string | undefined {
     return (
       this.#settings.defaultServer ??
@@ -349,8 +350,8 @@ export class McpDiscovery {
       throw new ToolError(
         'TOOL_UNAVAILABLE',
         this.#closed
-          ? 'This discovery was closed. Make a new one.'
-          : 'MCP is switched off. Set "enabled": true in its settings.',
+          ? 'This discovery was closed. Create a new one.'
+          : 'MCP is disabled. Set "enabled": true in its settings.',
       );
     const wanted = name ?? this.#defaultServer;
     const server = wanted === undefined ? undefined : this.#servers.get(wanted);
@@ -360,7 +361,7 @@ export class McpDiscovery {
     throw new ToolError(
       'INVALID_ARGUMENT',
       wanted === undefined
-        ? `No MCP server was named, and there is no default_server. Name one of: ${known}.`
+        ? `The call specifies no MCP server, and there is no default_server. Specify one of: ${known}.`
         : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${known}.`,
     );
   }
@@ -372,12 +373,12 @@ export class McpDiscovery {
 }
 
 const UNTRUSTED =
-  'The file approves tools, but any repository may contain such a file, so calls still need approval. Set trustAutoApprove to trust it, or declare under "tools" what the tools may do.';
+  'The file approves tools, but any repository may contain such a file, so calls still need approval. Set trustAutoApprove to trust it, or declare the tools\' permissions under "tools".';
 
 /**
  * Lets a tool of an MCP server answer calls, as one of a tool's providers.
  *
- * Calls go to the configured server and tool, whatever the arguments are called. A tool isn't
+ * Calls go to the configured server and tool, no matter what the arguments are called. A tool isn't
  * called if the server doesn't list it, the settings deny it, or it's withheld because its
  * definition has changed.
  *
@@ -392,10 +393,10 @@ export class McpProvider implements Provider {
   readonly #digest: string | undefined;
 
   /**
-   * @param config As in manifests. `tool` is the name at the server, and `server` is a configured
-   * server (by default the default server, or else the only server). `digest` is the digest of the
-   * server's tool with which a tool of the program was joined.
-   * @throws ToolError `INVALID_ARGUMENT` if `config` names no tool.
+   * @param config The same as in manifests. `tool` is the name at the server, and `server` is a
+   * configured server (by default the default server, or else the only server). `digest` is the
+   * digest of the server's tool with which a tool of the program was joined.
+   * @throws ToolError `INVALID_ARGUMENT` if `config` has no tool name.
    */
   constructor(
     discovery: Pick<McpDiscovery, 'callTool' | 'check'>,
@@ -414,40 +415,41 @@ export class McpProvider implements Provider {
     this.#digest = typeof digest === 'string' ? digest : undefined;
   }
 
-  /** Calls the tool. @throws ToolError as `McpDiscovery.callTool`. */
+  /** Calls the tool. @throws ToolError like `McpDiscovery.callTool`. */
   call(input: unknown, context: ToolContext): Promise<unknown> {
     return this.#discovery.callTool(this.#server, this.#tool, input, context, this.#digest);
   }
 
-  /** Resolves to true when the server answers a ping. */
+  /** Resolves to true when the server responds to a ping. */
   check(signal: AbortSignal): Promise<boolean> {
     return this.#discovery.check(this.#server, signal);
   }
 }
 
-/** The tools that servers list now, and everything needed to call them. */
+/** The tools that servers currently list, and everything needed to call them. */
 export interface DiscoveredMcpTools {
   readonly definitions: readonly ToolDefinition[];
   readonly findings: readonly McpFinding[];
-  /** The provider for an executor that routes the calls, under the name `mcp`. */
+  /** The provider for an executor, which routes the calls, under the name `mcp`. */
   readonly provider: ProviderFactory;
   /** The discovery, for refreshing later. */
   readonly discovery: McpDiscovery;
-  /** Ends the connections; until then they keep the program alive. */
+  /** Closes the connections. Until then they keep the program running. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Asks all configured servers once. Resolves when each has answered or failed, but after `waitMs`
- * at the latest, so a slow server doesn't hold up the others. A slow server shows up in `findings`
- * as `unanswered`, and `discovery.follow(registry)` registers its tools once they're available.
+ * Lists the tools of all configured servers once. Resolves when each server has responded or
+ * failed, but after `waitMs` at the latest, so a slow server doesn't hold up the others. A slow
+ * server is reported in `findings` as `unanswered`, and `discovery.follow(registry)` registers its
+ * tools once they're available.
  *
  * ```js
  * const { discovery, close } = await discoverMcpTools({ mcpServers: { memory: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-memory'] } } });
  * discovery.follow(registry); // or registry.registerAll(definitions), which takes the tools available now
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT` for wrong settings and options, `MISSING_PACKAGE`. Servers
+ * @throws ToolError `INVALID_ARGUMENT` for invalid settings and options, `MISSING_PACKAGE`. Servers
  * that fail are reported in `findings`.
  */
 export async function discoverMcpTools(

@@ -17,7 +17,7 @@ import { translateMcpTool, type McpTranslation } from '../translate/translate-mc
 import { mcpProviderOf } from './join-definitions.js';
 import type { McpChange, PinAnswer, PinGuard } from './discovery-options.js';
 
-/** The tools of one server, made from one listing. */
+/** The tools of one server, created from one listing. */
 export interface ToolTable {
   /** The usable tools, by their names at the server. */
   readonly tools: ReadonlyMap<string, ToolDefinition>;
@@ -40,7 +40,7 @@ interface TableSources {
   /** The names of all tools that the server lists, including those that the settings exclude. */
   readonly names: readonly string[];
   readonly offered: OfferedTools;
-  /** True if arguments are repeated in headers, as the 2026 protocol does over HTTP. */
+  /** True if arguments are repeated in headers, as in the 2026 protocol over HTTP. */
   readonly repeatsInHeaders: boolean;
   /** Calls a tool by its name at the server. `digest` identifies the definition that was called. */
   readonly call: (
@@ -52,7 +52,7 @@ interface TableSources {
 }
 
 /**
- * Builds the table of a listing. An unchanged tool keeps its definition, so registries see no
+ * Builds the table for a listing. An unchanged tool keeps its definition, so registries see no
  * change.
  */
 export async function buildTable(
@@ -95,7 +95,7 @@ export async function buildTable(
       served.add(definition);
       tools.set(toolName, known && isSame(known, definition) ? known : definition);
     } catch (error) {
-      // The settings may contradict themselves, for example with readonly access for tools that
+      // The settings may contradict themselves, for example with read-only access for tools that
       // write.
       find('refused', publicMessage(error));
     }
@@ -103,10 +103,12 @@ export async function buildTable(
   return Object.freeze({ tools, withheld, findings: Object.freeze(findings) });
 }
 
-/** The definitions that were made from what servers list. */
+/** Definitions created from servers' listings. */
 const served = new WeakSet<ToolDefinition>();
 
-/** Returns true for a tool as discovery made it, and false if the program changed or joined it. */
+/**
+ * Returns true if a tool is as discovery created it, and false if the program changed or joined it.
+ */
 export function isServed(tool: ToolDefinition): boolean {
   return served.has(tool);
 }
@@ -132,7 +134,7 @@ const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
 
 /**
  * Finds names and patterns in the settings that match none of a server's tools. A misspelt filter
- * doesn't close what it should.
+ * doesn't exclude what it should.
  */
 function unmatched(server: McpServerSettings, names: readonly string[]): readonly McpFinding[] {
   const own = names.map((tool) => [tool.trim()]);
@@ -147,18 +149,18 @@ function unmatched(server: McpServerSettings, names: readonly string[]): readonl
       .filter((pattern) => !spellings.flat().some((each) => matchesPattern(pattern, each)))
       .map((pattern) => {
         const [meant] = suggestNames(pattern, own.flat());
-        const message = `${quoted(pattern)} in "${list}" matches no tool of the server.${meant ? ` Did you mean ${quoted(meant)}?` : ''}`;
+        const message = `${quoted(pattern)} in "${list}" matches none of the server's tools.${meant ? ` Did you mean ${quoted(meant)}?` : ''}`;
         return findingOf('settings', server.name, message);
       }),
   );
 }
 
-/** Asks the guard. If the guard fails, the tool is withheld. */
+/** Checks a definition with the guard. If the guard fails, the tool is withheld. */
 async function askPins(guard: PinGuard, server: string, raw: unknown): Promise<PinAnswer> {
   try {
     return await guard.check(server, raw);
   } catch (error) {
-    return { ok: false, reason: `Its definition could not be checked: ${publicMessage(error)}` };
+    return { ok: false, reason: `Its definition couldn't be checked: ${publicMessage(error)}` };
   }
 }
 
@@ -193,7 +195,7 @@ type TranslatedTool = Extract<McpTranslation, { readonly options: unknown }> & {
 
 /**
  * Translates all tools of a listing that the settings allow, in order. An invalid tool is reported
- * and doesn't affect the others.
+ * and doesn't affect the other tools.
  *
  * If two tools have the same name, the first is used. Otherwise a later tool could take over the
  * calls of an approved tool.

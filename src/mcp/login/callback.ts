@@ -3,14 +3,14 @@ import { ToolError } from '../../core/errors.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { listen } from '../../host/listen.js';
 
-/** The place to which the browser is sent after a login. */
+/** The local server that the browser is redirected to after a login. */
 interface Callback {
   /** The address that the authorization server redirects to. */
   readonly address: string;
   /**
-   * Sends the user to log in, and resolves to the parameters of the first answer with the right
+   * Sends the user to log in, and resolves to the parameters of the first response with the right
    * state.
-   * @throws ToolError `TIMEOUT` or `ABORTED`, and whatever `send` throws.
+   * @throws ToolError `TIMEOUT` or `ABORTED`, and any error from `send`.
    */
   answer(
     send: () => void | Promise<void>,
@@ -26,10 +26,10 @@ interface Callback {
 const PATH = '/callback';
 
 /**
- * Listens on 127.0.0.1 for the answer of a login. Ignores requests without its state or with
- * another host name, because any page open in the browser can send them.
+ * Listens on 127.0.0.1 for the response to a login. Ignores requests without its state or with
+ * another host name, because any page open in the browser can send such requests.
  *
- * @param port 0 takes any free port.
+ * @param port 0 picks a free port.
  */
 export async function openCallback(state: string, port: number): Promise<Callback> {
   let take: (params: URLSearchParams) => void = () => undefined;
@@ -44,11 +44,11 @@ export async function openCallback(state: string, port: number): Promise<Callbac
       if (host !== new URL(server.url).host || method !== 'GET' || pathname !== PATH)
         return page(404, 'There is nothing here.');
       if (searchParams.getAll('state').join(' ') !== state)
-        return page(400, 'This is not the answer to a login that was started here.');
-      if (isTaken) return page(410, 'This login has already been answered.');
+        return page(400, 'This is not the response to a login that was started here.');
+      if (isTaken) return page(410, 'This login has already been completed.');
       isTaken = true;
-      outgoing.once('close', () => take(searchParams)); // Let the page arrive before the server closes.
-      return page(200, 'You can close this page and go back to the program.');
+      outgoing.once('close', () => take(searchParams)); // Let the page arrive first.
+      return page(200, 'You can close this page and return to the program.');
     },
     refuse: ({ status }) => page(status, 'The request was refused.'),
   });
@@ -56,7 +56,7 @@ export async function openCallback(state: string, port: number): Promise<Callbac
     address: `${server.url}${PATH}`,
     answer: async (send, limits) => {
       const { timeoutMs } = limits;
-      // Sending may take until the user has come back, or longer.
+      // `send` may take until the user has come back, or longer.
       const settled = await withDeadline(
         () => Promise.race([taken, Promise.resolve(send()).then(() => taken)]),
         limits,

@@ -2,11 +2,10 @@ import { BlockList, isIP } from 'node:net';
 import { ToolError } from '../../core/errors.js';
 
 /**
- * The addresses by which this machine reaches itself, including those that stand for all its
- * addresses.
+ * The addresses by which this machine reaches itself, including those that mean all its addresses.
  */
 const here = new BlockList();
-here.addSubnet('127.0.0.0', 8, 'ipv4'); // Also as IPv6, which is ::ffff:127.0.0.1.
+here.addSubnet('127.0.0.0', 8, 'ipv4'); // Also matches its IPv6 form, ::ffff:127.0.0.1.
 here.addSubnet('0.0.0.0', 8, 'ipv4');
 here.addSubnet('::7f00:0', 104, 'ipv6');
 here.addAddress('::1', 'ipv6');
@@ -21,21 +20,21 @@ function isHere({ hostname }: URL): boolean {
 }
 
 /**
- * Returns an address that a server named, if it may be used: https, or any address on this machine
- * if the server runs on this machine.
+ * Returns an address that a server specified if it may be used: https, or any address on this
+ * machine if the server runs on this machine.
  *
- * @throws ToolError `FORBIDDEN_URL`: a remote server mustn't send this program to programs on this
- * machine.
+ * @throws ToolError `FORBIDDEN_URL`: a remote server mustn't direct this program to programs on
+ * this machine.
  */
 export function checkedAddress(address: URL, server: URL): string {
   const fits = isHere(address)
     ? isHere(server) && ['http:', 'https:'].includes(address.protocol)
     : address.protocol === 'https:';
-  // A server reached without https, in a private network, may name itself.
+  // A server reached without https, in a private network, may specify itself.
   if (!fits && address.origin !== server.origin)
     throw new ToolError(
       'FORBIDDEN_URL',
-      'The server named a login address that does not begin with https://. Only https is allowed.',
+      "The server specified a login address that doesn't start with https://. Only https is allowed.",
     );
   return address.href;
 }

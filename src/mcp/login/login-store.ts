@@ -9,10 +9,13 @@ import { isPlainObject } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { Environment } from '../settings/transport-settings.js';
 
-/** A store of logins: any `StateStore`, or a folder. */
+/** A store for logins: any `StateStore`, or a folder. */
 export type LoginStore = Pick<StateStore, 'get' | 'compareAndSet'>;
 
-/** The stored login at one server. The SDK's parts name the issuer they're valid for. */
+/**
+ * The stored login at one server. The parts that come from the SDK include the issuer they're valid
+ * for.
+ */
 export interface Login {
   /** The program's registration at the authorization server, if it registered itself. */
   readonly client?: StoredOAuthClientInformation;
@@ -21,18 +24,18 @@ export interface Login {
   readonly wanted?: string;
 }
 
-/** The maximum number of attempts to write a login that other processes also write. */
+/** Maximum number of attempts to write a login that other processes are also writing. */
 const MOST_ATTEMPTS = 16;
 
 /**
- * Returns the key of the login at a server: a digest of its address, so no other server gets its
+ * Returns the key for the login at a server: a digest of its URL, so that no other server gets its
  * tokens.
  */
 export function loginKeyOf(serverUrl: string): string {
   return `tooldex:login:${sha256Of(new URL(serverUrl).href)}`;
 }
 
-/** Changes a stored login; `undefined` removes it. */
+/** Changes a stored login. `undefined` removes it. */
 export async function updateLogin(
   store: LoginStore,
   key: string,
@@ -56,14 +59,17 @@ export async function updateLogin(
   );
 }
 
-/** The end of the key of a lock. */
+/** The suffix of a lock's key. */
 const LOCK = '.lock';
-/** Maximum time that a process may hold a login's lock, and the pause before checking the lock again. */
+/**
+ * Maximum milliseconds that a process may hold a login's lock, and the pause before checking the
+ * lock again.
+ */
 const LOCK_MS = 60_000;
 const PAUSE_MS = 50;
 
 /**
- * Does work while no other process works on the same login. A dead process's lock expires after a
+ * Runs `work` while no other process works on the same login. A dead process's lock expires after a
  * minute.
  */
 export async function whileLocked(
@@ -88,7 +94,7 @@ export async function whileLocked(
   }
 }
 
-/** Reads a stored login. If it cannot be read, the user logs in again. */
+/** Parses a stored login. If it can't be parsed, the user has to log in again. */
 export function loginOf(text: string | undefined): Login {
   try {
     const value: unknown = JSON.parse(text ?? '{}');
@@ -98,7 +104,9 @@ export function loginOf(text: string | undefined): Login {
   }
 }
 
-/** Returns the folder for logins: in the user's data folder (XDG), or its counterpart on Windows. */
+/**
+ * Returns the folder for logins: in the user's data folder (XDG), or its counterpart on Windows.
+ */
 export function loginFolder(env: Environment): string {
   const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME'];
   const base =
@@ -107,11 +115,11 @@ export function loginFolder(env: Environment): string {
 }
 
 /**
- * Returns a store of logins in a folder, with one file per server that only its owner can read.
- * Files are written atomically.
+ * Returns a store that keeps logins in a folder, with one file per server that only its owner can
+ * read. Files are written atomically.
  *
- * A file that others can read, or that belongs to another user, is refused: whoever writes it
- * decides whose account the program uses.
+ * A file that others can read, or that belongs to another user, is refused, because whoever writes
+ * it decides whose account the program uses.
  */
 export function loginsIn(folder: string): LoginStore {
   const pathOf = (key: string) => join(folder, `${key.slice(key.lastIndexOf(':') + 1)}.json`);
@@ -149,12 +157,12 @@ export function loginsIn(folder: string): LoginStore {
         else {
           await mkdir(folder, { recursive: true, mode: 0o700 });
           await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
-          await chmod(beside, 0o600); // The process's umask may mask some of the mode.
+          await chmod(beside, 0o600); // The process's umask may remove some permissions.
           if (expected === undefined) return await isNewLink(beside, path);
           if (!key.endsWith(LOCK)) await rename(beside, path);
           else {
-            // Of all processes that take over the same lock, only one gets this name. It checks
-            // again while it has the name.
+            // Of all processes that take over the same lock, only one gets this name. It checks the
+            // lock again while it has the name.
             const turn = `${path}.${sha256Of(expected)}.tmp`;
             if (!(await isNewLink(beside, turn))) return false;
             if ((await get(key)) !== expected) {
@@ -174,8 +182,8 @@ export function loginsIn(folder: string): LoginStore {
 }
 
 /**
- * Gives a file a new name. Of several processes, only one succeeds. The next attempt may reuse a
- * name that a dead process left.
+ * Gives a file a new name. If several processes try, only one succeeds. The next attempt may reuse
+ * a name that a dead process left behind.
  */
 async function isNewLink(file: string, name: string): Promise<boolean> {
   try {

@@ -12,26 +12,26 @@ export function loginNeeded(message: string): ToolError {
   });
 }
 
-/** Returns true for an error of `loginNeeded`. */
+/** Returns true for an error created by `loginNeeded`. */
 export function isLoginNeeded(error: unknown): error is ToolError {
   return isToolError(error, 'TOOL_UNAVAILABLE') && error.details['needs'] === 'login';
 }
 
-/** Returns the name of a server for messages. */
+/** Returns a server's name for messages. */
 export function labelOf(server: string): string {
   return server === '' ? 'the MCP server' : `MCP server ${server}`;
 }
 
 /**
  * Returns the error for a call that wasn't sent or was rejected, so that another provider may be
- * asked.
+ * tried.
  */
 export function unavailable(message: string, cause?: unknown): ToolError {
   return new ToolError('PROVIDER_UNAVAILABLE', message, { cause });
 }
 
 /**
- * Does work under a deadline.
+ * Runs work with a timeout.
  * @throws the work's error, the caller's abort reason, or the error from `late` when time is up.
  */
 export async function inTime<T>(

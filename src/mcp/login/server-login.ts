@@ -36,7 +36,7 @@ import {
 } from './login-store.js';
 
 interface ServerLoginOptions {
-  /** The name of the server in the settings, for messages. */
+  /** The server's name in the settings, for messages. */
   readonly server: string;
   readonly transport: Extract<McpTransportSettings, { readonly url: string }>;
   readonly store: LoginStore;
@@ -48,11 +48,11 @@ interface ServerLoginOptions {
 
 /** A login in a browser. */
 export interface LogInOptions {
-  /** Shows the user the address for logging in. */
+  /** Shows the user the URL for logging in. */
   readonly open: (address: string) => void | Promise<void>;
-  /** Time that the user has, in milliseconds. @default 300,000 */
+  /** Milliseconds that the user has. @default 300,000 */
   readonly timeoutMs?: number;
-  /** Ends the wait for the user. @default none: only the timeout ends it */
+  /** Ends the wait for the user when it aborts. @default none: only the timeout ends it */
   readonly signal?: AbortSignal;
 }
 
@@ -66,18 +66,21 @@ const ANY_USER: McpOAuthSettings = Object.freeze({
   grant: 'authorization_code',
   scopes: Object.freeze([]),
 });
-/** A callback address for refreshing. Without one, the SDK assumes a client without a user. */
+/**
+ * A callback address for refreshing. Without a callback address, the SDK assumes a client without a
+ * user.
+ */
 const NO_CALLBACK = 'http://127.0.0.1/callback';
-/** The time for all requests of one step at an authorization server. */
+/** Timeout in milliseconds for all requests of one step at an authorization server. */
 const AUTH_TIMEOUT_MS = 30_000;
 /** Scopes in the syntax of RFC 6749. Anything else is the server's own text and isn't shown. */
 const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/;
 
 /**
- * The login at one server. Gives requests a token, refreshes it, and gets it from the user or with
- * the program's own secret.
+ * The login at one server. Provides tokens for requests, refreshes them, and obtains them from the
+ * user or with the program's own secret.
  *
- * The SDK handles OAuth. These rules are added: nobody is asked unless `logIn` is called, tokens go
+ * The SDK handles OAuth. This class adds rules: nobody is asked unless `logIn` is called, tokens go
  * only to the server they're for, and refresh tokens and secrets go only to the authorization
  * server that issued them.
  */
@@ -87,7 +90,7 @@ export class ServerLogin implements AuthProvider {
   /** The tokens of a program that has its own secret. They aren't stored. */
   #own: Login = {};
   #renewal: Promise<void> | undefined;
-  /** The credentials sent with the request that a response answers. */
+  /** The credentials sent with the request that a response belongs to. */
   readonly #sent = new WeakMap<Response, string | null>();
 
   constructor(options: ServerLoginOptions) {
@@ -111,14 +114,17 @@ export class ServerLogin implements AuthProvider {
     }) as F;
   }
 
-  /** Gets another token after the server has refused one. @throws ToolError `TOOL_UNAVAILABLE` if only the user can get one. */
+  /**
+   * Gets another token after the server has refused one. @throws ToolError `TOOL_UNAVAILABLE` if
+   * only the user can get a token.
+   */
   async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
     await (this.#renewal ??= this.#renew(response).finally(() => (this.#renewal = undefined)));
   }
 
   /**
    * Gets a token with the missing scopes.
-   * @throws ToolError `TOOL_UNAVAILABLE` if only the user can get one.
+   * @throws ToolError `TOOL_UNAVAILABLE` if only the user can get a token.
    */
   async widen(missed: string | undefined): Promise<void> {
     const { computeScopeUnion } = await this.#options.sdk();
@@ -137,8 +143,8 @@ export class ServerLogin implements AuthProvider {
   /**
    * Lets the user log in with a browser, and stores the login.
    *
-   * @throws ToolError `PROVIDER_UNAVAILABLE` if the login is refused or unsafe; `TIMEOUT`,
-   * `ABORTED`, and `INVALID_ARGUMENT` for wrong options.
+   * @throws ToolError `PROVIDER_UNAVAILABLE` if the login is refused or unsafe. `TIMEOUT`,
+   * `ABORTED`, and `INVALID_ARGUMENT` for invalid options.
    */
   async logIn(options: LogInOptions): Promise<void> {
     const {
@@ -193,7 +199,7 @@ export class ServerLogin implements AuthProvider {
         throw unavailable(
           /^[a-z_]{1,40}$/.test(params.get('error') ?? '')
             ? `The login was not approved: ${params.get('error')!}.`
-            : 'The login was not approved: the answer has no code.',
+            : 'The login was not approved: the response has no code.',
         );
       const iss = params.get('iss');
       await this.#auth(provider, {
@@ -208,12 +214,12 @@ export class ServerLogin implements AuthProvider {
     }
   }
 
-  /** Forgets the login. */
+  /** Deletes the login. */
   async logOut(): Promise<void> {
     await this.#update(() => undefined);
   }
 
-  /** The server's address, with its variables filled in. */
+  /** The server's URL, with its variables filled in. */
   get #url(): string {
     return expandVariables(this.#options.transport.url, this.#options.env);
   }
@@ -234,7 +240,7 @@ export class ServerLogin implements AuthProvider {
   }
 
   /**
-   * Replaces a rejected token. A refresh token works only once, so one process refreshes and the
+   * Replaces a rejected token. A refresh token works only once, so one process refreshes it and the
    * others use the new token.
    */
   async #renew(response: Response): Promise<void> {
@@ -263,7 +269,7 @@ export class ServerLogin implements AuthProvider {
         await this.#authorize(about);
       });
     } catch (error) {
-      // A login by the user doesn't wait for the lock, so its token may be there by now.
+      // A login by the user doesn't wait for the lock, so its token may already be there.
       if (!hasAnother(await this.#read())) throw error;
     }
   }
@@ -297,7 +303,7 @@ export class ServerLogin implements AuthProvider {
       { clock: this.#options.clock, timeoutMs: AUTH_TIMEOUT_MS },
       () =>
         unavailable(
-          `The authorization server of ${this.#label} didn't answer within ${AUTH_TIMEOUT_MS / 1_000} seconds. Try again later.`,
+          `The authorization server of ${this.#label} didn't respond within ${AUTH_TIMEOUT_MS / 1_000} seconds. Try again later.`,
         ),
       work,
     );
@@ -334,7 +340,7 @@ export class ServerLogin implements AuthProvider {
           trimmed(context.issuer) !== trimmed(issuer)
         )
           throw unavailable(
-            'The server named an authorization server other than the issuer in the settings.',
+            'The server specified an authorization server other than the issuer in the settings.',
           );
         if (clientId !== undefined)
           return {
@@ -353,7 +359,7 @@ export class ServerLogin implements AuthProvider {
             : undefined)
         );
       },
-      // Without this function, the SDK does not register the program.
+      // Without this function, the SDK doesn't register the program.
       ...(clientId === undefined &&
         user !== undefined && {
           saveClientInformation: (client: StoredOAuthClientInformation) =>
@@ -366,7 +372,7 @@ export class ServerLogin implements AuthProvider {
       },
       saveTokens: async (tokens) =>
         this.#update(({ client = registered, tokens: before, wanted }) => {
-          // An answer without scopes grants the requested scopes, or the old ones.
+          // A response without scopes grants the requested scopes, or the previous scopes.
           const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
           return {
             ...(client && { client: registered ?? client }),

@@ -3,7 +3,7 @@ import { publicMessage } from '../../core/public-message.js';
 import { keyOf, pinOf, type PinnedDefinition, type PinTable } from './pin.js';
 
 /**
- * One place where two definitions differ. `before` or `after` is missing if that side has nothing
+ * A place where two definitions differ. `before` or `after` is missing if that side has nothing
  * there.
  */
 export interface DefinitionChange {
@@ -17,8 +17,8 @@ export interface DefinitionChange {
  * Returns the places where two definitions differ, as few and as deep as possible. Empty only if
  * the definitions are equal.
  *
- * A part that was added or removed as a whole counts as one change, and so does a list. The order
- * of keys doesn't matter.
+ * A part that was added or removed as a whole counts as one change. So does a changed list. Key
+ * order doesn't matter.
  */
 export function diffDefinitions(before: Json, after: Json, path = ''): readonly DefinitionChange[] {
   if (!isPlainObject(before) || !isPlainObject(after))
@@ -35,7 +35,7 @@ export function diffDefinitions(before: Json, after: Json, path = ''): readonly 
   return Object.freeze(changes);
 }
 
-/** The tools that a server lists, as it sent them, or the reason why it couldn't be asked. */
+/** The tools that a server lists, as it sent them, or the reason why it couldn't be contacted. */
 export type ServerListing =
   | { readonly server: string; readonly tools: readonly unknown[] }
   | { readonly server: string; readonly error: string };
@@ -52,7 +52,7 @@ export type PinFinding = { readonly server: string } & (
       /** A pinned tool that the server no longer lists, or whose server is no longer configured. */
       | { readonly kind: 'removed' }
       /**
-       * A definition that can't be pinned, or the second definition of the same name. It can't be
+       * A definition that can't be pinned, or a second definition with the same name. It can't be
        * approved.
        */
       | { readonly kind: 'invalid'; readonly reason: string }
@@ -61,7 +61,7 @@ export type PinFinding = { readonly server: string } & (
   | { readonly kind: 'unreachable'; readonly reason: string }
 );
 
-/** The maximum length of a tool's name in a list. */
+/** Maximum length of a tool's name in a list. */
 const LONGEST_NAME = 128;
 const NAMELESS = '(without a name)';
 
@@ -91,7 +91,7 @@ export function findingsOf(
 
 /**
  * Compares a listed tool with its pin.
- * @param listed The keys of the tools before it; adds its own key.
+ * @param listed The keys of the tools before it. The function adds the tool's own key.
  */
 function findingOf(
   pins: PinTable,

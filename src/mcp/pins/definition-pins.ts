@@ -13,13 +13,13 @@ import {
 import { writeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
 import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTable } from './pin.js';
 
-/** The options of pins. */
+/** Options of `DefinitionPins`. */
 export interface DefinitionPinsOptions {
   /**
-   * The treatment of a tool without a pin: `quarantine` withholds it until it's approved; `trust` pins
-   * its first definition and withholds later, different ones.
+   * The treatment of tools without a pin: `quarantine` withholds it until it's approved; `trust`
+   * pins its first definition and withholds later, different ones.
    *
-   * @default 'quarantine' if you load a lock file or its text; 'trust' for pins that begin empty
+   * @default 'quarantine' if you load a lock file or its text, 'trust' for pins that start empty
    */
   readonly onNew?: 'trust' | 'quarantine';
 }
@@ -28,13 +28,12 @@ const optionsSchema = z.strictObject({
   onNew: z.enum(['trust', 'quarantine']).default('trust'),
 } satisfies FieldsOf<DefinitionPinsOptions>);
 
-/** The default lock file of a repository. */
+/** The default lock file in a repository. */
 export const DEFAULT_LOCK_FILE = 'tooldex-pins.json';
 
 /**
- * The maximum number of withheld tools that are remembered, and of tools per server that are
- * trusted at first sight. Without a limit, a server with new names in every listing would fill the
- * memory.
+ * Maximum number of withheld tools that are remembered, and of tools per server that are trusted at
+ * first sight. Without a limit, a server with new names in every listing would exhaust the memory.
  */
 const MOST_QUARANTINED = 2_000;
 const MOST_TRUSTED = 2_000;
@@ -44,17 +43,17 @@ export interface QuarantinedTool {
   readonly server: string;
   readonly tool: string;
   readonly kind: 'new' | 'changed';
-  /** The definition for `approve`, once you have reviewed it. */
+  /** The definition to pass to `approve` after you have reviewed it. */
   readonly definition: PinnedDefinition;
 }
 
 /**
- * Notices if a server changes a tool's definition after it was reviewed.
+ * Detects if a server changes a tool's definition after it was reviewed.
  *
  * A pin is the SHA-256 of a tool's whole definition in canonical JSON: name, title, description,
  * schemas, annotations and every other field. Any changed, added or removed value breaks the pin; a
- * different order of keys doesn't. If a pin is broken, the tool is withheld until it's approved.
- * With a lock file, a tool without a pin is withheld too.
+ * different key order doesn't. If a pin is broken, the tool is withheld until it's approved. With a
+ * lock file, tools without a pin are also withheld.
  *
  * ```js
  * const pins = await DefinitionPins.load('tooldex-pins.json');
@@ -69,23 +68,23 @@ export class DefinitionPins {
   /** The lock file's text, as last read or written. */
   #text: string | undefined;
   /**
-   * The last save. Saves run one at a time, because an earlier save could otherwise finish last.
+   * The last save. Saves run one at a time, because otherwise an earlier save could finish last.
    */
   #saving: Promise<unknown> = Promise.resolve();
 
   /**
    * Creates empty pins that trust the first definition of each tool.
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options.
+   * @throws ToolError `INVALID_ARGUMENT` for invalid options.
    */
   constructor(options: DefinitionPinsOptions = {}) {
     this.#options = checkOptions(optionsSchema, options, 'options of the pins');
   }
 
   /**
-   * Loads the pins of a lock file. Tools that aren't in it are withheld.
+   * Loads the pins from a lock file. Tools that aren't in it are withheld.
    *
-   * @throws ToolError `INVALID_ARGUMENT` for wrong options, or if the file is missing, truncated or
-   * edited by hand.
+   * @throws ToolError `INVALID_ARGUMENT` for invalid options, or if the file is missing, truncated
+   * or edited by hand.
    */
   static async load(
     file: string = DEFAULT_LOCK_FILE,
@@ -104,14 +103,14 @@ export class DefinitionPins {
     return pins;
   }
 
-  /** Reads the pins of a lock file's text. @throws ToolError `INVALID_ARGUMENT` as `load`. */
+  /** Reads the pins from a lock file's text. @throws ToolError `INVALID_ARGUMENT` like `load`. */
   static fromJson(text: string, options: DefinitionPinsOptions = {}): DefinitionPins {
     const pins = new DefinitionPins(strictly(options));
     pins.#pins = readLockText(text, 'of pins');
     return pins;
   }
 
-  /** Returns the text of a lock file. Equal pins give equal bytes. */
+  /** Returns the text for a lock file. Equal pins produce identical bytes. */
   toJson(): string {
     return lockTextOf(this.#pins);
   }
@@ -133,7 +132,7 @@ export class DefinitionPins {
   /**
    * Decides if a definition may be used. A withheld definition then appears in `quarantined()`.
    *
-   * If new tools are trusted, pins the first definition of a tool. Never throws.
+   * If new tools are trusted, pins a tool's first definition. Never throws.
    *
    * @param tool The definition as the server sent it.
    * @returns the reason, as a sentence, if the definition is withheld.
@@ -188,13 +187,15 @@ export class DefinitionPins {
     );
   }
 
-  /** Returns all differences between the servers and the pins, by server and tool. It changes nothing. */
+  /**
+   * Returns all differences between the servers and the pins, by server and tool. Changes nothing.
+   */
   verify(listings: readonly ServerListing[]): readonly PinFinding[] {
     return findingsOf(this.#pins, listings);
   }
 
   /**
-   * Pins a definition in place of the old pin. Call `save` to keep it.
+   * Pins a definition, replacing the old pin. Call `save` to store the pin.
    * @throws ToolError `INVALID_ARGUMENT` if the definition can't be pinned.
    */
   approve(server: string, tool: unknown): void {
@@ -204,7 +205,7 @@ export class DefinitionPins {
     this.#quarantine.delete(key);
   }
 
-  /** Removes a tool's pin and returns true if there was one. Call `save` to keep the change. */
+  /** Removes a tool's pin and returns true if there was one. Call `save` to store the change. */
   remove(server: string, tool: string): boolean {
     return this.#pins.delete(keyOf(server, tool));
   }
@@ -216,7 +217,7 @@ export class DefinitionPins {
    * because that would lose its approvals.
    *
    * @param file
-   * @default the file of `load`, or else `tooldex-pins.json`
+   * @default the file passed to `load`, or else `tooldex-pins.json`
    * @throws ToolError `INVALID_ARGUMENT` if another process has changed the file or it can't be
    * written, `LIMIT_EXCEEDED` above 16 Mi characters.
    */
@@ -225,7 +226,7 @@ export class DefinitionPins {
       if (file === this.#file && (await readLockFile(file)) !== this.#text)
         throw new ToolError(
           'INVALID_ARGUMENT',
-          `Another process has changed ${shownPath(file)}. Load it again, and approve again.`,
+          `Another process has changed ${shownPath(file)}. Load it again, and repeat your approvals.`,
         );
       this.#text = await writeLockFile(file, this.#pins);
       this.#file = file;

@@ -5,14 +5,14 @@ import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
-/** The version of the file's format. */
+/** Version of the file format. */
 const VERSION = 1;
 const ALGORITHM = 'sha256:';
-/** The maximum size of a lock file: 16 MiB. */
+/** Maximum size of a lock file: 16 MiB. */
 const MAX_LOCK_LENGTH = 16 * 2 ** 20;
 
 /**
- * Reads the text of a lock file, or returns `undefined` if there is none.
+ * Reads a lock file's text, or returns `undefined` if the file doesn't exist.
  * @throws ToolError `INVALID_ARGUMENT` if the file can't be read.
  */
 export async function readLockFile(file: string): Promise<string | undefined> {
@@ -26,13 +26,13 @@ export async function readLockFile(file: string): Promise<string | undefined> {
     const { code = 'an error' } = error as NodeJS.ErrnoException;
     if (error instanceof ToolError) throw error;
     if (code === 'ENOENT') return undefined;
-    throw refusedLock(name, `it cannot be read (${code})`, error);
+    throw refusedLock(name, `it can't be read (${code})`, error);
   }
 }
 
 /**
- * Writes a lock file and returns its text. Readers see either the old file or the new one, because
- * it's written elsewhere and renamed.
+ * Writes a lock file and returns its text. Readers see either the old or the new file, because the
+ * text is written to another file that is then renamed.
  *
  * @throws ToolError `INVALID_ARGUMENT` if the file can't be written, `LIMIT_EXCEEDED`.
  */
@@ -54,15 +54,15 @@ export async function writeLockFile(file: string, pins: PinTable): Promise<strin
     const { code = 'an error' } = error as NodeJS.ErrnoException;
     throw new ToolError(
       'INVALID_ARGUMENT',
-      `Could not write ${name} (${code}). Choose a folder that is writable.`,
+      `Could not write ${name} (${code}). Choose a writable folder.`,
       { cause: error },
     );
   }
 }
 
 /**
- * Returns the text of a lock file: indented JSON, sorted by server and tool, with sorted keys.
- * Equal pins give equal bytes, in whatever order they were approved.
+ * Returns the text for a lock file: indented JSON, sorted by server and tool, with sorted keys.
+ * Equal pins produce identical bytes, no matter in which order they were approved.
  */
 export function lockTextOf(pins: PinTable): string {
   const servers: Record<string, Record<string, unknown>> = Object.create(null) as never;
@@ -82,9 +82,9 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Reads the pins from a lock file's text. Only the definitions are read, and they must produce the
- * same text again, except for white space. This refuses truncated texts, duplicate keys (as after a
- * bad merge) and wrong digests.
+ * Reads the pins from a lock file's text. Only the definitions are read, and serializing them must
+ * produce the same text again, except for white space. This refuses truncated texts, duplicate keys
+ * (as after a bad merge) and wrong digests.
  *
  * @param name The file's name in messages.
  * @throws ToolError `INVALID_ARGUMENT` for any other text.
@@ -95,7 +95,7 @@ export function readLockText(text: string, name: string): PinTable {
   try {
     parsed = JSON.parse(text.trimStart()); // Also removes a byte order mark.
   } catch (error) {
-    throw refusedLock(name, 'it is not JSON', error);
+    throw refusedLock(name, "it isn't JSON", error);
   }
   for (const [server, tools] of entriesOf(isPlainObject(parsed) ? parsed['servers'] : undefined))
     for (const [tool, entry] of entriesOf(tools)) {
@@ -113,7 +113,7 @@ const entriesOf = (value: unknown) => (isPlainObject(value) ? Object.entries(val
 function refusedLock(name: string, reason: string, cause?: unknown): ToolError {
   return new ToolError(
     'INVALID_ARGUMENT',
-    `The lock file ${name} is refused: ${reason}. Restore it from version control, or delete it and approve again: tooldex mcp pins approve --all.`,
+    `The lock file ${name} can't be used: ${reason}. Restore it from version control, or delete it and approve again: tooldex mcp pins approve --all.`,
     { cause },
   );
 }

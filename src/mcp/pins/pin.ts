@@ -12,33 +12,36 @@ import {
 /** A tool's whole definition as its server sent it, frozen. */
 export type PinnedDefinition = Readonly<Record<string, Json>> & { readonly name: string };
 
-/** The approved definition of a tool, with the names of its server and the tool. */
+/** A tool's approved definition, with the names of its server and the tool. */
 export interface Pin {
   readonly server: string;
   readonly tool: string;
   /** The SHA-256 of the definition's canonical JSON, as 64 hexadecimal digits. */
   readonly digest: string;
-  /** The definition itself, so that a change can be shown and not only noticed. */
+  /** The definition itself, so that a change can be shown and not only detected. */
   readonly definition: PinnedDefinition;
 }
 
 /**
- * A definition's pin, or the reason why it has none. `tool` is present if the definition has a
- * name.
+ * A definition's pin, or the reason why it can't be pinned. `tool` is present if the definition has
+ * a name.
  */
 type Pinnable =
   | { readonly ok: true; readonly tool: string; readonly pin: Pin }
   | { readonly ok: false; readonly tool?: string; readonly reason: string };
 
-/** The maximum length of a definition's JSON: 256 Ki characters, several times the largest real definition. */
+/**
+ * Maximum length of a definition's JSON: 256 Ki characters, several times the largest real
+ * definition.
+ */
 const MAX_LENGTH = 262_144;
 
 /**
  * Returns the pin of a raw definition with all its fields, including `_meta` and unknown ones.
  *
- * Hosts act on `_meta`, translation reads fields that the protocol doesn't have, and an attack
+ * Hosts act on `_meta`, translation reads fields that aren't part of the protocol, and an attack
  * would use any unpinned field. A server that writes the time of day into its definitions can't be
- * pinned; the diff names the field.
+ * pinned; the diff shows which field changes.
  */
 export function pinOf(server: string, raw: unknown): Pinnable {
   if (!isPlainObject(raw))
@@ -59,7 +62,7 @@ export function pinOf(server: string, raw: unknown): Pinnable {
   }
   const { length } = canonicalJson(definition);
   if (length > MAX_LENGTH)
-    return refused(`it has ${length} characters, and at most ${MAX_LENGTH} are allowed`);
+    return refused(`it has ${length} characters, but at most ${MAX_LENGTH} are allowed`);
   return {
     ok: true,
     tool,
@@ -67,15 +70,15 @@ export function pinOf(server: string, raw: unknown): Pinnable {
   };
 }
 
-/** The pins by `keyOf`. One map, because both names come from outside. */
+/** Pins by their `keyOf`. A single map, because both names come from outside. */
 export type PinTable = Map<string, Pin>;
 
-/** Returns the key of a tool of a server. */
+/** Returns the key for a server's tool. */
 export function keyOf(server: string, tool: string): string {
   return JSON.stringify([server, tool]);
 }
 
-/** Returns all pins, by server and then by tool. */
+/** Returns all pins, sorted by server and then by tool. */
 export function sortedPins(pins: PinTable): readonly Pin[] {
   return [...pins.values()].sort(
     (a, b) => compareText(a.server, b.server) || compareText(a.tool, b.tool),

@@ -12,20 +12,18 @@ import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 
 /**
- * Arguments up to this length are shown whole. Of longer arguments only the beginning and end are
- * shown.
+ * Arguments up to this length are shown in full. For longer arguments, only the beginning and end
+ * are shown.
  */
 const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
-/**
- * Characters that readers don't see or take for a space. Approved arguments mustn't hide anything.
- */
+/** Characters that are invisible or look like a space. Approved arguments mustn't hide anything. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 type Form = ElicitRequestFormParams & { mode: 'form' };
 type Field = Form['requestedSchema']['properties'][string];
 
-/** Returns a failure that the model reads and can react to. */
+/** Returns a failure that the model can read and react to. */
 export function errorResult(...texts: readonly string[]): CallToolResult {
   return { isError: true, content: texts.map((text) => ({ type: 'text', text })) };
 }
@@ -42,7 +40,7 @@ export function answerToQuestion(entry: ToolEntry, { text, data }: Answer): Call
   )
     return answerResult(entry, data, [{ type: 'text', text }]);
   return errorResult(
-    `${entry.name} ran, but its answer must be an object, by its output schema, and is ${describeValue(data)}. It answered:`,
+    `${entry.name} ran, but its output schema requires the answer to be an object, and it is ${describeValue(data)}. The answer:`,
     text,
   );
 }
@@ -68,8 +66,9 @@ function answerResult(
 }
 
 /**
- * Returns an outcome as a client reads it. The executor has already checked it against the output
- * schema. For clients that can't be asked, a pending call becomes an error that says so.
+ * Returns an outcome in the form that clients read. The executor has already checked it against the
+ * output schema. For clients that can't be asked, a pending call becomes an error that explains
+ * this.
  */
 export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolResult {
   const { kind, text, data, content, haltReason } = readOutcome(outcome);
@@ -81,8 +80,8 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
 }
 
 /**
- * Returns the refusal of a call that needs approval, for a client that can't ask the user. It names
- * the settings that would allow the call.
+ * Returns the refusal for a call that needs approval, for a client that can't ask the user. It
+ * lists the settings that would allow the call.
  */
 export function refusedUnasked(
   entry: ToolEntry,
@@ -91,18 +90,18 @@ export function refusedUnasked(
   const { server, tool } = entry.providers.find(({ name }) => name === 'mcp')?.config ?? {};
   const settings =
     typeof server === 'string' && typeof tool === 'string'
-      ? `if the tool only reads, "tools": ${JSON.stringify({ [tool]: { access: 'readonly', consent: false } })} for the server ${JSON.stringify(server)} in the settings of MCP; otherwise `
+      ? `if the tool only reads, set "tools": ${JSON.stringify({ [tool]: { access: 'readonly', consent: false } })} for the server ${JSON.stringify(server)} in the MCP settings; otherwise use `
       : '';
   return errorResult(
-    `${readOutcome(outcome).text} This client cannot ask the user. The operator of this server can allow such calls: ${settings}--yes ${outcome.pending.danger} of tooldex mcp serve, or a rule of the policy.`,
+    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls: ${settings}--yes ${outcome.pending.danger} with tooldex mcp serve, or a policy rule.`,
   );
 }
 
 const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();
 
 /**
- * Returns the JSON Schema of a tool's results, or `undefined` if it isn't for objects or can't be
- * checked. Clients refuse answers that break it.
+ * Returns the JSON Schema for a tool's results, or `undefined` if it isn't for objects or can't be
+ * checked. Clients refuse results that don't match it.
  */
 export function outputSchemaOf(entry: ToolEntry): JsonSchema | undefined {
   let known = outputSchemas.get(entry);
@@ -126,8 +125,8 @@ function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | 'none' {
  * Returns the form that asks for approval. It has no fields: accepting it approves the call, and
  * everything else denies it.
  *
- * The arguments are JSON, and each line of the preview has a mark, so no text can pass for a line
- * of the question.
+ * The arguments are JSON, and each line of the preview has a mark, so that no text can pass for a
+ * line of the question.
  */
 export function approvalForm(pending: PendingApproval): Form {
   const { toolName, danger, reason, input } = pending;
@@ -135,12 +134,14 @@ export function approvalForm(pending: PendingApproval): Form {
     .map((line) => `> ${line}\n`)
     .join('');
   return form(
-    `Run ${toolName}? Danger: ${danger}. ${reason}\n\n${preview === '' ? '' : `What it would do, as the tool says:\n${preview}\n`}${shownArguments(input)}\n\nAccept runs exactly this call.`,
+    `Run ${toolName}? Danger: ${danger}. ${reason}\n\n${preview === '' ? '' : `What the tool says it would do:\n${preview}\n`}${shownArguments(input)}\n\nIf you accept, exactly this call runs.`,
     {},
   );
 }
 
-/** Returns the form for a tool's question. `refused` says why the previous answer was rejected. */
+/**
+ * Returns the form for a tool's question. `refused` explains why the previous answer was rejected.
+ */
 export function questionForm(toolName: string, question: Question, refused?: string): Form {
   const message = `${refused === undefined ? '' : `${refused}\n\n`}${toolName} asks: ${question.question}`;
   const flat = flatForm(question);

@@ -15,7 +15,7 @@ import { canShow, type AskedBefore, type By } from './tool-calls.js';
 
 interface ConnectionParts extends OfferParts {
   readonly codec: RequestStateCodec<AskedBefore>;
-  /** Reports calls that belong to no conversation. */
+  /** Reports calls that don't belong to a conversation. */
   readonly warnAlone: () => void;
 }
 
@@ -24,8 +24,8 @@ const INSTRUCTIONS = `More tools exist than are listed: find them with ${FIND_TO
 /**
  * Creates the SDK's server for one client, which serves the tools, resources and prompts.
  *
- * @param lasts True if further requests of the client come to this same server. They share a
- * conversation, unless the program names another. Requests that stand alone have no conversation.
+ * @param lasts True if further requests from the client come to this same server. They share a
+ * conversation, unless the program specifies another. Standalone requests have no conversation.
  */
 export function createConnection(parts: ConnectionParts, lasts: boolean): Server {
   const { sdk, options, tools, calls, codec, warnAlone } = parts;
@@ -79,13 +79,13 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     const { name, arguments: input = {} } = params;
     const by = byOf(request);
     const shown = (unknown: string) => JSON.stringify(unknown.slice(0, 128));
-    // Counting the tools takes time, so do it only for these two names.
+    // Counting the tools takes time, so it's done only for these two names.
     if ((name === FIND_TOOLS || name === CALL_TOOL) && tools.isSearched(by.context)) {
       if (name === FIND_TOOLS) return tools.find(input, by.context, request.mcpReq.signal);
       const { name: found, input: given = {} } = input;
       if (typeof found !== 'string' || !isPlainObject(given))
         return errorResult(
-          'Expected { name, input }, with the name of a tool and an object of arguments.',
+          'Expected { name, input }, with the name of a tool and an object with its arguments.',
         );
       return (
         callTool(found, given, by, request) ??

@@ -33,12 +33,14 @@ export interface McpTransport {
 
 /** A client being served. */
 export interface McpConnection {
-  /** Resolves when the client has gone or the connection was closed. */
+  /** Resolves when the client has disconnected or the connection was closed. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
 
-/** The tools of a registry, ready to be served. Nothing listens before one of these functions is called. */
+/**
+ * A registry's tools, ready to be served. Nothing listens before one of these functions is called.
+ */
 export interface McpToolServer {
   /**
    * Serves one client on a pair of streams. With the default output, anything else that the process
@@ -54,19 +56,19 @@ export interface McpToolServer {
     readonly output?: Writable;
   }): Promise<McpConnection>;
   /**
-   * Serves one client on any lasting transport.
+   * Serves one client on any long-lived transport.
    * @throws ToolError `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
    */
   connect(transport: McpTransport): Promise<McpConnection>;
   /**
-   * Answers a web request (streamable HTTP) if its host and origin are allowed and it carries the
+   * Handles a web request (streamable HTTP) if its host and origin are allowed and it has the
    * token, if the server requires one. `/healthz` and, with `verify`,
    * `/.well-known/oauth-protected-resource` need no token.
    *
-   * You can pass this function around on its own.
+   * You can pass this function around by itself.
    *
-   * @param request Its body may have at most 4 MiB.
-   * @param options `authInfo` of a token that your program has checked itself; `verify` overrides
+   * @param request Its body can have at most 4 MiB.
+   * @param options `authInfo` for a token that your program has checked itself. `verify` overrides
    * it.
    * @throws ToolError `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
    */
@@ -75,51 +77,51 @@ export interface McpToolServer {
     options?: { readonly authInfo?: McpAuthInfo },
   ) => Promise<Response>;
   /**
-   * Listens for web clients under `/mcp`, with limits on each connection.
+   * Listens for web clients at `/mcp`, with limits on each connection.
    *
-   * Without `allowedHosts` it answers under this machine's own names and under `host`.
+   * Without `allowedHosts`, it accepts this machine's own names and `host`.
    *
-   * @param options `port` (default 4781; 0 takes any free port) and `host` (default '127.0.0.1';
-   * any address beyond this machine needs `token` or `verify`).
-   * @throws ToolError `INVALID_ARGUMENT` for a public address without a token, and for an unusable
-   * address; `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
+   * @param options `port` (default 4781; 0 picks a free port) and `host` (default '127.0.0.1'; any
+   * address beyond this machine requires `token` or `verify`).
+   * @throws ToolError `INVALID_ARGUMENT` for a public address without a token, or an unusable
+   * address. `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.
    */
   serveHttp(options?: { readonly port?: number; readonly host?: string }): Promise<RunningServer>;
   /**
-   * Passes a question of a server behind this one to the user behind the client. Use it as the
-   * `onElicit` of a discovery whose tools you serve. The call waits in this process, so the
+   * Forwards a question from a server behind this one to the user behind the client. Use it as the
+   * `onElicit` option of a discovery whose tools you serve. The call waits in this process, so the
    * client's answer must reach the same process.
    *
-   * You can pass this function around on its own.
+   * You can pass this function around by itself.
    */
   readonly onElicit: OnElicit;
   /**
-   * Ends all connections and the calls running in them. Closes the executor, unless you provided
-   * it.
+   * Closes all connections and ends the calls running in them. Closes the executor, unless you
+   * provided it.
    */
   close(): Promise<void>;
 }
 
 /**
- * Serves the tools of a registry over the Model Context Protocol, to clients of 2025 and of
- * 2026-07-28.
+ * Serves a registry's tools over the Model Context Protocol, to 2025-protocol and
+ * 2026-07-28-protocol clients.
  *
  * Every call goes through the executor, and so through its policy. If a call needs approval, the
- * user behind the client is asked by elicitation, unless the executor has its own `confirm`. A
- * client that can't ask gets a refusal. Tools' questions are asked the same way. Progress and
- * cancellation pass through.
+ * user behind the client is asked by elicitation, unless the executor has its own `confirm`. If a
+ * client can't ask the user, the call is refused. Tools' questions are asked the same way. Progress
+ * and cancellation are forwarded.
  *
  * If there are more tools than `maxTools`, clients find them with `find_tools` and call them with
  * `call_tool`.
  *
- * Needs the package `@modelcontextprotocol/server` when it first serves.
+ * Requires the package `@modelcontextprotocol/server` when it first serves.
  *
  * ```ts
  * const server = createMcpServer(registry, { name: 'files', filter: { maxDanger: 'medium' } });
  * await server.serveStdio();
  * ```
  *
- * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option.
  */
 export function createMcpServer(
   registry: ToolMetadataRegistry,
@@ -143,8 +145,8 @@ export function createMcpServer(
   const told = new Set<() => unknown>();
   let isClosed = false;
   let stopGathering: (() => void) | undefined;
-  // Reports all changes of one turn at once, and no later: until clients know, they call by the old
-  // definition.
+  // Reports all changes made in one turn together, and no later, because until clients know, they
+  // use the old definition.
   const tellChange = () => {
     stopGathering = undefined;
     for (const tell of told) tell();
@@ -186,7 +188,8 @@ export function createMcpServer(
     open.add(face);
     return { sdk, connect, face, createFace };
   });
-  // If the server is closed while the SDK loads, nobody would close what is opened afterwards.
+  // If the server is closed while the SDK loads, nobody would close the connections opened
+  // afterwards.
   const start = async () => {
     const started = await prepare();
     if (isClosed) throw closedError();
@@ -259,7 +262,7 @@ export function createMcpServer(
 }
 
 const NO_CONVERSATION =
-  'Requests without a session have no conversation, so nothing remembers what their calls read. Name a conversationId in "context".';
+  'Requests without a session have no conversation, so what their calls read isn\'t tracked. Return a conversationId from "context".';
 
 async function importServerSdk(): Promise<ServerSdk> {
   const missing = missingPackage('@modelcontextprotocol/server');
@@ -271,5 +274,5 @@ async function importServerSdk(): Promise<ServerSdk> {
 }
 
 function closedError(): ToolError {
-  return new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Make a new one.');
+  return new ToolError('TOOL_UNAVAILABLE', 'This server is closed. Create a new one.');
 }

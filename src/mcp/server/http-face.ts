@@ -20,20 +20,23 @@ import type { ServerSdk } from './tool-calls.js';
 /** The path of the protocol's endpoint. */
 const PATH = '/mcp';
 
-/** A server for streamable HTTP, for clients of both eras. */
+/** A server for streamable HTTP that supports clients of both protocol eras. */
 interface HttpFace {
   fetch(request: Request, authInfo: AuthInfo | undefined): Promise<Response>;
-  /** Announces changes to clients of 2026. Clients of 2025 get them through their sessions. */
+  /**
+   * Announces changes to 2026-protocol clients. 2025-protocol clients get them through their
+   * sessions.
+   */
   tellChange(): void;
   close(): Promise<void>;
 }
 
 /**
- * Returns a server that answers web requests: health, where to get a token, and the protocol. Each
- * request of 2026 is served on its own. Clients of 2025 have sessions, because without one they
- * couldn't be asked for an approval.
+ * Returns a server that handles web requests: health, token metadata, and the protocol. Each
+ * 2026-protocol request is served on its own. 2025-protocol clients have sessions, because without
+ * a session they couldn't be asked for approval.
  *
- * @param connect Creates the server of one request, or of a session if it lasts.
+ * @param connect Creates the server for one request, or for a session if it lasts.
  * @param inputSchemaOf Returns the schema of a served tool, for arguments that are repeated in
  * headers.
  */
@@ -71,8 +74,8 @@ export function createHttpFace(
     allowedOrigins,
     authenticate: token === undefined ? tokens?.authenticate : bearerToken(token),
   });
-  // Unlisted pages on this machine may send requests, but not read the answers: any user's program
-  // can show such a page.
+  // Unlisted pages on this machine may send requests but not read the responses, because any user's
+  // program can show such a page.
   const cors = createCors({
     allowedOrigins: options.allowedOrigins ?? [],
     methods: 'GET, POST, DELETE',
@@ -95,7 +98,8 @@ export function createHttpFace(
     const response = await ((await sdk.isLegacyRequest(request))
       ? sessions.answer(request, { owner: ownerOf(options, authInfo), ...passed })
       : modern.fetch(request, passed));
-    // The SDK asks to keep connections open. The client and the listener decide that.
+    // The SDK asks clients to keep connections open. That's for the client and the listener to
+    // decide.
     response.headers.delete('connection');
     return response;
   };
@@ -122,7 +126,10 @@ export function createHttpFace(
   };
 }
 
-/** Returns the headers of the answer to a preflight, which also allows headers that repeat arguments. */
+/**
+ * Returns the headers for the response to a preflight request, which also allow headers that repeat
+ * arguments.
+ */
 function withParameters(
   preflight: Readonly<Record<string, string>>,
   request: Request,
@@ -134,7 +141,7 @@ function withParameters(
 }
 
 /**
- * Lets the SDK compare `Mcp-Param-*` headers with a call's arguments, which it does if it can look
+ * Makes the SDK compare `Mcp-Param-*` headers with a call's arguments, which it does if it can look
  * up schemas by name.
  */
 function checkingHeaders(
@@ -146,7 +153,7 @@ function checkingHeaders(
   return Object.assign(knowing, { server, toolInputSchemaJson });
 }
 
-/** Listens for web clients. @throws ToolError as `listen`. */
+/** Listens for web clients. @throws ToolError like `listen`. */
 export async function listenHttp(
   face: HttpFace,
   place: { readonly port: number; readonly host: string; readonly needsToken: boolean },

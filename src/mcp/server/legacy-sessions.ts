@@ -9,7 +9,7 @@ import type { ServerSdk } from './tool-calls.js';
 
 interface LegacySessionsOptions {
   readonly sdk: ServerSdk;
-  /** Makes the server of a new session. */
+  /** Creates the server for a new session. */
   readonly connect: () => Server;
   readonly maxSessions: number;
   readonly idleMs: number;
@@ -18,7 +18,7 @@ interface LegacySessionsOptions {
 
 /** The sender of a request. */
 interface Sender {
-  /** The key of the caller, to whom the session belongs. */
+  /** The key of the caller who owns the session. */
   readonly owner: string;
   readonly authInfo?: AuthInfo;
 }
@@ -33,18 +33,20 @@ interface Session {
 }
 
 /**
- * The sessions of 2025 clients over HTTP, with a limited number and idle time.
+ * HTTP sessions with 2025-protocol clients, limited in number and idle time.
  *
- * Only the caller that opened a session can use it; for everybody else its id is unknown. Only
+ * Only the caller who opened a session can use it. For everyone else its id is unknown. Only
  * sessions without an open stream are dropped. If all are in use, a new client must try again
- * later. A client whose session was dropped gets a 404 and starts again, as the protocol says.
+ * later. A client whose session was dropped gets a 404 and starts a new one, as the protocol
+ * specifies.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
-  /** The sessions, longest unused first. */
+  /** The sessions, least recently used first. */
   readonly #sessions = new Map<string, Session>();
   /**
-   * The number of sessions being opened. They count too, or many at once would exceed the limit.
+   * The number of sessions being opened. They count too, because otherwise many at once could
+   * exceed the limit.
    */
   #opening = 0;
   #closed = false;
@@ -59,7 +61,7 @@ export class LegacySessions {
     const session = this.#sessions.get(id);
     if (session === undefined || session.owner !== sender.owner)
       return rpcRefusal(
-        'There is no open session with this id. Start a new one with initialize.',
+        'There is no open session with this id. Start a new session with initialize.',
         404,
       );
     this.#sessions.delete(id);
@@ -99,7 +101,7 @@ export class LegacySessions {
     await server.connect(transport);
     const response = await transport.handleRequest(request, optionsOf(sender));
     const { sessionId } = transport;
-    // Only initialize opens a session.
+    // Only `initialize` opens a session.
     if (sessionId === undefined || !response.ok || this.#closed) {
       await server.close();
       return response;
@@ -145,7 +147,7 @@ export class LegacySessions {
       session.streams -= 1;
       session.usedAt = this.#options.clock.elapsed();
     };
-    // Fails if the client goes away or the stream breaks; the reader notices.
+    // Fails if the client disconnects or the stream breaks. The reader notices.
     response.body.pipeTo(writable).then(end, end);
     return new Response(readable, response);
   }
@@ -155,7 +157,7 @@ function optionsOf({ authInfo }: Sender): { authInfo?: AuthInfo } {
   return authInfo === undefined ? {} : { authInfo };
 }
 
-/** Returns a refusal in the form that the protocol's clients read. */
+/** Returns an error response in the form that the protocol's clients read. */
 export function rpcRefusal(
   message: string,
   status: number,

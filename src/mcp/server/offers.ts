@@ -40,17 +40,17 @@ interface Asked extends By {
 }
 type Answer<R> = Promise<R | InputRequiredResult>;
 
-/** The time limit for a list, if its tool has none of its own. */
+/** Timeout in milliseconds for a list whose tool has none of its own. */
 const LIST_TIMEOUT_MS = 30_000;
-/** The maximum number of completion values in one answer, set by the protocol. */
+/** Maximum number of completion values in one response, set by the protocol. */
 const MOST_VALUES = 100;
 
 /**
- * Serves resources and prompts: the program's own, and those of the servers behind it whose
- * settings ask for them.
+ * Serves resources and prompts: the program's own, and those of servers behind it whose settings
+ * enable them.
  *
- * Lists ask nobody. They leave out a server if its list tool isn't served to the caller or the
- * policy denies it. A read is a call of the server's `read_resource` or `get_prompt`, like any
+ * Lists never ask for approval. They omit a server if its list tool isn't served to the caller or
+ * the policy denies it. A read is a call of the server's `read_resource` or `get_prompt`, like any
  * other call.
  */
 export class Offers {
@@ -108,7 +108,7 @@ export class Offers {
   async #resources(by: Asked): Promise<Resource[]> {
     const own = this.#parts.options.resources.filter(({ uri }) => !isTemplate(uri)).map(shown);
     const relayed = await this.#listed('list_resources', 'resources', by);
-    // If two have the same URI, only the first can be read.
+    // If two resources have the same URI, only the first can be read.
     const byUri = new Map<string, Resource>();
     for (const each of [...own, ...relayed.map(({ item }) => item as Resource)])
       if (!byUri.has(each.uri)) byUri.set(each.uri, each);
@@ -219,7 +219,7 @@ export class Offers {
     };
   }
 
-  /** Returns the program's resource for a URI, and how to read it. */
+  /** Returns the program's resource for a URI, and a function to read it. */
   #ownResource(uri: string) {
     for (const resource of this.#parts.options.resources) {
       const variables =
@@ -253,8 +253,8 @@ export class Offers {
   }
 
   /**
-   * Returns a combined list of all servers behind this one that may be asked now. A server that
-   * fails is left out.
+   * Returns a combined list from all servers behind this one that may be asked now. A server that
+   * fails is omitted.
    */
   async #listed(
     tool: 'list_resources' | 'list_prompts',
@@ -278,7 +278,7 @@ export class Offers {
       const items = isPlainObject(result.value) ? result.value[field] : undefined;
       if (Array.isArray(items))
         return (items as unknown[]).filter(isPlainObject).map((item) => ({ server, item }));
-      const message = `Could not list what ${server || 'a server'} offers, so its part is missing.`;
+      const message = `Could not list the resources or prompts of ${server || 'a server'}, so they are missing.`;
       options.onError?.(new Error(message, { cause: listing }));
       return [];
     });
@@ -315,7 +315,7 @@ export class Offers {
     );
   }
 
-  /** Runs a function of the program. Clients see no paths or secrets from its errors. */
+  /** Runs one of the program's functions. Clients see no paths or secrets from its errors. */
   async #program<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await work();
@@ -350,7 +350,7 @@ function serverOf({ providers }: ToolEntry): string {
   return typeof server === 'string' ? server : '';
 }
 
-/** Puts the bytes back into contents. They're in the part at the same index. */
+/** Puts the bytes back into resource contents. They're in the part at the same index. */
 function contentsOf(value: unknown, parts: readonly ContentPart[]): ReadResourceResult {
   return {
     contents: itemsOf(value, 'contents').map((content, at) => {

@@ -3,16 +3,16 @@ import { aFunction, text } from '../../core/options.js';
 import type { CallContext } from '../../safety/calls.js';
 import type { ContentPart } from '../../tool/content.js';
 
-/** The caller of a read, and a signal that fires when nobody waits for the answer any more. */
+/** The caller of a read, and a signal that aborts when the response is no longer needed. */
 export type McpOfferContext = CallContext & {
-  /** The value that the option `context` returns as its own `context`. */
+  /** The value that the `context` option returns as its own `context`. */
   readonly context?: unknown;
   readonly signal: AbortSignal;
 };
 
 /**
- * Returns up to 100 completions of what the user has typed so far. `values` has the other variables
- * or arguments.
+ * Returns up to 100 completions for the text typed so far. `values` contains the other variables or
+ * arguments.
  */
 type Complete = (
   begun: string,
@@ -20,7 +20,7 @@ type Complete = (
 ) => readonly string[] | Promise<readonly string[]>;
 
 /**
- * A text or bytes that a program serves under one URI, or under every URI that a template produces.
+ * Text or bytes that a program serves under one URI, or under every URI that matches a template.
  */
 export interface McpResource {
   /** A URI such as `docs://guide`, or a template (RFC 6570) such as `users://{id}/profile`. */
@@ -28,15 +28,17 @@ export interface McpResource {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
-  /** The media type of the content. @default text/plain for text, application/octet-stream for bytes */
+  /**
+   * The media type of the content. @default text/plain for text, application/octet-stream for bytes
+   */
   readonly mimeType?: string;
-  /** Returns the content: text or bytes. `variables` are the template's. */
+  /** Returns the content: text or bytes. `variables` are the template's variables. */
   readonly read: (
     uri: string,
     variables: Readonly<Record<string, string | readonly string[]>>,
     context: McpOfferContext,
   ) => string | Uint8Array | Promise<string | Uint8Array>;
-  /** Suggests values for variables of the template, by their names. @default none */
+  /** Suggests values for the template's variables, by name. @default none */
   readonly complete?: Readonly<Record<string, Complete>>;
 }
 
@@ -57,14 +59,14 @@ export interface McpPrompt {
       string,
       {
         readonly description?: string;
-        /** @default false */
+        /** @default True if the argument must be given. @default false */
         readonly required?: boolean;
         /** Suggests values. @default none */
         readonly complete?: Complete;
       }
     >
   >;
-  /** Returns the messages. A string becomes one message of the user. */
+  /** Returns the messages. A string becomes one user message. */
   readonly get: (
     values: Readonly<Record<string, string>>,
     context: McpOfferContext,

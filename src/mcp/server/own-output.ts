@@ -8,8 +8,8 @@ interface OwnOutput {
 }
 
 /**
- * Reserves standard output for the messages of a server. Other output, such as a tool's
- * `console.log`, goes to standard error, because a client treats every line as a message.
+ * Reserves standard output for a server's messages. Other output, such as a tool's `console.log`,
+ * goes to standard error, because a client treats every line as a message.
  */
 export function ownOutput({
   stdout,

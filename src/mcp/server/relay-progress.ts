@@ -9,17 +9,17 @@ interface McpProgress {
 }
 
 const LONGEST_MESSAGE = 1_000;
-/** The step by which progress rises if a tool reports a message without a higher number. */
+/** The increment used if a tool reports a message without a higher number. */
 const LEAST_STEP = 0.001;
 
 /**
- * Passes a call's progress to the client that asked for it.
+ * Forwards a call's progress to the client that requested it.
  *
- * A number is the progress, a string is the message of one more step, and an object has `progress`,
- * `total` and `message`. The protocol requires progress to rise, so a report that doesn't rise and
- * has no message is dropped.
+ * A number is the progress, a string is the message for one more step, and an object has
+ * `progress`, `total` and `message`. The protocol requires progress to increase, so a report that
+ * doesn't increase it and has no message is dropped.
  *
- * @returns a function that ends it and resolves when everything is sent.
+ * @returns a function that stops it and resolves when everything is sent.
  */
 export function relayProgress(
   executor: ToolExecutor,

@@ -7,10 +7,10 @@ import type { OnElicit } from '../connection/elicitation.js';
 
 type Answer = Awaited<ReturnType<OnElicit>>;
 
-/** One question of a server behind this one. */
+/** A question from a server behind this one. */
 interface RelayedQuestion {
   readonly server: string;
-  /** The question as the server asks it. */
+  /** The question as the server asked it. */
   readonly asked: Parameters<OnElicit>[1];
 }
 
@@ -29,15 +29,15 @@ interface RunningCall {
   stopClock: () => void;
 }
 
-/** The answer to a request that waits for a call: its outcome or its open questions. */
+/** The response to a request that waits for a call: its outcome or its open questions. */
 type Round =
   { readonly outcome: ToolOutcome } | { readonly questions: ReadonlyMap<string, RelayedQuestion> };
 
-/** The maximum time that a call waits for its client's answers, in milliseconds. */
+/** Maximum milliseconds that a call waits for its client's answers. */
 const PATIENCE_MS = 600_000;
 
 /**
- * The running calls of clients. A call continues while its client asks the user a question of a
+ * The running calls of clients. A call continues while its client asks the user a question from a
  * server behind this one. The client sends the answers in a new request, which must reach the same
  * process.
  */
@@ -50,7 +50,7 @@ export class RelayedCalls {
   }
 
   /**
-   * Runs a call until it ends or a server asks. Aborting `signal` ends the call.
+   * Runs a call until it ends or a server asks a question. Aborting `signal` ends the call.
    *
    * @param canAsk Returns true for questions that the client can show.
    */
@@ -71,10 +71,10 @@ export class RelayedCalls {
   }
 
   /**
-   * Answers the questions of a round, and continues as `run` does.
+   * Answers the questions of a round, and continues like `run`.
    *
    * @param answers The answers, by question key.
-   * @returns `undefined` if the call has ended or runs in another process.
+   * @returns `undefined` if the call has ended or is running in another process.
    */
   resume(
     id: string,
@@ -88,14 +88,14 @@ export class RelayedCalls {
     return this.#next(call, signal);
   }
 
-  /** Ends all calls that wait for their clients. */
+  /** Ends all calls that are waiting for their clients. */
   close(): void {
     for (const { controller } of this.#calls.values()) controller.abort();
   }
 
   /**
-   * Asks the user behind the client in whose call a server asks. If the call isn't known, nobody is
-   * asked.
+   * Asks the user behind the client whose call a server has a question about. If the call isn't
+   * known, nobody is asked.
    */
   readonly onElicit: OnElicit = (server, asked, { call: about, signal }) => {
     const call = about && this.#calls.get(about.id);

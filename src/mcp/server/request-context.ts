@@ -9,10 +9,10 @@ import type {
 import type { ServerSdk } from './tool-calls.js';
 
 /**
- * Returns the context of a request: who makes it, and what its tool gets.
+ * Returns the context for a request: who makes it, and the values for its tool.
  *
- * @param initialized How a 2025 client named itself when it connected. Later clients name
- * themselves in each request.
+ * @param initialized The name that a 2025-protocol client gave when it connected. Later clients
+ * identify themselves in each request.
  */
 export function contextOf(
   sdk: ServerSdk,
@@ -34,8 +34,8 @@ export function contextOf(
 }
 
 /**
- * Returns the context that the program provides. The facts from `verify` apply unless a function of
- * the request overrides them.
+ * Returns the context that the program provides. The facts from `verify` apply unless the program's
+ * `context` function overrides them.
  */
 function givenContext(
   { context = {}, persona, verify }: CheckedServerOptions,
@@ -52,7 +52,7 @@ function givenContext(
 
 /**
  * Returns the key of the caller who owns sessions and questions: the principal, or the token if the
- * program names no principal.
+ * program specifies no principal.
  */
 export function ownerOf(options: CheckedServerOptions, authInfo: AuthInfo | undefined): string {
   const { principal } = givenContext(options, authInfo, { requestId: '' });

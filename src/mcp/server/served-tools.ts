@@ -29,11 +29,11 @@ const caller = entryOf(
     description:
       "Calls a tool by its name. Use it for tools that find_tools has found and that you can't call directly. Read their parameters first, by passing their names to find_tools.",
     inputSchema: z.object({
-      name: z.string().describe('The name of a tool, as find_tools returns it'),
+      name: z.string().describe('The name of a tool, as returned by find_tools'),
       input: z
         .record(z.string(), z.unknown())
         .default({})
-        .describe('The arguments of that tool, as its input schema says'),
+        .describe('The arguments of that tool, matching its input schema'),
     }),
   }),
 );
@@ -42,13 +42,13 @@ type Caller = Pick<CallContext, 'persona' | 'scopes'>;
 type Named = { readonly name: string };
 
 /**
- * The tools of a registry as a server shows them to a caller.
+ * A registry's tools as a server shows them to a caller.
  *
- * Small catalogues are listed whole, by name. If tools are searched, the list holds the critical
- * tools, `find_tools` and `call_tool`. Tools with a list of personas exist only for these personas,
- * and tools with required scopes only for callers who have them. Names on the wire are function
- * names (`mcp.files.read` is `mcp__files__read`), unless the option `names` is 'original'. A call
- * may also use the registry's name, or an alias.
+ * Small catalogues are listed in full, by name. If tools are searched, the list contains the
+ * critical tools, `find_tools` and `call_tool`. Tools with a list of personas are visible only to
+ * these personas, and tools with required scopes only to callers who have them. Names on the wire
+ * are function names (`mcp.files.read` is `mcp__files__read`), unless the option `names` is
+ * 'original'. A call may also use the registry's name, or an alias.
  */
 export class ServedTools {
   readonly #registry: ToolMetadataRegistry;
@@ -70,8 +70,8 @@ export class ServedTools {
   }
 
   /**
-   * Returns the tools that relay resources or prompts of servers and are served to the caller, or
-   * to anyone if you pass none.
+   * Returns the tools that relay servers' resources or prompts and are served to the caller, or to
+   * anyone if you pass no caller.
    */
   offering(offers: string, by?: Caller): readonly ToolEntry[] {
     return [...this.#registry].filter((entry) => {
@@ -83,7 +83,7 @@ export class ServedTools {
     });
   }
 
-  /** Returns the schema of the tool with this name or alias, whoever may call it. */
+  /** Returns the schema of the tool with this name or alias, no matter who may call it. */
   inputSchemaOf(name: string): JsonSchema | undefined {
     return this.#registry.get(this.#ownName(name))?.inputJsonSchema;
   }
@@ -115,7 +115,9 @@ export class ServedTools {
       .map((entry) => this.#toTool(entry));
   }
 
-  /** Answers a call of `find_tools`. It only shows what lists show, so no policy is asked. */
+  /**
+   * Answers a call of `find_tools`. It only shows what lists show, so the policy isn't consulted.
+   */
   async find(input: unknown, by: Caller, signal: AbortSignal): Promise<CallToolResult> {
     const finder = this.#finderFor(by);
     const checked = await checkInput(finder, input);
@@ -147,7 +149,7 @@ export class ServedTools {
     return entryOf(createToolSearchTool(this.#registry, { name: FIND_TOOLS, filter, exclude }));
   }
 
-  /** The codec for all names, or `undefined` if names stay as they are. */
+  /** The codec for all names, or `undefined` if names aren't changed. */
   get #names(): NameCodec | undefined {
     if (this.#options.names === 'original') return undefined;
     const { revision } = this.#registry;
@@ -167,7 +169,7 @@ export class ServedTools {
     return this.#names?.encode(name) ?? name;
   }
 
-  /** Returns the registry's name for a name on the wire. An unknown name stands for itself. */
+  /** Returns the registry's name for a name on the wire. An unknown name is returned unchanged. */
   #ownName(wireName: string): string {
     return this.#names?.decode(wireName) ?? wireName;
   }
@@ -187,7 +189,9 @@ export class ServedTools {
   }
 }
 
-/** Returns true for a tool that the caller may know about. Calls of all others would be denied. */
+/**
+ * Returns true for a tool that the caller may know about. Calls of all other tools would be denied.
+ */
 function isFor(entry: ToolEntry, { persona, scopes = [] }: Caller): boolean {
   return (
     allowsPersona(entry.personaAllowlist, persona) && missingScopes(entry, scopes).length === 0

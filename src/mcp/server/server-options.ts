@@ -26,7 +26,7 @@ import type { StateStore } from '../../state/state-store.js';
 
 import { promptField, resourceField, type McpPrompt, type McpResource } from './own-offers.js';
 
-/** The facts about a bearer token, in the shape of the official SDK's `AuthInfo`. */
+/** Facts about a bearer token, in the shape of the official SDK's `AuthInfo`. */
 export interface McpAuthInfo {
   readonly token: string;
   readonly clientId: string;
@@ -38,58 +38,70 @@ export interface McpAuthInfo {
 export interface McpRequestInfo {
   /** The facts about the token, for requests over HTTP whose token was checked. */
   readonly authInfo?: McpAuthInfo;
-  /** The id of the session, for 2025 clients over HTTP. */
+  /** The session's id, for 2025-protocol clients over HTTP. */
   readonly sessionId?: string;
   /**
    * The request's id, which the client chooses. It's unique within a connection. Empty if only the
    * owner of a session is being determined.
    */
   readonly requestId: string | number;
-  /** The client program, as it names itself. Show or log it, but don't trust it. */
+  /** The client program, as it identifies itself. Show or log it, but don't trust it. */
   readonly client?: { readonly name: string; readonly version: string };
 }
 
-/** The caller of a request, and the value that tools get as `context.context`. */
+/** The caller of a request, and the value that tools receive as `context.context`. */
 export type RequestContext = CallContext & { readonly context?: unknown };
 
-/** The options of `createMcpServer`. */
+/** Options of `createMcpServer`. */
 export interface McpServerOptions {
-  /** Runs the calls. @default an executor over the registry, with `policy`, `store` and `approvalKey` */
+  /**
+   * Runs the calls. @default an executor for the registry, with `policy`, `store` and `approvalKey`
+   */
   readonly executor?: ToolExecutor;
   /** The policy that decides about every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
-  /** The state that processes share; see `ToolExecutor`. @default this process's memory */
+  /**
+   * The state that processes share; see `ToolExecutor`. @default in-memory, for this process only
+   */
   readonly store?: StateStore;
   /**
-   * The key that signs data travelling through clients between a question and its answer. At least
-   * 32 bytes, and the same in all processes that serve one client.
+   * The key that signs data that travels through clients between a question and its answer. At
+   * least 32 bytes, and the same in all processes that serve one client.
    * @default random
    */
   readonly approvalKey?: Uint8Array;
   /**
-   * The caller, and the value that tools get as `context.context`: either for all requests, or as a
-   * function of each request. Budgets, approvals and personas depend on it. The function may be
-   * called several times for one request.
+   * The caller, and the value that tools receive as `context.context`: either for all requests, or
+   * as a function of each request. Budgets, approvals and personas depend on it. The function may
+   * be called several times for one request.
    * @default no caller
    */
   readonly context?: RequestContext | ((request: McpRequestInfo) => RequestContext);
   /**
-   * The persona of clients for which `context` names none. They see its tools and those for
+   * The persona of clients for which `context` specifies none. They see its tools and the tools for
    * everyone.
    * @default none
    */
   readonly persona?: string;
-  /** The program's own resources, for everyone who may connect. @default only those of the servers behind this one */
+  /**
+   * The program's own resources, exposed to every client that may connect. @default only those of
+   * the servers behind this one
+   */
   readonly resources?: readonly McpResource[];
-  /** The program's own prompts, for everyone who may connect. @default only those of the servers behind this one */
+  /**
+   * The program's own prompts, exposed to every client that may connect. @default only those of the
+   * servers behind this one
+   */
   readonly prompts?: readonly McpPrompt[];
-  /** The name under which the server presents itself. @default 'tooldex' */
+  /** The name that the server reports. @default 'tooldex' */
   readonly name?: string;
   /** The version that the server reports. @default '1.0.0' */
   readonly version?: string;
-  /** A text about this server that clients may give to their models. @default none */
+  /** Instructions about this server that clients may pass to their models. @default none */
   readonly instructions?: string;
-  /** The tools that are served. Other tools are neither listed nor callable. @default all */
+  /**
+   * Selects the tools that are served. Other tools are neither listed nor callable. @default all
+   */
   readonly filter?: ToolFilter;
   /**
    * The form of tool names on the wire: `safe` for model APIs (at most 64 letters, digits, `_` and
@@ -98,12 +110,12 @@ export interface McpServerOptions {
    */
   readonly names?: 'safe' | 'original';
   /**
-   * True if tools are found by search instead of being listed. `auto` searches if there are more
-   * than `maxTools`.
+   * True if clients find tools by search instead of getting a full list. `auto` searches if there
+   * are more than `maxTools`.
    * @default 'auto'
    */
   readonly search?: 'auto' | boolean;
-  /** The maximum number of listed tools before search takes over. @default 128 */
+  /** Maximum number of tools listed before search takes over. @default 128 */
   readonly maxTools?: number;
   /**
    * The token that web clients must send as `Authorization: Bearer <token>`: at least 16 visible
@@ -112,26 +124,26 @@ export interface McpServerOptions {
    */
   readonly token?: string;
   /**
-   * Checks the tokens of web clients, in place of `token`. Returns the principal and scopes of a
-   * call, or `undefined` to refuse it.
+   * Checks web clients' tokens, in place of `token`. Returns a call's principal and scopes, or
+   * `undefined` to refuse it.
    * @default no token is needed
    */
   readonly verify?: VerifyToken;
   /**
    * Tells web clients where to get a token (RFC 9728). Used with `verify`.
-   * @default the server's address alone
+   * @default only the server's address
    */
   readonly resource?: ProtectedResource;
-  /** The host names under which `fetch` answers, without ports. @default this machine's own names */
+  /** The host names that `fetch` accepts, without ports. @default this machine's own names */
   readonly allowedHosts?: readonly string[];
   /**
-   * The web pages whose scripts may send requests and read the answers, by host name or origin.
-   * @default pages of `allowedHosts` may send, but not read
+   * The web pages whose scripts may send requests and read the responses, by host name or origin.
+   * @default pages of `allowedHosts` may send requests but not read responses
    */
   readonly allowedOrigins?: readonly string[];
   /**
-   * The maximum number of sessions of 2025 clients over HTTP. The longest unused session makes room
-   * for a new one.
+   * Maximum number of HTTP sessions with clients that use the 2025 protocol. The least recently
+   * used session makes room for a new one.
    * @default 256
    */
   readonly maxSessions?: number;
@@ -140,13 +152,13 @@ export interface McpServerOptions {
    * @default 1,800,000 (half an hour)
    */
   readonly sessionIdleMs?: number;
-  /** Receives the errors that no client sees. @default they are dropped */
+  /** Receives errors that no client sees. @default they are dropped */
   readonly onError?: (error: unknown) => void;
-  /** The clock. @default the system's */
+  /** The clock. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** The options of `serveHttp`: where to listen. */
+/** The schema of the options of `serveHttp`. */
 export const serveHttpOptions = z.strictObject({
   port: listenFields.port.default(4781),
   host: listenFields.host.default('127.0.0.1'),
@@ -160,7 +172,7 @@ const schema = z
     approvalKey: secret<Uint8Array>(
       'at least 32 bytes',
       (value) => value instanceof Uint8Array && value.length >= 32,
-      'Make it with crypto.randomBytes(32).',
+      'Generate it with crypto.randomBytes(32).',
     ).optional(),
     context: z
       .custom<NonNullable<McpServerOptions['context']>>(
@@ -206,7 +218,7 @@ export type CheckedServerOptions = Readonly<z.output<typeof schema>>;
 
 /**
  * Checks the options.
- * @throws ToolError `INVALID_ARGUMENT`, which lists every wrong option. Never repeats a token.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists every invalid option. Never repeats a token.
  */
 export function checkServerOptions(
   registry: ToolMetadataRegistry,
@@ -227,6 +239,6 @@ export function checkServerOptions(
       'INVALID_ARGUMENT',
       'The executor uses a different registry than the one being served. Pass the same registry to both, and use filter to serve fewer tools.',
     );
-  compileFilter(checked.filter); // Refuse a wrong filter now, not when a client asks.
+  compileFilter(checked.filter); // Refuse an invalid filter at once.
   return checked;
 }

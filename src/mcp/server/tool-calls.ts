@@ -32,16 +32,16 @@ import {
   refusedUnasked,
 } from './call-result.js';
 
-/** The official SDK, as `importServerSdk` loads it. */
+/** The official SDK, as loaded by `importServerSdk`. */
 export type ServerSdk = typeof McpServerSdk &
   Pick<typeof McpStdioSdk, 'serveStdio' | 'StdioServerTransport'>;
 
 /** The question of the previous round. It's signed, because it travels through the client. */
 export type AskedBefore =
-  // The call without its arguments, which the request carries again. With other arguments the
-  // signature is wrong.
+  // The call without its arguments, which are in the request again. With different arguments the
+  // signature doesn't match.
   | { readonly kind: 'approval'; readonly pending: Omit<PendingApproval, 'input'> }
-  // Questions of a server behind this one, by key. The call is still running.
+  // Questions from a server behind this one, by key. The call is still running.
   | (SameCall & {
       readonly kind: 'relayed';
       readonly callId: string;
@@ -53,7 +53,7 @@ export type AskedBefore =
       readonly expiresAt?: number;
     });
 
-/** The call that asked. The request with the answer must repeat it. */
+/** The call that asked the question. The request with the answer must repeat it. */
 interface SameCall {
   readonly toolName: string;
   readonly inputDigest: string;
@@ -68,14 +68,14 @@ interface ToolCallsOptions {
   readonly now: () => number;
 }
 
-/** A call of a client. */
+/** A client's call. */
 interface RequestedCall {
   readonly entry: ToolEntry;
   readonly input: unknown;
   readonly context: RequestContext;
   /** Returns true for questions that the client can show to the user. */
   readonly canAsk: (mode: 'form' | 'url') => boolean;
-  /** Returns the answer for an outcome that asks nothing. @default as `outcomeResult` */
+  /** Returns the response for an outcome without a question. @default same as `outcomeResult` */
   readonly resultOf?: (outcome: ToolOutcome) => CallToolResult;
 }
 
@@ -86,11 +86,10 @@ export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 const ASKED = 'tooldex';
 
 /**
- * Runs the calls of clients, and asks the user behind the client if the policy or the tool requires
- * it.
+ * Runs clients' calls, and asks the user behind the client if the policy or the tool requires it.
  *
- * A question ends the request. The client repeats the request with the answer (protocol
- * 2026-07-28). For clients of 2025 the SDK asks and repeats, so both take the same path.
+ * A question ends the request. The client repeats the request with the answer (2026-07-28
+ * protocol). For 2025-protocol clients the SDK asks and repeats, so both take the same path.
  */
 export class ToolCalls {
   readonly #options: ToolCallsOptions;
@@ -126,7 +125,7 @@ export class ToolCalls {
     const resume = this.#options.running.resume(before.callId, answers, request.mcpReq.signal);
     if (resume === undefined)
       return errorResult(
-        `${entry.name} no longer waits for this answer: it has ended, or it runs in another process. Check what it did before you call it again.`,
+        `${entry.name} is no longer waiting for this answer: the call has ended or is running in another process. Check what it did before calling it again.`,
       );
     return this.#follow(call, request, before.callId, () => resume);
   }
@@ -163,7 +162,7 @@ export class ToolCalls {
     const { now } = this.#options;
     if (accepted === undefined)
       return errorResult(
-        `${entry.name} asked the user, who didn't answer. Go on without the answer, or ask the user what to do.`,
+        `${entry.name} asked the user, who didn't answer. Continue without the answer, or ask the user what to do.`,
       );
     if (asked.expiresAt !== undefined && now() >= asked.expiresAt)
       return errorResult(unansweredText(entry.name));
@@ -196,9 +195,7 @@ export class ToolCalls {
     );
   }
 
-  /**
-   * Answers a request with the outcome of its call, or with questions of a server behind this one.
-   */
+  /** Answers a request with its call's outcome, or with questions from a server behind this one. */
   async #follow(
     call: RequestedCall,
     request: ServerContext,
@@ -315,8 +312,8 @@ function answerOf(answer: InputResponseView): Awaited<ReturnType<OnElicit>> {
 }
 
 /**
- * Returns true if a client can show the user a form or an address. Older clients declare forms with
- * an empty capability.
+ * Returns true if a client can show the user a form or a URL. Older clients declare support for
+ * forms with an empty capability.
  */
 export function canShow(capabilities: unknown, mode: 'form' | 'url'): boolean {
   if (!isPlainObject(capabilities)) return false;

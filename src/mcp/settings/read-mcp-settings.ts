@@ -25,24 +25,24 @@ export interface McpServerAuth {
   readonly required?: boolean;
   readonly type?: string;
   readonly scopes: readonly string[];
-  /** The environment variables that hold credentials, by purpose. */
+  /** The environment variables that contain credentials, by purpose. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The complete settings of one server, including the settings for all servers. */
+/** The complete settings for one server, including the settings for all servers. */
 export interface McpServerSettings {
   /** Empty for the unnamed server, whose tools are named `mcp.<tool>`. */
   readonly name: string;
-  /** The way to reach the server. */
+  /** The transport for reaching the server. */
   readonly transport: McpTransportSettings;
-  /** Maximum time that a call may take, in milliseconds. @default 30,000 */
+  /** Timeout for a call, in milliseconds. @default 30,000 */
   readonly timeoutMs: number;
   /**
-   * Maximum time that the server may take to start and answer for the first time, in milliseconds.
+   * Maximum time that the server may take to start and respond for the first time, in milliseconds.
    * @default 30,000
    */
   readonly startupTimeoutMs: number;
-  /** Time for which a listing counts as fresh, in milliseconds. @default 300,000 */
+  /** Time during which a listing counts as fresh, in milliseconds. @default 300,000 */
   readonly healthCheckIntervalMs: number;
   /**
    * The only tools that are used, by their names at the server. An empty list allows none.
@@ -54,34 +54,37 @@ export interface McpServerSettings {
   /** The only persona that gets the tools. @default every persona */
   readonly persona?: string;
   /**
-   * The only personas that may call the tools. A tool's own list can only shorten it.
+   * The only personas that may call the tools. A tool's own list can only restrict this further.
    * @default every persona
    */
   readonly personaAllowlist?: readonly string[];
-  /** True if hints of its tools are believed even if they loosen something. @default false */
+  /** True if hints about its tools are trusted even if they relax restrictions. @default false */
   readonly trusted: boolean;
-  /** True if models get tools to list and read its resources. @default false */
+  /** True if models get tools for listing and reading its resources. @default false */
   readonly resources: boolean;
-  /** True if models get tools to list and get its prompts. @default false */
+  /** True if models get tools for listing and getting its prompts. @default false */
   readonly prompts: boolean;
   /** The operator's settings for all of its tools. Empty by default. */
   readonly overrides: McpToolOverrides;
-  /** The operator's settings for single tools, by name pattern. Empty by default. */
+  /** The operator's settings for individual tools, by name pattern. Empty by default. */
   readonly tools: readonly McpToolSetting[];
-  /** The maximum number of tools it may list. @default 1,000 */
+  /** Maximum number of tools it may list. @default 1,000 */
   readonly maxTools: number;
   /**
-   * Patterns of tools that the file approves the way other programs do. They count only with
+   * Patterns of tools that the file approves in the style of other programs. They only apply with
    * `trustAutoApprove`. Empty by default.
    */
   readonly autoApprove: readonly string[];
   /** The credentials that calls need. @default none */
   readonly auth?: McpServerAuth;
-  /** A digest of all settings of the server. It covers the names of variables, not their values. */
+  /**
+   * A digest of all the server's settings. It covers the names of environment variables, not their
+   * values.
+   */
   readonly signature: string;
 }
 
-/** The checked settings of MCP, frozen. */
+/** The validated MCP settings, frozen. */
 export interface McpSettings {
   /**
    * True if servers are contacted at all.
@@ -97,10 +100,10 @@ export interface McpSettings {
   readonly allowTools?: readonly string[];
   /** Tools of all servers that are never used. Empty by default. */
   readonly denyTools: readonly string[];
-  /** The server used if a manifest names none. @default none */
+  /** The server used if a manifest specifies none. @default none */
   readonly defaultServer?: string;
   /**
-   * The servers that couldn't be loaded and everything wrong with them, and settings that need
+   * The servers that couldn't be loaded with everything wrong in them, and settings that need
    * attention.
    */
   readonly warnings: readonly Issue[];
@@ -110,7 +113,7 @@ export interface McpSettings {
 const READ = Symbol.for('tooldex/mcp-settings/v1');
 
 /**
- * Reads the settings of MCP, checks them, and returns them complete and frozen.
+ * Reads and validates the MCP settings, and returns them complete and frozen.
  *
  * ```json
  * {
@@ -123,18 +126,21 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
  * }
  * ```
  *
- * Names may be in snake_case or camelCase. Times are in seconds (`timeout_seconds`, `startup_timeout_seconds`,
- * `health_check_interval`); 0 and `null` count as not set. Files of the `mcpServers` form, and VS Code's `servers` with
- * `inputs`, are enabled unless they say otherwise. `${NAME}` in commands, variables, addresses and headers is filled in
- * when a connection is made. Overrides (`side_effects`, `access_mode`, `danger_level`, …) may be given for all servers
- * and for each.
+ * Names may be in snake_case or camelCase. Times are in seconds (`timeout_seconds`,
+ * `startup_timeout_seconds`, `health_check_interval`). 0 and `null` count as not set. Files in the
+ * `mcpServers` format, and VS Code's `servers` with `inputs`, are enabled unless they say
+ * otherwise. `${NAME}` in commands, environment variables, URLs and headers is filled in when a
+ * connection is made. Overrides (`side_effects`, `access_mode`, `danger_level`, …) may be set for
+ * all servers and for each.
  *
- * If anything is wrong in a server, the server is not loaded, `warnings` says why, and the others are loaded. If a setting
- * for all servers is wrong, the whole file is refused: a misspelt filter must not open anything.
+ * If anything is wrong in a server, that server isn't loaded, `warnings` explains why, and the
+ * others are loaded. If a setting for all servers is wrong, the whole file is refused, because a
+ * misspelt filter must not open anything.
  *
- * @param input the settings as parsed from a file or written in code. Settings that were read before are returned as they are.
- * @throws ToolError `INVALID_ARGUMENT` with everything that is wrong in the settings for all servers. Values that may be
- * secret are not repeated.
+ * @param input The settings as parsed from a file or written in code. Settings that were already
+ * read are returned unchanged.
+ * @throws ToolError `INVALID_ARGUMENT`, which lists everything wrong in the settings for all
+ * servers. Values that may be secret aren't repeated.
  */
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ))
@@ -148,7 +154,7 @@ export function readMcpSettings(input: unknown): McpSettings {
   ];
   if (faults.length > 0 || !read.success)
     throw refusal(
-      'The settings of MCP are refused',
+      'The MCP settings are invalid',
       faults.map(({ path, message }) => ({ path: place(...path), message })),
     );
 
@@ -188,7 +194,7 @@ export function readMcpSettings(input: unknown): McpSettings {
   if (defaultServer && !isDefault)
     warnings.push({
       path: place('defaultServer'),
-      message: `There is no loaded server called ${JSON.stringify(defaultServer)}, so manifests must name their server.`,
+      message: `There is no loaded server called ${JSON.stringify(defaultServer)}, so manifests must specify their server.`,
     });
   const settings = cloneFrozen({
     enabled: enabled ?? (inputs !== undefined || place('servers')[0] === 'mcpServers'),
@@ -213,8 +219,8 @@ const UNUSED = [
 ];
 
 /**
- * Returns a server's settings, or the issues that keep it from being loaded, or `undefined` if it's
- * switched off.
+ * Returns a server's settings, the issues that keep it from being loaded, or `undefined` if it's
+ * disabled.
  */
 function readServer(
   name: string,
@@ -281,7 +287,7 @@ const overridesOf = (data: Pick<ToolValues, ReturnType<typeof OVERRIDES>[number]
 
 /**
  * Returns the credentials that calls need, from `auth` and from the settings next to it. The scopes
- * of both count.
+ * of both are combined.
  */
 function authOf(data: ServerValues): McpServerAuth | undefined {
   const { auth = {} } = data;
@@ -318,8 +324,8 @@ function inputsOf(inputs: unknown): readonly Issue[] {
 }
 
 /**
- * Returns a server name without the characters that ours can't have. With a dot, `mcp.a.b.c` could
- * be a tool of `a` or of `a.b`.
+ * Returns a server name without the characters that aren't allowed here. With a dot, `mcp.a.b.c`
+ * could be a tool of `a` or of `a.b`.
  */
 export function serverNameOf(written: string): string {
   return written

@@ -1,7 +1,7 @@
 import type { Issue } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 
-/** Other names of settings: those in ATLAS files, and those that MCP clients write. */
+/** Other names of settings: those in ATLAS files, and those that MCP clients use. */
 const ALIASES: Readonly<Record<string, string>> = {
   access: 'accessMode',
   alwaysAllow: 'autoApprove',
@@ -27,7 +27,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   workingDirectory: 'cwd',
 };
 
-/** The objects of a settings file that have settings of their own; `*` stands for every name that the user chose. */
+/**
+ * Objects in a settings file that have settings of their own. `*` stands for every name that the
+ * user chose.
+ */
 interface Places {
   readonly [field: string]: Places;
 }
@@ -40,11 +43,11 @@ function spellingOf(name: string): string {
 }
 
 /**
- * Returns a settings file with one spelling for each setting. snake_case, camelCase and the names
- * of other programs are equivalent.
+ * Returns a settings file with one spelling for each setting. snake_case, camelCase and other
+ * programs' names are equivalent.
  *
- * `null` counts as not set. Two spellings of the same setting are an issue. Wrong values stay
- * unchanged.
+ * `null` counts as not set. Two spellings of the same setting are reported as an issue. Invalid
+ * values are left unchanged.
  */
 export function spelled(file: unknown): {
   readonly file: unknown;

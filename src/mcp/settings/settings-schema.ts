@@ -7,10 +7,12 @@ import { once, secret, wholeBetween } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { transportOf } from './transport-settings.js';
 
-// The settings of MCP, in the spelling that `spelled` produces. Files may contain numbers, flags
-// and lists as text.
+// The MCP settings, in the spelling that `spelled` produces. Files may contain numbers, flags and
+// lists as text.
 
-/** A field whose text is parsed before the schema checks it. A missing value stays missing. */
+/**
+ * Returns a field whose text is parsed before the schema checks it. A missing value stays missing.
+ */
 const reading = <S extends z.ZodType>(read: (text: string) => unknown, schema: S) =>
   z.preprocess((value) => (typeof value === 'string' ? read(value) : value), schema.optional());
 const stringbool = once(() => z.stringbool());
@@ -29,9 +31,9 @@ const listOf = (separator: RegExp) =>
 const names = () => listOf(/,/);
 const scopes = () => listOf(/\s+/);
 
-/** The largest `timeout` in seconds. A larger number comes from a client that uses milliseconds. */
+/** Maximum `timeout` in seconds. A larger number comes from a client that uses milliseconds. */
 const MOST_SECONDS = 3_600;
-/** A time in seconds, returned in milliseconds; 0 means not set. */
+/** Returns a field for a time in seconds, converted to milliseconds. 0 means not set. */
 const seconds = () =>
   number(
     z
@@ -42,8 +44,8 @@ const seconds = () =>
   );
 
 /**
- * A field that may contain a secret, so messages don't repeat it. `read` returns `undefined` for a
- * wrong value.
+ * Returns a field that may contain a secret, so messages don't repeat it. `read` returns
+ * `undefined` for an invalid value.
  */
 const unseen = <T>(what: string, read: (value: unknown) => T | undefined) =>
   secret<unknown>(what, (value) => read(value) !== undefined)
@@ -55,7 +57,10 @@ const line = () =>
       ? value.trim() || undefined
       : undefined,
   );
-/** Strings by name. A line break or null byte would end a header or variable and start another. */
+/**
+ * Returns a field for strings by name. A line break or null byte would end a header or variable and
+ * start another.
+ */
 const textsByName = (name: RegExp, what: string) =>
   unseen(`an object of ${what}, each a string on one line`, (value) =>
     isPlainObject(value) &&
@@ -71,8 +76,8 @@ const textsByName = (name: RegExp, what: string) =>
 const variableOf = (value: unknown) =>
   typeof value === 'string' ? /^\s*([A-Za-z_][A-Za-z0-9_]{0,199})\s*$/.exec(value)?.[1] : undefined;
 /**
- * The variables that hold credentials, by purpose. Only their names, because credentials themselves
- * mustn't be in the settings.
+ * Returns a field for the variables that contain credentials, by purpose. Only their names, because
+ * the settings mustn't contain credentials.
  */
 const variableNames = () =>
   unseen('the name of a variable, or an object {"label": "VARIABLE"}', (value) => {
@@ -82,7 +87,10 @@ const variableNames = () =>
       ? undefined
       : (Object.fromEntries(read) as Readonly<Record<string, string>>);
   });
-/** A program's arguments, as a list or as one string that is split at spaces outside quotes. */
+/**
+ * Returns a field for a program's arguments, as a list or as one string that is split at spaces
+ * outside quotes.
+ */
 const programArguments = () =>
   unseen(
     'a list of arguments, or one string with spaces between them and every quote closed',
@@ -104,7 +112,7 @@ const limits = () => ({
 });
 const filters = () => ({ allowTools: names(), denyTools: names() });
 
-/** The operator's settings for tools, which override what the server says. */
+/** The operator's settings for tools, which override the server's information. */
 const overrides = () => ({
   sideEffects: reading(
     (text) => [text],
@@ -161,7 +169,8 @@ const loginSchema = once(() =>
       scopes: scopes().transform((list) => list ?? []),
       callbackPort: number(wholeBetween(1, 65_535)),
     })
-    // The server that gets the secret must be named here, because the MCP server could name any.
+    // The settings must specify the server that gets the secret, because the MCP server could
+    // specify any server.
     .refine(
       ({ clientSecretEnv, issuer, clientId }) =>
         clientSecretEnv === undefined || (issuer !== undefined && clientId !== undefined),
@@ -251,13 +260,13 @@ export const serverSchema = once(() =>
     ),
 );
 
-/** Settings for all servers that exclude a tool or make its calls stricter. */
+/** Global settings (applied to every server) that exclude a tool or tighten its permissions. */
 const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
 
 /**
  * The schema of a settings file, with the settings for all servers.
  *
- * Other programs keep more in such files, so unknown members are ignored, unless they may be a
+ * Other programs keep more in such files, so unknown members are ignored unless they may be a
  * misspelt filter.
  */
 export const fileSchema = once(() => {

@@ -3,8 +3,8 @@ import { matchesPattern } from '../../safety/name-pattern.js';
 import type { ToolOptions } from '../../tool/tool-options.js';
 
 /**
- * The operator's settings for all tools of a server, which override what the server says. `version`
- * is for tools that have none.
+ * The operator's settings for all tools of a server, which override the server's information.
+ * `version` applies to tools that have no version.
  */
 export type McpToolOverrides = Pick<
   ToolOptions,
@@ -18,13 +18,16 @@ export type McpToolOverrides = Pick<
   | 'version'
   | 'category'
 > & {
-  /** The effects of a call besides its result. @default what the server's annotations say, at their strictest */
+  /**
+   * The effects of a call besides its result. @default derived from the server's annotations,
+   * interpreted strictly
+   */
   readonly sideEffects?: readonly SideEffect[];
 };
 
-/** The operator's settings for the tools whose names match a pattern. */
+/** The operator's settings for tools whose names match a pattern. */
 export interface McpToolSetting {
-  /** The pattern of names at the server; `*` stands for any characters. */
+  /** The pattern for names at the server. `*` matches any characters. */
   readonly pattern: string;
   /**
    * True for tools that are never used. False for tools that are used although an earlier pattern
@@ -39,7 +42,7 @@ export interface McpToolSetting {
   readonly extras: Pick<ToolOptions, 'keywords' | 'stages' | 'taskTypes' | 'priority' | 'costTier'>;
 }
 
-/** The settings of a server about its tools. */
+/** A server's settings about its tools. */
 interface ToolWords {
   readonly overrides: McpToolOverrides;
   readonly timeoutMs: number;
@@ -47,7 +50,9 @@ interface ToolWords {
   readonly tools: readonly McpToolSetting[];
 }
 
-/** Returns the settings of one tool: the server's, overridden by each matching pattern in order. */
+/**
+ * Returns the settings for one tool: the server's, overridden by each matching pattern in order.
+ */
 export function settingsOf(
   server: ToolWords,
   toolName: string,
@@ -70,8 +75,8 @@ export function settingsOf(
 }
 
 /**
- * Returns a server whose file is trusted to approve tools. Approved tools count as readonly, unless
- * the operator says what they touch or the server says that they change something.
+ * Returns a server whose file is trusted to approve tools. Approved tools count as read-only,
+ * unless the operator says what they touch or the server says that they change something.
  */
 export function withApprovals<S extends ToolWords & { readonly autoApprove: readonly string[] }>(
   server: S,
@@ -93,7 +98,7 @@ export function withApprovals<S extends ToolWords & { readonly autoApprove: read
 }
 
 /**
- * Returns a server's settings for a tool that only reads. The operator's settings and the hints of
+ * Returns a server's settings for a tool that only reads. The operator's settings and hints from
  * trusted servers override that.
  */
 export function withReading<S extends ToolWords & { readonly trusted: boolean }>(server: S): S {
@@ -119,7 +124,7 @@ function matching(tools: readonly McpToolSetting[], toolName: string): readonly 
 }
 
 /**
- * Overrides earlier settings with later ones. Settings about what a tool touches replace each
+ * Overrides earlier settings with later settings. Settings about what a tool touches replace each
  * other, because two could contradict each other.
  */
 export function withOverrides(

@@ -12,52 +12,59 @@ export type McpTransportSettings =
       readonly command: string;
       readonly args: readonly string[];
       /**
-       * The variables that the server's process gets, in addition to a short list of harmless ones.
+       * The environment variables that the server's process gets, in addition to a short list of
+       * harmless variables.
        */
       readonly env: Readonly<Record<string, string>>;
       readonly cwd?: string;
-      /** A file with lines `NAME=value`. The process gets these variables too. */
+      /** A file with lines `NAME=value`. The process also gets these environment variables. */
       readonly envFile?: string;
     }
   | {
       readonly kind: 'http' | 'sse' | 'websocket';
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
-      /** Settings for the program's login. @default as the server says, after `tooldex mcp login` */
+      /**
+       * Settings for the program's login. @default determined by the server, after `tooldex mcp
+       * login`
+       */
       readonly oauth?: McpOAuthSettings;
     };
 
 /**
- * Settings for a program's login at an MCP server's authorization server. Everything is optional, because
- * servers say where to log in.
+ * Settings for a program's login at an MCP server's authorization server. Everything is optional,
+ * because servers specify where to log in.
  */
 export interface McpOAuthSettings {
   /**
-   * The source of the token: a user approves in a browser, or the program has its own secret.
+   * The way to obtain the token: a user approves in a browser, or the program has its own secret.
    * @default authorization_code
    */
   readonly grant: 'authorization_code' | 'client_credentials';
   /** The program's client id at the authorization server. @default the program registers itself */
   readonly clientId?: string;
-  /** The environment variable that holds the program's secret. @default the program has none */
+  /** The environment variable that contains the program's secret. @default the program has none */
   readonly clientSecretEnv?: string;
-  /** The address of a document that describes this program, for authorization servers that read it. @default none */
+  /**
+   * The URL of a document that describes this program, for authorization servers that read it.
+   * @default none
+   */
   readonly clientMetadataUrl?: string;
   /**
    * The only authorization server that is used.
-   * @default the one that the server names at login
+   * @default the one that the server specifies at login
    */
   readonly issuer?: string;
-  /** The scopes to ask for. @default those that the server names */
+  /** The scopes to request. @default those that the server specifies */
   readonly scopes: readonly string[];
-  /** The port to which the browser returns. @default any free port */
+  /** The port that the browser is redirected to. @default any free port */
   readonly callbackPort?: number;
 }
 
 type Kind = McpTransportSettings['kind'];
 type Texts = Readonly<Record<string, string>>;
 
-/** The parts of a server's settings that say how to reach it. */
+/** The parts of a server's settings that determine how to reach it. */
 interface GivenTransport {
   readonly kind: Kind | undefined;
   readonly command: string | undefined;
@@ -71,7 +78,7 @@ interface GivenTransport {
 }
 type Unset<T> = { readonly [K in keyof T]: T[K] | undefined } & Pick<T, 'grant' & keyof T>;
 
-/** Returns how to reach a server. Calls `refuse` with each wrong field and what it should be. */
+/** Returns how to reach a server. Calls `refuse` with each invalid field and its expected value. */
 export function transportOf(
   {
     kind: given,
@@ -95,7 +102,7 @@ export function transportOf(
     return { kind, command: command ?? '', args, env, ...without({ cwd, envFile }) };
   }
   if (url === undefined) refuse([], `a url for transport ${kind}`);
-  // An address with variables is checked once they're filled in.
+  // A URL with variables is checked once they're filled in.
   else if (!url.includes('${') && !isAddressFor(kind, url)) refuse(['url'], addressOf(kind));
   const login = oauth && (without(oauth) as McpOAuthSettings);
   return { kind, url: url ?? '', headers, ...(login && { oauth: login }) };
@@ -105,18 +112,20 @@ export function transportOf(
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
-/** An input of VS Code, for which VS Code asks the user. Here it's the variable `INPUT_<ID>`. */
+/**
+ * A VS Code input, which VS Code asks the user for. Here it's the environment variable
+ * `INPUT_<ID>`.
+ */
 const INPUT = /^input:([A-Za-z0-9_.-]{1,100})$/;
 
-/** Returns the name of the variable that stands for an input of VS Code. */
+/** Returns the environment variable for a VS Code input. */
 export function inputVariable(id: string): string {
   return `INPUT_${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
 }
 
 /**
- * Fills in the variables of a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` with a default,
- * and `${input:some-id}` from `INPUT_SOME_ID`. References inside the value of a variable aren't
- * followed.
+ * Fills in the variables in a text: `${NAME}`, `${env:NAME}`, `${NAME:-default}` with a default,
+ * and `${input:some-id}` from `INPUT_SOME_ID`. References in a variable's value aren't expanded.
  *
  * @param onValue Called with each value that is filled in.
  * @throws ToolError `INVALID_ARGUMENT` for a variable that isn't set, and for `${…}` in any other
@@ -143,7 +152,7 @@ export function expandVariables(
     if (value === undefined)
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `The settings of an MCP server use the variable ${name}, which isn't set. Set it.`,
+        `The settings of an MCP server use the environment variable ${name}, which isn't set. Set it.`,
         { details: { variable: name } },
       );
     onValue?.(value);
@@ -152,12 +161,12 @@ export function expandVariables(
 }
 
 /**
- * Fills in all variables of the settings by which a server is reached. The result contains secrets,
- * so it's made for each connection and never stored.
+ * Fills in all variables in the settings for reaching a server. The result contains secrets, so
+ * it's created for each connection and never stored.
  *
- * @returns also the secrets: all values that were filled in, those of `env`, and headers, whole and
- * word by word.
- * @throws ToolError `INVALID_ARGUMENT` as `expandVariables`, and if an address or header is wrong
+ * @returns also the secrets: all values that were filled in, the values in `env`, and headers,
+ * whole and word by word.
+ * @throws ToolError `INVALID_ARGUMENT` like `expandVariables`, and if a URL or header is invalid
  * with its variables filled in.
  */
 export function expandTransport(

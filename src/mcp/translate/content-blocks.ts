@@ -16,14 +16,14 @@ type Block = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a server's content block as a part of a result. An unreadable block becomes a text that
- * says so; the others still count.
+ * explains this. The other blocks are still used.
  */
 export function partOfBlock(block: Block): ContentPart {
   try {
     return readBlock(block, audienceIn(block['annotations']));
   } catch {
     return text(
-      `[${String(block['type']).slice(0, 64)}: this part is unreadable, or larger than 32 MiB]`,
+      `[${String(block['type']).slice(0, 64)}: this part can't be read, or is larger than 32 MiB]`,
     );
   }
 }
@@ -86,8 +86,8 @@ function audienceIn(annotations: unknown): { readonly audience?: readonly Audien
 }
 
 /**
- * Returns a part of a result as a content block. A part that only has an address becomes a link,
- * because the protocol has no images by address.
+ * Returns a part of a result as a content block. A part that only has a URL becomes a link, because
+ * the protocol doesn't support images by URL.
  */
 export function blockOfPart(part: ContentPart): ContentBlock {
   const annotations =

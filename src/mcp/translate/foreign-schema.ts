@@ -17,7 +17,7 @@ type ForeignSchema =
   | { readonly refused: string };
 
 /**
- * Returns the input schema of a server's tool. A missing schema allows any object.
+ * Returns the input schema for a server's tool. A missing schema allows any object.
  *
  * Small mistakes of real servers are corrected: the type is always object, `properties` that aren't
  * an object are dropped, and `required` becomes a list of names.
@@ -61,7 +61,10 @@ function namesIn(required: unknown): readonly string[] {
   ];
 }
 
-/** Returns a schema that can be enforced and hides nothing. The server or an engine checks its patterns. */
+/**
+ * Returns a schema that can be enforced and hides nothing. The server or an engine checks its
+ * patterns.
+ */
 export function soundSchema(
   given: Json,
   side: 'input' | 'output',
@@ -71,7 +74,7 @@ export function soundSchema(
   const { schema: clean, hidden, changed } = cleanSchema(given);
   if (hidden)
     return {
-      refused: `${what} has hidden characters in names or values.`,
+      refused: `${what} contains hidden characters in names or values.`,
     };
   try {
     const schema = jsonSchemaOf(foreignSchema(cloneFrozen(clean) as JsonSchema, engine), side);
@@ -90,19 +93,19 @@ export function soundSchema(
   }
 }
 
-/** Keywords whose text only explains. */
+/** Keywords whose text is only explanatory. */
 const EXPLAINING: ReadonlySet<string> = new Set(['description', 'title', '$comment']);
 /** Keywords whose value is data, not a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
-/** The maximum number of characters of one explanation. */
+/** Maximum number of characters in one explanation. */
 const LONGEST = 4_096;
 
 /**
- * Returns a server's schema with explanations freed of hidden characters and cut at 4,096
- * characters.
+ * Returns a server's schema with hidden characters removed from explanations, which are cut at
+ * 4,096 characters.
  *
- * Hidden characters elsewhere can't be removed without changing the schema's meaning; `hidden` says
- * if there are any.
+ * Hidden characters elsewhere can't be removed without changing the schema's meaning. `hidden` is
+ * true if there are any.
  */
 function cleanSchema(schema: Json): {
   readonly schema: Json;

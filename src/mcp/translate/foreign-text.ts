@@ -34,8 +34,8 @@ export function quoted(name: string): string {
 }
 
 /**
- * Returns a short text of a server without hidden characters. Returns `undefined` for blank or long
- * texts and other values.
+ * Returns a short text from a server without hidden characters. Returns `undefined` for blank or
+ * long texts and other values.
  */
 export function labelOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > LIMITS.labelLength) return undefined;
@@ -49,15 +49,15 @@ export interface McpFinding {
    * - changed: part of the tool was corrected or dropped
    * - duplicate: the server lists the name twice; the first tool is used
    * - look-alike: the tool may be mistaken for another
-   * - hidden-text: a text has characters that users don't see
+   * - hidden-text: a text contains characters that users don't see
    * - mixed-alphabets: a word mixes look-alike letters of two alphabets
    * - instruction-text: a text tells models what to do instead of describing the tool
-   * - quarantined: the tool's definition isn't the pinned one, so it can't be called
+   * - quarantined: the tool's definition doesn't match its pin, so it can't be called
    * - unavailable: the tool is listed but can't be called
-   * - unreachable: the server couldn't be asked
-   * - disabled: the settings name the server but aren't enabled
+   * - unreachable: the server couldn't be contacted
+   * - disabled: the settings contain the server but aren't enabled
    * - settings: a setting is wrong, has no effect, or isn't enough
-   * - unanswered: the server hasn't answered yet
+   * - unanswered: the server hasn't responded yet
    */
   readonly kind:
     | 'refused'

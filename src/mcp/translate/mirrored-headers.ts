@@ -1,17 +1,15 @@
 import { isPlainObject } from '../../core/plain-data.js';
 import { quoted } from './foreign-text.js';
 
-/**
- * The keyword that repeats an argument in the header `Mcp-Param-<name>` (protocol of 2026, HTTP).
- */
+/** The keyword that repeats an argument in the header `Mcp-Param-<name>` (2026 protocol, HTTP). */
 const KEY = 'x-mcp-header';
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Describes how the `x-mcp-header` keywords of a schema break the rules of the protocol, or returns
- * `undefined` if they don't. Clients must leave such a tool out. Each keyword names one header, on
- * a string, integer or boolean reached only through `properties`.
+ * Describes how the `x-mcp-header` keywords in a schema break the protocol's rules, or returns
+ * `undefined` if they don't. Clients must skip such a tool. Each keyword specifies one header, on a
+ * string, integer or boolean reached only through `properties`.
  */
 export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
   const names = new Set<string>();

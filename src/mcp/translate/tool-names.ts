@@ -6,19 +6,19 @@ import type { McpServerSettings, McpSettings } from '../settings/read-mcp-settin
 import { isDisabled } from '../settings/tool-settings.js';
 import { findingOf, hasHidden, quoted, type McpFinding } from './foreign-text.js';
 
-/** The maximum length of a name in registries. */
+/** Maximum length of a name in registries. */
 const LONGEST = 128;
 const UNFIT = /[^A-Za-z0-9._-]/gu;
 /** A part of a name that looks like an encoded character, so its underscore is encoded too. */
 const LOOKS_ENCODED = /_(?=x[0-9a-f]+(?:_|[^A-Za-z0-9._-]))/gu;
 
 /**
- * Returns the name of a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the unnamed
+ * Returns the name for a server's tool here: `mcp.<server>.<tool>`, or `mcp.<tool>` for the unnamed
  * server.
  *
- * Characters that names can't have become `_x<hexadecimal code>_`, so two tools never get the same
- * name: `a b` becomes `a_x20_b`. For the unnamed server dots are encoded too, so its `files.read`
- * isn't `read` of the server `files`.
+ * Characters that names can't contain become `_x<hexadecimal code>_`, so two tools never get the
+ * same name: `a b` becomes `a_x20_b`. For the unnamed server dots are encoded too, so its
+ * `files.read` isn't `read` of the server `files`.
  *
  * @returns a reason in `refused` if the name is blank, has hidden characters, or is longer than 128
  * characters including the server's.
@@ -30,7 +30,7 @@ export function mcpToolName(
   const trimmed = tool.slice(0, LONGEST + 1).trim();
   if (trimmed === '') return { refused: 'The tool has a blank name.' };
   if (hasHidden(trimmed) || /[\r\n\t]/.test(trimmed))
-    return { refused: "The tool's name has hidden characters." };
+    return { refused: "The tool's name contains hidden characters." };
   const fit = trimmed.replace(LOOKS_ENCODED, encoded('_')).replace(UNFIT, encoded);
   const name = server === '' ? `mcp.${fit.replaceAll('.', encoded('.'))}` : `mcp.${server}.${fit}`;
   if (tool.trim().length > LONGEST || name.length > LONGEST)
@@ -51,7 +51,7 @@ type Filters = Pick<McpSettings, 'allowTools' | 'denyTools'>;
  * Returns true if the lists for all servers and for this server allow a tool.
  *
  * A list that denies the tool wins, and so do settings that disable it. Every allow list must
- * contain the tool; an empty list contains nothing. Lists contain the name at the server,
+ * contain the tool. An empty list contains nothing. Lists contain the name at the server,
  * `mcp.<server>.<tool>`, the registered name, or patterns with `*` for these. In the allow list for
  * all servers, a name with `mcp.` is always a full name. Otherwise a server could name its tool
  * like another server's.
@@ -80,7 +80,7 @@ export function isAllowed(
 }
 
 /**
- * Returns the names a tool may have in lists: its name at the server, its full name, and its
+ * Returns the names that a tool may have in lists: its name at the server, its full name, and its
  * registered name.
  */
 export function spellingsOf(name: string, server: string): [string, string, ...string[]] {
@@ -120,7 +120,7 @@ export function findLookAlikes(tools: Iterable<NamedTool>): readonly McpFinding[
         other.server === server ? 'the same server' : `server ${JSON.stringify(other.server)}`;
       const message =
         toolName === other.toolName
-          ? `${owner} also has a tool of this name, so calls must name the server`
+          ? `${owner} also has a tool with this name, so calls must specify the server`
           : `it looks like ${quoted(other.toolName)} of ${owner}; check which tool is meant`;
       findings.push(findingOf('look-alike', server, message, toolName));
     }

@@ -39,14 +39,15 @@ export type McpTranslation =
       readonly texts?: readonly PoisonedText[];
     };
 
-/** The maximum length of a description: four times the usual limit. */
+/** Maximum length of a description: four times the usual limit. */
 const LONGEST_DESCRIPTION = 4_096;
 const MOST_CAPABILITIES = 64;
-/** The maximum number of hints that are read. The protocol has four. */
+/** Maximum number of hints that are read. The protocol has four. */
 const MOST_HINTS = 16;
 const MAX_META_BYTES = 16_384;
 /**
- * The fields of a definition that are read. Icons aren't, because they may contain large pictures.
+ * The fields of a definition that are read. Icons aren't read, because they may contain large
+ * pictures.
  */
 const FIELDS = [
   'name',
@@ -71,18 +72,18 @@ const FIELDS = [
 type Raw = Readonly<Partial<Record<(typeof FIELDS)[number], Json>>>;
 
 /**
- * Translates a tool from a server's listing into options of a tool here. Never throws.
+ * Translates a tool from a server's listing to options for a tool here. Never throws.
  *
- * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, with the names of the server
- *   and of the tool there.
+ * - The name is `mcp.<server>.<tool>`. Calls go to the provider `mcp`, with the name of the server
+ *   and the tool's name there.
  * - Defaults: side effects `network`, consent required, not parallel, no idempotency key, version
- *   1.0.0. The server's settings override them. The tool's annotations may only tighten them, unless
- *   the server is trusted.
- * - A description is trimmed, cut at 4,096 characters and freed of hidden characters. A tool is
+ *   1.0.0. The server's settings override them. The tool's annotations may only tighten them,
+ *   unless the server is trusted.
+ * - A description is trimmed, cut at 4,096 characters and stripped of hidden characters. A tool is
  *   refused for an unusable name, for more than 256 KiB, and for an input schema that can't be
- *   enforced. Such an output schema is dropped.
- * - `metadata` has the title, annotations and `_meta`.
- * - A tool that runs only as a task of the protocol is unavailable.
+ *   enforced. An output schema that can't be enforced is dropped.
+ * - `metadata` contains the title, annotations and `_meta`.
+ * - A tool that can only run as a task of the protocol is unavailable.
  *
  * @param tool Any value that a server sent.
  * @param engine Checks the patterns of the schemas.
@@ -153,7 +154,7 @@ export function translateMcpTool(
 }
 
 const NEEDS_TASK =
-  "This tool runs only as a task, which isn't supported. Use another tool of the server.";
+  "This tool can only run as a task, which isn't supported. Use another tool from this server.";
 
 function needsTask({ execution }: Raw): boolean {
   return isPlainObject(execution) && execution['taskSupport'] === 'required';
@@ -175,8 +176,8 @@ function textsOf({ name, title, description, annotations, ...rest }: Raw): reado
 }
 
 /**
- * Returns the personas that are in all lists: the settings' and the tool's. A value that isn't a
- * list allows nobody.
+ * Returns the personas that are in all lists: those in the settings and the tool's own. A value
+ * that isn't a list allows nobody.
  */
 function allowlistOf(
   { persona_allowlist: own, personaAllowlist: alias }: Raw,
@@ -227,7 +228,7 @@ function readDefinition(
   } catch (error) {
     const refused = isToolError(error, 'LIMIT_EXCEEDED')
       ? 'The definition has more than 256 KiB or more than 64 levels.'
-      : 'The definition is not plain data.';
+      : "The definition isn't plain data.";
     return {
       refused,
       ...(toolName === undefined ? {} : { toolName }),
@@ -255,7 +256,7 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Returns false for data over 16 KiB or too deep to keep in metadata. */
+/** Returns false for data that is over 16 KiB or too deep to keep in metadata. */
 function isCarried(meta: Json): boolean {
   try {
     boundInput({ options: { metadata: { mcp: { meta } } } }, MAX_META_BYTES);
@@ -272,7 +273,7 @@ function capabilitiesOf(given: Json | undefined): readonly string[] {
   );
 }
 
-/** The defaults for foreign tools. They mean mixed access and high danger. */
+/** The defaults for foreign tools. They result in mixed access and high danger. */
 const DEFAULTS = Object.freeze({
   sideEffects: SideEffect.NETWORK,
   allowParallel: false,
@@ -283,11 +284,11 @@ const DEFAULTS = Object.freeze({
 });
 
 /**
- * Returns the axes of a server's tool: from the settings, then the hints, then the defaults for
+ * Returns the axes for a server's tool: from the settings, then the hints, then the defaults for
  * foreign tools.
  *
- * If the settings say what the server's tools touch, hints can only tighten, even those of a
- * trusted server: the operator decides what is harmless, and an honest warning still counts.
+ * If the settings say what the server's tools touch, hints can only tighten, even those from a
+ * trusted server. The operator decides what is harmless, and an honest warning still counts.
  */
 function mergeAxes(
   annotations: unknown,
@@ -316,13 +317,14 @@ function accessOf(effects: SideEffect | readonly SideEffect[]): AccessMode {
 const NO = new Set<unknown>(['', '0', 'false', 'no', 0]);
 
 /**
- * Returns what a caller needs to call a tool: what the server's settings require, and more if the
- * tool asks for more.
+ * Returns the credentials that a caller needs: those required by the server's settings, and more if
+ * the tool requires more.
  *
  * Credentials are required if the settings or the tool say so, or if there are scopes. The
- * settings' scopes always count; the tool's scopes count only if neither says no. A tool never
- * takes back what the settings require, and only the settings name variables of our environment. A
- * hint that isn't true or false counts as yes, unless it's a text that means no.
+ * settings' scopes always count. The tool's scopes count only if neither says that no credentials
+ * are required. A tool can't remove requirements from the settings, and only the settings can
+ * specify environment variables. A hint that isn't true or false counts as yes, unless it's a text
+ * that means no.
  */
 function mergeAuth(
   tool: Raw,

@@ -110,7 +110,7 @@ describe('locating the code of an MCP server', () => {
     [
       "a package that isn't installed",
       'no-such-server-here',
-      /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed unasked/,
+      /^Expected the package no-such-server-here to be installed, got none that is found\. Nothing is installed without your consent/,
     ],
     [
       'another version',
@@ -132,7 +132,7 @@ describe('locating the code of an MCP server', () => {
     [
       "a program that isn't for Node",
       './binary --flag',
-      /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript are read\.$/,
+      /^Expected a server made for Node, got the program "\.\/binary"\. Only TypeScript and JavaScript code can be read\.$/,
     ],
     [
       'the URL of a remote server',
@@ -224,7 +224,7 @@ describe('tool declarations of an MCP server', () => {
     expect(home).toContain('tooldex_audit_');
     expect(names.find((name) => name.startsWith('cwd'))).toContain('tooldex_audit_');
     expect(told[0]).toBe(
-      'starting plain-server/dist/cli to ask for its tools, without keys and with an empty home',
+      'starting plain-server/dist/cli to list its tools, without keys and with an empty home',
     );
     expect(tools.find(({ name }) => name === 'argument.--flag')!.declared).toEqual({
       readOnly: true,

@@ -67,7 +67,7 @@ describe('audit baselines', () => {
     ['an unknown key', { version: 1, lies: [], more: 1 }],
   ])('rejects a baseline with %s', (_, data) => {
     expect(() => readBaseline(data)).toThrow(
-      'Expected a baseline as tooldex audit --update-baseline writes it',
+      'This is not a baseline written by tooldex audit --update-baseline',
     );
   });
 });

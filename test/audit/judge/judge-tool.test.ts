@@ -488,7 +488,7 @@ describe('corrected declarations', () => {
       '-   readOnlyHint: true,',
       '+   readOnlyHint: false,',
       '+   destructiveHint: true,',
-      '+   idempotentHint: false, // not decided by the code: the strictest',
+      '+   idempotentHint: false, // not determined by the code, so the strictest',
       '    openWorldHint: false,',
     ]);
     expect(

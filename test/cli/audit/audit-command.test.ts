@@ -280,7 +280,7 @@ describe('tooldex audit refuses', () => {
     [
       'a baseline that is none',
       [...OWN, '--baseline', 'package.json'],
-      /^error Expected a baseline as tooldex audit --update-baseline writes it/,
+      /^error This is not a baseline written by tooldex audit --update-baseline/,
     ],
   ])('%s', async (_, args, message) => {
     const { code, err } = await audit(args);

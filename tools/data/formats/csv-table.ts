@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const Delimiter = z
   .enum([',', ';', '\t', '|'])
   .default(',')
-  .describe('Character between fields');
+  .describe('Character that separates fields');
 
 /** A table as text: its column names, and rows with exactly one field per column. */
 interface Table {
@@ -13,7 +13,7 @@ interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A record, and the line where it ends. */
+/** A record and the number of the line it ends on. */
 interface Line {
   readonly record: readonly string[];
   readonly info: { readonly lines: number };
@@ -26,27 +26,27 @@ export function readTable(csv: string, delimiter: string): Table | string {
     lines = parse(csv, {
       bom: true,
       delimiter,
-      // The default takes the first line end for all of them.
+      // By default, the parser expects every line to end like the first.
       record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
       info: true,
-    }) as unknown as readonly Line[]; // The types don't know `info`.
+    }) as unknown as readonly Line[]; // The type definitions lack `info`.
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return `This is not valid CSV. ${error.message}. Quote the whole field, and write quotes inside it twice.`;
+    return `This isn't valid CSV: ${error.message}. Quote the whole field, and double any quotes inside it.`;
   }
   const [header, ...body] = lines;
   if (header === undefined) return 'The text is empty. It must start with a header line.';
   const columns = header.record;
   const twice = columns.find((column, index) => columns.indexOf(column) !== index);
   if (twice !== undefined)
-    return `The column name "${twice.slice(0, 100)}" occurs twice. Rename one of the columns.`;
-  // In a table with several columns, a blank line isn't a row.
+    return `The column name "${twice.slice(0, 100)}" appears more than once. Rename one of the columns.`;
+  // In a table with several columns, a blank line doesn't count as a row.
   const rows = body.filter(
     ({ record }) => columns.length === 1 || record.length > 1 || record[0] !== '',
   );
   const ragged = rows.find(({ record }) => record.length !== columns.length);
   if (ragged !== undefined)
-    return `line ${ragged.info.lines}: Expected ${columns.length} fields as in the header, got ${ragged.record.length}. Check its quotes and the delimiter.`;
+    return `line ${ragged.info.lines}: Expected ${columns.length} fields as in the header, got ${ragged.record.length}. Check the line's quotes and the delimiter.`;
   return { columns, rows: rows.map(({ record }) => record) };
 }

@@ -1,10 +1,13 @@
 import { fail, type ToolResult } from '../../../src/index.js';
 import { type Node, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
 
-/** Maximum nesting. Deeper documents would exhaust the stack. */
+/** Maximum nesting depth. Deeper documents would exhaust the stack. */
 const MAX_DEPTH = 200;
 
-/** Returns a failure with the first problem of a text that isn't JSON, or nests too deeply. */
+/**
+ * Returns a failed result that describes the first error if the text isn't JSON or is nested too
+ * deeply.
+ */
 export function notJson(text: string): ToolResult<never> | undefined {
   let depth = 0;
   const begin = (offset: number) => {
@@ -28,7 +31,7 @@ export function notJson(text: string): ToolResult<never> | undefined {
     const before = text.slice(0, error.offset).split('\n');
     const [line, column] = [before.length, before.at(-1)!.length + 1];
     return fail(
-      `This is not valid JSON: ${error.message} at line ${line}, column ${column}. Correct it there.`,
+      `This isn't valid JSON: ${error.message} at line ${line}, column ${column}. Fix it there.`,
       { line, column },
     );
   }
@@ -44,10 +47,13 @@ class Fault extends Error {
   }
 }
 
-/** The errors inside a string or number, for which the parser only reports the start. */
+/**
+ * Errors inside a string or number, for which the parser only reports where the string or number
+ * starts.
+ */
 const INSIDE = /^(?:UnexpectedEnd|InvalidUnicode|InvalidEscape|InvalidCharacter)/;
 
-/** The valid beginning of a string or number. */
+/** Matches the valid beginning of a string or number. */
 const RIGHT_START = /"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*|-?(?:0|[1-9]\d*)/iuy;
 
 function faultInside(text: string, offset: number): number {
@@ -56,9 +62,9 @@ function faultInside(text: string, offset: number): number {
 }
 
 /**
- * Writes a JSON text anew. Numbers and strings keep their spelling, and objects keep all their
- * entries. An `indent` of 0 puts it on one line. Sorting is by code unit and keeps equal keys in
- * order.
+ * Reformats JSON text. Numbers and strings keep their spelling, and objects keep all their entries.
+ * An `indent` of 0 puts everything on one line. Keys are sorted by code unit, and duplicate keys
+ * keep their order.
  */
 export function formatJson(
   text: string,

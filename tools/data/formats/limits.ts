@@ -1,5 +1,5 @@
-/** Maximum characters of a text for data tools. 5 million take well under a second. */
+/** Maximum characters in a text for data tools. 5 million take well under a second. */
 export const MAX_TEXT = 5_000_000;
-/** The default and maximum numbers of rows and values returned. */
+/** Default and maximum number of rows or values returned. */
 export const USUAL_ROWS = 100;
 export const MAX_ROWS = 10_000;
