@@ -13,14 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
-import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import {
-  createMcpServer,
-  readMcpSettings,
-  type McpDiscovery,
-  type McpDiscoveryOptions,
-} from '../../src/mcp.js';
+import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import { readMcpSettings, type McpDiscovery, type McpDiscoveryOptions } from '../../src/mcp.js';
 import { DEADLINE_MS } from '../programs.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
 import { discover, here } from './servers/start.js';
@@ -87,24 +81,6 @@ describe('servers that require a login', () => {
     expect(await call(discoveryOf(server.url, { logins }))).toBe('ada');
     expect(authorization.asked('/token')).toHaveLength(1);
   });
-
-  it('an expired token is refreshed once for all waiting calls', async () => {
-    const { authorization, server } = await servers();
-    const discovery = discoveryOf(server.url);
-    await discovery.login('tickets', { open: approve });
-    for (let time = 0; time < 2; time++) {
-      authorization.expire();
-      expect(await Promise.all([call(discovery), call(discovery), call(discovery)])).toEqual([
-        'ada',
-        'ada',
-        'ada',
-      ]);
-    }
-    expect(
-      authorization.asked('/token').map(({ body }) => new URLSearchParams(body).get('grant_type')),
-    ).toEqual(['authorization_code', 'refresh_token', 'refresh_token']);
-    expect(authorization.asked('/register')).toHaveLength(1);
-  });
 });
 
 it.each([['through the mcp provider'], ['without a provider']])(
@@ -130,39 +106,6 @@ it.each([['through the mcp provider'], ['without a provider']])(
     expect(discovery.status()).toMatchObject([{ state: 'ready' }]);
   },
 );
-
-it("a login works for this package's own server, and its tools get the principal", async () => {
-  const authorization = await AuthorizationServer.start();
-  const registry = new ToolMetadataRegistry();
-  registry.register(
-    defineTool({
-      name: 'whoami',
-      description: 'Says who calls',
-      accessMode: 'readonly',
-      dangerLevel: 'safe',
-      executionCategory: 'compute',
-      inputSchema: z.object({}),
-      execute: (_, { principal }) => principal ?? 'nobody',
-    }),
-  );
-  const verify = (token: string) => {
-    const granted = authorization.access.get(token);
-    return Promise.resolve(
-      granted && { principal: granted.user, scopes: granted.scope.split(' ') },
-    );
-  };
-  const server = createMcpServer(registry, {
-    verify,
-    resource: { authorizationServers: [authorization.origin], scopes: ['tools:use'] },
-  });
-  onTestFinished(() => (authorization.close(), server.close()));
-  const discovery = discoveryOf((await server.serveHttp({ port: 0 })).url);
-  await discovery.login('tickets', { open: approve });
-  expect(await call(discovery, 'whoami')).toBe('ada');
-  expect([...authorization.access.values()]).toMatchObject([{ scope: 'tools:use' }]);
-  authorization.expire();
-  expect(await call(discovery, 'whoami')).toBe('ada');
-});
 
 describe('OAuth scopes', () => {
   it('if a call needs more scopes, the next login requests them in addition to the old scopes', async () => {
@@ -236,14 +179,8 @@ describe('redirects from the browser', () => {
   it('are accepted once, and only with the right state, path, and host', async () => {
     const statuses: number[] = [];
     const { login, authorization } = await answered(async (back) => {
-      const stateless = new URL(back);
-      stateless.searchParams.delete('state');
-      const twice = new URL(back);
-      twice.searchParams.append('state', 'x');
       for (const address of [
         withParameter(back, 'state', 'x'),
-        stateless,
-        twice,
         new URL('/other', back),
         new URL(back.href.replace('127.0.0.1', 'localhost')),
         back,
@@ -253,7 +190,7 @@ describe('redirects from the browser', () => {
       statuses.push(await statusOf(back).catch(() => 410));
     });
     await login;
-    expect(statuses).toEqual([400, 400, 400, 404, 404, 200, 410]);
+    expect(statuses).toEqual([400, 404, 404, 200, 410]);
     expect(authorization.asked('/token')).toHaveLength(1);
   });
 
@@ -268,25 +205,6 @@ describe('redirects from the browser', () => {
 });
 
 describe('servers and tokens', () => {
-  it("a server with a token in its headers doesn't accept a login", async () => {
-    const { server } = await servers();
-    const discovery = discoveryOf(
-      server.url,
-      {},
-      { headers: { authorization: 'Bearer of-the-settings' } },
-    );
-    await expect(discovery.login('tickets', { open: approve })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
-    await discovery.refresh();
-    expect(discovery.findings()).toMatchObject([
-      { message: expect.stringContaining('HTTP status 401') },
-    ]);
-    expect(new Set(server.seen.map(({ authorization }) => authorization))).toEqual(
-      new Set(['Bearer of-the-settings']),
-    );
-  });
-
   it('if the configured token lacks scopes, the call is rejected and reported as not executed', async () => {
     const { authorization, server } = await servers();
     authorization.access.set('narrow', { client: 'x', user: 'ada', scope: 'files:read' });
@@ -300,12 +218,8 @@ describe('servers and tokens', () => {
   it.each([
     (port: string) => `http://127.0.0.1:${port}`,
     (port: string) => `https://127.0.0.1:${port}`,
-    (port: string) => `https://[::ffff:127.0.0.1]:${port}`,
-    (port: string) => `https://[::127.0.0.1]:${port}`,
     (port: string) => `https://0.0.0.0:${port}`,
-    (port: string) => `https://[::]:${port}`,
     (port: string) => `https://localhost.:${port}`,
-    (port: string) => `https://my.localhost:${port}`,
   ])("a remote server can't redirect the login to this machine: %s", async (addressAt) => {
     const { authorization } = await servers();
     const local = addressAt(new URL(authorization.origin).port);
@@ -340,24 +254,9 @@ describe('login settings', () => {
       /oauth.issuer: Expected an issuer and a client_id together with client_secret_env/,
     ],
     [
-      'a secret without a client',
-      { client_secret_env: 'SECRET', issuer: 'https://login.example' },
-      /oauth.issuer: Expected an issuer and a client_id/,
-    ],
-    [
-      'client credentials without a secret',
-      { grant: 'client_credentials', client_id: 'a' },
-      /oauth.clientSecretEnv: Expected client_secret_env/,
-    ],
-    [
       'a secret instead of a variable name',
       { client_id: 'a', client_secret_env: 'sk-live-12', issuer: 'https://login.example' },
       /Expected the name of a variable, got a string/,
-    ],
-    [
-      'an unknown grant',
-      { grant: 'password' },
-      /oauth.grant: Expected one of "authorization_code", "client_credentials"/,
     ],
   ])('are rejected if they contain %s', (_, oauth, message) => {
     const { servers, warnings } = readMcpSettings({
