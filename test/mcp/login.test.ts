@@ -13,8 +13,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
-import { readMcpSettings, type McpDiscovery, type McpDiscoveryOptions } from '../../src/mcp.js';
+import { z } from 'zod';
+import { defineTool, ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
+import {
+  createMcpServer,
+  readMcpSettings,
+  type McpDiscovery,
+  type McpDiscoveryOptions,
+} from '../../src/mcp.js';
 import { DEADLINE_MS } from '../programs.js';
 import { AuthorizationServer, ProtectedServer } from './servers/authorization-server.js';
 import { discover, here } from './servers/start.js';
@@ -106,6 +112,39 @@ it.each([['through the mcp provider'], ['without a provider']])(
     expect(discovery.status()).toMatchObject([{ state: 'ready' }]);
   },
 );
+
+it("a login works for this package's own server, and its tools get the principal", async () => {
+  const authorization = await AuthorizationServer.start();
+  const registry = new ToolMetadataRegistry();
+  registry.register(
+    defineTool({
+      name: 'whoami',
+      description: 'Says who calls',
+      accessMode: 'readonly',
+      dangerLevel: 'safe',
+      executionCategory: 'compute',
+      inputSchema: z.object({}),
+      execute: (_, { principal }) => principal ?? 'nobody',
+    }),
+  );
+  const verify = (token: string) => {
+    const granted = authorization.access.get(token);
+    return Promise.resolve(
+      granted && { principal: granted.user, scopes: granted.scope.split(' ') },
+    );
+  };
+  const server = createMcpServer(registry, {
+    verify,
+    resource: { authorizationServers: [authorization.origin], scopes: ['tools:use'] },
+  });
+  onTestFinished(() => (authorization.close(), server.close()));
+  const discovery = discoveryOf((await server.serveHttp({ port: 0 })).url);
+  await discovery.login('tickets', { open: approve });
+  expect(await call(discovery, 'whoami')).toBe('ada');
+  expect([...authorization.access.values()]).toMatchObject([{ scope: 'tools:use' }]);
+  authorization.expire();
+  expect(await call(discovery, 'whoami')).toBe('ada');
+});
 
 describe('OAuth scopes', () => {
   it('if a call needs more scopes, the next login requests them in addition to the old scopes', async () => {
