@@ -87,6 +87,24 @@ describe('servers that require a login', () => {
     expect(await call(discoveryOf(server.url, { logins }))).toBe('ada');
     expect(authorization.asked('/token')).toHaveLength(1);
   });
+
+  it('an expired token is refreshed once for all waiting calls', async () => {
+    const { authorization, server } = await servers();
+    const discovery = discoveryOf(server.url);
+    await discovery.login('tickets', { open: approve });
+    for (let time = 0; time < 2; time++) {
+      authorization.expire();
+      expect(await Promise.all([call(discovery), call(discovery), call(discovery)])).toEqual([
+        'ada',
+        'ada',
+        'ada',
+      ]);
+    }
+    expect(
+      authorization.asked('/token').map(({ body }) => new URLSearchParams(body).get('grant_type')),
+    ).toEqual(['authorization_code', 'refresh_token', 'refresh_token']);
+    expect(authorization.asked('/register')).toHaveLength(1);
+  });
 });
 
 it.each([['through the mcp provider'], ['without a provider']])(

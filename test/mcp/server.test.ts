@@ -278,6 +278,26 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
   });
 
   describe('questions from tools', () => {
+    it("the user sees a tool's question with its options, and the answer becomes the result", async () => {
+      const forms: unknown[] = [];
+      const client = await open(serverOf(), {
+        answer: ({ message, requestedSchema }) => {
+          forms.push([message, requestedSchema.properties['answer'], requestedSchema.required]);
+          return { action: 'accept', content: { answer: 'blue' } };
+        },
+      });
+      expect(textOf(await client.call('asks'))).toBe('blue');
+      expect(textOf(await client.call('asks_anything'))).toBe('blue');
+      expect(forms).toEqual([
+        [
+          'asks asks: Which colour?',
+          { type: 'string', title: 'Answer', enum: ['red', 'blue'] },
+          ['answer'],
+        ],
+        ['asks_anything asks: Your name?', { type: 'string', title: 'Answer' }, ['answer']],
+      ]);
+    });
+
     it('a question becomes a form with labeled choices, multiple choices, or free text', async () => {
       const forms: unknown[] = [];
       const choices = ['red', { value: 'b', label: 'Blue' }];
@@ -309,8 +329,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
         }),
       });
       const texts: string[] = [];
-      for (const name of ['one', 'several', 'other'])
-        texts.push(textOf(await client.call(name)));
+      for (const name of ['one', 'several', 'other']) texts.push(textOf(await client.call(name)));
       expect(texts).toEqual(['b', '["b","red"]', '["b","pink"]']);
       const titled = [
         { const: 'red', title: 'red' },

@@ -88,6 +88,14 @@ describe('manifest wrappers around MCP tools', () => {
       status: 'ok',
     });
   });
+
+  it('a wrapper without a server uses the schema from the default server', async () => {
+    const { discovery } = bank();
+    const [entry] = [{ ...WRAPPER, providers: [{ name: 'mcp', config: { tool: 'price' } }] }];
+    expect((await load(discovery, [entry])).tool('share_price')!.entry.inputJsonSchema).toEqual(
+      SCHEMA,
+    );
+  });
 });
 
 describe('manifest entries with the name of a discovered tool', () => {
