@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
   defineTool,
+  planExecution,
   type PolicyRule,
   SafetyPolicy,
   ToolExecutor,
@@ -320,6 +321,36 @@ describe('patterns in touches', () => {
     );
     expect(over('write:https://example.com/a//b', ['https://example.com/a/b'])).toBe('allow');
   });
+
+  it.each(['file:src//x', 'file:src\\x'])(
+    'rules and execution plans both normalize the key %j to src/x',
+    async (key) => {
+      expect(over('write:src/x', [key])).toBe('deny');
+      expect(over('write:src/', [key])).toBe('deny');
+      const own = new ToolMetadataRegistry();
+      for (const [name, keys] of [
+        ['one', [key]],
+        ['other', [key.includes(':') ? 'file:src/x' : 'src/x']],
+      ] as const)
+        own.register(
+          defineTool({
+            name,
+            description: 'Saves',
+            inputSchema: { type: 'object' },
+            accessMode: 'write',
+            allowParallel: true,
+            conflictKeys: () => keys,
+            execute: () => 1,
+          }),
+        );
+      expect(
+        planExecution(own, [
+          { name: 'one', input: {} },
+          { name: 'other', input: {} },
+        ]).batches,
+      ).toEqual([[0], [1]]);
+    },
+  );
 
   it("a rule that allows a folder doesn't match keys outside the folder or keys that consist of a kind alone", () => {
     const allowed = (key: string, touches = 'write:src/*') =>
