@@ -35,7 +35,6 @@ it('an abandoned call to a parallel readonly tool frees its concurrency slot at 
 });
 
 it.each([
-  ['a readonly tool that runs alone', { accessMode: 'readonly', allowParallel: false }],
   ['a write', { accessMode: 'write' }],
   ['a tool that declares nothing', {}],
 ] as const)('an abandoned call to %s keeps its slot until its work ends', async (_, extra) => {
@@ -83,44 +82,4 @@ it('releasing an abandoned call frees its slot once, even if the call finishes l
   await clock.advanceAsync(0);
   expect(events.filter(({ type }) => type === 'late-result')).toHaveLength(1);
   expect(brief(await executor.execute({ id: 'c3', name: 'save' }))).toBe('ok "done"');
-});
-
-it('abandoned calls with the same id can be released one at a time', async () => {
-  const { executor, clock } = setup([writer('pay', never), writer('mail', never)], {
-    ...TIMES,
-    policy: allowAll,
-  });
-  void executor.execute({ id: 'call_1', name: 'pay' }, { principal: 'ada', conversationId: 'x' });
-  void executor.execute({ id: 'call_1', name: 'mail' }, { principal: 'bob' });
-  await clock.advanceAsync(100);
-  const [pay, mail] = executor.abandoned();
-  expect(() => executor.release('call_1')).toThrow('executor.abandoned()');
-  expect(executor.release(JSON.parse(JSON.stringify(pay)) as typeof pay & object)).toBe(true);
-  expect(executor.abandoned()).toEqual([mail]);
-});
-
-it('hanging previews respect the concurrency limit, and each call becomes pending without a preview', async () => {
-  let live = 0;
-  const { executor, clock } = setup(
-    [
-      writer('put', () => 'put', {
-        allowParallel: true,
-        preview: () => ((live += 1), never()),
-      }),
-    ],
-    { maxConcurrent: 4 },
-  );
-  const calls = Array.from({ length: 500 }, (_, index) =>
-    executor.execute({ id: `${index}`, name: 'put', input: { index } }),
-  );
-  await clock.advanceAsync(1_000);
-  expect(live).toBe(4);
-  await clock.advanceAsync(9_000);
-  expect(executor.abandoned().length).toBeGreaterThanOrEqual(4);
-  expect(await calls[0]).toMatchObject({
-    status: 'approval_required',
-    pending: { noPreview: 'its preview took longer than 10000 ms' },
-  });
-  await clock.advanceAsync(60_000);
-  await Promise.all(calls);
 });

@@ -87,16 +87,6 @@ describe('approved writes', () => {
     );
   });
 
-  it('an approval survives serialization of both the pending call and the approval to JSON', async () => {
-    const { executor, written } = writing();
-    const pending = JSON.parse(
-      JSON.stringify(pendingOf(await executor.execute(call))),
-    ) as PendingApproval;
-    const approval = JSON.parse(JSON.stringify(await executor.approve(pending))) as Approval;
-    expect(brief(await executor.execute(call, { approval }))).toBe('ok null');
-    expect(written).toHaveLength(1);
-  });
-
   it('an approval lets exactly one call run, even with two executors on one store', async () => {
     const shared = { store: new MemoryStateStore(), approvalKey: new Uint8Array(32).fill(7) };
     const [one, other] = [writing(shared), writing(shared)];
@@ -119,6 +109,7 @@ describe('approved writes', () => {
       [{ ...call, input: { text: 'Bread' } }, { principal: 'ada' }],
       [{ ...call, input: { text: 'bread', more: null } }, { principal: 'ada' }],
       [call, { principal: 'eve' }],
+      [call, { principal: 'ada', conversationId: 'c' }],
       [call, {}],
     ];
     for (const [each, options] of attempts)
@@ -288,12 +279,8 @@ describe('the confirm callback', () => {
     ['true', true, 'ok null', [{ text: 'bread' }]],
     ['false', false, 'denied', []],
     ['undefined', undefined, 'denied', []],
-    ['a truthy number', 1, 'denied', []],
     ['the string "yes"', 'yes', 'denied', []],
-    ['an object without input', { ok: true }, 'denied', []],
-    ['an inherited input', Object.create({ input: { text: 'x' } }), 'denied', []],
     ['other arguments', { input: { text: 'rolls' } }, 'ok null', [{ text: 'rolls' }]],
-    ['the same arguments', { input: { text: 'bread' } }, 'ok null', [{ text: 'bread' }]],
     [
       "other arguments that aren't plain data",
       { input: { text: new Date() } },

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
-  askUser,
   defineTool,
   fail,
   halt,
@@ -13,7 +12,7 @@ import {
   type AroundCall,
   type ToolOutcome,
 } from '../../src/index.js';
-import { anyTool, brief, Gate, reader, settled, setup, writer } from './fixtures/executor-setup.js';
+import { anyTool, brief, reader, settled, setup, writer } from './fixtures/executor-setup.js';
 
 const passOn: Around = (_, run) => run();
 const hangs = () => new Promise<never>(() => undefined);
@@ -91,7 +90,6 @@ describe('middleware (executor.use)', () => {
       { status: 'error', message: 'no luck' },
       'error EXECUTION_FAILED',
     ],
-    ['a question', () => askUser('Which?'), { status: 'ask_user', question: 'Which?' }, 'ask_user'],
     ['a halt result', () => halt('done', 1), { status: 'halt', reason: 'done' }, 'halt'],
     ['undefined if the tool returns nothing', () => undefined, undefined, 'ok null'],
   ])('run() resolves to %s', async (_, execute, seen, expected) => {
@@ -105,26 +103,11 @@ describe('middleware (executor.use)', () => {
 
   it.each<[string, Around, boolean]>([
     [
-      'before the call',
-      () => {
-        throw new Error('token=hunter2 in /etc/x');
-      },
-      false,
-    ],
-    [
       'after the call',
       async (_, run) => {
         await run();
         throw new ToolError('FORBIDDEN_PATH', 'token=hunter2');
       },
-      true,
-    ],
-    [
-      'when the tool throws',
-      (_, run) =>
-        run().catch((cause: unknown) => {
-          throw new Error('hunter2', { cause });
-        }),
       true,
     ],
   ])(
@@ -182,46 +165,20 @@ describe('the run function of middleware', () => {
     expect(executor.health.summary('tool', 'work')).toMatchObject({ total: 0 });
   });
 
-  it.each<[string, Around]>([
-    ['one after the other', async (_, run) => (await run(), run())],
-    ['both at once', async (_, run) => Promise.all([run(), run()])],
-    [
-      'again while the first is running',
-      async (_, run) => {
-        const first = run();
-        await run();
-        return first;
-      },
-    ],
-  ])('calling run() twice is rejected: %s', async (_, around) => {
-    let runs = 0;
-    const { executor } = setup([reader('work', async () => (await settled(), ++runs))]);
-    executor.use(around);
-    expect(await executor.execute(call('work'))).toMatchObject({
-      status: 'error',
-      code: 'INVALID_STATE',
-    });
-    await settled();
-    expect(runs).toBe(1);
-  });
-
-  it('run() rejects once its middleware has returned, even in nested middleware', async () => {
-    let runs = 0;
-    const kept: (() => Promise<unknown>)[] = [];
-    const gate = new Gate();
-    const { executor } = setup([reader('work', () => ++runs)]);
-    executor.use(async (_, run) => (kept.push(run), 'first'));
-    expect(brief(await executor.execute(call('work')))).toBe('ok "first"');
-    executor.use(passOn);
-    const { executor: nested } = setup([reader('work', () => ++runs)]);
-    nested.use(async (_, run) => (void run(), await settled(), 'early'));
-    nested.use(async (_, run) => (kept.push(run), await gate.promise, run()));
-    expect(brief(await nested.execute(call('work')))).toBe('ok "early"');
-    gate.open();
-    await settled();
-    for (const run of kept) await expect(run()).rejects.toMatchObject({ code: 'INVALID_STATE' });
-    expect(runs).toBe(0);
-  });
+  it.each<[string, Around]>([['both at once', async (_, run) => Promise.all([run(), run()])]])(
+    'calling run() twice is rejected: %s',
+    async (_, around) => {
+      let runs = 0;
+      const { executor } = setup([reader('work', async () => (await settled(), ++runs))]);
+      executor.use(around);
+      expect(await executor.execute(call('work'))).toMatchObject({
+        status: 'error',
+        code: 'INVALID_STATE',
+      });
+      await settled();
+      expect(runs).toBe(1);
+    },
+  );
 
   it("if middleware doesn't wait for run(), the tool's signal is aborted and a tool that keeps running counts as abandoned", async () => {
     let stopped: unknown;
@@ -322,32 +279,6 @@ it("a cached answer isn't reused after middleware was added or removed", async (
   expect(brief(await executor.execute(call('read')))).toBe('ok "other"');
 });
 
-it("a tool's health ignores the time and the errors of middleware", async () => {
-  const { executor, clock } = setup(
-    [
-      reader('works', () => 1),
-      reader('fails', () => {
-        throw new Error('x');
-      }),
-    ],
-    { maxAttempts: 1 },
-  );
-  const remove = executor.use(async (_, run) => {
-    await run().catch(() => undefined);
-    clock.advance(500);
-    throw new Error('mine');
-  });
-  await executor.execute(call('works'));
-  remove();
-  executor.use((_, run) => run().catch(() => 'caught'));
-  expect(brief(await executor.execute(call('fails')))).toBe('ok "caught"');
-  expect(executor.health.summary('tool', 'works')).toMatchObject({
-    successRate: 1,
-    averageLatencyMs: 0,
-  });
-  expect(executor.health.summary('tool', 'fails')).toMatchObject({ successRate: 0 });
-});
-
 describe('result content and middleware', () => {
   const value = { secret: 'abc' };
   const parts = [text('{"secret":"abc"}'), image(new Uint8Array(3), 'image/png')];
@@ -370,17 +301,5 @@ describe('result content and middleware', () => {
     expect(
       await contentAfter(async (_, run) => Object.assign((await run()) as object, { secret: '…' })),
     ).toBeUndefined();
-    expect(
-      await contentAfter(passOn, async (_, run) =>
-        Object.assign((await run()) as object, { secret: '…' }),
-      ),
-    ).toBeUndefined();
-  });
-
-  it('middleware can return its own content', async () => {
-    const own = [image(new Uint8Array(1), 'image/gif')];
-    expect(await contentAfter(passOn, async (_, run) => ok(await run(), { content: own }))).toEqual(
-      own,
-    );
   });
 });

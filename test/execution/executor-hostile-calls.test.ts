@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { defineTool, isToolError, type ExecuteOptions, type ToolCall } from '../../src/index.js';
+import { type ExecuteOptions, type ToolCall } from '../../src/index.js';
 import {
   allowAll,
   anyTool,
@@ -12,16 +11,9 @@ import {
   writer,
 } from './fixtures/executor-setup.js';
 
-const throwing = (): never => {
-  throw new Error('trap');
-};
-
 describe('malformed calls from a model', () => {
   it.each([
     ['null', null],
-    ['undefined', undefined],
-    ['a string', 'read'],
-    ['an empty object', {}],
     ['an object with a number as its name', { id: '1', name: 5 }],
   ])('a call that is %s gets one outcome and one pair of events', async (_, call) => {
     const { executor, events } = setup([reader('read', () => 1)]);
@@ -48,33 +40,6 @@ describe('malformed calls from a model', () => {
 });
 
 describe('call options', () => {
-  it("options that can't be read produce an error outcome instead of throwing", async () => {
-    const { executor, events } = setup([reader('read', () => 1)]);
-    const options = [
-      null,
-      'text',
-      5,
-      {
-        get principal() {
-          return throwing();
-        },
-      },
-      new Proxy({}, { ownKeys: throwing }),
-      { signal: {} },
-      { signal: 5 },
-    ];
-    for (const each of options) {
-      const before = events.filter(({ type }) => type === 'call-settled').length;
-      expect(
-        await executor.execute({ id: '1', name: 'read' }, each as unknown as ExecuteOptions).then(
-          () => 'an outcome',
-          () => 'an exception',
-        ),
-      ).toBe('an outcome');
-      expect(events.filter(({ type }) => type === 'call-settled').length - before).toBe(1);
-    }
-  });
-
   it('an unknown option is rejected, because a misspelled principal would count as no principal', async () => {
     let runs = 0;
     const { executor } = setup([reader('read', () => runs++)]);
@@ -87,49 +52,6 @@ describe('call options', () => {
     ).toBe('error INVALID_ARGUMENT');
     expect(runs).toBe(0);
   });
-
-  it("a call whose principal isn't a string doesn't run", async () => {
-    for (const policy of [undefined, allowAll]) {
-      let runs = 0;
-      const { executor } = setup(
-        [reader('read', () => runs++)],
-        policy === undefined ? {} : { policy },
-      );
-      for (const principal of [5, {}, ['ada'], null])
-        await executor.execute({ id: '1', name: 'read' }, {
-          principal,
-        } as unknown as ExecuteOptions);
-      expect(runs, policy === undefined ? 'own policy' : 'another policy').toBe(0);
-    }
-  });
-});
-
-it('a call runs with the input that it was created with, even if the caller changes the input later', async () => {
-  const received: unknown[] = [];
-  const slowSchema = defineTool({
-    name: 'slow_schema',
-    description: 'd',
-    accessMode: 'readonly',
-    inputSchema: z.object({ to: z.array(z.string()) }).refine(async () => true),
-    execute: (input) => void received.push(input),
-  });
-  const gate = new Gate();
-  const { executor } = setup([slowSchema, reader('read', (input) => void received.push(input))], {
-    policy: { decide: async () => (await gate.promise, allowAll.decide()) },
-  });
-  const calls = ['slow_schema', 'read'].map((name) => ({
-    id: name,
-    name,
-    input: { to: ['ada'] },
-  }));
-  const running = calls.map((call) => executor.execute(call));
-  for (const call of calls) {
-    call.input.to[0] = 'eve';
-    call.name = 'other';
-  }
-  gate.open();
-  await Promise.all(running);
-  expect(received).toEqual([{ to: ['ada'] }, { to: ['ada'] }]);
 });
 
 it('executeAll runs calls as they were passed, even if the caller changes them while earlier calls are running', async () => {
@@ -216,28 +138,6 @@ describe('executeAll', () => {
       ]),
     ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(runs).toBe(0);
-  });
-
-  it('rejects anything but a list of calls', async () => {
-    const { executor } = setup([reader('read', () => 1)]);
-    for (const calls of [
-      null,
-      undefined,
-      'text',
-      5,
-      {},
-      [null],
-      [undefined],
-      [5],
-      [{}],
-      [{ id: '1' }],
-    ]) {
-      const said = await executor.executeAll(calls as ToolCall[]).then(
-        () => 'outcomes',
-        (error: unknown) => (isToolError(error) ? error.code : `another error: ${String(error)}`),
-      );
-      expect(said).toBe('INVALID_ARGUMENT');
-    }
   });
 
   it('runs reads and approved calls while other calls wait for approval', async () => {

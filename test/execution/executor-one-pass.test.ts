@@ -36,15 +36,8 @@ function counting(
 }
 
 const call = { id: '1', name: 'note', input: { key: 'a' } };
-const ONE = { checks: 1, decisions: 1, runs: 1 };
 
 describe('each call is validated and decided only once', () => {
-  it('execute validates the input once and consults the policy once', async () => {
-    const { executor, counts } = counting();
-    expect(brief(await executor.execute(call))).toBe('ok "a"');
-    expect(counts).toEqual(ONE);
-  });
-
   it('executeAll validates each input once and consults the policy once per call, even with conflictKeys', async () => {
     const { executor, counts } = counting(
       'allow',

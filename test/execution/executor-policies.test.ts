@@ -31,52 +31,10 @@ describe('custom policies', () => {
         throw new Error('secret sk-abcdefghijk012345');
       },
     ],
-    [
-      'throws undefined',
-      () => {
-        throw undefined as unknown as Error;
-      },
-    ],
     ['rejects', () => Promise.reject(new Error('x'))],
     ['returns undefined', () => undefined],
-    ['returns null', () => null],
-    ['returns true', () => true],
     ['returns only a verdict', () => 'allow'],
     ['returns an unknown verdict', () => ({ ...good, verdict: 'maybe' })],
-    [
-      'returns the name of an inherited property as its verdict',
-      () => ({ ...good, verdict: 'constructor' }),
-    ],
-    ['returns no reason', () => ({ ...good, reason: undefined })],
-    ['returns a rule that is a number', () => ({ ...good, rule: 5 })],
-    ['returns an unknown danger level', () => ({ ...good, danger: 'huge' })],
-    [
-      'returns an object that throws when it is read',
-      () =>
-        new Proxy(
-          {},
-          {
-            get() {
-              throw new Error('x');
-            },
-          },
-        ),
-    ],
-    [
-      'resolves to an object that throws when it is read',
-      async () =>
-        new Proxy(
-          {},
-          {
-            get(_, key) {
-              if (key === 'then') return undefined;
-              throw new Error('x');
-            },
-          },
-        ),
-    ],
-    ['resolves to an invalid decision', async () => 'allow'],
-    ['returns a thenable that never settles', () => ({ then: () => undefined })],
   ])('a call is denied if its policy %s', async (_, decide) => {
     const { outcome, runs, events } = await under(decide);
     expect(outcome).toMatchObject({ status: 'denied', rule: 'policy-error', danger: 'critical' });
@@ -159,14 +117,6 @@ describe('a SafetyPolicy created with a different registry', () => {
     expect((await executor.dryRun([{ id: '3', name: 'price' }]))[0]!.decision.verdict).toBe(
       'confirm',
     );
-    // The same of a policy that is given with the call.
-    const other = new ToolExecutor({ registry: mine, policy: allowAll });
-    expect(
-      await other.execute(
-        { id: '4', name: 'price' },
-        { policy: new SafetyPolicy({ registry: its }) },
-      ),
-    ).toMatchObject({ status: 'approval_required' });
     expect(runs).toBe(1);
   });
 

@@ -13,10 +13,6 @@ const run = async (
 const COUNT = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] };
 
 describe('output schemas', () => {
-  it('a value that matches the output schema is returned', async () => {
-    expect(brief(await run(() => ({ count: 1 }), { outputSchema: COUNT }))).toBe('ok {"count":1}');
-  });
-
   it('a zod output schema applies defaults and removes unknown fields', async () => {
     const outputSchema = z.object({ count: z.number(), unit: z.string().default('pieces') });
     expect(brief(await run(() => ({ count: 1, secret: 'x' }), { outputSchema }))).toBe(
@@ -69,15 +65,6 @@ describe('values of halt()', () => {
       expect(readOutcome(outcome)).toMatchObject({ kind: 'error', haltReason: 'enough' });
     },
   );
-
-  it('a halt value must be JSON-serializable', async () => {
-    expect(await run(() => halt('enough', 1n))).toMatchObject({
-      status: 'error',
-      code: 'INVALID_RESULT',
-      haltReason: 'enough',
-      value: 1n,
-    });
-  });
 });
 
 it.each(PROMISES)(
@@ -96,10 +83,8 @@ it.each(PROMISES)(
 );
 
 const SECRET = 'SECRETVALUE';
-const numbers = { type: 'object', additionalProperties: { type: 'number' } };
 it.each<[string, unknown, object]>([
   ['a value (by JSON Schema)', { count: SECRET }, { outputSchema: COUNT }],
-  ['a value (by zod)', { count: SECRET }, { outputSchema: z.object({ count: z.number() }) }],
   [
     'a value (by a refinement with its own message)',
     { count: SECRET },
@@ -109,9 +94,7 @@ it.each<[string, unknown, object]>([
       }),
     },
   ],
-  ['a key (by JSON Schema)', { [SECRET]: 'x' }, { outputSchema: numbers }],
   ['a key (by zod)', { [SECRET]: 1 }, { outputSchema: z.strictObject({}) }],
-  ["a key (because its value isn't JSON-serializable)", { [SECRET]: 1n }, {}],
 ])('a model never sees %s that was rejected', async (_, value, extra) => {
   for (const exposeErrors of ['none', 'public', 'full']) {
     for (const given of [value, halt('enough', value)]) {
@@ -127,10 +110,7 @@ describe("values that can't be serialized to JSON", () => {
   circle['self'] = circle;
   it.each<[string, unknown]>([
     ['a BigInt', 1n],
-    ['a function', () => 1],
-    ['a symbol', Symbol('x')],
     ['a circular object', circle],
-    ['a Map', new Map()],
     ['an object with NaN inside', { deep: [Number.NaN] }],
   ])('%s is rejected as a result', async (_, value) => {
     const outcome = await run(() => value);
@@ -157,37 +137,6 @@ describe('failures', () => {
     const long = readOutcome(await run(() => fail('long', { text: 'x'.repeat(10_000) }))).text;
     expect(long.length).toBeLessThan(4_200);
     expect(long.endsWith('…')).toBe(true);
-  });
-
-  it('a failure keeps its message and its JSON-serializable details', async () => {
-    const circle: Record<string, unknown> = {};
-    circle['self'] = circle;
-    const read = async (details: Readonly<Record<string, unknown>>) => {
-      const outcome = await run(() => fail('no money', details));
-      expect(outcome).toMatchObject({
-        status: 'error',
-        code: 'EXECUTION_FAILED',
-        message: 'no money',
-        origin: 'reported',
-        attempts: 1,
-      });
-      return (outcome as { readonly details?: unknown }).details;
-    };
-    expect(await read({ have: 3n, at: new Date(0), of: { f: () => 1, n: NaN } })).toEqual({
-      have: '3',
-      at: '1970-01-01T00:00:00.000Z',
-      of: { n: null },
-    });
-    for (const details of [
-      circle,
-      {
-        get have(): never {
-          throw new Error('no');
-        },
-      },
-      { toJSON: () => 'text' },
-    ])
-      expect(await read(details)).toBeUndefined();
   });
 
   it('a thrown error is reported as such, and only programs can read its details', async () => {
@@ -219,49 +168,31 @@ describe('failures', () => {
 
   it.each([
     ['getaddrinfo ENOTFOUND db.internal.corp', 'getaddrinfo ENOTFOUND [host]'],
-    ['getaddrinfo ENOTFOUND vault', 'getaddrinfo ENOTFOUND [host]'],
     ['connect ECONNREFUSED 10.0.0.5:5432', 'connect ECONNREFUSED [host]'],
-    ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED [host]'],
     [
       'request to https://api.internal:8443/v1/users failed',
       'request to https://[host]/v1/users failed',
     ],
     ['no route to db-primary:5432', 'no route to [host]'],
     ['localhost:3000 is busy', '[host] is busy'],
-    ['billing.svc.cluster.local does not answer', '[host] does not answer'],
     [
       'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
       'the file notes.md of version 1.2.3 is missing in package.json, line 10:5',
     ],
     ['the host is not reachable', 'the host is not reachable'],
-    ['db01.prod.acme.xyz:5432 timed out', '[host] timed out'],
     ['upstream db01.prod.acme.unusual:5432.', 'upstream [host].'],
     ['smtp-relay:25 refused', '[host] refused'],
     [
       'connection to server at "pg-main" (10.0.0.5), port 5432 failed',
       'connection to server at "[host]" ([host]), port 5432 failed',
     ],
-    [
-      "Can't connect to MySQL server on 'mysql-primary' (111)",
-      "Can't connect to MySQL server on '[host]' (111)",
-    ],
-    [
-      'could not translate host name "pg-main" to address',
-      'could not translate host name "[host]" to address',
-    ],
     ['does not match altnames: Host: api.acme.solutions', 'does not match altnames: Host: [host]'],
     ['api.acme.solutions refused', '[host] refused'],
-    ['host=pg-main port=5432', 'host=[host] port=5432'],
     ['addr=2001:db8::ff00:42:8329', 'addr=[host]'],
-    ['connect to 2001:db8:: failed', 'connect to [host] failed'],
     ['connect ECONNREFUSED fe80::1%eth0:80', 'connect ECONNREFUSED [host]'],
     [
       'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
       'see index.test and parser.test:12 and app.module.ts:42 at 10:25',
-    ],
-    [
-      'add::face is no member of std::vector, at 12:30:45',
-      'add::face is no member of std::vector, at 12:30:45',
     ],
     ['config.tools.list is undefined', 'config.tools.list is undefined'],
   ])('an error message hides host names: %s', async (message, shown) => {

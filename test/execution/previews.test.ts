@@ -9,8 +9,6 @@ import {
   type ToolExecutorOptions,
   type ToolOptions,
 } from '../../src/index.js';
-import { Session, scriptedModel } from '../../src/chat.js';
-import { MemoryStateStore } from '../../src/state.js';
 import { ManualClock } from '../../src/testing.js';
 
 type Preview = NonNullable<ToolOptions['preview']>;
@@ -119,24 +117,6 @@ describe('previews', () => {
     ],
     ['rejects', () => Promise.reject(new Error('secret')), 'its preview failed'],
     ['is a number', () => 3, 'neither text nor an object with summary'],
-    ['has no summary', () => ({ diff: 'x' }), 'neither text nor an object with summary'],
-    ['is blank', () => '  ', 'neither text nor an object with summary'],
-    [
-      'has other fields',
-      () => ({ summary: 'x', verdict: 'allow' }),
-      'neither text nor an object with summary',
-    ],
-    [
-      'has a getter that throws',
-      () =>
-        Object.defineProperty({}, 'summary', {
-          enumerable: true,
-          get: () => {
-            throw new Error('no');
-          },
-        }),
-      'neither text nor an object with summary',
-    ],
   ])(
     'if a preview %s, the pending call reports it and can still be approved',
     async (_, preview, reason) => {
@@ -164,40 +144,4 @@ describe('previews', () => {
     expect((await pending).noPreview).toBe('its preview took longer than 10000 ms');
     expect(stopped).toBe(true);
   });
-
-  it('every process with the same store and key compares the preview', async () => {
-    const store = new MemoryStateStore();
-    const approvalKey = new Uint8Array(32).fill(7);
-    const asking = setUp(() => 'one', { store, approvalKey });
-    const approval = await asking.executor.approve(await asking.ask());
-    expect(await setUp(() => 'two', { store, approvalKey }).run(approval)).toMatchObject({
-      status: 'approval_required',
-    });
-    expect(await setUp(() => 'one', { store, approvalKey }).run(approval)).toMatchObject({
-      status: 'ok',
-    });
-  });
-});
-
-it('a stored session keeps the preview and asks for approval again if the preview has changed', async () => {
-  let text = 'old';
-  const store = new MemoryStateStore();
-  const engine = () => ({
-    executor: setUp(() => `Replaces ${text}`, { store, approvalKey: new Uint8Array(32).fill(7) })
-      .executor,
-    model: scriptedModel([{ calls: [{ id: 'a', name: 'put', input: { text: 'x' } }] }, 'done']),
-  });
-  const { session } = await Session.create().start(engine(), 'put it');
-  const stored = Session.fromJSON(JSON.parse(JSON.stringify(session)));
-  expect(stored.pending).toMatchObject([
-    { kind: 'approval', preview: { summary: 'Replaces old' } },
-  ]);
-  text = 'new';
-  const decided = stored.approve('a');
-  if (!decided.ok) throw new Error('not decided');
-  const { session: next } = await decided.session.continue({
-    ...engine(),
-    model: scriptedModel(['done']),
-  });
-  expect(next.pending).toMatchObject([{ kind: 'approval', preview: { summary: 'Replaces new' } }]);
 });

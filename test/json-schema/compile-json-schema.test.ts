@@ -47,7 +47,6 @@ const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[
     },
     /points back to itself/,
   ],
-  ['a dynamic reference', { $dynamicAnchor: 'a', not: { $dynamicRef: '#a' } }, /a \$ref, got/],
   ['100,000 levels of nesting', nestedIn(100_000, (not) => ({ not })), /at most 64 levels deep/],
   ['a circular schema object', circle, /at most 64 levels deep/],
   ['more than 256 KiB', { description: 'x'.repeat(270_000) }, /at most 262144 characters/],
@@ -58,36 +57,20 @@ const REFUSED: readonly (readonly [what: string, schema: object, says: RegExp])[
   ],
   ['a reference to a missing definition', { $ref: '#/$defs/missing' }, /same document/],
   [
-    "a reference to something that isn't a schema",
-    { $ref: '#/title', title: 'x' },
-    /Expected a schema, got "x"/,
-  ],
-  ['a custom vocabulary', { $schema: 'https://example.com/schema' }, /a known draft/],
-  [
     'an invalid pattern',
     { properties: { a: { pattern: '(' } } },
     /properties\.a\.pattern: Expected a regular expression, got "\("/,
   ],
-  ['a function', { default: () => 1 }, /plain data/],
 ];
 
 /** Keywords with values of a wrong type. */
 const MISTYPED: readonly (readonly [keyword: string, value: unknown])[] = [
   ['type', 'file'],
   ['properties', []],
-  ['required', 'a'],
-  ['anyOf', {}],
-  ['anyOf', [null]],
-  ['not', 1],
   ['minLength', 'x'],
   ['minLength', -1],
-  ['maxItems', 1.5],
-  ['minimum', '0'],
   ['multipleOf', 0],
-  ['enum', {}],
-  ['uniqueItems', 'yes'],
   ['pattern', 1],
-  ['patternProperties', []],
   ['dependentRequired', { a: 'b' }],
 ];
 
@@ -130,7 +113,6 @@ const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown]
     definitions(24, (next) => ({ anyOf: [next, next] })),
     {},
   ],
-  ['a chain of 2,000 definitions', definitions(2_000, (next) => next), {}],
   [
     'a schema that refers to itself in two branches and an input 60 levels deep',
     twoBranches,
@@ -140,11 +122,6 @@ const ENDLESS: readonly (readonly [what: string, schema: object, input: unknown]
     '256 patterns and 20,000 property names',
     { patternProperties: Object.fromEntries(times(256, (index) => [`^a*${index}$`, {}])) },
     Object.fromEntries(times(20_000, (index) => [`k${index}`, 1])),
-  ],
-  [
-    '1,500 uniqueItems checks of 10,000 objects',
-    { allOf: times(1_500, () => ({ uniqueItems: true })) },
-    times(10_000, (index) => ({ index })),
   ],
 ];
 
@@ -157,32 +134,6 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
     true,
   ],
   [
-    '1,401 objects, two of which differ only in key order',
-    { uniqueItems: true },
-    [...times(1_400, (index) => ({ a: 1, c: index })), { c: 7, a: 1 }],
-    false,
-  ],
-  [
-    '20 large objects that must be unique',
-    { uniqueItems: true },
-    times(20, (index) =>
-      Object.fromEntries(times(900, (name) => [`k${name}`, name === 899 ? index : 1])),
-    ),
-    true,
-  ],
-  [
-    '3,000 objects from an enum of 257',
-    { items: { enum: times(257, (index) => ({ index, list: [1, 2, 3] })) } },
-    times(3_000, (index) => ({ list: [1, 2, 3], index: index % 257 })),
-    true,
-  ],
-  [
-    "a large constant that 1,000 items don't match",
-    { items: { const: times(2_000, () => ({})) } },
-    times(1_000, () => 1),
-    false,
-  ],
-  [
     '30 branches inside each other that have looked at 800 names',
     {
       ...nestedIn(30, (inner) => ({ anyOf: [inner] }), { additionalProperties: {} }),
@@ -192,30 +143,12 @@ const LARGE: readonly (readonly [what: string, schema: object, input: unknown, f
     true,
   ],
   [
-    '1,500 lengths of a long text',
-    { allOf: times(1_500, () => ({ minLength: 1 })) },
-    'x'.repeat(250_000),
-    true,
-  ],
-  [
-    'a large enum that 100,000 items miss',
-    { contains: { enum: times(250, (index) => 'v'.repeat(200) + index) } },
-    times(100_000, () => 1),
-    false,
-  ],
-  [
     '130,000 numbers in one of five forms',
     {
       items: { anyOf: ['null', 'string', 'object', 'array', 'integer'].map((type) => ({ type })) },
     },
     times(130_000, () => 1),
     true,
-  ],
-  [
-    'the last of 130,000 numbers that does not fit',
-    { items: { type: 'integer' } },
-    [...times(129_000, () => 1), 1.5],
-    false,
   ],
   ['a chain of 500 definitions', definitions(500, (next) => next), 'x', true],
   [
@@ -244,45 +177,6 @@ describe('checking an input', () => {
     expect(issues.length === 0).toBe(answer);
     expect(issues.map(({ message }) => message).join()).not.toMatch(/that matches the schema/);
   });
-
-  it('finishes for realistic recursive schemas, long lists, and texts of ordinary length', () => {
-    const tree = {
-      $ref: '#/$defs/node',
-      $defs: {
-        node: {
-          type: 'object',
-          properties: { children: { type: 'array', items: { $ref: '#/$defs/node' } } },
-          required: ['children'],
-          additionalProperties: false,
-        },
-      },
-    };
-    const leaf = { children: [] };
-    expect(
-      fits(
-        tree,
-        nestedIn(30, (inner) => ({ children: [inner, leaf] }), leaf),
-      ),
-    ).toBe(true);
-    expect(told(tree, { children: [leaf, { children: 1 }] })).toEqual([
-      'children[1].children: Expected a list, got 1.',
-    ]);
-    expect(
-      fits(
-        { properties: { a: { items: { type: 'integer' } } } },
-        { a: times(15_000, (index) => index % 10) },
-      ),
-    ).toBe(true);
-    expect(
-      fits({ properties: { a: { uniqueItems: true } } }, { a: times(1_500, (index) => index) }),
-    ).toBe(true);
-    expect(
-      fits(
-        { properties: { a: { pattern: '^[^@]+@[^@]+\\.[^@]+$' } } },
-        { a: `me@${'sub.'.repeat(100)}example.com` },
-      ),
-    ).toBe(true);
-  });
   it.each([
     [
       '300 objects of three forms',
@@ -299,19 +193,9 @@ describe('checking an input', () => {
       times(300, (index) => ({ kind: index % 3, value: 'x' })),
     ],
     [
-      'a text of 200 KiB',
-      { type: 'string', minLength: 1, maxLength: 300_000, pattern: '^[^\\u0000]*$' },
-      'x'.repeat(204_800),
-    ],
-    [
       '1,000 addresses',
       { items: { pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' } },
       times(1_000, (index) => `someone.number${index}@example.com`),
-    ],
-    [
-      '200 objects that must be unique',
-      { uniqueItems: true },
-      times(200, (id) => ({ id, name: 'x' })),
     ],
     ['a line of 3,000 characters', { pattern: '^.*\\S.*$' }, 'x'.repeat(3_000)],
   ])('stays within the step limit for %s', (_, schema, input) => {
@@ -492,14 +376,6 @@ describe('patterns in an untrusted schema', () => {
       true,
       false,
     ]);
-    expect([
-      foreignFits({ contains: pattern, maxContains: 1 }, ['x', 'y']),
-      foreignFits({ contains: pattern, minContains: 2 }, ['x', 1]),
-    ]).toEqual([true, false]);
-    expect([
-      foreignFits({ not: { contains: pattern } }, ['x']),
-      foreignFits({ not: { contains: { type: 'string' } } }, ['x']),
-    ]).toEqual([true, false]);
     expect(foreignFits({ not: { patternProperties: { [unsafe]: false } } }, { a: 1 })).toBe(true);
   });
 
@@ -591,18 +467,6 @@ describe('results of a check', () => {
     expect(fits({ properties: { a: { minimum: 0, exclusiveMinimum: false } } }, { a: 0 })).toBe(
       true,
     );
-    expect(
-      fits(
-        { properties: { a: { items: [{ type: 'string' }], additionalItems: false } } },
-        { a: ['x', 1] },
-      ),
-    ).toBe(false);
-    expect(
-      fits(
-        { properties: { a: { prefixItems: [{ type: 'string' }], items: false } } },
-        { a: ['x', 1] },
-      ),
-    ).toBe(false);
     const neighbours = {
       properties: { a: { $ref: '#/definitions/any', type: 'string' } },
       definitions: { any: {} },
@@ -611,11 +475,5 @@ describe('results of a check', () => {
     expect(
       fits({ $schema: 'http://json-schema.org/draft-07/schema#', ...neighbours }, { a: 1 }),
     ).toBe(true);
-    expect(
-      fits(
-        { properties: { a: { $ref: '#text' } }, $defs: { x: { $anchor: 'text', type: 'string' } } },
-        { a: 1 },
-      ),
-    ).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   AccessMode,
   defineTool,
@@ -10,8 +10,6 @@ import type { McpDiscoveryOptions } from '../../src/mcp.js';
 import type { McpDiscovery } from '../../src/mcp/discovery/mcp-discovery.js';
 import { ManualClock } from '../../src/testing.js';
 import type { McpDiscoveryEvent } from '../../src/mcp/discovery/discovery-options.js';
-import { definitionOf } from '../../src/tool/tool-definition.js';
-import { DEADLINE_MS } from '../programs.js';
 import { discover, rawTool } from './servers/start.js';
 import { overHttp, overStdio, type SwappingServer } from './servers/swapping-server.js';
 
@@ -222,29 +220,6 @@ describe('servers that announce changes', () => {
   );
 });
 
-it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
-  'rejects a call after a second announcement from a server %s',
-  async (_, serverOf) => {
-    const server = await serverOf();
-    // The clock doesn't move, so only calls cause a new listing.
-    const { executor, tool, hearChange } = await setUp(server, WAYS[1]!, {
-      clock: new ManualClock(),
-    });
-    const heard = hearChange();
-    server.tellChange();
-    await heard;
-    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok' });
-    server.list(TRANSFERS);
-    server.tellChange();
-    // Until it has heard, nobody can know.
-    await vi.waitUntil(async () => (await executor.execute(callOf(tool))).status === 'error', {
-      timeout: DEADLINE_MS,
-      interval: 5,
-    });
-    expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
-  },
-);
-
 describe("servers that don't announce changes", () => {
   it('are listed again before each call that may change something', async () => {
     const server = await overHttp('silent', SHOWS);
@@ -273,29 +248,6 @@ describe("servers that don't announce changes", () => {
   });
 });
 
-it.each([['through the mcp provider'], ['without a provider']])(
-  'a tool redefined by the program keeps its own metadata and runs until the server changes the tool (%s)',
-  async (way) => {
-    const server = await overHttp('sessions', SHOWS);
-    const { discovery } = await setUp(server, WAYS[1]!);
-    const own = discovery.definitions().map((tool) => definitionOf({ ...tool, category: 'own' }));
-    const providers =
-      way === 'without a provider' ? {} : { providers: { mcp: discovery.provider } };
-    const executor = executorOver(discovery, providers, own);
-    expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({ status: 'ok' });
-    server.list(TRANSFERS);
-    await discovery.refresh({ force: true });
-    expect(await executor.execute(callOf('mcp.bank.price'))).toMatchObject({
-      code: 'TOOL_CHANGED',
-    });
-    expect(executor.registry.require('mcp.bank.price')).toMatchObject({
-      category: 'own',
-      requiresConsent: true,
-    });
-    expect(server.calls()).toEqual(['price']);
-  },
-);
-
 it("a call is rejected if its tool's settings have changed", async () => {
   const server = overStdio('modern', SHOWS);
   const { discovery } = await setUp(server, WAYS[1]!);
@@ -308,25 +260,4 @@ it("a call is rejected if its tool's settings have changed", async () => {
     status: 'approval_required',
   });
   expect(server.calls()).toEqual([]);
-});
-
-it('middleware can replace the error of a changed tool, but the next call still needs a new approval', async () => {
-  const server = overStdio('modern', SHOWS);
-  const { executor, tool } = await setUp(server, WAYS[1]!);
-  const seen: unknown[] = [];
-  executor.use(async (_, run) => {
-    seen.push(await run().catch((error: { code: string }) => error.code));
-    return 'redacted';
-  });
-  expect(await executor.execute(callOf(tool))).toMatchObject({
-    status: 'ok',
-    value: 'redacted',
-    attempts: 1,
-  });
-  server.list(TRANSFERS);
-  await server.restart();
-  expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'ok', value: 'redacted' });
-  expect(seen[1]).toBe('TOOL_CHANGED');
-  expect(await executor.execute(callOf(tool))).toMatchObject({ status: 'approval_required' });
-  expect(server.calls()).toEqual(['price']);
 });

@@ -21,10 +21,7 @@ describe('malicious servers', () => {
   it.each([
     ['endless', 'more than 512 pages'],
     ['many', 'more than 1000 tools'],
-    ['no list', 'The server returned a page without a list of tools'],
-    ['odd cursor', 'a cursor as text'],
     ['too long', 'CONNECTION'],
-    ['closes', 'Connection'],
     ['dies', 'it exited before it responded'],
   ])(
     'a server with a malicious listing (%s) is skipped, and the reason is reported',
@@ -116,7 +113,7 @@ describe('malicious servers', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it.each(['silent', 'mute listing', 'wrong id'])(
+  it.each(['mute listing'])(
     'a server that never answers (%s) is given up after its timeout',
     async (mode) => {
       const discovery = discover({
@@ -194,13 +191,6 @@ describe('malicious call results', () => {
       value: 'for both',
       content: [{ text: 'for both' }, { text: 'for the user', audience: ['user'] }],
     });
-    expect(callResult({ content: [mine] })).toMatchObject({
-      value: null,
-      content: [{ text: 'for the user', audience: ['user'] }],
-    });
-    expect(
-      callResult({ content: [mine, { type: 'image', mimeType: 'image/png', data: 'eA==' }] }),
-    ).toMatchObject({ value: null });
     expect(callResult({ isError: true, content: [mine, open] })).toEqual(fail('for both'));
   });
 

@@ -312,23 +312,4 @@ describe('sessions of 2025-protocol clients', () => {
     await stream.body!.cancel();
     expect((await post(server, INITIALIZE)).status).toBe(200);
   });
-
-  it('only initialize opens a session', async () => {
-    const server = serverOf({ maxSessions: 1 });
-    for (const body of [
-      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-      { jsonrpc: '2.0', method: 'notifications/initialized' },
-    ])
-      expect((await post(server, body)).status).toBe(400);
-    expect(
-      (
-        await post(
-          server,
-          { jsonrpc: '2.0', id: 1, method: 'ping' },
-          { 'mcp-session-id': 'never-given' },
-        )
-      ).status,
-    ).toBe(404);
-    expect(await ping(server, await openSession(server))).toBe(200);
-  });
 });

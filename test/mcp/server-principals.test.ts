@@ -140,31 +140,6 @@ describe('sessions and principals', () => {
     });
     expect((await send(server, { ...ada, method: 'DELETE' })).status).toBe(200);
   });
-
-  it('a session belongs to the principal from the context, or to its token if there is none', async () => {
-    const infoOf = (token: string, user: string): McpAuthInfo => ({
-      token,
-      clientId: 'the same app',
-      scopes: [],
-      extra: { user },
-    });
-    const named = serverOf({
-      context: ({ authInfo }) => ({ principal: String(authInfo?.extra?.['user']) }),
-    });
-    const unnamed = serverOf();
-    for (const [server, status] of [
-      [named, 200],
-      [unnamed, 404],
-    ] as const) {
-      const session = await open(server, { authInfo: infoOf('1', 'ada') });
-      const ping = async (authInfo: McpAuthInfo) =>
-        (await send(server, { session, authInfo, body: { jsonrpc: '2.0', id: 5, method: 'ping' } }))
-          .status;
-      expect(await ping(infoOf('1', 'ada'))).toBe(200);
-      expect(await ping(infoOf('2', 'ada'))).toBe(status);
-      expect(await ping(infoOf('3', 'eve'))).toBe(404);
-    }
-  });
 });
 
 describe('the verify option', () => {
@@ -260,10 +235,7 @@ describe('the verify option', () => {
         throw new Error('no key at /etc/secret');
       },
     ],
-    ['rejects', () => Promise.reject(new Error('no key at /etc/secret'))],
     ['returns no principal', () => ({ scopes: ['all'] }) as never],
-    ['returns an empty principal', () => ({ principal: '' })],
-    ['returns scopes as a string', () => ({ principal: 'ada', scopes: 'all' }) as never],
   ])('every request is rejected if verify %s', async (_, broken) => {
     const response = await send(serverOf({ verify: broken }), { token: 'any', body: INITIALIZE });
     expect(response.status).toBe(503);
@@ -325,12 +297,6 @@ describe('web pages from other origins', () => {
     expect(
       await ask(serverOf({ verify, allowedOrigins: [origin] }), 'https://evil.example'),
     ).toMatchObject({ preflight: [403, null], answer: [403, null] });
-    expect(
-      await ask(serverOf({ allowedOrigins: ['app.example'] }), 'http://app.example:3000'),
-    ).toMatchObject({
-      preflight: [204, 'http://app.example:3000'],
-      answer: [200, 'http://app.example:3000'],
-    });
   });
 
   it("can't read responses if they are on this machine but their origin isn't allowed", async () => {

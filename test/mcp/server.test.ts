@@ -162,15 +162,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
           inputSchema: z.object({}),
           accessMode: AccessMode.READONLY,
           execute: (_, { reportProgress }) => {
-            for (const told of [
-              0,
-              0.5,
-              { progress: 2, total: 4, message: 'half' },
-              1,
-              'still at it',
-              { progress: 4, total: 4 },
-              { done: true },
-            ])
+            for (const told of [0, { progress: 2, total: 4, message: 'half' }, 'still at it'])
               reportProgress?.(told);
             return 'counted';
           },
@@ -183,11 +175,8 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       ).toBe('counted');
       expect(heard).toEqual([
         { progress: 0 },
-        { progress: 0.5 },
         { progress: 2, total: 4, message: 'half' },
         { progress: 3, message: 'still at it' },
-        { progress: 4, total: 4 },
-        { progress: 5 },
       ]);
       expect(textOf(await client.call('counts'))).toBe('counted');
     });
@@ -274,19 +263,6 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
       );
     });
 
-    it('an executor with its own confirm callback uses that to ask', async () => {
-      const registry = sampleRegistry();
-      const client = await open(
-        serverOf(registry, {
-          executor: new ToolExecutor({
-            registry,
-            confirm: ({ toolName }) => toolName === 'files.write',
-          }),
-        }),
-      );
-      expect((await client.call('files.write', { path: 'a' })).isError ?? false).toBe(false);
-    });
-
     it('long arguments are shown by their beginning, end, length, and digest', async () => {
       let asked = '';
       const client = await open(serverOf(), {
@@ -338,12 +314,10 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
         );
       ask('one', { choices });
       ask('several', { choices, multiple: true });
-      ask('plain', { choices: ['red'], multiple: true });
       ask('other', { choices, multiple: true, allowOther: true });
       const contents = [
         { answer: 'b' },
         { answer: ['b', 'red'] },
-        { answer: ['red'] },
         { answer: ['b'], other: 'pink' },
       ];
       const client = await open(serverOf(registry), {
@@ -355,9 +329,8 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
         }),
       });
       const texts: string[] = [];
-      for (const name of ['one', 'several', 'plain', 'other'])
-        texts.push(textOf(await client.call(name)));
-      expect(texts).toEqual(['b', '["b","red"]', '["red"]', '["b","pink"]']);
+      for (const name of ['one', 'several', 'other']) texts.push(textOf(await client.call(name)));
+      expect(texts).toEqual(['b', '["b","red"]', '["b","pink"]']);
       const titled = [
         { const: 'red', title: 'red' },
         { const: 'b', title: 'Blue' },
@@ -366,17 +339,6 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
         [{ answer: { type: 'string', title: 'Answer', oneOf: titled } }, ['answer']],
         [
           { answer: { type: 'array', title: 'Answer', minItems: 1, items: { anyOf: titled } } },
-          ['answer'],
-        ],
-        [
-          {
-            answer: {
-              type: 'array',
-              title: 'Answer',
-              minItems: 1,
-              items: { type: 'string', enum: ['red'] },
-            },
-          },
           ['answer'],
         ],
         [
@@ -408,7 +370,6 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
           }),
         );
       ask('who');
-      ask('promised', { type: 'object', required: ['name'] });
       ask('other', { type: 'object', required: ['street'] });
       const asked: Elicited[] = [];
       const contents = [{ age: 5 }, { name: 'Ada' }];
@@ -425,34 +386,7 @@ describe.each(WAYS)('a served registry, for $way', ({ open }) => {
         content: [{ text: '{"name":"Ada","age":30}' }],
       });
       expect(asked[0]).toMatchObject({ message: 'who asks: Who?', requestedSchema: form });
-      expect(await client.call('promised')).toMatchObject({
-        structuredContent: { name: 'Eve', age: 7 },
-      });
       expect(await client.call('other')).toMatchObject({ isError: true });
-    });
-
-    it("an answer that isn't an object causes an error if the tool's output schema requires an object", async () => {
-      const registry = sampleRegistry();
-      registry.register(
-        defineTool({
-          name: 'form',
-          description: 'Asks',
-          inputSchema: { type: 'object' },
-          outputSchema: { type: 'object' },
-          accessMode: 'readonly',
-          execute: () => askUser('Which?'),
-        }),
-      );
-      const client = await open(serverOf(registry), { answer: accept({ answer: 'blue' }) });
-      expect(await client.call('form')).toMatchObject({
-        isError: true,
-        content: [
-          {
-            text: 'form ran, but its output schema requires the answer to be an object, and it is "blue". The answer:',
-          },
-          { text: 'blue' },
-        ],
-      });
     });
 
     it("a question causes an error if the user cancels or the client can't ask", async () => {

@@ -96,34 +96,6 @@ describe('manifest wrappers around MCP tools', () => {
       SCHEMA,
     );
   });
-
-  it("a wrapper needs new approval after the server's schema has changed", async () => {
-    const { demo, discovery } = bank();
-    const tree = new ManifestTree({ 'functions.json': [WRAPPER] });
-    const capabilities = await CapabilityRegistry.load({
-      root: tree.root,
-      sources: discovery.sources(),
-    });
-    const before = capabilities.tool('share_price')!.entry;
-    const executor = executorOver(capabilities, discovery);
-    demo.list(CHANGED);
-    await discovery.refresh({ force: true });
-    expect(await executor.execute(callOf('share_price', { symbol: 'X' }))).toMatchObject({
-      code: 'TOOL_CHANGED',
-    });
-    expect(executor.registry.require('share_price')).toMatchObject({
-      inputJsonSchema: OTHER_SCHEMA,
-      requiresConsent: true,
-    });
-    await capabilities.refresh();
-    const after = capabilities.tool('share_price')!.entry;
-    expect(after).toMatchObject({ inputJsonSchema: OTHER_SCHEMA, requiresConsent: true });
-    expect(after.digest).not.toBe(before.digest);
-    expect(
-      await executorOver(capabilities, discovery).execute(callOf('share_price', { account: 'X' })),
-    ).toMatchObject({ status: 'approval_required' });
-    expect(demo.log('call')).toEqual([]);
-  });
 });
 
 describe('manifest entries with the name of a discovered tool', () => {
@@ -222,22 +194,6 @@ describe('manifest entries with the name of a discovered tool', () => {
       sideEffects: ['write'],
       auth: { required: true, scopes: ['read', 'trade'] },
     });
-
-    const auth = { required: false, env: { KEY: 'required' } };
-    const partly = await load(bank({ ...HARMLESS, allow_parallel: true, auth }).discovery, [
-      {
-        ...ENTRY,
-        danger_level: 'high',
-        allow_parallel: false,
-        auth: { required: true, env: { KEY: 'optional' } },
-      },
-    ]);
-    expect(partly.tool('mcp.bank.price')!.entry).toMatchObject({
-      accessMode: 'readonly',
-      dangerLevel: 'high',
-      allowParallel: false,
-      auth: { required: true, env: { KEY: 'required' } },
-    });
   });
 
   it("need approval after the server's tool has changed", async () => {
@@ -296,37 +252,6 @@ describe('manifest entries with the name of a discovered tool', () => {
       ),
     ).toMatchObject({ code: 'NOT_EXECUTABLE' });
     expect(owned.demo.log('call')).toEqual([]);
-  });
-
-  it('are reported as duplicates if they have their own handler or another provider', async () => {
-    const { discovery } = bank();
-    const own = await load(discovery, [ENTRY], { handlers: { 'mcp.bank.price': () => 1 } });
-    expect(own.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
-    expect(own.tool('mcp.bank.price')!.entry.inputJsonSchema).toEqual({ type: 'object' });
-    const elsewhere = await load(discovery, [{ ...ENTRY, providers: [{ name: 'metro' }] }]);
-    expect(elsewhere.findings).toMatchObject([{ kind: 'duplicate', file: 'mcp:bank' }]);
-  });
-
-  it('can be removed, which leaves the discovered tool, and are merged again if the server comes back', async () => {
-    const { demo, discovery } = bank();
-    const tree = new ManifestTree({ 'functions.json': [ENTRY] });
-    const capabilities = await CapabilityRegistry.load({
-      root: tree.root,
-      sources: discovery.sources(),
-    });
-    expect((await capabilities.refresh({ force: true })).changed).toBe(false);
-    demo.list();
-    await discovery.refresh({ force: true });
-    await capabilities.refresh();
-    expect(capabilities.tool('mcp.bank.price')!.entry.inputJsonSchema).toEqual({ type: 'object' });
-    tree.write('functions.json', []);
-    demo.list(PRICE);
-    await discovery.refresh({ force: true });
-    expect(await capabilities.refresh()).toMatchObject({ changed: true });
-    expect(capabilities.tool('mcp.bank.price')).toMatchObject({
-      source: 'mcp:bank',
-      entry: { description: 'Shows a price' },
-    });
   });
 
   it('are completed by a discovery in registries without sources', async () => {

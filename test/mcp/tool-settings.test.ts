@@ -93,17 +93,6 @@ describe('per-tool settings', () => {
     });
   });
 
-  it('can disable a tool, which is then neither listed nor callable', async () => {
-    const { discovery } = await listed(
-      { tools: { '*': { disabled: true }, read_file: { disabled: false } } },
-      files,
-    );
-    expect(namesOf(discovery)).toEqual(['mcp.demo.read_file']);
-    await expect(discovery.callTool('demo', 'write_file', {}, {})).rejects.toMatchObject({
-      code: 'TOOL_UNAVAILABLE',
-    });
-  });
-
   it('deny lists accept patterns, and a listed name that matches no tool is reported as misspelled', async () => {
     const { discovery, findings } = await listed({ deny_tools: ['write_*', 'raed_file'] }, files);
     expect(namesOf(discovery)).toEqual(['mcp.demo.read_file', 'mcp.demo.read_folder']);
@@ -144,13 +133,6 @@ describe('auto-approval in settings of other programs', () => {
       trustAutoApprove: true,
     });
     expect(await statusOf(strict.registry, 'mcp.demo.read')).toBe('approval_required');
-    const single = await listed(
-      { autoApprove: ['*'], tools: { read: { access: 'write', consent: true } } },
-      tools,
-      { trustAutoApprove: true },
-    );
-    expect(await statusOf(single.registry, 'mcp.demo.read')).toBe('approval_required');
-    expect(await statusOf(single.registry, 'mcp.demo.other')).toBe('ok');
   });
 });
 
@@ -381,20 +363,4 @@ describe('settings files of other programs', () => {
         expect(messages).toContainEqual(expect.stringMatching(expected));
     },
   );
-
-  it("a server with an unknown key isn't loaded, and the key is reported", async () => {
-    const demo = new Demo('a');
-    const discovery = discover({
-      mcpServers: { demo: { ...demo.start, alow_tools: ['a'] }, other: demo.start },
-    });
-    await discovery.refresh();
-    expect(namesOf(discovery)).toEqual(['mcp.other.a']);
-    expect(discovery.findings()).toMatchObject([
-      {
-        kind: 'settings',
-        server: 'demo',
-        message: expect.stringContaining('Did you mean "allowTools"?') as string,
-      },
-    ]);
-  });
 });

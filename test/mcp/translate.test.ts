@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readMcpSettings } from '../../src/mcp/settings/read-mcp-settings.js';
 import { findLookAlikes } from '../../src/mcp/translate/tool-names.js';
-import { translateListing } from '../../src/mcp/discovery/tool-table.js';
 import { translateMcpTool } from '../../src/mcp/translate/translate-mcp-tool.js';
 import { requiresApproval } from '../../src/registry/derived-sets.js';
 import { uncheckedPatterns } from '../../src/json-schema/compile-json-schema.js';
@@ -181,12 +180,9 @@ describe('hints from MCP tools', () => {
   });
 
   it.each([
-    [{}, ['Atlas', 'Nova'], ['Atlas', 'Nova']],
-    [{}, [], []],
     [{ persona: 'nova' }, [' Atlas', 'Nova'], ['nova']],
     [{ persona: 'Echo' }, ['Nova'], []],
     [{ persona_allowlist: ['atlas', 'Echo'] }, ['Atlas', 'Nova'], ['atlas']],
-    [{ persona_allowlist: ['Atlas'] }, undefined, ['Atlas']],
   ])(
     "server settings %j and the tool's allowlist %j allow only the personas %j",
     (settings, own, allowed) => {
@@ -213,13 +209,9 @@ describe('schemas of MCP tools', () => {
 
   it.each<[string, unknown]>([
     ['a string', 'object'],
-    ['a list', []],
-    ['true', true],
     ['hidden characters in a value', { properties: { a: { enum: ['x\u{e0041}'] } } }],
-    ['hidden characters in a name', { properties: { 'a\u200b': {} } }],
     ['an external reference', { properties: { a: { $ref: 'https://evil.example/schema' } } }],
     ['a dangling reference', { properties: { a: { $ref: '#/$defs/none' } } }],
-    ['a keyword of the wrong type', { properties: { a: { type: 7 } } }],
     [
       '1,000 levels of nesting',
       {
@@ -242,13 +234,9 @@ describe('schemas of MCP tools', () => {
       expect(uncheckedPatterns(schema)).toEqual([
         { path: ['properties', 'a', 'pattern'], pattern: '^(a+)+$' },
       ]);
-    // Definitions that are made of it are too, as those with another time limit.
-    const again = entryOf(
-      definitionOf({ ...definitionOf({ ...options, timeoutMs: 5 }), timeoutMs: 6 }),
-    );
-    expect(uncheckedPatterns(again.inputJsonSchema)).toHaveLength(1);
-    expect(checkInput(again, { a: `${'a'.repeat(60)}b` })).toMatchObject({ ok: true });
-    expect(checkInput(again, { a: 1 })).toMatchObject({ ok: false });
+    const entry = entryOf(definitionOf(options));
+    expect(checkInput(entry, { a: `${'a'.repeat(60)}b` })).toMatchObject({ ok: true });
+    expect(checkInput(entry, { a: 1 })).toMatchObject({ ok: false });
   });
 
   it("patterns in a server's schema are checked if the user passes a regular-expression engine", () => {
@@ -298,10 +286,7 @@ describe('credentials of MCP tools', () => {
 
   it.each([
     ['1', true],
-    ['true', true],
-    ['perhaps', true],
     [1, true],
-    ['false', false],
     [0, false],
   ])(
     "requires_authentication: %j isn't a boolean, counts as %j, and is reported",
@@ -312,27 +297,6 @@ describe('credentials of MCP tools', () => {
       });
     },
   );
-});
-
-const listingOf = (tools: readonly unknown[], server: object = {}, global: object = {}) => {
-  const settings = settingsWith(server, global);
-  return translateListing(tools, settings.servers[0]!, settings);
-};
-
-it('invalid tools in a listing are reported, and the other tools are kept', () => {
-  const { tools, findings } = listingOf([
-    null,
-    { name: 'a' },
-    'b',
-    { name: 'c', inputSchema: 'x' },
-    { name: 'd' },
-  ]);
-  expect(tools.map(({ name }) => name)).toEqual(['mcp.s.a', 'mcp.s.d']);
-  expect(findings.map(({ kind, tool }) => [kind, tool])).toEqual([
-    ['refused', undefined],
-    ['refused', undefined],
-    ['refused', '"c"'],
-  ]);
 });
 
 const found = (...tools: readonly (readonly [string, string])[]) =>

@@ -141,37 +141,4 @@ describe('tooldex init', () => {
     expect([status, existsSync(join(consumer.folder, 'tools'))]).toEqual([0, false]);
     expect(stdout).toContain("require('tooldex')");
   });
-
-  it('prints the files it wrote and kept, and the next steps, as JSON', () => {
-    const { stdout } = init(
-      project({ devDependencies: { vitest: '*', typescript: '*' } }),
-      '--json',
-    );
-    expect(JSON.parse(stdout)).toEqual({
-      project: {
-        exists: true,
-        typescript: true,
-        modules: false,
-        runner: 'vitest',
-        vitest8: {},
-        missing: ['tooldex', 'zod'],
-        missingDev: ['tsx'],
-      },
-      written: [
-        'tools/word-count.ts',
-        'tools/word-count.test.ts',
-        'tooldex.config.json',
-        'vitest.config.ts',
-      ],
-      kept: [],
-      dry_run: false,
-      next: [
-        'npm install tooldex zod',
-        'npm install --save-dev tsx',
-        'npx vitest run tools/word-count.test.ts',
-        'npx tooldex list --tools tools/word-count.ts',
-        'npx tooldex lint --tools tools/word-count.ts',
-      ],
-    });
-  });
 });

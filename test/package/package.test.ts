@@ -194,13 +194,6 @@ describe('importing and installing the package', () => {
       usable: 1,
       errors: 0,
     });
-    writeFileSync(
-      join(folder, 'api.yaml'),
-      "openapi: 3.1.0\nservers: [{ url: 'http://127.0.0.1:1' }]\npaths: { /pets: { get: { operationId: listPets } } }",
-    );
-    expect(JSON.parse(program('list', '--openapi', 'api.yaml', '--json').stdout)).toMatchObject([
-      { name: 'listPets' },
-    ]);
     expect(program('serve', '--host', '0.0.0.0')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('requires a token'),

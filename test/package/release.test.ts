@@ -63,16 +63,6 @@ describe('the release check', () => {
     expect(check()).toEqual({ status: 0, stdout: '### Patch Changes\n\n- A thing.\n', stderr: '' });
   });
 
-  it('accepts a pre-release, even as the first release', () => {
-    expect(
-      check({
-        tag: 'v2.0.0-beta.1',
-        version: '2.0.0-beta.1',
-        changelog: '# tooldex\n\n## 2.0.0-beta.1\n\n- A thing.\n',
-      }),
-    ).toMatchObject({ status: 0, stdout: '- A thing.\n' });
-  });
-
   it.each(['1.2.3', 'v1.2', 'v1.2.3; ls', 'latest', ''])('rejects the tag "%s"', (tag) =>
     refused({ tag }, 'Expected a tag like v1.2.3 or v1.2.3-beta.1'),
   );
@@ -82,8 +72,6 @@ describe('the release check', () => {
       { version: '1.2.4', locked: '1.2.3' },
       'Expected version 1.2.3 in package.json, got 1.2.4.',
     ));
-  it('rejects a different version in the lockfile', () =>
-    refused({ locked: '1.2.2' }, 'Expected version 1.2.3 in package-lock.json, got 1.2.2.'));
   it('rejects a release while there are pending changesets', () =>
     refused({ waiting: ['new.md'] }, 'Expected no change to wait in .changeset, got new.md.'));
   it('rejects a changelog whose top section is for a different version', () =>
@@ -91,19 +79,6 @@ describe('the release check', () => {
       { changelog: CHANGELOG.replace('1.2.3', '1.2.4') },
       'as the top section of CHANGELOG.md, got 1.2.4.',
     ));
-  it('rejects a changelog without sections', () =>
-    refused({ changelog: '# Changelog\n' }, 'as the top section of CHANGELOG.md, got none.'));
-  it('rejects a changelog whose section for the release is empty', () =>
-    refused(
-      { changelog: CHANGELOG.replace('### Patch Changes\n\n- A thing.', '') },
-      'Expected text under 1.2.3 in CHANGELOG.md, got none.',
-    ));
-
-  it('reports all problems at once', () => {
-    expect(
-      check({ version: '1.2.4', changelog: '# Changelog\n' }).stderr.trimEnd().split('\n'),
-    ).toHaveLength(4);
-  });
 });
 
 interface Step {

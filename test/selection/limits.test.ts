@@ -41,38 +41,6 @@ describe('limits of a selection', () => {
       expect(chosen(select(registry, request))).toEqual(['wanted']);
   });
 
-  it("a dropped tool's reason is the strongest of exclusion, availability, danger, access, cost, and filter", () => {
-    const registry = registryOf({
-      ...WANTED,
-      name: 'wanted',
-      dangerLevel: 'high',
-      costTier: 'high',
-      accessMode: 'write',
-      available: () => false,
-    });
-    const open = registryOf({
-      ...WANTED,
-      name: 'wanted',
-      dangerLevel: 'high',
-      costTier: 'high',
-      accessMode: 'write',
-    });
-    const limits = {
-      maxDanger: 'low',
-      accessModes: ['readonly'],
-      maxCostTier: 'free',
-      filter: { category: 'none' },
-    } as const;
-    const reason = (from: typeof registry, part: object) =>
-      select(from, { ...request, ...part }).dropped[0]!.reason;
-    expect(reason(registry, { ...limits, exclude: ['wanted'] })).toBe('excluded');
-    expect(reason(registry, limits)).toBe('unavailable');
-    expect(reason(open, limits)).toBe('danger');
-    expect(reason(open, { ...limits, maxDanger: undefined })).toBe('access');
-    expect(reason(open, { ...limits, maxDanger: undefined, accessModes: undefined })).toBe('cost');
-    expect(reason(open, { filter: limits.filter })).toBe('filter');
-  });
-
   it('an inferred danger level counts, and the explanation says that it is inferred', () => {
     const selection = select(registryOf({ name: 'wanted', ...WANTED }), {
       ...request,
@@ -81,21 +49,6 @@ describe('limits of a selection', () => {
     expect(selection.dropped).toMatchObject([
       { toolName: 'wanted', reason: 'danger', explanation: expect.stringContaining('inferred') },
     ]);
-  });
-
-  it('availability is checked once per tool and selection', () => {
-    let asked = 0;
-    const registry = registryOf({
-      name: 'moody',
-      description: 'Deploys it',
-      available: () => asked++ === 0,
-    });
-    const previous = select(registryOf({ name: 'moody', description: 'Deploys it' }), {
-      text: 'deploy it',
-    });
-    const selection = select(registry, { text: 'deploy it', previous, include: ['moody'] });
-    expect([asked, chosen(selection), selection.dropped]).toEqual([1, ['moody'], []]);
-    expect([chosen(select(registry, { text: 'deploy it' })), asked]).toEqual([[], 2]);
   });
 });
 

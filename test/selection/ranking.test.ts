@@ -53,15 +53,6 @@ describe('CRITICAL tools', () => {
       'one',
       'six',
     ]);
-    const many = registryOf(
-      ...Array.from({ length: 40 }, (_, index) => ({
-        name: `c${index}`,
-        priority: 0,
-        description: 'Formats text',
-      })),
-      { name: 'own', description: 'Formats text and a few other things' },
-    );
-    expect(chosen(select(many, { text: 'format text', maxTools: 1 }))).toHaveLength(41);
   });
 
   it('count toward maxTools if criticalOutsideLimit is false', () => {
@@ -115,18 +106,6 @@ describe('search hits', () => {
     expect(chosen(select(registry, { text: 'format text', maxTools: 1 }))).toEqual(['zzz']);
     const ranking = ['aaa', 'ccc', 'bbb', 'zzz'].map((toolName) => ({ toolName, score: 0.5 }));
     expect(chosen(select(registry, { ranking }))).toEqual(['zzz', 'ccc', 'bbb', 'aaa']);
-  });
-
-  it('are ordered by relevance rather than priority', () => {
-    const registry = registryOf(
-      { name: 'fits', description: 'Formats text', priority: 3 },
-      {
-        name: 'less',
-        description: 'Formats text and several other things of many kinds',
-        priority: 1,
-      },
-    );
-    expect(chosen(select(registry, { text: 'format text' }))).toEqual(['fits', 'less']);
   });
 
   it('are dropped with the reason "relevance" if they score far below the best hit', () => {
@@ -218,16 +197,6 @@ describe("tools that aren't search hits", () => {
     expect([chosen(fewer), droppedBecause(fewer)]).toEqual([
       ['e_low', 'b_high', 'd_high'],
       { z_high: 'max_tools' },
-    ]);
-    const ranking = [
-      { toolName: 'e_low', score: 10 },
-      { toolName: 'z_high', score: 1 },
-      { toolName: 'f_medium', score: 1 },
-    ];
-    const faint = select(registry, { ranking, maxTools: 2 });
-    expect([chosen(faint), droppedBecause(faint)]).toEqual([
-      ['e_low', 'z_high'],
-      { f_medium: 'relevance', b_high: 'max_tools', d_high: 'max_tools' },
     ]);
   });
 });

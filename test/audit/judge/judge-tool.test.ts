@@ -76,18 +76,6 @@ describe('verdicts on MCP tools', () => {
       'unknown',
     ],
     [
-      'declared read-only that calls something unknown',
-      READER,
-      [effect('net-write', { access: 'unknown', ...maybe })],
-      'unknown',
-    ],
-    [
-      'declared read-only that calls something unknown if an argument asks for it',
-      READER,
-      [effect('net-write', { access: 'unknown', ...maybe, argument: 'id' })],
-      'unknown',
-    ],
-    [
       'declared read-only and closed-world that calls a service',
       { ...READER, openWorldHint: false },
       [effect('net-read')],
@@ -109,24 +97,6 @@ describe('verdicts on MCP tools', () => {
       'lies',
     ],
     [
-      'declared non-destructive that may overwrite under an unknown condition',
-      { ...WRITER, destructiveHint: false },
-      [write(maybe)],
-      'unknown',
-    ],
-    [
-      'declared non-destructive that rewrites a file it has read',
-      { ...WRITER, destructiveHint: false },
-      [reads, write()],
-      'agrees',
-    ],
-    [
-      'declared non-destructive that deletes a file it has read',
-      { ...WRITER, destructiveHint: false },
-      [reads, write({ call: 'fs.unlink' })],
-      'lies',
-    ],
-    [
       'declared idempotent that creates something at a service that may recognize repeats',
       { ...WRITER, idempotentHint: true },
       [effect('net-write', { access: 'write', idempotent: false })],
@@ -139,18 +109,6 @@ describe('verdicts on MCP tools', () => {
       'agrees',
     ],
     [
-      'declared destructive that only adds',
-      { ...WRITER, destructiveHint: true },
-      [write({ destructive: false })],
-      'over-cautious',
-    ],
-    [
-      'declared destructive that writes in an unknown way',
-      { ...WRITER, destructiveHint: true },
-      [write({ destructive: null })],
-      'agrees',
-    ],
-    [
       'declared idempotent that appends',
       { ...WRITER, idempotentHint: true },
       [write({ idempotent: false, call: 'fs.appendFile' })],
@@ -158,7 +116,6 @@ describe('verdicts on MCP tools', () => {
     ],
     ['without hints that writes', {}, [write()], 'undeclared'],
     ['without hints that reads', undefined, [reads], 'undeclared'],
-    ["whose hint isn't a boolean", { readOnlyHint: 'true' }, [reads], 'undeclared'],
     [
       'declared only non-destructive that deletes',
       { destructiveHint: false },
@@ -249,11 +206,6 @@ describe('facts derived from effects', () => {
       { readOnly: false, destructive: true, idempotent: true, openWorld: false },
     ],
     [
-      'a write with unknown details',
-      [write({ destructive: null, idempotent: null })],
-      { readOnly: false, destructive: null, idempotent: null, openWorld: false },
-    ],
-    [
       'a possible write',
       [write(maybe)],
       { readOnly: null, destructive: null, idempotent: null, openWorld: false },
@@ -264,19 +216,9 @@ describe('facts derived from effects', () => {
       { readOnly: true, destructive: false, idempotent: true, openWorld: null },
     ],
     [
-      'a request',
-      [effect('net-read')],
-      { readOnly: true, destructive: false, idempotent: true, openWorld: true },
-    ],
-    [
       'a possible request',
       [effect('net-read', maybe)],
       { readOnly: true, destructive: false, idempotent: true, openWorld: null },
-    ],
-    [
-      'a certain write and something unknown',
-      [write({ destructive: false }), effect('net-write', { access: 'unknown' })],
-      { readOnly: false, destructive: null, idempotent: null, openWorld: true },
     ],
   ] as const)('the facts for %s claim no more than is certain', (_, effects, found) => {
     expect(said(READER, ...effects).found).toEqual({ ...found, effects });
@@ -301,20 +243,6 @@ it.each([
     [],
   ],
   [
-    'readonly with a cacheTtlMs and writes',
-    { accessMode: 'readonly', cacheTtlMs: 1_000 },
-    [write()],
-    'lies',
-    ['accessMode', 'cacheTtlMs'],
-  ],
-  [
-    'write with the side effect read_external_service and writes',
-    { accessMode: 'write', sideEffects: 'read_external_service' },
-    [write()],
-    'lies',
-    ['sideEffects'],
-  ],
-  [
     'write with the side effect filesystem and sends a request',
     { accessMode: 'write', sideEffects: ['write', 'filesystem'] },
     [write(), effect('net-write', { access: 'write', call: 'POST' })],
@@ -329,13 +257,6 @@ it.each([
     ['executionCategory'],
   ],
   [
-    'readonly with the execution category compute and calls a service',
-    { accessMode: 'readonly', executionCategory: 'compute' },
-    [effect('net-read')],
-    'lies',
-    ['executionCategory'],
-  ],
-  [
     'write with low danger and deletes',
     { accessMode: 'write', dangerLevel: 'low' },
     [write({ call: 'fs.rm' })],
@@ -345,13 +266,6 @@ it.each([
   [
     'write with low danger that input can raise and overwrites',
     { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'high' },
-    [write()],
-    'agrees',
-    [],
-  ],
-  [
-    'write with medium danger and overwrites',
-    { accessMode: 'write', dangerLevel: 'medium', sideEffects: ['write', 'filesystem'] },
     [write()],
     'agrees',
     [],
@@ -379,13 +293,6 @@ it.each([
     [],
   ],
   ['without any metadata and writes', {}, [write()], 'undeclared', ['accessMode']],
-  [
-    'with only a danger level and writes',
-    { dangerLevel: 'high' },
-    [write()],
-    'undeclared',
-    ['accessMode'],
-  ],
 ] as const)(
   'judges a tooldex tool correctly if it is declared %s',
   (_, metadata, effects, verdict, axes) => {
@@ -453,20 +360,14 @@ describe('corrected declarations', () => {
         { accessMode: 'readonly', sideEffects: 'none', cacheTtlMs: 10, dangerLevel: 'safe' },
         write(),
       ],
-      [{ accessMode: 'readonly' }, effect('net-write', { access: 'write' })],
       [
         { accessMode: 'write', sideEffects: ['write', 'filesystem'] },
         write(),
         effect('net-write', { access: 'write' }),
       ],
-      [{ accessMode: 'write', sideEffects: 'none', executionCategory: 'compute' }, write()],
       [
         { accessMode: 'readonly', executionCategory: 'compute' },
         effect('process-spawn', { access: 'write', destructive: true }),
-      ],
-      [
-        { accessMode: 'write', idempotencyKey: true, dangerLevel: 'low' },
-        write({ idempotent: false }),
       ],
     ] as const) {
       const correction = correctionOf(judgeTool(declared(metadata), traced(...effects)))!;

@@ -58,8 +58,6 @@ export class AuthorizationServer {
   user = 'ada';
   /** What it says other than an honest server. */
   lies: { metadata?: object; iss?: string } = {};
-  /** Leaves out the scopes of a token that has those that were asked for, as RFC 6749 allows. */
-  isSilent = false;
   readonly secrets = new Map<string, string>();
   readonly #clients = new Map<string, readonly string[]>();
   readonly #codes = new Map<string, Code>();
@@ -202,7 +200,7 @@ export class AuthorizationServer {
       refresh_token: refresh,
       token_type: 'Bearer',
       expires_in: 3_600,
-      ...(scope !== '' && !this.isSilent && { scope }),
+      ...(scope !== '' && { scope }),
     });
   }
 }
@@ -214,12 +212,6 @@ export class ProtectedServer {
   names: string;
   /** Sends every call elsewhere. */
   redirect: string | undefined;
-  /** The scopes that it says it misses, other than those it does. */
-  scopes: string | undefined;
-  /** Delays the next refusal of a token, until `until` resolves; `held` is called as soon as it waits. */
-  late: { readonly held: () => void; readonly until: Promise<unknown> } | undefined;
-  /** Passes what has a token on to a server there, in place of answering it. */
-  forwards: string | undefined;
   url = '';
   readonly #authorization: AuthorizationServer;
   #server: Server | undefined;
@@ -247,42 +239,20 @@ export class ProtectedServer {
 
   async #answer(request: Request, body: string): Promise<Response> {
     const { pathname, origin } = new URL(request.url);
-    const metadata = `${origin}/.well-known/oauth-protected-resource${this.forwards === undefined ? '/mcp' : '/sse'}`;
+    const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
     if (pathname === '/.well-known/oauth-protected-resource/mcp')
       return json({ resource: this.url, authorization_servers: [this.names] });
-    if (pathname === '/.well-known/oauth-protected-resource/sse')
-      return json({
-        resource: this.url.replace('/mcp', '/sse'),
-        authorization_servers: [this.names],
-      });
-    if (pathname !== '/mcp' && this.forwards === undefined) return refused('not_found', 404);
+    if (pathname !== '/mcp') return refused('not_found', 404);
     const token = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? '';
     const granted = this.#authorization.access.get(token);
     const challenge = (status: number, error: string, scope: string) =>
       new Response(null, {
         status,
         headers: {
-          'www-authenticate': `Bearer error="${error}", scope="${Buffer.from(this.scopes ?? scope).toString('latin1')}", resource_metadata="${metadata}"`,
+          'www-authenticate': `Bearer error="${error}", scope="${scope}", resource_metadata="${metadata}"`,
         },
       });
-    if (granted === undefined && this.late !== undefined) {
-      const { held, until } = this.late;
-      this.late = undefined;
-      held();
-      await until;
-    }
     if (granted === undefined) return challenge(401, 'invalid_token', 'files:read');
-    if (this.forwards !== undefined) {
-      const { pathname: path, search } = new URL(request.url);
-      return fetch(`${this.forwards}${path}${search}`, {
-        method: request.method,
-        headers: {
-          accept: request.headers.get('accept') ?? '*/*',
-          'content-type': 'application/json',
-        },
-        ...(body !== '' && { body }),
-      });
-    }
     if (this.redirect !== undefined)
       return new Response(null, { status: 307, headers: { location: this.redirect } });
     const needed = body.includes('"name":"write"') ? 'files:write' : 'files:read';

@@ -48,14 +48,6 @@ export function demoServer({ tools, note, pid, env, exit }: DemoProcess): Server
             resolve(text('cancelled'));
           });
         });
-      case 'steps':
-        for (const progress of [1, 2, 3])
-          if (params._meta?.progressToken !== undefined)
-            await mcpReq.notify({
-              method: 'notifications/progress',
-              params: { progressToken: params._meta.progressToken, progress, total: 3 },
-            });
-        return text('three steps');
       case 'announce':
         await server.sendToolListChanged();
         return text('announced');
@@ -79,23 +71,6 @@ export function demoServer({ tools, note, pid, env, exit }: DemoProcess): Server
               },
             })
           : text(JSON.stringify(mcpReq.inputResponses));
-      case 'ask_often': {
-        const { inputResponses, requestState } = mcpReq;
-        const question = (message: string) =>
-          inputRequired.elicit({
-            message,
-            requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
-          });
-        if (inputResponses === undefined)
-          return inputRequired({ inputRequests: { a: question('A'), b: question('B') } });
-        const before = requestState<string>();
-        return before === undefined
-          ? inputRequired({
-              inputRequests: { c: question('C') },
-              requestState: JSON.stringify(inputResponses),
-            })
-          : text(`${before} ${JSON.stringify(inputResponses)}`);
-      }
       case 'ask_once':
         if (mcpReq.inputResponses !== undefined) return text(JSON.stringify(mcpReq.inputResponses));
         return inputRequired({

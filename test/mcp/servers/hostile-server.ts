@@ -22,7 +22,6 @@ if (mode === 'last words') {
   process.exitCode = 1;
   process.stdin.unref();
 }
-if (mode === 'old') process.stderr.write(`started ${process.pid}\n`);
 if (mode === 'flood') setInterval(() => process.stderr.write('noise '.repeat(20_000)), 1);
 if (mode === 'junk') process.stdout.write('Welcome to my server!\n{"half": \nnull\n[]\n');
 
@@ -85,25 +84,6 @@ function page(cursor: string | undefined): object {
           }),
         ],
       };
-    case 'wrong types':
-      return {
-        tools: [
-          null,
-          7,
-          'tool',
-          [],
-          tool(5),
-          tool(''),
-          tool({ name: 'x' }),
-          tool('no_schema', { inputSchema: 'none' }),
-          tool('odd', { description: 9, annotations: 'yes', outputSchema: [] }),
-          fine,
-        ],
-      };
-    case 'no list':
-      return { tools: 'all of them' };
-    case 'odd cursor':
-      return { tools: [fine], nextCursor: { page: 2 } };
     case 'names':
       return {
         tools: [
@@ -130,8 +110,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     method: string;
     params?: { cursor?: string; name?: string };
   };
-  if (mode === 'silent' || mode === 'last words') return;
-  if (mode === 'old' && method === 'server/discover') process.exit(7);
+  if (mode === 'last words') return;
   if (method === 'initialize')
     return send({
       id,
@@ -143,13 +122,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     });
   if (method === 'tools/list') {
     if (mode === 'mute listing') return undefined;
-    if (mode === 'closes')
-      return process.stdout.write('{"jsonrpc":"2.0","id":', () => process.exit(0));
-    if (mode === 'slow and changing') {
-      send({ method: 'notifications/tools/list_changed' });
-      return setTimeout(() => send({ id, result: page(undefined) }), 300);
-    }
-    if (mode === 'wrong id') return send({ id: 'nobody', result: { tools: [fine] } });
     send({ id, result: page(params?.cursor) });
     // As often as it is asked: a loop, if every announcement were a question.
     if (mode === 'always changing')
@@ -161,7 +133,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     return send({
       id,
       result: {
-        content: mode === 'odd answer' ? 'not a list' : [],
+        content: [],
         structuredContent: { tool: params?.name },
       },
     });
