@@ -50,10 +50,10 @@ async function pagesOf(
 const told = (pages: readonly Findings[]) =>
   pages.flatMap(({ findings }) => findings.map((finding) => JSON.stringify(finding)));
 
-describe('/findings', () => {
-  it('lists 50 findings per page by default and at most 200, with the total', async () => {
+describe('GET /findings', () => {
+  it('returns 50 findings per page by default, at most 200, and the total', async () => {
     const { get, json } = await sample({}, tree());
-    const page = (await json('/findings')) as Findings;
+    const page = (await json('GET /findings')) as Findings;
     expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([
       50,
       50,
@@ -98,7 +98,7 @@ describe('/findings', () => {
     );
   });
 
-  it('names manifest keys to authors of manifests, and options to authors of code', async () => {
+  it('refers to manifest keys in findings about manifests, and to options in findings about code', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network' })],
     }).root;
@@ -110,21 +110,21 @@ describe('/findings', () => {
     const app = createDiscoveryApp(await CapabilityRegistry.load({ root, tools: [coded] }), {
       page: false,
     });
-    const { findings } = (await (await app.request('/findings')).json()) as Findings;
+    const { findings } = (await (await app.request('GET /findings')).json()) as Findings;
     const missing = (tool: string) =>
       findings.find(({ name, rule }) => name === tool && rule === 'inferred-safety')?.['message'];
     expect(missing('alpha')).toContain('declare access_mode');
     expect(missing('coded')).toContain('declare accessMode');
   });
 
-  it('omits rules that are off, and reports the others with the configured severity', async () => {
+  it('omits rules that are turned off, and reports the others with their configured severity', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })],
     }).root;
     const capabilities = await CapabilityRegistry.load({ root });
     const shown = async (lintRules?: DiscoveryOptions['lintRules']) => {
       const { findings, severities } = (await (
-        await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('/findings')
+        await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('GET /findings')
       ).json()) as Findings;
       return [
         findings

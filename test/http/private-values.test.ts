@@ -25,7 +25,7 @@ async function appOf(files: Readonly<Record<string, unknown>>) {
 }
 
 describe('private values in manifests', () => {
-  it("aren't sent by any route, such as credentials in the wrong place and other programs' fields", async () => {
+  it("aren't sent by any route, even credentials in the wrong place and other programs' fields", async () => {
     const { get } = await appOf({
       'functions.json': [
         {
@@ -62,7 +62,7 @@ describe('private values in manifests', () => {
 
 describe('a malformed persona parameter', () => {
   it.each(['persona=,', 'persona=-', 'persona=--shared', 'persona=!', 'version=,'])(
-    'is refused by lists: %s',
+    'is refused by GET /tools: %s',
     async (query) => {
       const { get } = await appOf({ 'functions.json': [toolEntry('good')] });
       expect((await get(`/tools?${query}`)).status).toBe(400);
@@ -70,7 +70,7 @@ describe('a malformed persona parameter', () => {
   );
 
   it.each(['/tools/good?persona=-shared', '/summary?persona=Ada,-shared'])(
-    'is refused by routes for one persona: %s',
+    'is refused by routes that accept only one persona: %s',
     async (path) => {
       const { get } = await appOf({ 'functions.json': [toolEntry('good')] });
       expect((await get(path)).status).toBe(400);
@@ -78,8 +78,8 @@ describe('a malformed persona parameter', () => {
   );
 });
 
-describe("a source that doesn't answer", () => {
-  it('becomes a finding after half a minute, and delays nothing', async () => {
+describe('a source that never answers', () => {
+  it('is reported as a finding after 30 seconds, and loading continues', async () => {
     const clock = new ManualClock();
     const loading = CapabilityRegistry.load({
       sources: [{ name: 'silent', load: () => new Promise(() => undefined) }],
