@@ -188,7 +188,7 @@ describe.each(TABLE)('%s', (target, show, others) => {
       return [outcome, as] as const;
     }),
   )(
-    'an outcome is shown by %s as %s, with the message that all targets share',
+    'the outcome %s is shown as %s, with the same message as in other targets',
     async (name, as) => {
       const setup = setUp();
       const { text } = readOutcome(await setup.executor.execute({ id: 'c0', name }));
