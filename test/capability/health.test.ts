@@ -214,7 +214,7 @@ describe('an attached executor', () => {
     });
   });
 
-  it("doesn't have refused calls counted", async () => {
+  it("doesn't count refused calls", async () => {
     const { capabilities } = await setUp(false);
     const registry = capabilities.registryFor();
     const executor = new ToolExecutor({

@@ -88,7 +88,7 @@ describe('a job or task that extends another', () => {
     ]);
   });
 
-  it.runIf(present)('has the recorded result', async () => {
+  it.runIf(present)('is merged into the recorded result', async () => {
     type Case = {
       readonly entry: Record<string, unknown>;
       readonly known: Record<string, object>;
@@ -135,7 +135,7 @@ describe('a job or task that extends another', () => {
       ],
     ],
     ['a missing entry', [{ name: 'A', extends: 'Nowhere' }]],
-  ])('is the only entry omitted if it extends %s', async (_, entries) => {
+  ])('is omitted, and other entries are kept, if it extends %s', async (_, entries) => {
     const registry = await load({ 'tasks.json': [...entries, taskEntry('Good')] });
     expect(owned(registry.tasks())).toEqual(['Good@shared']);
     expect(registry.findings).toHaveLength(entries.length);

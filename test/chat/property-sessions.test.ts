@@ -272,7 +272,7 @@ const scripts: fc.Arbitrary<Script> = fc.array(
 );
 
 describe('random conversations', () => {
-  it('despite crashes, aborts, and user decisions, each call gets one result and each effect happens at most once', async () => {
+  it('each call gets one result and each effect happens at most once, despite crashes, aborts, and user decisions', async () => {
     let deaths = 0;
     let cancels = 0;
     let uncertain = 0;

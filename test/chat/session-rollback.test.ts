@@ -63,7 +63,7 @@ describe('a session in a store that restarts', () => {
   });
 
   it.each([0, 1])(
-    'a restart of the shared store leads to only one approval request; approvals before the restart: %s',
+    'an approval is requested only once after the shared store restarts (approvals before: %s)',
     async (approved) => {
       const server = new RestartingStore(new ManualClock(1_000_000));
       const sessions = new SessionStore({ store: server });
@@ -156,7 +156,7 @@ describe.skipIf(!redisPresent)(
     });
 
     it.each([false, true])(
-      'approvals lost in the snapshot are requested again, in old and new processes (trusted store: %s)',
+      'an old process gets STALE_SESSION, and a new one requests approvals again (trusted store: %s)',
       async (trusted) => {
         const id = `s-${trusted}`;
         const world = new World();

@@ -53,7 +53,7 @@ describe('a tool file', () => {
     });
   });
 
-  it("that prints something prints to standard error, not to the command's output", async () => {
+  it("that prints something writes to standard error, not to the command's output", async () => {
     const folder = cli.project({
       'a.ts': `DEFINE console.log('noise'); process.stdout.write('more\\n'); setImmediate(() => console.log('late')); ${TOOL}`,
     });

@@ -63,7 +63,7 @@ it('tooldex mcp login prints the URL, later commands use the login, and logout d
   expect(readdirSync(join(folder, 'tooldex/logins'))).toEqual([]);
 });
 
-it('tooldex mcp login stops when the user interrupts it, and reports which servers support no login', async () => {
+it('tooldex mcp login stops when the user interrupts it, and refuses servers that support no login', async () => {
   const { tooldex } = await setUp();
   expect(
     await tooldex(['mcp', 'login', 'tickets'], (_, terminal) => terminal.interrupt()),

@@ -275,7 +275,7 @@ describe("tooldex run of a tool that doesn't return a plain result", () => {
     [{ multiple: true }, ['3', 'red,3', '2, 1'], ['b', 'red']],
     [{ choices: ['2', '1'] }, ['1'], '1'],
   ])(
-    'for choices with %j, reads the answers %j until the last one is valid, and returns %j',
+    'asks about choices with %j until the last of the answers %j is valid, and prints %j',
     async (options, given, expected) => {
       const choices = ['red', { value: 'b', label: 'Blue' }];
       const { out } = await answer({ choices, ...options }, ...given);

@@ -40,7 +40,7 @@ describe('tooldex select', () => {
     expect(await names('fix the failing test', '--max', '1')).toEqual(['read_file', 'run_tests']);
   });
 
-  it('takes the filters of the list', async () => {
+  it('accepts the filters of tooldex list', async () => {
     const text = 'delete the file';
     expect(await names(text)).toEqual(expect.arrayContaining(['delete_file', 'read_file']));
     for (const filter of ['--access=readonly', '--max-danger=low', '--category=git'])

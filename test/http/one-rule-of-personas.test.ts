@@ -119,7 +119,7 @@ describe('the persona parameter', () => {
 });
 
 describe('a search with filters', () => {
-  it('returns the number of matching tools, of all tools, and of matches for every other filter value', async () => {
+  it('returns the numbers of matching tools, all tools, and matches for every other filter value', async () => {
     const { json, capabilities } = await sample();
     capabilities.recordTool('beta', { success: false, latencyMs: 1 });
     type Counted = Json & {

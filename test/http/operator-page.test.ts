@@ -78,7 +78,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
       { principal: HOSTILE },
     );
 
-  it('approves, edits and denies pending calls, and answers a question', async () => {
+  it('approves, edits, and denies pending calls, and answers a question', async () => {
     await refund(1);
     await refund(2);
     await refund(3);

@@ -261,7 +261,7 @@ describe.skipIf(!redisPresent)(
       await store.close();
     });
 
-    it('reads health from under the given prefix, and reports if there is no data', async () => {
+    it('reads health under the prefix from --redis-prefix, and reports if there is none', async () => {
       await redis.flush();
       const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:' });
       const health = new PublishedHealth({ store });

@@ -114,7 +114,7 @@ describe('GET /tools', () => {
     ['cursor=garbage', 'cursor', 'garbage', /cursor/],
     ['fields=name,secret', 'fields', 'name,secret', /names of/],
     ['persona=', 'persona', '', /at least 1/],
-  ])('refuses %s with the expected value', async (query, parameter, found, expected) => {
+  ])('refuses %s and says what it expects', async (query, parameter, found, expected) => {
     const { get } = await sample();
     const response = await get(`/tools?${query}`);
     expect(response.status).toBe(400);

@@ -73,7 +73,7 @@ describe('tools imported from the AI SDK', () => {
     expect(only(set).requiresConsent).toBe(expected);
   });
 
-  it("MCP annotations make imported tools stricter, and make them less strict only if they're trusted", () => {
+  it("MCP annotations can make imported tools stricter, but less strict only if they're trusted", () => {
     const set = (readOnlyHint: boolean): ToolSet => ({
       t: {
         inputSchema: z.object({}),

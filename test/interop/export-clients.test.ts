@@ -96,7 +96,7 @@ describe('exports to the OpenAI client', () => {
     ],
   });
 
-  it('the chat API receives the tools, its calls run, and it receives the results', async () => {
+  it('the chat API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const calls = [
       toolCall('1', 'mcp__math__add', '{"a":2}'),
@@ -143,7 +143,7 @@ describe('exports to the OpenAI client', () => {
     ]);
   });
 
-  it('the responses API receives the tools, its calls run, and it receives the results', async () => {
+  it('the responses API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const output = [
       { type: 'reasoning', id: 'r', summary: [] },
@@ -187,7 +187,7 @@ describe('exports to the OpenAI client', () => {
 });
 
 describe('exports to the Anthropic client', () => {
-  it('the API receives the tools, its calls run, and it receives the results', async () => {
+  it('the API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const content = [
       { type: 'text', text: 'Let me see' },
@@ -284,7 +284,7 @@ describe('exports to the Anthropic client', () => {
 });
 
 describe('exports to the Google client', () => {
-  it('the API receives the tools, its calls run, and it receives the results', async () => {
+  it('the API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const parts = [
       { functionCall: { name: 'mcp__math__add', args: { a: 2 } } },

@@ -163,7 +163,7 @@ const isAccessMode = (mode: string): mode is AccessMode =>
 describe.skipIf(!present)('the recorded indexes', () => {
   const index = (name: string) => golden[name] as Sets;
 
-  it('priorities differ from the recorded ones only if undeclared or dropped since', () => {
+  it('priorities differ from the recorded ones only if undeclared or no longer supported', () => {
     for (const [level, recorded] of Object.entries(index('by_priority'))) {
       const value = (['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const).indexOf(level as 'LOW');
       compare(
@@ -231,7 +231,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('keywords differ from the recorded ones only if invented or short', () => {
+  it('keywords differ from the recorded ones only if the original invented or dropped them', () => {
     for (const keyword of new Set([
       ...Object.keys(index('by_keyword')),
       ...registry.getAllKeywords(),
@@ -258,7 +258,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('category keywords differ from the recorded ones only if invented or short', () => {
+  it('category keywords differ from the recorded ones only if the original invented or dropped them', () => {
     for (const [category, recorded] of Object.entries(index('category_keywords'))) {
       const now = registry.getCategoryKeywords(category);
       for (const keyword of new Set([...recorded, ...now])) {
@@ -307,7 +307,7 @@ describe.skipIf(!present)('the recorded conflicts', () => {
   };
   const listed = (a: string, b: string) => LISTED[a]!.includes(b);
 
-  it('conflicts are added to the recorded ones only for category, access, symmetry, or mixed tools', () => {
+  it('no recorded conflict is missing, and new ones follow from category, access, symmetry, or mixed tools', () => {
     for (const [first, recorded] of Object.entries(golden['conflicting_tools'] as Sets)) {
       const now = registry.getConflictingTools(first);
       for (const second of rows.keys()) {

@@ -132,7 +132,7 @@ describe('restoring stored tools', () => {
     ).toEqual(['sample', 'other', 'third']);
   });
 
-  it('tools are reported as missing without their other functions, such as dangerFor and available', () => {
+  it('a tool is reported as missing if any of its functions is, such as dangerFor', () => {
     for (const [part, value] of Object.entries<() => unknown>({
       dangerFor: () => DangerLevel.CRITICAL,
       canonicalInput: () => ({}),

@@ -43,7 +43,7 @@ describe('search_text', () => {
     });
   });
 
-  it('respects caseSensitive, include and contextLines', async () => {
+  it('respects caseSensitive, include, and contextLines', async () => {
     expect(await search({ caseSensitive: true, include: '*.ts', contextLines: 1 })).toMatchObject({
       matches: [{ line: 3, before: [''], after: [] }],
       filesRead: 1,

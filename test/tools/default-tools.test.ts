@@ -204,7 +204,7 @@ describe('the bundled tools', () => {
   it('have no lint findings', () => expect(lintTools(registry)).toEqual([]));
 
   it.each(['What is 15% of 240?', 'what percent of 80 is 20'])(
-    'rank calculate first for %j',
+    'have calculate as the first match for %j',
     (text) => {
       expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
       expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
@@ -213,7 +213,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('rank among the first three for most of their own examples', () => {
+  it('are among the first three matches for most of their own examples', () => {
     const examples = [...registry].flatMap(({ name, examples: own }) =>
       own.map((text) => ({ name, text })),
     );

@@ -247,7 +247,7 @@ const HOSTILE_NAMES: readonly (readonly [string, string])[] = [
 ];
 
 describe('git tools', () => {
-  it('refuse hostile names as a revision, branch or remote', async () => {
+  it('refuse hostile names for a revision, branch, or remote', async () => {
     git('remote', 'add', 'origin', outside);
     const before = await digest(root);
     for (const [kind, name] of HOSTILE_NAMES) {

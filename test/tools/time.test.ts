@@ -61,7 +61,7 @@ describe('add_duration', () => {
     ['2024-01-01T09:00Z', { hours: 36 }, '2024-01-02T21:00:00Z'],
     ['2024-01-01t00:00:00.250z', { seconds: -1 }, '2023-12-31T23:59:59.250Z'],
     ['2024-12-31T23:30:00+05:30', { minutes: 45 }, '2025-01-01T00:15:00+05:30'],
-  ])('adds to %s the duration %j', (date, amounts, expected) => {
+  ])('starting at %s, adds %j', (date, amounts, expected) => {
     expect(add(date, amounts)).toMatchObject({ date: expected });
   });
 
