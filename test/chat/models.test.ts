@@ -360,7 +360,7 @@ describe('a function as the model', () => {
   it.each<readonly [string, unknown, unknown?]>([
     ['a user message', { role: 'user', content: 'x' }],
     [
-      'too deep',
+      'a message that is nested too deeply',
       {
         role: 'assistant',
         content: [

@@ -121,7 +121,7 @@ describe('a thread', () => {
       ],
     ],
     [
-      'a result of no type',
+      'a result without a type',
       [
         user('x'),
         assistant(['a', 't']),

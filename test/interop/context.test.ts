@@ -178,7 +178,7 @@ const WAYS: readonly Way[] = [
 
 beforeAll(() => setTracingDisabled(true));
 
-describe.each(WAYS)('a tool called by $way', ({ call }) => {
+describe.each(WAYS)('a tool called through $way', ({ call }) => {
   it("the tool receives the program's own objects and the facts about its call", async () => {
     const world = setUp();
     const app = appOf('ada');

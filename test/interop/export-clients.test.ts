@@ -257,7 +257,7 @@ describe('exports to the Anthropic client', () => {
     });
   });
 
-  it('tools are deferred only if deferLoading is set, and critical tools not even with true', () => {
+  it('deferLoading: true defers all tools except critical ones, and a function selects the tools to defer', () => {
     const { registry } = setUp();
     registry.register(
       definitionOf({

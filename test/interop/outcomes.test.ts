@@ -163,7 +163,7 @@ const TABLE: readonly (readonly [string, typeof inAISDK, Readonly<Record<string,
     inMcp(true),
     { ask_user: 'waiting', approval_required: 'waiting' },
   ],
-  ['an MCP client that cannot ask', inMcp(false), { approval_required: 'error and advice' }],
+  ["an MCP client that can't ask", inMcp(false), { approval_required: 'error and advice' }],
 ];
 const ADVICE =
   ' This client cannot ask the user. The operator of this server can allow such calls: --yes medium of tooldex mcp serve, or a rule of the policy.';

@@ -154,7 +154,7 @@ describe('lintTools', () => {
 
   it.each(
     CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const),
-  )('the lint rule %s reports %s', (rule, named, severity, bad, good) => {
+  )('the lint rule %s reports a tool: %s', (rule, named, severity, bad, good) => {
     const found = findings(bad).filter((finding) => finding.rule === rule);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
