@@ -53,7 +53,7 @@ const told = (pages: readonly Findings[]) =>
 describe('GET /findings', () => {
   it('returns 50 findings per page by default, at most 200, and the total', async () => {
     const { get, json } = await sample({}, tree());
-    const page = (await json('GET /findings')) as Findings;
+    const page = (await json('/findings')) as Findings;
     expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([
       50,
       50,
@@ -110,7 +110,7 @@ describe('GET /findings', () => {
     const app = createDiscoveryApp(await CapabilityRegistry.load({ root, tools: [coded] }), {
       page: false,
     });
-    const { findings } = (await (await app.request('GET /findings')).json()) as Findings;
+    const { findings } = (await (await app.request('/findings')).json()) as Findings;
     const missing = (tool: string) =>
       findings.find(({ name, rule }) => name === tool && rule === 'inferred-safety')?.['message'];
     expect(missing('alpha')).toContain('declare access_mode');
@@ -124,7 +124,7 @@ describe('GET /findings', () => {
     const capabilities = await CapabilityRegistry.load({ root });
     const shown = async (lintRules?: DiscoveryOptions['lintRules']) => {
       const { findings, severities } = (await (
-        await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('GET /findings')
+        await createDiscoveryApp(capabilities, lintRules && { lintRules }).request('/findings')
       ).json()) as Findings;
       return [
         findings
