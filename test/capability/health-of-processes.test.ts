@@ -90,7 +90,7 @@ describe('a process that only serves the catalogue', () => {
     all = machines();
   });
 
-  it('shows the numbers, failures, backoff and last call of another process as soon as it starts', async () => {
+  it("shows another process's call counts, failures, backoff, and last call as soon as it starts", async () => {
     const caller = await all.caller();
     await caller.call();
     caller.primary.fails();
@@ -136,7 +136,7 @@ describe('a process that only serves the catalogue', () => {
     });
   });
 
-  it('shows new calls and a provider that works again within three seconds', async () => {
+  it("shows another process's new calls and recovered providers within three seconds", async () => {
     const { of } = await all.server();
     expect(of()).toMatchObject({ tool: { total: 0 }, lastInvocation: null });
     const caller = await all.caller();

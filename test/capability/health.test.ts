@@ -31,7 +31,7 @@ const sample = new ManifestTree({
 });
 
 describe('health', () => {
-  it("counts a persona's calls for its own tool, not for the shared tool of that name", async () => {
+  it("counts a persona's calls for the persona's own tool, not for the shared tool of that name", async () => {
     const clock = new ManualClock(1_000_000);
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
     for (const success of [false, true, true, true])
@@ -54,7 +54,7 @@ describe('health', () => {
     expect(owned(registry.tools({ minSuccessRate: 0.76, requireCalls: true }))).toEqual([]);
   });
 
-  it('of jobs is counted, summarized and queried', async () => {
+  it('of jobs is counted, included in summaries, and used in queries', async () => {
     const clock = new ManualClock(5_000);
     const registry = await CapabilityRegistry.load({ root: sample.root, clock });
     registry.recordJob('J', { success: false, latencyMs: 45 });
@@ -112,7 +112,7 @@ describe('an attached executor', () => {
   };
 
   it.each([true, false])(
-    'has its calls counted once, with a shared log (%s) or without',
+    "has each call counted once (it shares the registry's log: %s)",
     async (shareLog) => {
       const { capabilities, make } = await setUp(shareLog);
       const executor = make();
@@ -142,7 +142,7 @@ describe('an attached executor', () => {
     },
   );
 
-  it('makes a tool without credentials available while one of its providers answers', async () => {
+  it('makes a tool without credentials available while one of its providers succeeds', async () => {
     const { capabilities, answers, make } = await setUp(
       false,
       new ManifestTree({
@@ -169,7 +169,7 @@ describe('an attached executor', () => {
     expect(isAvailable()).toBe(false);
   });
 
-  it('shows which provider backs off, until when, and which provider answered instead', async () => {
+  it('reports which provider is backing off, until when, and which provider answered instead', async () => {
     const { clock, capabilities, answers, make } = await setUp(false);
     const executor = make();
     capabilities.attach(executor);
@@ -214,7 +214,7 @@ describe('an attached executor', () => {
     });
   });
 
-  it('does not count refused calls', async () => {
+  it("doesn't count refused calls", async () => {
     const { capabilities } = await setUp(false);
     const registry = capabilities.registryFor();
     const executor = new ToolExecutor({
@@ -230,7 +230,7 @@ describe('an attached executor', () => {
   });
 });
 
-describe('the recorded registry', () => {
+describe('a registry with the recorded manifests', () => {
   type Recorded = {
     readonly files: Readonly<Record<string, unknown>>;
     readonly query_tools: readonly {
@@ -253,7 +253,7 @@ describe('the recorded registry', () => {
   };
 
   it.runIf(present)(
-    'answers tool queries as recorded, except that a bare version is a range',
+    'returns the recorded results for tool queries, except that a bare version is a range',
     async () => {
       const { recorded, registry } = await setUp();
       for (const { query, output } of recorded.query_tools) {
@@ -283,7 +283,7 @@ describe('the recorded registry', () => {
     },
   );
 
-  it.runIf(present)('answers job queries as recorded', async () => {
+  it.runIf(present)('returns the recorded results for job queries', async () => {
     const { recorded, registry } = await setUp();
     for (const { query, output } of recorded.query_jobs) {
       const {

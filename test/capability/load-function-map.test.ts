@@ -34,7 +34,7 @@ const inCode = (name: string, keys: object = {}) =>
   });
 
 describe('a function map', () => {
-  it('has a function and the manifest for each tool', async () => {
+  it('has a function and the manifest entry for each tool', async () => {
     const root = folderWith({ 'functions.json': [SEARCH] });
     const map = await loadFunctionMap({
       root,
@@ -45,7 +45,7 @@ describe('a function map', () => {
     expect(map['google_search']!.callable({ query: 'cats' })).toBe('found cats');
   });
 
-  it('is frozen and has no names that objects inherit', async () => {
+  it('is frozen and has no inherited names', async () => {
     const root = folderWith({
       'functions.json': `[${JSON.stringify(entry('constructor'))}, ${JSON.stringify(SEARCH)}]`,
       'tools.json': [entry('__proto__')],
@@ -62,7 +62,7 @@ describe('a function map', () => {
       expect([name, other[name]]).toEqual([name, undefined]);
   });
 
-  it('lists a tool without a function, whose callable throws NOT_EXECUTABLE', async () => {
+  it('includes a tool without a function, and calling it throws NOT_EXECUTABLE', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [SEARCH, entry('b', { handler_ref: 'web.b' })] }),
       handlers: { other: () => 1 },
@@ -80,7 +80,7 @@ describe('a function map', () => {
     }
   });
 
-  it('prefers handlers to functions of modules', async () => {
+  it('prefers handlers to functions from modules', async () => {
     const root = folderWith({ 'functions.json': ['a', 'b', 'c', 'd'].map((name) => entry(name)) });
     const map = await loadFunctionMap({
       root,
@@ -99,7 +99,7 @@ describe('a function map', () => {
     expect(map['c']!.metadata.description).toBe('A sample');
   });
 
-  it('passes input and context, or empty objects without them', async () => {
+  it('passes the input and context to the function, by default empty objects', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [entry('a')] }),
       handlers: { a: (...received: unknown[]) => received },
@@ -109,7 +109,7 @@ describe('a function map', () => {
   });
 
   // The original keeps functions without a manifest in the map, without metadata; here what nobody described is no tool.
-  it('leaves out functions that no manifest describes', async () => {
+  it('omits functions that no manifest describes', async () => {
     const map = await loadFunctionMap({
       root: folderWith({ 'functions.json': [entry('x')] }),
       modules: { x: () => 1, y: () => 2 },
@@ -135,7 +135,7 @@ describe('the function map of a persona', () => {
     loadFunctionMap({ root: folderWith(FILES), ...options });
 
   // The original takes the persona's map instead of the shared one; the documents call it a merged view.
-  it('has the shared tools and its own, which replace shared tools of the same name', async () => {
+  it("has the shared tools and the persona's own tools, which replace shared tools of the same name", async () => {
     const map = await load({ persona: 'ECHO ' });
     expect(Object.keys(map)).toEqual(['shared', 'both', 'listed', 'own']);
     expect(map['both']!.metadata).toMatchObject({
@@ -146,14 +146,14 @@ describe('the function map of a persona', () => {
     expect(map['shared']!.metadata).not.toHaveProperty('persona');
   });
 
-  it('has only tools that everyone may use if no persona is named', async () => {
+  it('has only tools that everyone may use if no persona is given', async () => {
     const map = await load({});
     expect(Object.keys(map)).toEqual(['shared', 'both']);
     expect(map['both']!.metadata.description).toBe('of all');
   });
 });
 
-describe('a function map of invalid manifests', () => {
+describe('loading a function map from invalid manifests', () => {
   const root = () =>
     folderWith({
       'functions.json': [entry('a'), entry('b', { side_effects: 'logging' })],
@@ -161,7 +161,7 @@ describe('a function map of invalid manifests', () => {
     });
 
   // The original falls back to the shared map without a word.
-  it('is refused by default, with every error', async () => {
+  it('fails by default with every error', async () => {
     const error: unknown = await loadFunctionMap({ root: root(), persona: 'P' }).catch(
       (thrown: unknown) => thrown,
     );

@@ -76,7 +76,7 @@ describe('loading manifests', () => {
     expect(JSON.stringify([message, errors])).not.toContain(root);
   });
 
-  it('leaves out only wrong entries with onInvalid: quarantine', async () => {
+  it('omits only wrong entries with onInvalid: quarantine', async () => {
     const root = folderWith({
       'functions.json': [entry('a'), entry('b', { version: 1 }), entry('c', { unknown: 1 })],
       'tools.json': 'broken',
@@ -95,7 +95,7 @@ describe('loading manifests', () => {
     ['that is missing', () => undefined, 'File not found.'],
     ['that is a folder', (path: string) => mkdirSync(path), 'a folder or a device'],
     [
-      'of more than 1 MiB',
+      'that is larger than 1 MiB',
       (path: string) => writeFileSync(path, ' '.repeat(1_048_577)),
       'larger than 1 MiB',
     ],
@@ -114,7 +114,7 @@ describe('loading manifests', () => {
     await expect(loadManifest(path)).rejects.toThrow(ToolManifestValidationError);
   });
 
-  it('finds the function of a tool by name or handler_ref', async () => {
+  it("finds a tool's function by name or handler_ref", async () => {
     const root = folderWith({
       'functions.json': [entry('a'), entry('b.c', { handler_ref: 'work' }), entry('constructor')],
     });
@@ -134,7 +134,7 @@ describe('loading manifests', () => {
     expect(fromMap.definitions[2]!.execute?.({}, {})).toBe('own');
   });
 
-  it('refuses the same name in two files of one owner', async () => {
+  it('refuses the same tool name in two files of one owner', async () => {
     const root = folderWith({ 'functions.json': [entry('a')], 'tools.json': [entry('a')] });
     const { entries, issues } = await quarantined({ root });
     expect(entries).toHaveLength(1);
@@ -171,7 +171,7 @@ describe('the tools of a persona', () => {
     'personas/Nova/functions.json': [entry('other')],
   };
 
-  it('respect allow-lists case-insensitively', async () => {
+  it('are limited by allowlists, case-insensitively', async () => {
     const root = folderWith(FILES);
     expect(namesOf(await loadManifest({ root }, { persona: 'NOVA' }))).toEqual([
       'shared',
@@ -181,7 +181,7 @@ describe('the tools of a persona', () => {
     expect(namesOf(await loadManifest({ root }, { persona: 'Ghost' }))).toEqual(['shared', 'both']);
   });
 
-  it('are recognized by the path of a single file', async () => {
+  it("are recognized by the file's path if only one file is loaded", async () => {
     const root = folderWith(FILES);
     expect(namesOf(await loadManifest(join(root, 'personas/Echo/Toolbox/functions.json')))).toEqual(
       ['both@Echo', 'own@Echo'],
@@ -226,7 +226,7 @@ describe('finding manifests', () => {
     ]);
   });
 
-  it('reports links that lead out of the folder, and does not follow them', async () => {
+  it("reports links that point outside the folder, and doesn't follow them", async () => {
     const outside = folderWith({
       'functions.json': [entry('secret')],
       'Evil/functions.json': [entry('evil')],

@@ -39,8 +39,8 @@ const WRAPPER = {
   ],
 };
 
-describe('an entry of a manifest', () => {
-  it('becomes the same tool as one declared in code', () => {
+describe('a manifest entry', () => {
+  it('is loaded as the same tool as a declaration in code', () => {
     const { entries, issues } = read(SEARCH);
     const inCode = definitionOf({
       name: 'google_search',
@@ -61,7 +61,7 @@ describe('an entry of a manifest', () => {
     expect(entryOf(entries[0]!.entry.definition).digest).toBe(entryOf(inCode).digest);
   });
 
-  it('needs no parameters if it wraps a tool of an MCP server', () => {
+  it("needs no parameters if it wraps an MCP server's tool", () => {
     const { entries, issues } = read(WRAPPER);
     expect(issues).toEqual([]);
     expect(entries[0]!.entry.definition).toMatchObject({
@@ -77,7 +77,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('can be in the function-calling form, with metadata next to "function" or inside it', () => {
+  it('can have the function-calling format, with metadata inside "function" or next to it', () => {
     const { version, side_effects, ...plain } = SEARCH;
     const inside = read({
       type: 'function',
@@ -141,7 +141,7 @@ describe('an entry of a manifest', () => {
       { requires_flags: { read: ['a.b'] }, zzz: 1, metadata: { own: true } },
       { metadata: { requires_flags: { read: ['a.b'] }, zzz: 1, own: true } },
     ],
-  ])('%j means %j', (keys: LooseEntry, meant: LooseEntry) => {
+  ])('with %j is loaded with the options %j', (keys: LooseEntry, meant: LooseEntry) => {
     const definition: object = definitionWith(keys);
     expect(definition).toMatchObject(
       Object.fromEntries(Object.entries(meant).filter(([, value]) => value !== undefined)),
@@ -168,7 +168,7 @@ describe('an entry of a manifest', () => {
     ).toBe(danger);
   });
 
-  it('has the higher of its danger level and its safety level', () => {
+  it('gets the higher of its danger level and its safety level', () => {
     expect(
       entryOf(
         definitionWith({ side_effects: 'system', danger_level: 'medium', safety_level: 'medium' }),
@@ -179,7 +179,7 @@ describe('an entry of a manifest', () => {
     );
   });
 
-  it('reports all of its errors at once, contradictions included', () => {
+  it('has all its errors reported at once, including contradictions', () => {
     const issues = issuesWith({
       version: 5,
       side_effects: 'write',
@@ -198,7 +198,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('warns about unknown keys and suggests the key that was meant', () => {
+  it('gets a warning for each unknown key, with the key that was probably meant', () => {
     const issues = issuesWith(
       {
         sideEffects: 'none',
@@ -225,7 +225,7 @@ describe('an entry of a manifest', () => {
     expect(issues).toHaveLength(6);
   });
 
-  it('with a schema that cannot be enforced is refused at its place in the schema', () => {
+  it("is refused if its schema can't be enforced, with the location in the schema", () => {
     expect(
       issuesWith({
         parameters: { type: 'object', properties: { a: { $ref: 'https://example.org/x' } } },
@@ -244,7 +244,7 @@ describe('an entry of a manifest', () => {
     ]);
   });
 
-  it('is frozen, and __proto__ in its text pollutes nothing', () => {
+  it("is frozen, and __proto__ in its text doesn't pollute any prototype", () => {
     const { entries } = read(
       JSON.parse(
         `{"name": "a", "description": "b", "parameters": {"type": "object"}, "__proto__": {"polluted": true}, "metadata": {"__proto__": {"polluted": true}}}`,
@@ -260,7 +260,7 @@ describe('the JSON Schema of manifests', () => {
   const isValid = (value: unknown) =>
     validate(value, structuredClone(manifestJsonSchema), '7').valid;
 
-  it('accepts entries that load without errors and refuses wrong values', () => {
+  it('accepts entries that load without errors, and refuses wrong values', () => {
     for (const good of [
       [SEARCH],
       { tools: [WRAPPER] },

@@ -62,7 +62,7 @@ const ODD: readonly unknown[] = [
 ];
 const CHARACTERS = '{}[]",:\\ue+-.0159 \n\t\u0000\uD800\uFEFFnull/*';
 
-it(`answers ${MUTATIONS} mutated manifests with tools, or with errors that have a place`, () => {
+it(`loading ${MUTATIONS} mutated manifests returns tools, or errors with a location`, () => {
   const random = seededRandom(SEED);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const originals: unknown[] = [SAMPLE, { tools: SAMPLE }];

@@ -8,8 +8,8 @@ const only = (text: string) => {
   return { used: entries.length, ...issues[0]! };
 };
 
-describe('the text of a manifest', () => {
-  it('is a list of tools, or an object with one', () => {
+describe("a manifest's text", () => {
+  it('is a list of tools, or an object that contains the list', () => {
     expect(readManifest(JSON.stringify([LEAST])).entries).toHaveLength(1);
     const { entries, issues } = readManifest(
       JSON.stringify({ tools: [LEAST, { ...LEAST, name: 'other', default_timeout: -1 }] }),
@@ -22,7 +22,7 @@ describe('the text of a manifest', () => {
     expect(only('[5]').message).toBe('Expected a tool as an object, got 5.');
   });
 
-  it('with an error is reported by line and column, as editors count', () => {
+  it('with an error is reported with the line and column that editors show', () => {
     const text = `\uFEFF[\r\n  ${JSON.stringify(LEAST)},\n  {\n    "name": "b",\r    "description": "b", "default_timeout": -1,\n    "parameters": {"type": "object"}\n  }\n]`;
     expect(only(text)).toMatchObject({
       used: 1,
@@ -40,7 +40,7 @@ describe('the text of a manifest', () => {
     ['[\n  {"name": "a",}\n]', 2, 15, 'a comma after the last value'],
     ['[1,\n// two\n2]', 2, 1, 'invalid comment token'],
   ])(
-    'that is broken (%j) has no entries and one error with its place',
+    'that is malformed (%j) has no entries and one error with its location',
     (text, line, column, reason) => {
       expect(only(text)).toMatchObject({
         used: 0,
@@ -53,8 +53,8 @@ describe('the text of a manifest', () => {
   );
 
   it.each([
-    ['deep lists', '['.repeat(100_000)],
-    ['deep lists that end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['unclosed deep lists', '['.repeat(100_000)],
+    ['closed deep lists', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
   ])('with more than 64 levels is refused: %s', (_, text) => {
     expect(only(text)).toMatchObject({
       used: 0,
@@ -62,7 +62,7 @@ describe('the text of a manifest', () => {
     });
   });
 
-  it('has at most 1 MiB and 1,000 entries, and 20 unknown keys of an entry are reported', () => {
+  it('is limited to 1 MiB, 1,000 entries, and 20 reported unknown keys per entry', () => {
     expect(only(`["${'a'.repeat(1_048_576)}"]`).message).toContain('larger than 1 MiB');
     expect(only(`[${'1,'.repeat(1_000)}1]`).message).toContain('at most 1000 are allowed');
     const { issues } = read({
@@ -72,7 +72,7 @@ describe('the text of a manifest', () => {
     expect(issues).toHaveLength(20);
   });
 
-  it('with a duplicate key gets a warning, and the last value counts', () => {
+  it('with a duplicate key gets a warning, and the last value is used', () => {
     const { entries, issues } = readManifest(
       '[{"name": "a", "description": "d", "parameters": {"type": "object"},\n"default_timeout": 1, "default_timeout": 2}]',
     );
@@ -82,7 +82,7 @@ describe('the text of a manifest', () => {
     ]);
   });
 
-  it('loses only the entry with an infinite number', () => {
+  it('with an infinite number loses only that entry', () => {
     const endless = JSON.stringify({ ...LEAST, name: 'endless', metadata: { a: 5 } });
     const text = `[${JSON.stringify({ ...LEAST, name: 'good' })}, ${endless.replace('5', '1e999')}]`;
     const { entries, issues } = readManifest(text);

@@ -22,7 +22,7 @@ const names = (registry: Iterable<{ readonly name: string }>) =>
   [...registry].map(({ name }) => name).sort();
 
 describe('the registry for a persona', () => {
-  it('has the shared tools and its own, but none reserved for others', async () => {
+  it("has the shared tools and the persona's own tools, but no tools reserved for others", async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor(' ATLAS '))).toEqual(['both', 'own', 'shared']);
     expect(registry.registryFor('Atlas').get('both')!.version).toBe('2.0.0');
@@ -30,14 +30,14 @@ describe('the registry for a persona', () => {
     expect(registry.registryFor('nova').get('both')!.version).toBe('1.0.0');
   });
 
-  it('is that of the shared tools for an unknown persona and without a persona', async () => {
+  it('is the registry of the shared tools if the persona is unknown or missing', async () => {
     const registry = await CapabilityRegistry.load({ root: sample().root });
     expect(names(registry.registryFor())).toEqual(['both', 'shared']);
     for (const nobody of ['ghost', 'constructor', '__proto__', '', null])
       expect(registry.registryFor(nobody)).toBe(registry.registryFor());
   });
 
-  it('stays the same object until one of its tools changes', async () => {
+  it('is the same object until one of its tools changes', async () => {
     const tree = sample();
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const [atlas, nova] = [registry.registryFor('Atlas'), registry.registryFor('Nova')];
@@ -53,7 +53,7 @@ describe('the registry for a persona', () => {
 });
 
 describe('compatibility', () => {
-  it('says if the requesting persona may use an item, allow-lists included', async () => {
+  it('reports whether the requesting persona may use an item, including allowlists', async () => {
     const tree = sample();
     tree.write('jobs.json', [
       jobEntry('J', { personas: ['Atlas', 'nova'] }),
@@ -101,10 +101,10 @@ describe('compatibility', () => {
   });
 });
 
-describe('the policy rules', () => {
+describe('the policy rules of a registry', () => {
   const call = (name: string): ToolCall => ({ id: '1', name, input: {} });
 
-  it('let a persona call only the tools it sees, whichever registry the policy uses', async () => {
+  it('let a persona call only the tools in its registry, whichever registry the policy uses', async () => {
     const capabilities = await CapabilityRegistry.load({ root: sample().root });
     const nova = new SafetyPolicy({
       registry: capabilities.registryFor('Nova'),
@@ -125,7 +125,7 @@ describe('the policy rules', () => {
     expect(nova.decide(call('extra'), { persona: 'Atlas' }).rule).toBe('persona-tools');
   });
 
-  it('refuse a tool that a later edit took away, even with an older registry', async () => {
+  it('refuse a tool that a later edit removed for the persona, even with an older registry', async () => {
     const tree = sample();
     const capabilities = await CapabilityRegistry.load({ root: tree.root });
     const policy = new SafetyPolicy({
@@ -156,7 +156,7 @@ describe('the policy rules', () => {
     expect(policy.decide(call('mine'), {}).verdict).toBe('allow');
   });
 
-  it('let both owners of a tool call it', async () => {
+  it('let both owners of a shared definition call the tool', async () => {
     const definition = definitionOf({
       name: 'remote',
       description: 'Remote',

@@ -69,7 +69,7 @@ const sample = new ManifestTree({
 const load = () => CapabilityRegistry.load({ root: sample.root, env: {} });
 
 describe('CapabilityRegistry.tools', () => {
-  it('returns shared tools first, then by persona and name', async () => {
+  it('returns shared tools first, ordered by persona and name', async () => {
     expect(owned((await load()).tools())).toEqual([
       'plain@shared',
       'search@shared',
@@ -81,13 +81,13 @@ describe('CapabilityRegistry.tools', () => {
 
   it.each<[string, ToolQuery, readonly string[]]>([
     [
-      'returns shared tools for a persona, too',
+      "returns a persona's tools and shared tools",
       { personas: 'atlas' },
       ['plain@shared', 'search@shared', 'unversioned@shared', 'search@Atlas'],
     ],
     ['excludes shared tools with -shared', { personas: ['Atlas', '-shared'] }, ['search@Atlas']],
     [
-      'reads several personas from one string',
+      'accepts several personas in one string',
       { personas: ' ATLAS , without-shared ,nova' },
       ['search@Atlas', 'extra@Nova'],
     ],
@@ -127,7 +127,7 @@ describe('CapabilityRegistry.tools', () => {
   });
 });
 
-describe('versions', () => {
+describe('version constraints', () => {
   /** Constraints that the original understood; of the others it let nothing through, or anything. */
   const UNDERSTOOD = [
     '>=1.2',
@@ -144,7 +144,7 @@ describe('versions', () => {
     ',',
   ];
 
-  it.runIf(present)('match the recorded constraints', async () => {
+  it.runIf(present)('match the recorded versions', async () => {
     type Case = {
       readonly version: string | null;
       readonly constraint: string | null;
@@ -181,16 +181,16 @@ describe('versions', () => {
     ['1.0.0-beta', '>=1.0.0', false],
     ['1.0.0-rc.2', '<1.0.0-rc.10', true],
     ['next', '>=0', false],
-  ])('%s matches %s: %s', async (version, constraint, meets) => {
+  ])('compare version %s with %s: %s', async (version, constraint, meets) => {
     expect(
       (await withTools([{ name: 'a', version }])).tools({ version: constraint }).length === 1,
     ).toBe(meets);
   });
 });
 
-describe('personas', () => {
+describe('queries by persona', () => {
   it.runIf(present)(
-    'are filtered as recorded, except that commas separate and -name excludes',
+    'return the recorded tools, except that commas separate names and -name excludes a persona',
     async () => {
       type Case = {
         readonly persona: string | null;
@@ -213,7 +213,7 @@ describe('personas', () => {
     },
   );
 
-  it.runIf(present)('schedule jobs as recorded', async () => {
+  it.runIf(present)('return the recorded jobs', async () => {
     type Case = {
       readonly personas: readonly string[];
       readonly tokens: readonly string[];
@@ -238,7 +238,7 @@ describe('personas', () => {
   });
 });
 
-describe('queries of skills, tasks and jobs', () => {
+describe('queries for skills, tasks, and jobs', () => {
   const tree = new ManifestTree({
     'functions.json': [
       toolEntry('there', { capabilities: ['web', 'Notes'] }),
@@ -264,7 +264,7 @@ describe('queries of skills, tasks and jobs', () => {
   });
   const names = (items: readonly { readonly name: string }[]) => items.map(({ name }) => name);
 
-  it('filter by what an item requires and its tags', async () => {
+  it("filter by an item's requirements and tags", async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, env: {} });
     expect(names(registry.skills({ capability: 'web' }))).toEqual(['Read']);
     expect(names(registry.skills({ requiredCapability: 'READING', tool: 'There' }))).toEqual([
@@ -277,7 +277,7 @@ describe('queries of skills, tasks and jobs', () => {
     expect(names(registry.jobs({ personas: 'nova' }))).toEqual(['Locked']);
   });
 
-  it('filter by availability, which follows the environment', async () => {
+  it('filter by availability, which depends on the environment', async () => {
     const env: Record<string, string> = {};
     const registry = await CapabilityRegistry.load({ root: tree.root, env });
     expect(names(registry.jobs({ available: true }))).toEqual(['Good']);
@@ -287,7 +287,7 @@ describe('queries of skills, tasks and jobs', () => {
     expect(names(registry.jobs({ available: true }))).toEqual(['Good', 'Locked']);
   });
 
-  it('see the capabilities of a job: those of its skills, then those of its tools, without duplicates', async () => {
+  it('return a job with the capabilities of its skills and tools, without duplicates', async () => {
     const registry = await CapabilityRegistry.load({ root: tree.root, env: {} });
     expect(registry.jobs({ skill: 'read' })[0]!.requiredCapabilities).toEqual([
       'reading',

@@ -16,7 +16,7 @@ const keyOf = ({ name, persona }: { readonly name: string; readonly persona: str
 describe.runIf(present)('the recorded manifest folder', () => {
   const load = () => CapabilityRegistry.load({ root: atlas, env: {} });
 
-  it('has 211 usable tools, and 16 wrong entries with line and place', async () => {
+  it('has 211 usable tools and 16 wrong entries, each reported with line and path', async () => {
     const registry = await load();
     expect(registry.tools()).toHaveLength(211);
     const errors = registry.findings.filter(({ severity }) => severity === 'error');
@@ -27,7 +27,7 @@ describe.runIf(present)('the recorded manifest folder', () => {
     ]);
   });
 
-  it('has the recorded dangling references of skills', async () => {
+  it('has the recorded dangling references in its skills', async () => {
     const recorded = (
       readShared('data/atlas/real-tree.json') as {
         readonly dangling: readonly (readonly [string, string | null, string, string, string])[];
@@ -85,7 +85,7 @@ describe.runIf(present)('the recorded manifest folder', () => {
     expect([...tasks].sort(byName)).toMatchObject([...recorded.tasks].sort(byName));
   });
 
-  it('has a registry for every persona, with its own tools of shared names', async () => {
+  it("has a registry for every persona, with the persona's own tools instead of shared ones", async () => {
     const registry = await load();
     for (const persona of registry.personas)
       expect(registry.registryFor(persona).size, persona).toBeGreaterThan(70);

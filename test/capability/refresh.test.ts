@@ -36,7 +36,7 @@ class TestSource implements CapabilitySource {
 }
 
 describe('a refresh', () => {
-  it('reports what was added, edited and removed, and changes the revision only then', async () => {
+  it('reports added, edited, and removed items, and increases the revision only if there are any', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a'), toolEntry('b')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     expect(registry.revision).toBe(1);
@@ -66,7 +66,7 @@ describe('a refresh', () => {
     });
   });
 
-  it('notices an edit that keeps date and size', async () => {
+  it("detects an edit that keeps the file's date and size", async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('aa')] });
     const file = join(tree.root, 'functions.json');
     utimesSync(file, 1_000, 1_000);
@@ -77,7 +77,7 @@ describe('a refresh', () => {
     expect(owned(registry.tools())).toEqual(['bb@shared']);
   });
 
-  it('is no change if only the layout of a file differs', async () => {
+  it("reports no change if only a file's formatting differs", async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a')] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const [tool] = registry.tools();
@@ -87,7 +87,7 @@ describe('a refresh', () => {
     expect(registry.tools()[0]).toBe(tool);
   });
 
-  it('keeps the last good content of a broken file until the next good content', async () => {
+  it('keeps the last valid content of a broken file until the file is valid again', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a')],
       'personas/Nova/functions.json': [toolEntry('n')],
@@ -123,7 +123,7 @@ describe('a refresh', () => {
     expect([owned(registry.tools()), registry.findings]).toEqual([['n@Nova'], []]);
   });
 
-  it('keeps everything and reports it if the folder is gone', async () => {
+  it('keeps everything and reports an error if the folder is gone', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a')],
       'personas/Nova/functions.json': [toolEntry('n')],
@@ -135,7 +135,7 @@ describe('a refresh', () => {
     expect(registry.findings).toMatchObject([{ kind: 'unreadable', severity: 'error' }]);
   });
 
-  it('has the same result as a new registry after any edits', async () => {
+  it('leads to the same state as a new registry after any edits', async () => {
     const file = fc.constantFrom(
       'functions.json',
       'personas/Atlas/functions.json',
@@ -177,8 +177,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('a reader', () => {
-  it('keeps a result unchanged through a refresh', async () => {
+describe('reading during a refresh', () => {
+  it("doesn't change lists and registries that were already returned", async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a', { version: '1.0.0' })] });
     const registry = await CapabilityRegistry.load({ root: tree.root });
     const before = registry.tools();
@@ -193,7 +193,7 @@ describe('a reader', () => {
     expect(Object.isFrozen(before)).toBe(true);
   });
 
-  it('sees changes of two files together', async () => {
+  it('returns either none or all changes of two files', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a', { version: '1.0.0' })],
       'personas/Atlas/functions.json': [toolEntry('b', { version: '1.0.0' })],
@@ -222,7 +222,7 @@ describe('a reader', () => {
 });
 
 describe('a source', () => {
-  it('that fails keeps its last tools, and is reported without secrets', async () => {
+  it('that fails keeps its last tools, and the error is reported without secrets', async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     source.answer = () => {
@@ -246,7 +246,7 @@ describe('a source', () => {
     expect(registry.findings[0]!.message).not.toContain('abcdef123456');
   });
 
-  it('can replace the function of a tool without a new revision', async () => {
+  it("can replace a tool's function without a new revision", async () => {
     const source = new TestSource(definition('remote'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const again = defineTool({ ...definition('remote'), execute: () => 1 });
@@ -256,7 +256,7 @@ describe('a source', () => {
     expect(registry.registryFor().get('remote')!.definition).toBe(again);
   });
 
-  it('loses to the program and to files of the same name, which is reported', async () => {
+  it('is overridden by tools of the same name in code and files, and the duplicate is reported', async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('x'), toolEntry('y')] });
     const registry = await CapabilityRegistry.load({
       root: tree.root,
@@ -275,8 +275,8 @@ describe('a source', () => {
   });
 });
 
-describe('watching', () => {
-  it('refreshes after every interval, announces only changes, and stops', async () => {
+describe('watch', () => {
+  it('refreshes at every interval, calls listeners only for changes, and can be stopped', async () => {
     const clock = new ManualClock();
     const source = new TestSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source], clock });
@@ -296,7 +296,7 @@ describe('watching', () => {
   });
 });
 
-describe('loading', () => {
+describe('CapabilityRegistry.load', () => {
   it.each<[string, unknown, RegExp]>([
     ['a missing folder', { root: './no/such/folder' }, /root as a folder/],
     [
@@ -304,12 +304,16 @@ describe('loading', () => {
       { roots: '.' },
       /Expected a known option, got "roots"\. Did you mean "root"\?/,
     ],
-    ['one tool without a list', { tools: 'tool' }, /tools: Expected a list of tools, got "tool"\./],
+    [
+      'a tool instead of a list',
+      { tools: 'tool' },
+      /tools: Expected a list of tools, got "tool"\./,
+    ],
   ])('refuses %s', async (_, options, message) => {
     await expect(CapabilityRegistry.load(options as never)).rejects.toThrow(message);
   });
 
-  it('refuses two sources with one name', async () => {
+  it('refuses two sources with the same name', async () => {
     await expect(
       CapabilityRegistry.load({ sources: [new TestSource(), new TestSource()] }),
     ).rejects.toThrow(/different names/);
@@ -334,7 +338,7 @@ class TellingSource extends TestSource {
 const turn = () => Promise.resolve();
 
 describe('a source that announces changes', () => {
-  it('changes the registry immediately until the registry is closed', async () => {
+  it('updates the registry immediately until the registry is closed', async () => {
     const source = new TellingSource(definition('a'));
     const registry = await CapabilityRegistry.load({ sources: [source] });
     const changes: CapabilityChange[] = [];

@@ -24,7 +24,7 @@ const found = async (
 ) => owned(capabilities.search(text, options).hits.map(({ tool }) => tool));
 
 describe('CapabilityRegistry.search', () => {
-  it('finds the tools of all personas, with their owners', async () => {
+  it('finds the tools of all personas, and returns their owners', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     expect(await found(capabilities, 'draw a chart')).toEqual(['map_out@Atlas']);
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
@@ -39,7 +39,7 @@ describe('CapabilityRegistry.search', () => {
     expect(hits[0]!.tool).toBe(capabilities.tool('glow', 'Nova'));
   });
 
-  it('returns only accepted tools up to the limit, and all tools with a word of the request', async () => {
+  it('returns accepted hits up to the limit, and separately every tool with a matching word', async () => {
     const capabilities = await CapabilityRegistry.load({ root: tree().root, env: {} });
     const { hits, having } = capabilities.search('weather glow', {
       limit: 1,
@@ -54,7 +54,7 @@ describe('CapabilityRegistry.search', () => {
     expect(await found(capabilities, 'weather', { limit: 0 })).toEqual([]);
   });
 
-  it('follows a refresh', async () => {
+  it('finds the changed tools after a refresh', async () => {
     const files = tree();
     const capabilities = await CapabilityRegistry.load({ root: files.root, env: {} });
     expect(await found(capabilities, 'glow')).toEqual(['glow@Nova']);
@@ -66,7 +66,7 @@ describe('CapabilityRegistry.search', () => {
     ]);
   });
 
-  it('refuses anything except text, and unknown options', async () => {
+  it("refuses a request that isn't text, and unknown options", async () => {
     const capabilities = await CapabilityRegistry.load({ env: {} });
     const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
     expect(() => capabilities.search(5 as never)).toThrow(refused);

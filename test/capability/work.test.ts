@@ -21,7 +21,7 @@ async function load(files: Readonly<Record<string, unknown>>): Promise<Capabilit
 }
 
 describe('a job or task that extends another', () => {
-  it('inherits every key that it does not set itself, as a whole', async () => {
+  it("inherits every key that it doesn't set itself, without merging values", async () => {
     const registry = await load({
       'jobs.json': [
         jobEntry('J', {
@@ -49,7 +49,7 @@ describe('a job or task that extends another', () => {
     expect(own!.manifest.escalation_policy).not.toHaveProperty('notes');
   });
 
-  it('of a persona inherits from the shared entry of its name without extends', async () => {
+  it('of a persona inherits from the shared entry of the same name, even without extends', async () => {
     const registry = await load({
       'tasks.json': [taskEntry('T', { tags: ['x'] })],
       'personas/Atlas/tasks.json': [{ name: ' T ', summary: 'mine' }],
@@ -67,7 +67,7 @@ describe('a job or task that extends another', () => {
     );
   });
 
-  it('follows a chain of bases, own entries before shared ones', async () => {
+  it("inherits through a chain of bases, preferring the persona's own entries to shared ones", async () => {
     const registry = await load({
       'tasks.json': [
         taskEntry('Base', { priority: 'low', tags: ['base'] }),
@@ -88,7 +88,7 @@ describe('a job or task that extends another', () => {
     ]);
   });
 
-  it.runIf(present)('merges as recorded', async () => {
+  it.runIf(present)('is merged into the recorded result', async () => {
     type Case = {
       readonly entry: Record<string, unknown>;
       readonly known: Record<string, object>;
@@ -127,7 +127,7 @@ describe('a job or task that extends another', () => {
       ],
     ],
     [
-      'an entry in a circle',
+      'an entry in a cycle',
       [
         { name: 'A', extends: 'B' },
         { name: 'B', extends: 'C' },
@@ -135,7 +135,7 @@ describe('a job or task that extends another', () => {
       ],
     ],
     ['a missing entry', [{ name: 'A', extends: 'Nowhere' }]],
-  ])('is left out alone if it extends %s', async (_, entries) => {
+  ])('is omitted, and other entries are kept, if it extends %s', async (_, entries) => {
     const registry = await load({ 'tasks.json': [...entries, taskEntry('Good')] });
     expect(owned(registry.tasks())).toEqual(['Good@shared']);
     expect(registry.findings).toHaveLength(entries.length);
@@ -149,8 +149,8 @@ describe('a job or task that extends another', () => {
   });
 });
 
-describe('fields without a meaning of their own', () => {
-  it('of skills, jobs and tasks are kept as written', async () => {
+describe('unknown fields', () => {
+  it('of skills, jobs, and tasks are kept as written', async () => {
     const more = {
       collaboration: { quorum: 2 },
       escalation_policy: { level: '1' },
@@ -172,14 +172,14 @@ describe('a wrong entry', () => {
   it.each<[string, string, object, string]>([
     [
       'skills.json',
-      'a skill with a number as requirement',
+      'a skill with a number as a requirement',
       skillEntry('X', { required_tools: [5] }),
       '/0/required_tools/0',
     ],
     ['jobs.json', 'a job for no persona', jobEntry('X', { personas: [] }), '/0/personas'],
     ['tasks.json', 'a blank name', taskEntry(' '), '/0/name'],
-    ['tasks.json', 'no object', null as never, '/0'],
-  ])('in %s is left out alone and reported with its place: %s', async (file, _, wrong, place) => {
+    ['tasks.json', 'not an object', null as never, '/0'],
+  ])('in %s is omitted alone and reported with its path: %s', async (file, _, wrong, place) => {
     const good =
       file === 'skills.json'
         ? skillEntry('Good')
@@ -200,7 +200,7 @@ describe('a wrong entry', () => {
     ]);
   });
 
-  it('is the second of two with the same name', async () => {
+  it('is reported if it has the name of an earlier entry', async () => {
     const registry = await load({
       'skills.json': [skillEntry('S', { version: '1.0.0' }), skillEntry('S', { version: '2.0.0' })],
     });
@@ -211,8 +211,8 @@ describe('a wrong entry', () => {
   });
 });
 
-describe('the tools of skills, tasks and jobs', () => {
-  it('include those of their skills, without duplicates', async () => {
+describe('the tools of jobs', () => {
+  it('include the tools of their skills, without duplicates', async () => {
     const registry = await load({
       'functions.json': [toolEntry('a'), toolEntry('b')],
       'skills.json': [skillEntry('S', { required_tools: ['a', 'gone'] })],
@@ -225,7 +225,7 @@ describe('the tools of skills, tasks and jobs', () => {
 });
 
 describe('a dangling reference', () => {
-  it('is listed and reported as a warning, for skills and jobs', async () => {
+  it('is listed on the skill or job, and reported as a warning', async () => {
     const registry = await load({
       'functions.json': [toolEntry('web_search')],
       'personas/Atlas/functions.json': [toolEntry('own')],
@@ -264,7 +264,7 @@ describe('a dangling reference', () => {
     );
   });
 
-  it('is resolved by the own items of the owner before shared items', async () => {
+  it("is resolved to the owner's own items before shared items", async () => {
     const registry = await load({
       'functions.json': [toolEntry('t', { capabilities: ['shared'] })],
       'personas/Atlas/functions.json': [toolEntry('t', { capabilities: ['own'] })],

@@ -162,8 +162,8 @@ function expectSound({ result, late, listeners }: Awaited<ReturnType<typeof canc
   expect({ late, listeners }).toEqual({ late: [], listeners: 0 });
 }
 
-describe('a chat that is given up', () => {
-  it('a chat given up at any wait ends with a sendable thread, even if the wait never ends', async () => {
+describe('a cancelled chat', () => {
+  it('a chat cancelled at any await ends with a valid thread, even if the await never settles', async () => {
     const names: string[] = [];
     await cancelledChat(() => ({ point: (name) => void names.push(name) }), false);
     expect(new Set(names.map((name) => name.split(' ')[0]))).toEqual(
@@ -188,7 +188,7 @@ describe('a chat that is given up', () => {
     }
   });
 
-  it('a chat given up before it starts asks nothing, and keeps what the user said', async () => {
+  it("a chat cancelled before it starts doesn't call the model, and keeps the user's message", async () => {
     const { options, started } = chatThrough(() => {
       throw new Error('nothing is asked');
     }, AbortSignal.abort());
@@ -200,7 +200,7 @@ describe('a chat that is given up', () => {
     expect(started).toEqual([]);
   });
 
-  it('a chat given up in a turn says for each call how far it came', async () => {
+  it('a chat cancelled during a turn reports the progress of each call', async () => {
     const controller = new AbortController();
     const tools = [
       toolOf('hangs', () => (controller.abort(), new Promise(() => undefined)), {

@@ -52,11 +52,11 @@ const expected = (names: readonly Name[], { haltWhen = false, maxTurns = 8 }) =>
   return ORDER.find((reason) => reasons.has(reason)) ?? 'completed';
 };
 
-describe('of several reasons to stand still', () => {
+describe('several reasons to halt', () => {
   const names = Object.keys(REASONS) as Name[];
 
   // At most four calls, because the fifth equal one counts as a loop.
-  it('the halted reason follows the documented order for any calls, and no pending call is lost', async () => {
+  it('haltedReason follows the documented precedence for any calls, and every pending call is reported', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }),

@@ -39,7 +39,7 @@ async function eventsOf(options: ChatOptions): Promise<ChatEvent[]> {
 }
 
 describe('the tools of one turn', () => {
-  it('results come in the order of the calls, whichever finishes first', async () => {
+  it('results are in the order of the calls, whichever call finishes first', async () => {
     const first = gate();
     const order: string[] = [];
     const slow = toolOf('slow', async () => {
@@ -57,7 +57,7 @@ describe('the tools of one turn', () => {
     expect(Object.keys(outputsOf(messages))).toEqual(['a', 'b']);
   });
 
-  it("the model reads a failed call's error and continues", async () => {
+  it("the model receives a failed call's error and continues", async () => {
     const { run, model } = setUp([calling(['a', 'fails'], ['b', 'throws']), 'sorry']);
     const { haltedReason, messages } = await run();
     expect(haltedReason).toBe('completed');
@@ -68,7 +68,7 @@ describe('the tools of one turn', () => {
     expect(model.requests[1]!.messages.at(-1)).toEqual(messages[2]);
   });
 
-  it('a failed call ends the run with onToolError halt, after the others finish', async () => {
+  it('with onToolError "halt", a failed call ends the run after the other calls finish', async () => {
     const { run, ran } = setUp([calling(['a', 'fails'], ['b', 'weather'])]);
     const result = await run({ onToolError: 'halt' });
     expect(result).toMatchObject({
@@ -82,7 +82,7 @@ describe('the tools of one turn', () => {
     expect(ran).toEqual(['fails', 'weather']);
   });
 
-  it("the model reads onToolError's replacement of a failed call", async () => {
+  it('the model receives the replacement that onToolError returns for a failed call', async () => {
     const { run } = setUp([calling(['a', 'fails']), 'fine']);
     const { messages } = await run({
       onToolError: (call, { code }) => ({ continue: { was: [call.id, call.name, code] } }),
@@ -100,8 +100,8 @@ describe('the tools of one turn', () => {
       },
       'in the hook',
     ],
-    ['says what is no decision', () => 'perhaps', 'perhaps'],
-  ])("the run ends if onToolError %s, and it's called once", async (_what, decide, message) => {
+    ['returns an invalid decision', () => 'perhaps', 'perhaps'],
+  ])('if onToolError %s, the run ends without calling it again', async (_what, decide, message) => {
     let asked = 0;
     const { run } = setUp([calling(['a', 'fails'])]);
     const result = await run({ onToolError: () => ((asked += 1), decide() as 'halt') });
@@ -152,7 +152,7 @@ describe('the tools of one turn', () => {
     },
   );
 
-  it("of two calls that halt, the first in the model's order decides", async () => {
+  it("if two calls halt, the first in the model's order determines haltedReason", async () => {
     const other = gate();
     const { halt } = await import('../../src/index.js');
     const tools = [
@@ -177,8 +177,8 @@ describe('the tools of one turn', () => {
   });
 });
 
-describe('the loop', () => {
-  it('the loop asks the model at most maxTurns times, by default 8', async () => {
+describe('the chat loop', () => {
+  it('the loop calls the model at most maxTurns times, by default 8', async () => {
     const script = Array.from({ length: 10 }, (_, at): ScriptedAnswer => ({
       calls: [{ name: 'echo', input: { at } }],
     }));
@@ -213,7 +213,7 @@ describe('the loop', () => {
     ]);
   });
 
-  it('the chat throws what haltWhen throws', async () => {
+  it('the chat rejects with the error that haltWhen throws', async () => {
     const { run } = setUp([calling(['a', 'weather']), 'no more']);
     await expect(
       run({
@@ -224,7 +224,7 @@ describe('the loop', () => {
     ).rejects.toThrow(new RangeError('mine'));
   });
 
-  it('a result lists its turns in order, with the text and calls of the last', async () => {
+  it('a result lists its turns in order, and has the text and calls of the last turn', async () => {
     const { run } = setUp([
       { text: 'one', calls: [{ id: 'a', name: 'weather' }] },
       { text: 'two', calls: [{ id: 'b', name: 'echo' }] },
@@ -245,8 +245,8 @@ describe('the loop', () => {
   });
 });
 
-describe('the mode manual', () => {
-  it('mode manual runs nothing and leaves all calls to the caller', async () => {
+describe('manual mode', () => {
+  it('manual mode runs no calls and leaves them all to the caller', async () => {
     const { run, ran } = setUp([calling(['a', 'weather'], ['b', 'charge'])]);
     const result = await run({ mode: 'manual' });
     expect(result).toMatchObject({
@@ -265,7 +265,7 @@ describe('the mode manual', () => {
 });
 
 describe('manual tools', () => {
-  it('a manual call waits while the other calls run', async () => {
+  it('a manual call stays pending while the other calls run', async () => {
     const { run, ran } = setUp([
       {
         calls: [
@@ -293,7 +293,7 @@ describe('manual tools', () => {
     });
   });
 
-  it("a manual tool with a handler isn't run", async () => {
+  it("the chat doesn't run a manual tool, even if it has a handler", async () => {
     let ran = 0;
     const { run } = setUp(
       [calling(['a', 'both'])],
@@ -303,7 +303,7 @@ describe('manual tools', () => {
     expect(ran).toBe(0);
   });
 
-  it("a chat continues when a message has the manual call's result", async () => {
+  it("a chat continues once a message contains the manual call's result", async () => {
     const { messages } = await setUp([calling(['w', 'weather'], ['c', 'charge'])]).run();
     const { model, engine, ran } = setUp(['paid']);
     expect(
@@ -321,7 +321,7 @@ describe('the events of a chat', () => {
   const kinds = (events: readonly ChatEvent[]) =>
     events.map((event) => ('callId' in event ? `${event.type} ${event.callId}` : event.type));
 
-  it('events report each call, each turn and the end of the chat', async () => {
+  it('events report each call, each turn, and the end of the chat', async () => {
     const { engine } = setUp([calling(['a', 'weather']), 'done']);
     const events = kinds(await eventsOf({ ...engine, prompt: 'please' }));
     expect(events.filter((kind) => kind !== 'text-delta')).toEqual([

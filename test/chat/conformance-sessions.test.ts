@@ -29,8 +29,8 @@ function setUp(
   };
 }
 
-describe('tools that ask', () => {
-  it('a tool that asks ends the run with its question and options', async () => {
+describe('tools that ask the user', () => {
+  it('a tool that asks the user ends the run with its question and options', async () => {
     const { run } = setUp([calling(['q', 'asks_too'])]);
     const result = await run();
     expect(result).toMatchObject({
@@ -42,7 +42,7 @@ describe('tools that ask', () => {
     expect(isSendable(result)).toBe(true);
   });
 
-  it("the user's reply becomes the result of the call that asked", async () => {
+  it("the user's reply becomes the result of the call that asked the question", async () => {
     const { engine, model } = setUp([calling(['q', 'asks']), 'Boston it is']);
     const { session } = await Session.create().start(engine, 'Weather?');
     const { session: after, result } = await session.reply(engine, 'Boston');
@@ -58,7 +58,7 @@ describe('tools that ask', () => {
 describe('sessions', () => {
   const user1 = [user('hello')];
 
-  it('a session starts with messages, and keeps its id and context', async () => {
+  it('a session starts with the given messages, and keeps its id and context', async () => {
     const { engine } = setUp(['Hello!']);
     const { session, result } = await Session.create({ id: 's1', context: { tenant: 'x' } }).start(
       engine,
@@ -68,7 +68,7 @@ describe('sessions', () => {
     expect(result.text).toBe('Hello!');
   });
 
-  it('several results are taken together or not at all', async () => {
+  it('several results are accepted together or not at all', async () => {
     const { engine } = setUp([calling(['c', 'charge'], ['d', 'refund'])]);
     const { session } = await Session.create().start(engine, 'pay');
     const refused = session.submitToolResults([
@@ -86,7 +86,7 @@ describe('sessions', () => {
     expect(together.messages).toEqual(oneByOne.messages);
   });
 
-  it('a session with an error can retry, and takes no reply before', async () => {
+  it('a session with an error refuses replies until a retry succeeds', async () => {
     const { engine, model } = setUp([
       calling(['w', 'weather']),
       { error: new Error('429') },

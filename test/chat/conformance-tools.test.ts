@@ -15,7 +15,7 @@ function registryOf(...tools: readonly ToolDefinition[]): ToolMetadataRegistry {
   return registry;
 }
 
-describe('tools shown in short', () => {
+describe('compact tools', () => {
   const inShort = {
     compact: true,
     summary: 'Does x',
@@ -41,7 +41,7 @@ describe('tools shown in short', () => {
     calls: [{ id, name: 'find_tools', input: { names } }],
   });
 
-  it('a compact tool is one line with its required parameters, next to the search tool', async () => {
+  it('the model sees a compact tool as one line with its required parameters, and the search tool', async () => {
     const { names, requests } = await run(['hi'], [x(), plain, y]);
     expect(names).toEqual(['find_tools', 'x', 'plain', 'y']);
     expect(requests[0]!.tools[1]).toMatchObject({
@@ -51,7 +51,7 @@ describe('tools shown in short', () => {
     expect(JSON.stringify(requests[0]!.tools[1])).not.toContain('How much');
   });
 
-  it('the search tool explains a compact tool, which then runs', async () => {
+  it('the search tool returns the full definition of a compact tool, which the model can then call', async () => {
     const { result } = await run(
       [help('h', 'x'), { calls: [{ id: 'a', name: 'x', input: { a: 1 } }] }, 'done'],
       [x(), plain],
@@ -70,7 +70,7 @@ describe('tools shown in short', () => {
     expect(result).toMatchObject({ haltedReason: 'completed', turns: [{}, {}, {}] });
   });
 
-  it("a compact tool without a required argument doesn't run, and is explained", async () => {
+  it("a compact tool called without a required argument doesn't run, and the error includes its full definition", async () => {
     const { result } = await run(
       [
         { calls: [{ id: 'a', name: 'x', input: {} }] },
@@ -85,7 +85,7 @@ describe('tools shown in short', () => {
     });
   });
 
-  it('a tool named like the search tool is refused only with compact tools', async () => {
+  it("a tool with the search tool's name is refused only if there are compact tools", async () => {
     const own = toolOf('find_tools', () => 'mine');
     await expect(run(['hi'], [x(), own])).rejects.toMatchObject({ code: 'DUPLICATE_TOOL' });
     const { result, names } = await run(
@@ -98,7 +98,7 @@ describe('tools shown in short', () => {
     ]);
   });
 
-  it('mode manual leaves the search tool to the caller, too', async () => {
+  it('manual mode leaves calls to the search tool to the caller, too', async () => {
     const { result } = await run([help('h', 'x')], [x()], { mode: 'manual' });
     expect(result.pending.map(({ callId, toolName }) => [callId, toolName])).toEqual([
       ['h', 'find_tools'],

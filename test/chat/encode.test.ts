@@ -20,8 +20,8 @@ async function readOf(value: unknown, options: Partial<ChatOptions> = {}, extra:
 const nested = (levels: number): unknown =>
   JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
-describe('a result', () => {
-  it('plain data is encoded as JSON that parses back, equally each time', () => {
+describe('an encoded result', () => {
+  it('encodeValue encodes plain data as JSON that parses back, identically each time', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const output = encodeValue(value) as { type: string; value: unknown };
@@ -35,13 +35,13 @@ describe('a result', () => {
   it.each<readonly [string, unknown]>([
     ['a Map', new Map([['a', 1]])],
     ['a promise', { later: Promise.resolve(1) }],
-    ['not a number', { n: Number.NaN }],
+    ['NaN', { n: Number.NaN }],
     ['a function', { run: () => 1 }],
-  ])('a value with %s is an error, because JSON would lose it', (_what, value) => {
+  ])('encodeValue throws for a value with %s, because JSON would lose it', (_what, value) => {
     expect(() => encodeValue(value)).toThrow(TypeError);
   });
 
-  it('a session with a result of any depth can be stored and read', async () => {
+  it('a session with a deeply nested result can be stored and restored', async () => {
     for (const levels of [40, 60]) {
       const model = scriptedModel([{ calls: [{ id: 'a', name: 't' }] }, 'ok']);
       const tools = [toolOf('t', () => nested(levels))];
@@ -51,8 +51,8 @@ describe('a result', () => {
   });
 });
 
-describe('a tool that halts with what its output schema refuses', () => {
-  it("a halt that doesn't fit the output schema ends the run without showing its value", async () => {
+describe('a halt value that the output schema refuses', () => {
+  it('a halt whose value violates the output schema ends the run without showing the value', async () => {
     const { output, result } = await readOf(
       halt('done', { secret: 'x' }),
       {},
@@ -67,8 +67,8 @@ describe('a tool that halts with what its output schema refuses', () => {
   });
 });
 
-describe('an encoder of the caller', () => {
-  it('a failing encoder tells programs why, and the model only that the tool ran', async () => {
+describe('a custom encoder', () => {
+  it('if a custom encoder fails, programs get the reason, and the model learns only that the tool ran', async () => {
     const heard: unknown[] = [];
     const onToolError = (_: unknown, outcome: unknown) => (
       heard.push(outcome),

@@ -14,7 +14,7 @@ const isInstalled = existsSync(NODE_22) && existsSync(join(FOLDER, 'node_modules
 describe.skipIf(!isInstalled)(
   'version 7 of the AI SDK on Node 22 (skipped without npm ci --prefix test/node22)',
   () => {
-    it('version 7 of the AI SDK does in chats and sessions what version 6 does', async () => {
+    it('chats and sessions behave the same with version 7 as with version 6', async () => {
       // Next to the packages for Node 22, so `ai` is found there and not in the project.
       const folder = mkdtempSync(join(FOLDER, 'bundle-'));
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ describe.skipIf(!isInstalled)(
       expect(stdout.trim()).toMatch(/^ai 7\.\S+ node v22\.\S+$/);
     });
 
-    it('version 7 knows the type of toolsContext', async () => {
+    it('version 7 infers the type of toolsContext', async () => {
       expect(
         (await compile('TypeScript 7.0', resolve(import.meta.dirname, '../fixtures/ai-7'))).output,
       ).toBe('');

@@ -117,8 +117,8 @@ const echo = toolOf('echo', (input) => input);
 const ping = toolOf('ping', () => 'pong', { inputSchema: z.object({}) });
 const charge = toolOf('charge', undefined, { manual: true });
 
-describe('a model of the AI SDK', () => {
-  it("a model answers with text, in pieces if it's streamed", async () => {
+describe('an AI SDK model', () => {
+  it('a model answers with text, in pieces if the answer is streamed', async () => {
     const { result, events } = await both([[text('Hello there!')]], {});
     expect(result).toMatchObject({
       haltedReason: 'completed',
@@ -129,7 +129,7 @@ describe('a model of the AI SDK', () => {
     expect([pieces.length > 1, pieces.join('')]).toEqual([true, 'Hello there!']);
   });
 
-  it('a model gets the system prompt, the thread and the tools, under allowed names', async () => {
+  it('a model receives the system prompt, the thread, and the tools under allowed names', async () => {
     const { prompts, result } = await both(
       [[call('a', 'math__add', { a: 1, b: 2 }), call('c', 'charge')]],
       {
@@ -156,7 +156,7 @@ describe('a model of the AI SDK', () => {
     expect(outputsOf(result.messages)).toMatchObject({ a: { type: 'json', value: 3 } });
   });
 
-  it('a model gets its reasoning and signatures back', async () => {
+  it("a model's reasoning and signatures are sent back to it", async () => {
     const signature = { google: { thoughtSignature: 'sig-1' } };
     const { result, prompts, events } = await both(
       [
@@ -188,7 +188,7 @@ describe('a model of the AI SDK', () => {
   });
 
   it.each(['{"a": 1, "b"', 'not json', '[1]'])(
-    "arguments that the model wrote as %s are refused, and the tool doesn't run",
+    "arguments sent as %s are refused, and the tool doesn't run",
     async (written) => {
       let ran = 0;
       const loose = toolOf('loose', () => (ran += 1), { inputSchema: z.object({}) });
@@ -210,7 +210,7 @@ describe('a model of the AI SDK', () => {
     },
   );
 
-  it('a call keeps the arguments as the model wrote them', async () => {
+  it('a call keeps the arguments as the model wrote them, next to the parsed ones', async () => {
     const { result } = await both(
       [[call('a', 'ping', '{ "n" : 1.0 }'), call('b', 'ping', '{"n":1}')], [text('ok')]],
       { tools: [ping] },
@@ -223,12 +223,12 @@ describe('a model of the AI SDK', () => {
     expect(Session.create({ messages: result.messages }).messages).toEqual(result.messages);
   });
 
-  it.each(['', 'null'])('arguments that the model wrote as %j count as none', async (written) => {
+  it.each(['', 'null'])('arguments sent as %j count as an empty object', async (written) => {
     const { result } = await both([[call('a', 'ping', written)], [text('ok')]], { tools: [ping] });
     expect(outputsOf(result.messages)).toEqual({ a: { type: 'text', value: 'pong' } });
   });
 
-  it('two calls with one id are both answered, with their own arguments', async () => {
+  it('two calls with the same id both run with their own arguments', async () => {
     const { result } = await both(
       [
         [call('x', 'echo', { n: 1 }), call('x', 'echo', { n: 2 })],
@@ -244,7 +244,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('calls without ids are answered', async () => {
+  it('calls without ids run and get new ids', async () => {
     const { result } = await both(
       [[call('', 'echo', { n: 1 }), call('', 'echo', { n: 2 })], [text('ok')]],
       { tools: [echo] },
@@ -256,7 +256,7 @@ describe('a model of the AI SDK', () => {
     ]);
   });
 
-  it("a call that the service ran itself isn't answered", async () => {
+  it("the chat doesn't answer a call that the service ran itself", async () => {
     const search = [
       call('s', 'web_search', { q: 'x' }, { providerExecuted: true }),
       {
@@ -285,7 +285,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('toolChoice is passed on', async () => {
+  it('the model receives toolChoice with the encoded tool name', async () => {
     const forced = modelOf([text('ok')]);
     await chat({
       model: forced,
@@ -299,7 +299,7 @@ describe('a model of the AI SDK', () => {
     expect(required.doGenerateCalls[0]!.toolChoice).toEqual({ type: 'required' });
   });
 
-  it('a missing AI Gateway key is named in one line', async () => {
+  it('the error for a missing AI Gateway key is one line that says which variable to set', async () => {
     const refused = Object.assign(
       new Error('Unauthenticated request.\n\nTo authenticate, set it.'),
       {
@@ -315,7 +315,7 @@ describe('a model of the AI SDK', () => {
     });
   });
 
-  it('a stream that fails leaves the thread as it was', async () => {
+  it('a stream that fails adds nothing to the thread', async () => {
     const half: Part[] = [
       ...partsOf([text('Half of')]).slice(0, -1),
       { type: 'error', error: new Error('connection lost') },
@@ -331,7 +331,7 @@ describe('a model of the AI SDK', () => {
     expect(events.some((event) => event.type === 'text-delta' && event.turn === 1)).toBe(true);
   });
 
-  it('modelOptions reach the service', async () => {
+  it('the model receives modelOptions', async () => {
     const model = modelOf([text('ok')]);
     await chat({
       model,
@@ -360,7 +360,7 @@ describe('a function as the model', () => {
   it.each<readonly [string, unknown, unknown?]>([
     ['a user message', { role: 'user', content: 'x' }],
     [
-      'too deep',
+      'a message that is nested too deeply',
       {
         role: 'assistant',
         content: [
@@ -373,7 +373,7 @@ describe('a function as the model', () => {
         ],
       },
     ],
-  ])('a function that answers with %s has failed', async (_what, message, reason) => {
+  ])('a chat fails if the function answers with %s', async (_what, message, reason) => {
     expect(
       await chat({ model: answer(message, reason === undefined ? 'stop' : reason), prompt: 'x' }),
     ).toMatchObject({

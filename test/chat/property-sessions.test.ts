@@ -271,8 +271,8 @@ const scripts: fc.Arbitrary<Script> = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-describe('any conversation', () => {
-  it('a conversation survives deaths, aborts and users: each call has one result, and each effect happens at most once', async () => {
+describe('random conversations', () => {
+  it('each call gets one result and each effect happens at most once, despite crashes, aborts, and user decisions', async () => {
     let deaths = 0;
     let cancels = 0;
     let uncertain = 0;

@@ -27,8 +27,8 @@ async function waiting(...calls: Parameters<typeof call>[]) {
   return { ...made, session };
 }
 
-describe('calls that wait', () => {
-  it('pending calls are resolved in any order, and read in the order of the calls', async () => {
+describe('pending calls', () => {
+  it('pending calls can be resolved in any order, and the model reads the results in the order of the calls', async () => {
     const kinds = ['manual', 'pay', 'auto', 'ask', 'manual'] as const;
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 3, 4], { minLength: 4 }), async (order) => {
@@ -66,7 +66,7 @@ describe('calls that wait', () => {
     );
   });
 
-  it('the same decision twice counts once, and another is refused, even after the turn', async () => {
+  it('repeating a decision changes nothing, and a different decision is refused, even after the turn', async () => {
     const { engine, session } = await waiting(
       ['m', 'manual'],
       ['p', 'pay'],
@@ -102,7 +102,7 @@ describe('calls that wait', () => {
     }
   });
 
-  it("a decision that doesn't fit is refused, and the error says which one does", async () => {
+  it('a decision of the wrong kind is refused, and the error lists the right kinds', async () => {
     const { session } = await waiting(['m', 'manual'], ['p', 'pay'], ['q', 'choose']);
     const wrong = [
       session.approve('m'),
@@ -122,7 +122,7 @@ describe('calls that wait', () => {
 });
 
 describe('an approval', () => {
-  it('approved arguments that the schema refuses need approval again', async () => {
+  it('an approval with arguments that violate the schema leaves the call pending', async () => {
     const { engine, session, world } = await waiting(['p', 'pay']);
     const { session: refused } = await sessionOf(
       session.approve('p', { input: { of: 1 } }),
@@ -133,7 +133,7 @@ describe('an approval', () => {
     expect(world.starts.size).toBe(0);
   });
 
-  it('edited arguments with more danger need another approval, and then run as edited', async () => {
+  it('edited arguments that raise the danger need another approval, and the call then runs with them', async () => {
     const { engine, session, world } = await waiting(['p', 'pay', { amount: 1 }]);
     const { session: again, result } = await sessionOf(
       session.approve('p', { input: { of: 'p', amount: 5000 } }),
@@ -148,7 +148,7 @@ describe('an approval', () => {
     expect(world.inputs).toEqual([{ of: 'p', amount: 5000 }]);
   });
 
-  it('an approval with a pendingId is refused if something else is pending by now', async () => {
+  it('an approval is refused if its pendingId is no longer pending', async () => {
     const { engine, session } = await waiting(['p', 'pay']);
     const shown = session.pending[0]!;
     const pendingId = 'id' in shown ? shown.id : '';
@@ -164,7 +164,7 @@ describe('an approval', () => {
     );
   });
 
-  it('an approved call of a tool that changed since is asked about again', async () => {
+  it('an approved call needs another approval if its tool has changed since', async () => {
     const ran: string[] = [];
     const executorOf = (description: string) => {
       const registry = new ToolMetadataRegistry();
@@ -213,7 +213,7 @@ describe('an approval', () => {
 });
 
 describe('a denial', () => {
-  it('a denied call is settled without running', async () => {
+  it('a denied call gets its result without running', async () => {
     const { engine, session, world } = await waiting(['p', 'pay'], ['m', 'manual'], ['q', 'ask']);
     const { session: last } = await sessionOf(
       sessionOf(sessionOf(session.deny('p')).deny('m', 'not here')).deny('q'),
@@ -227,8 +227,8 @@ describe('a denial', () => {
   });
 });
 
-describe('arguments that the user changed', () => {
-  it('an uncertain call keeps the arguments that the user changed, and reruns with them', async () => {
+describe('edited arguments', () => {
+  it("an uncertain call keeps the user's edited arguments, and reruns with them", async () => {
     const { session, engine, world } = await waiting(['p', 'pay', { amount: 9 }]);
     const changed = { of: 'p', amount: 5 };
     let lost: unknown;
@@ -247,7 +247,7 @@ describe('arguments that the user changed', () => {
     expect(world.inputs).toEqual([changed]);
   });
 
-  it('the model reads the changed arguments next to their result', async () => {
+  it("the model sees the edited arguments next to the call's result", async () => {
     const { session, engine } = await waiting(['p', 'pay', { amount: 500 }]);
     const model = scriptedModel(['Paid.']);
     await copyOf(session.approve('p', { input: { of: 'p', amount: 1 } }).session).continue({

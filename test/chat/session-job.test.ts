@@ -11,7 +11,7 @@ async function setUp() {
   return { clock, jobs, health: () => jobs.summary().jobs[0]!.health };
 }
 
-it('a session names its job in every process, and the catalogue counts how it ends', async () => {
+it("a restored session keeps its job, and the catalogue counts the job's success", async () => {
   const { clock, jobs, health } = await setUp();
   const started = Session.create({ job: 'Report' });
   const session = Session.fromJSON(JSON.parse(JSON.stringify(started)));

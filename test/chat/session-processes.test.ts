@@ -31,7 +31,7 @@ async function run(args: readonly string[], killAt: number): Promise<readonly st
 }
 
 describe.skipIf(!redisPresent)(
-  'processes that are killed one after the other (skipped without redis-server)',
+  'processes that share a session (skipped without redis-server)',
   () => {
     let server: RedisServer;
     const folder = folderWith();
@@ -42,7 +42,7 @@ describe.skipIf(!redisPresent)(
       await server.stop();
     });
 
-    it('killed processes finish their session: each call has one result, and each effect happens at most once', async () => {
+    it('a session finishes although its processes are killed: each call gets one result, and each effect happens at most once', async () => {
       const script: Script = [
         ['auto', 'slow', 'manual', 'pay', 'auto'],
         ['idempotent', 'ask', 'fail', 'pay', 'slow'],
@@ -88,7 +88,7 @@ describe.skipIf(!redisPresent)(
       }
     });
 
-    it('processes that continue one session at once let each effect happen at most once', async () => {
+    it('each effect happens at most once if several processes continue one session at the same time', async () => {
       await server.flush();
       const script: Script = [
         ['auto', 'pay', 'slow', 'pay', 'manual'],

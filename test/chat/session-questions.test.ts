@@ -37,7 +37,7 @@ const resultOf = (session: Session) =>
 const stored = (session: Session) => JSON.parse(JSON.stringify(session)) as SessionSnapshot;
 
 describe('a question with choices', () => {
-  it('a question with choices survives storage and takes a list', async () => {
+  it('a question with choices can be stored and restored, and then accepts a list', async () => {
     const { session, engine } = await asked({ ...CHOICES, timeoutMs: 500 });
     const copy = Session.fromJSON(stored(session));
     expect(copy.pending).toMatchObject([
@@ -69,7 +69,7 @@ describe('a question with choices', () => {
 });
 
 describe('a question with a form', () => {
-  it('a question with a form survives storage and takes JSON', async () => {
+  it('a question with a form can be stored and restored, and then accepts JSON', async () => {
     const form = {
       type: 'object',
       properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } },
@@ -91,8 +91,8 @@ describe('a question with a form', () => {
   });
 });
 
-describe('a question with a time', () => {
-  it("after a question's time, the model reads that the user didn't answer", async () => {
+describe('a question with a timeout', () => {
+  it("when a question times out, the model reads that the user didn't answer", async () => {
     const { session, engine, clock } = await asked({ timeoutMs: 500 });
     await expect(session.continue(engine)).rejects.toMatchObject({ code: 'INVALID_STATE' });
     expect(session.expire(1_499)).toMatchObject({ ok: true, applied: false, session });

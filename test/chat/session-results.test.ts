@@ -27,7 +27,7 @@ describe('the result of a manual call', () => {
       { type: 'object', properties: { pages: { type: 'number' } }, required: ['pages'] },
     ],
     ['zod', z.object({ pages: z.number() })],
-  ])('the result of a manual call must fit the output schema from %s', async (_, outputSchema) => {
+  ])('the result of a manual call must match the output schema (%s)', async (_, outputSchema) => {
     const { engine, session } = await pendingCall(outputSchema);
     for (const wrong of [{ pages: 'many' }, {}, null, undefined, ok({ pages: 'many' })]) {
       expect(session.submitToolResult('c', wrong)).toMatchObject({
@@ -43,7 +43,7 @@ describe('the result of a manual call', () => {
     expect(session.submitToolResult('c', fail('no pen'))).toMatchObject({ ok: true });
   });
 
-  it('a failed manual call is read with its details', async () => {
+  it("the model reads a failed manual call's message and details", async () => {
     const { engine, session } = await pendingCall();
     const { result } = await session
       .submitToolResult('c', fail('no money', { have: 3 }))

@@ -5,7 +5,7 @@ import { call, newCase } from './session-cases.js';
 const copyOf = (session: Session): Session => Session.fromJSON(JSON.parse(JSON.stringify(session)));
 
 describe('an approval', () => {
-  it('an approval for one principal runs nothing for another', async () => {
+  it("an approval for one principal doesn't let another principal run the call", async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'pay')] }, 'done'], {
       principal: 'alice',
     });
@@ -24,8 +24,8 @@ describe('an approval', () => {
   });
 });
 
-describe('in the mode manual', () => {
-  it('mode manual runs no call, wherever the last process ended', async () => {
+describe('manual mode', () => {
+  it('a session in manual mode runs no call, wherever the last process stopped', async () => {
     const { engine, world } = newCase([{ calls: [call('a', 'auto'), call('b', 'idempotent')] }], {
       mode: 'manual',
     });

@@ -32,8 +32,8 @@ async function rolledBack() {
   return { ...made, server, sessions, session };
 }
 
-describe('a session in a store that came back older', () => {
-  it('after a rollback of the store, approved calls need approval again', async () => {
+describe('a session in a store that restarts', () => {
+  it('approved calls need another approval after the store was rolled back', async () => {
     const { server, sessions, session, engine, world } = await rolledBack();
     await session.continue(engine);
     expect([...world.starts]).toEqual([
@@ -63,7 +63,7 @@ describe('a session in a store that came back older', () => {
   });
 
   it.each([0, 1])(
-    'after a restart of a shared store, an approval is requested once; approved before: %s',
+    'an approval is requested only once after the shared store restarts (approvals before: %s)',
     async (approved) => {
       const server = new RestartingStore(new ManualClock(1_000_000));
       const sessions = new SessionStore({ store: server });
@@ -83,7 +83,7 @@ describe('a session in a store that came back older', () => {
     },
   );
 
-  it('after a rollback of the store, calls that had not started are uncertain', async () => {
+  it("calls that hadn't started are uncertain after the store was rolled back", async () => {
     for (const kind of ['auto', 'idempotent'] as const) {
       const server = new RestartingStore(new ManualClock(1_000_000));
       const sessions = new SessionStore({ store: server });
@@ -111,7 +111,7 @@ describe('a session in a store that came back older', () => {
     }
   });
 
-  it('a rollback ends a run before its next call, and the error says what to do', async () => {
+  it('a rollback of the store stops a run before its next call, with an error that says what to do', async () => {
     const { server, sessions, engine, session, world } = await rolledBack();
     let restarted = false;
     const onCheckpoint = async () => {
@@ -133,7 +133,7 @@ describe('a session in a store that came back older', () => {
 
 warnIfNoRedis('sessions in a Redis that restarts from an older snapshot');
 describe.skipIf(!redisPresent)(
-  'a Redis that is killed and comes back with what it saved (skipped without redis-server)',
+  'a Redis server that restarts from an older snapshot (skipped without redis-server)',
   () => {
     let server: RedisServer;
     const stores: StateStore[] = [];
@@ -156,7 +156,7 @@ describe.skipIf(!redisPresent)(
     });
 
     it.each([false, true])(
-      'after Redis restores an older state, old and new processes ask for decisions again; trusted: %s',
+      'an old process gets STALE_SESSION, and a new one requests approvals again (trusted store: %s)',
       async (trusted) => {
         const id = `s-${trusted}`;
         const world = new World();
@@ -208,7 +208,7 @@ describe('a signed snapshot', () => {
   }
   const read = (snapshot: unknown) => Session.fromJSON(snapshot, { key: KEY });
 
-  it('a signed snapshot runs its approved call once if executors share a store', async () => {
+  it('a signed snapshot restored several times runs its approved call once if the executors share a store', async () => {
     const store = new MemoryStateStore();
     const snapshot = await approvedSnapshot(store);
     const runs = await Promise.all(
@@ -226,7 +226,7 @@ describe('a signed snapshot', () => {
     expect(world.starts.get('c1')).toBe(1);
   });
 
-  it('a signed snapshot runs no approved call after the shared store restarted', async () => {
+  it("a signed snapshot's approved call needs another approval after the shared store restarted", async () => {
     const server = new RestartingStore(new ManualClock(1_000_000));
     const snapshot = await approvedSnapshot(server);
     server.save();

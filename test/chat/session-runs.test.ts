@@ -10,7 +10,7 @@ import { resultsIn } from './session-thread.js';
 import { World } from './session-world.js';
 
 describe('a checkpoint', () => {
-  it('no call starts if the checkpoint before it throws', async () => {
+  it("a call doesn't start if the checkpoint before it throws", async () => {
     for (let failAt = 1; failAt <= 12; failAt += 1) {
       const world = new World();
       let checkpoints = 0;
@@ -34,7 +34,7 @@ describe('a checkpoint', () => {
   });
 });
 
-describe('a call that was begun by a process that is gone', () => {
+describe('a call started by a process that died', () => {
   async function uncertain(kind: 'auto' | 'idempotent') {
     const made = newCase([{ calls: [call('c', kind)] }, 'done', 'done']);
     let last: Session | undefined;
@@ -44,7 +44,7 @@ describe('a call that was begun by a process that is gone', () => {
     return { ...made, session: Session.fromJSON(last!.toJSON()) };
   }
 
-  it('a call of a process that died is uncertain until it gets a result', async () => {
+  it('a call started by a process that died is uncertain until it gets a result', async () => {
     const { session, engine, world } = await uncertain('auto');
     expect(session.pending).toMatchObject([
       { kind: 'uncertain', callId: 'c', toolName: 'auto', input: { of: 'c' } },
@@ -60,7 +60,7 @@ describe('a call that was begun by a process that is gone', () => {
     ]);
   });
 
-  it('an uncertain call runs again if the user says so', async () => {
+  it('an uncertain call runs again if the user requests it', async () => {
     const { session, engine, world } = await uncertain('auto');
     const again = session.rerun('c');
     expect(again.session.rerun('c')).toMatchObject({ ok: true, applied: false });
@@ -68,7 +68,7 @@ describe('a call that was begun by a process that is gone', () => {
     expect(world.starts.get('c')).toBe(2);
   });
 
-  it('an uncertain call of an idempotent tool runs again by itself', async () => {
+  it('an uncertain call to an idempotent tool runs again automatically', async () => {
     const { session, engine, world } = await uncertain('idempotent');
     const { session: last } = await session.continue(engine);
     expect([resultsIn(last.messages)[0], world.starts.get('c')]).toEqual([
@@ -78,8 +78,8 @@ describe('a call that was begun by a process that is gone', () => {
   });
 });
 
-describe('calls that run at the same time', () => {
-  it('parallel calls are kept one after the other', async () => {
+describe('concurrent calls', () => {
+  it('the store ends up with the final session, however the saves of concurrent calls interleave', async () => {
     const random = seededRandom(11);
     for (let run = 0; run < 100; run += 1) {
       const shared = new MemoryStateStore();
@@ -97,8 +97,8 @@ describe('calls that run at the same time', () => {
   });
 });
 
-describe('of two that go on with the same session', () => {
-  it('of two runs of one session, one wins and the other starts nothing', async () => {
+describe('two runs of the same session', () => {
+  it('if two runs continue the same session, only one of them starts calls and the other fails', async () => {
     const world = new World();
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const first = newCase([{ calls: [call('p', 'pay'), call('q', 'pay')] }], {}, world);
@@ -122,8 +122,8 @@ describe('of two that go on with the same session', () => {
   });
 });
 
-describe('a snapshot that is gone on with twice', () => {
-  it("two copies of a snapshot run an approved call once, and it's uncertain in the other", async () => {
+describe('a snapshot that is continued twice', () => {
+  it('the first copy of a snapshot runs the approved call, and the call is uncertain in the second copy', async () => {
     const { engine, world } = newCase([{ calls: [call('c1', 'pay')] }]);
     const { session } = await Session.create().start(engine, 'Pay');
     const stored = JSON.stringify(session.approve('c1').session);
@@ -143,8 +143,8 @@ describe('a snapshot that is gone on with twice', () => {
   });
 });
 
-describe('what the user says', () => {
-  it('a new message resets loop detection', async () => {
+describe('a user message', () => {
+  it('a new user message resets loop detection', async () => {
     const price = defineTool({
       name: 'price',
       description: 'A price',
@@ -171,8 +171,8 @@ describe('what the user says', () => {
   });
 });
 
-describe('going on', () => {
-  it("calls of a cut-off answer don't run, and the model reads why", async () => {
+describe('a cut-off answer', () => {
+  it("calls in a cut-off answer don't run, and the model reads why", async () => {
     const ran: string[] = [];
     const model = scriptedModel([{ calls: [{ name: 'look' }], finishReason: 'length' }, 'Sorry.']);
     const look = defineTool({

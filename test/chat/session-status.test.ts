@@ -34,8 +34,8 @@ async function sessionIn(
   return { session: status === 'idle, decided' ? session.approve('c').session : session, engine };
 }
 
-describe('a session', () => {
-  it('each status allows only its operations', async () => {
+describe('session status', () => {
+  it('each session status allows only its operations', async () => {
     const operations = ['start', 'reply', 'continue', 'retry'] as const;
     const allowed: Readonly<Record<string, readonly string[]>> = {
       idle: ['start', 'reply', 'continue'],
@@ -68,7 +68,7 @@ describe('a session', () => {
     }
   });
 
-  it('a reply answers the only question, and other calls stay pending', async () => {
+  it('a reply answers the only pending question, and other calls stay pending', async () => {
     const { engine } = newCase([{ calls: [call('q', 'choose'), call('m', 'manual')] }, 'done']);
     const { session } = await Session.create().start(engine, 'Go');
     const { session: same, result: still, refused } = await session.reply(engine, 'green');

@@ -30,7 +30,7 @@ const namesIn = async (store: StateStore): Promise<readonly string[]> =>
 const long = (of: number, filler = 'x'): string => `${filler}${'😀'.repeat(of / 2)}`;
 
 describe('a session in a store', () => {
-  it('a session opens as it was kept last', async () => {
+  it('a session opens in its last saved state', async () => {
     const store = new MemoryStateStore();
     const sessions = new SessionStore({ store });
     const { engine } = newCase([{ calls: [call('m', 'manual')] }, 'done']);
@@ -45,7 +45,7 @@ describe('a session in a store', () => {
     expect(await namesIn(store)).toEqual(['session/s']);
   });
 
-  it("a session with long messages is kept whole, and nothing is left after it's deleted", async () => {
+  it('a session with long messages is stored completely, and deleting it leaves nothing behind', async () => {
     for (const length of [1_000, 200_000, 400_000]) {
       for (const filler of ['', 'x']) {
         const clock = new ManualClock(1_000_000);
@@ -69,7 +69,7 @@ describe('a session in a store', () => {
     }
   });
 
-  it('a session and its parts live for ttlMs', async () => {
+  it('a session and its parts expire after ttlMs', async () => {
     const clock = new ManualClock(1_000_000);
     const store = new MemoryStateStore({ clock });
     const sessions = new SessionStore({ store, ttlMs: 1000 });
@@ -89,7 +89,7 @@ describe('a session in a store', () => {
     expect(await store.list('s')).toEqual([]);
   });
 
-  it('parts live as long as a head names them', async () => {
+  it("parts don't expire while a session head refers to them", async () => {
     const clock = new ManualClock(1_000_000);
     const sessions = new SessionStore({ store: new MemoryStateStore({ clock }), ttlMs: 1000 });
     const { engine } = newCase(Array.from({ length: 8 }, () => long(1000)));
@@ -102,7 +102,7 @@ describe('a session in a store', () => {
     expect((await sessions.open('s'))!.toJSON()).toEqual(session.toJSON());
   });
 
-  it('each message is written once', async () => {
+  it('each message is written to the store only once', async () => {
     const written: string[] = [];
     const store = watched(new MemoryStateStore(), (operation, given, go) => {
       if (operation === 'compareAndSet' && String(given[0]).startsWith('session-part/'))
@@ -124,7 +124,7 @@ describe('a session in a store', () => {
     expect(new Set(written).size).toBe(60);
   });
 
-  it('a message of more than 1 MiB is refused with advice', async () => {
+  it('a message over 1 MiB is refused with advice', async () => {
     const sessions = new SessionStore({ store: new MemoryStateStore() });
     const { engine } = newCase(['hello']);
     await expect(
@@ -202,7 +202,7 @@ describe('a session in a store, signed with a key', () => {
 });
 
 describe('a store that fails in the middle of a run', () => {
-  it('a store that fails stops further calls, and started calls are uncertain and never run twice', async () => {
+  it('if the store fails, no further calls start, and started calls become uncertain and never run twice', async () => {
     let runs = 0;
     for (let failAt = 1; failAt < 40; failAt += 1) {
       const world = new World();
@@ -257,7 +257,7 @@ describe('a store that fails in the middle of a run', () => {
     expect(runs).toBeGreaterThan(8);
   });
 
-  it("a run ends if the executor's store doesn't answer, and its calls run when it's back", async () => {
+  it("a run ends while the executor's store is unreachable, and its calls run once the store is back", async () => {
     let broken = false;
     const { store } = spied((operation) => {
       if (broken && operation !== 'now')

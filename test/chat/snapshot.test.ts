@@ -110,7 +110,7 @@ const isFree = (path: readonly (string | number)[]): boolean =>
   path.includes('providerOptions');
 
 describe('a snapshot', () => {
-  it('the snapshot of this test has every kind of record', () => {
+  it('the sample snapshot contains every kind of record', () => {
     const text = JSON.stringify(whole);
     for (const part of [
       'not_started',
@@ -130,14 +130,14 @@ describe('a snapshot', () => {
       expect(text).toContain(part);
   });
 
-  it('a snapshot survives JSON unchanged', () => {
+  it('a snapshot is unchanged by a JSON round trip', () => {
     const session = Session.fromJSON(copy(whole));
     expect(copy(session.toJSON())).toEqual(whole);
     expect(copy(Session.fromJSON(session.toJSON()).toJSON())).toEqual(whole);
     expect(Object.isFrozen(session.toJSON())).toBe(true);
   });
 
-  it('a snapshot of another version is refused', () => {
+  it('a snapshot in another format version is refused', () => {
     expect(codeOf({ ...whole, version: 2 })).toBe('INVALID_SNAPSHOT');
   });
 
@@ -160,7 +160,7 @@ describe('a snapshot', () => {
     expect(edits).toBeGreaterThan(200);
   });
 
-  it("a snapshot whose fields don't fit together is refused", () => {
+  it('a snapshot with contradicting fields is refused', () => {
     const edits: Readonly<Record<string, (snapshot: Editable) => unknown>> = {
       'two calls with one id': (s) => (s.openTurn.calls[1]!.callId = 'c0'),
       'a call that its message does not make': (s) => (s.openTurn.calls[0]!.toolName = 'pay'),
@@ -194,7 +194,7 @@ describe('a snapshot', () => {
     }
   });
 
-  it('a signed snapshot shows every change', () => {
+  it('a signed snapshot is refused after any change', () => {
     const session = Session.fromJSON(whole);
     const signed = copy(session.snapshot({ key: KEY })) as unknown as Data;
     expect(copy(Session.fromJSON(signed, { key: KEY }).toJSON())).toEqual(whole);

@@ -68,7 +68,7 @@ async function eventsOf(events: AsyncIterable<ChatEvent>): Promise<readonly Chat
 }
 
 describe('the events of a chat', () => {
-  it('folding the events of streamChat gives the result of chat', async () => {
+  it('the events of streamChat add up to the result of chat', async () => {
     await fc.assert(
       fc.asyncProperty(
         scriptArbitrary,
@@ -110,7 +110,7 @@ describe('the events of a chat', () => {
     );
   });
 
-  it("progress events come only from the chat's own calls", async () => {
+  it('a chat reports the progress of its own calls only', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
       toolOf('works', (input, { reportProgress }) => reportProgress?.({ of: input['of'] })),
@@ -129,8 +129,8 @@ describe('the events of a chat', () => {
   });
 });
 
-describe('whoever leaves the events of a chat', () => {
-  it('leaving streamChat aborts the model and starts no more tools', async () => {
+describe('leaving the events of a chat', () => {
+  it('leaving the loop over streamChat aborts the running tool and starts nothing else', async () => {
     const started: string[] = [];
     const fired = gate();
     const working = gate();
@@ -156,7 +156,7 @@ describe('whoever leaves the events of a chat', () => {
 });
 
 describe('a scripted model', () => {
-  it('a scripted model of one function answers every request', async () => {
+  it('a scripted model made from a function answers every request', async () => {
     const model = scriptedModel(({ messages }) => `message ${messages.length}`);
     const first = await chat({ model, prompt: 'Hi' });
     const second = await chat({ model, messages: first.messages, prompt: 'And now?' });

@@ -15,7 +15,7 @@ const refused = (messages: unknown, code = 'INVALID_ARGUMENT') =>
   expect(ask(messages)).rejects.toMatchObject({ code });
 
 describe('a thread', () => {
-  it('a thread with all roles and parts is taken as it is', async () => {
+  it('a thread with all roles and parts is sent unchanged', async () => {
     const messages: readonly ChatMessage[] = [
       {
         role: 'system',
@@ -43,7 +43,7 @@ describe('a thread', () => {
     expect(result.messages.slice(0, 4)).toEqual(messages);
   });
 
-  it('the results of a turn are joined in one message, in the order of the calls', async () => {
+  it('the results of a turn are merged into one message, in the order of the calls', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e'], { minLength: 5, maxLength: 5 }),
@@ -71,7 +71,7 @@ describe('a thread', () => {
     );
   });
 
-  it('a thread with open calls is refused with their ids', async () => {
+  it('a thread with unanswered calls is refused with their ids', async () => {
     await refused([user('x'), assistant(['a', 't'])], 'OPEN_TOOL_CALLS');
     await refused(
       [user('x'), assistant(['a', 't'], ['b', 't']), results(['b', 't', '1']), user('y')],
@@ -91,14 +91,14 @@ describe('a thread', () => {
     );
   });
 
-  it('two different results of one call are refused', async () => {
+  it('two different results for one call are refused', async () => {
     await refused(
       [user('x'), assistant(['a', 't']), results(['a', 't', '1'], ['a', 't', '2'])],
       'ALREADY_RESOLVED',
     );
   });
 
-  it('two calls with one id are refused in a message, and allowed in two turns', async () => {
+  it('two calls with the same id are refused in one message, but allowed in different turns', async () => {
     await refused([user('x'), assistant(['a', 't'], ['a', 't']), results(['a', 't', '1'])]);
     const { sent } = await ask([
       user('x'),
@@ -121,7 +121,7 @@ describe('a thread', () => {
       ],
     ],
     [
-      'a result of no type',
+      'a result without a type',
       [
         user('x'),
         assistant(['a', 't']),
@@ -142,7 +142,7 @@ describe('a thread', () => {
         },
       ],
     ],
-  ])('a thread of %s is refused before the model is asked', async (_what, messages) =>
+  ])('a thread with %s is refused before the model is called', async (_what, messages) =>
     refused(messages),
   );
 });

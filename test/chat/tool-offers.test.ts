@@ -77,8 +77,8 @@ async function run(answers: readonly ScriptedAnswer[], options: Partial<ChatOpti
   return { result, requests: model.requests };
 }
 
-describe('the tools of each turn', () => {
-  it('without selectTools, the model sees all available tools in order of registration', async () => {
+describe('the tools offered in each turn', () => {
+  it('without selectTools, the model sees all available tools in registration order', async () => {
     const registry = zoo();
     registry.register(toolOf('absent', () => 1, { available: () => false }));
     const { requests } = await run(['hi'], { selectTools: undefined as never, tools: registry });
@@ -87,13 +87,13 @@ describe('the tools of each turn', () => {
     );
   });
 
-  it("selectTools chooses by the user's request, after the search tool", async () => {
+  it("selectTools chooses tools by the user's request, and lists them after the search tool", async () => {
     const { requests } = await run(['hi']);
     expect(namesOf(requests[0]!).slice(0, 1)).toEqual(['find_tools']);
     expect(namesOf(requests[0]!).slice(1).sort()).toEqual(['feed_cat', 'feed_dog']);
   });
 
-  it('tools that the search found can be called, and keep their places', async () => {
+  it('tools found by the search tool can be called, and keep their positions', async () => {
     const { result, requests } = await run([
       search('fox'),
       call('feed_fox', 'f'),
@@ -131,7 +131,7 @@ describe('the tools of each turn', () => {
     });
   });
 
-  it('tools outside the limits are never offered', async () => {
+  it('tools excluded by the limits are never offered', async () => {
     const { result, requests } = await run([search('lion cage'), call('open_cage', 'l'), 'done'], {
       selectTools: { maxDanger: DangerLevel.SAFE },
     });
@@ -139,7 +139,7 @@ describe('the tools of each turn', () => {
     expect(requests.flatMap(namesOf)).not.toContain('open_cage');
   });
 
-  it("each turn's list starts with the bytes of the list before", async () => {
+  it("each turn's tool list starts with the same bytes as the previous list", async () => {
     const step = fc.oneof(
       fc.constantFrom(...animals).map((animal) => ({ find: animal })),
       fc.constantFrom(...animals).map((animal) => ({ explain: `feed_${animal}` })),
@@ -189,7 +189,7 @@ describe('the tools of each turn', () => {
     );
   });
 
-  it('tools keep their places when a session continues elsewhere', async () => {
+  it('tools keep their positions when a session continues in another process', async () => {
     const engine = { tools: zoo(), selectTools: { maxTools: 4 } };
     const first = scriptedModel([search('fox'), 'ok']);
     const { session } = await Session.create({ id: 's', context: {}, messages: [] }).start(
@@ -206,7 +206,7 @@ describe('the tools of each turn', () => {
     expect(namesOf(all.at(-1)!)).toContain('feed_owl');
   });
 
-  it('a selecting function decides alone, unless toolSearch is on', async () => {
+  it('a selectTools function alone decides which tools are offered, unless toolSearch is on', async () => {
     const registry = zoo();
     const { requests, result } = await run([search('fox'), call('feed_fox', 'f'), 'done'], {
       tools: registry,
@@ -228,7 +228,7 @@ describe('the tools of each turn', () => {
     expectPrefixes(requests);
   });
 
-  it('a tool that the model must call is shown whole', async () => {
+  it('a tool that toolChoice requires is shown in full', async () => {
     const { requests } = await run(['hi'], { toolChoice: { toolName: 'feed_koi' } });
     expect(namesOf(requests[0]!).at(-1)).toBe('feed_koi');
     await expect(run(['hi'], { toolChoice: { toolName: 'constructor' } })).rejects.toMatchObject({
@@ -237,8 +237,8 @@ describe('the tools of each turn', () => {
   });
 });
 
-describe('the names of tools', () => {
-  it('tools keep their names in every turn, whatever names the model makes up', async () => {
+describe('tool names', () => {
+  it('tools keep their names in every turn, whatever names the model invents', async () => {
     const tools = [toolOf('a.b', () => 'right'), toolOf('a.c', () => 'other')];
     const model = scriptedModel([
       {

@@ -23,7 +23,7 @@ async function at(
 }
 
 describe('tooldex chat in a terminal', () => {
-  it('makes an approved write, and the script says what came of it', async () => {
+  it('runs a write after approval, and the script reports the result', async () => {
     const folder = folderWith();
     await at(['--session', 's.json'], folder, async (terminal) => {
       await terminal.shows('›');
@@ -38,7 +38,7 @@ describe('tooldex chat in a terminal', () => {
     expect(readFileSync(join(folder, 'notes.md'), 'utf8')).toBe('Hi');
   });
 
-  it('stops a turn on Ctrl-C, leaves on the next one, and takes the turn up again in another process', async () => {
+  it('stops a turn on Ctrl-C, exits on a second Ctrl-C, and resumes the turn in another process', async () => {
     const folder = folderWith();
     const prompt = ['write_file', '{"path":"notes.md","content":"Hi"}'];
     await at(['--session', 's.json', ...prompt], folder, async (terminal) => {
@@ -56,7 +56,7 @@ describe('tooldex chat in a terminal', () => {
     expect(existsSync(join(folder, 'notes.md'))).toBe(false);
   });
 
-  it('survives being killed in the middle of a call, and does not make it twice', async () => {
+  it("resumes after being killed during a call, and doesn't run the call twice", async () => {
     const folder = folderWith({
       'model.mjs': MODEL_FILE,
       'tools.ts': `
@@ -93,8 +93,8 @@ describe('tooldex chat in a terminal', () => {
   });
 });
 
-describe('a model of the AI SDK', () => {
-  it('is taken from a file, and its text is shown as it streams', async () => {
+describe('an AI SDK model', () => {
+  it('is loaded from a file, and its text is printed as it streams', async () => {
     const sdk = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name)).href;
     const usage = '{ inputTokens: { total: 1 }, outputTokens: { total: 1 } }';
     const chunks = (...parts: readonly string[]) =>

@@ -39,7 +39,7 @@ const tool = (name: string, execute: ToolDefinition['execute'], accessMode: Acce
 const WRITE = 'write_file {"path":"notes.md","content":"Hi"}';
 
 describe('tooldex chat without a user', () => {
-  it('runs the tool that a request names, and lists the calls that need approval', async () => {
+  it('runs the tool named in the prompt, and lists the calls that need approval', async () => {
     const folder = folderWith({ 'a.txt': 'A' });
     const { code, out, err } = await chatIn(folder, { prompt: 'list_directory' });
     expect([code, out]).toEqual([0, expect.stringMatching(/^The tool returned: .*a\.txt/)]);
@@ -49,7 +49,7 @@ describe('tooldex chat without a user', () => {
     expect(write.err).toMatch(/write_file {2}danger medium\n[^]*To decide, run tooldex chat/);
   });
 
-  it('goes on with the session in the next process, until the model has answered', async () => {
+  it('continues the session in the next process until the model has answered', async () => {
     const folder = folderWith();
     expect((await chatIn(folder, { prompt: WRITE, flags: SESSION })).code).toBe(4);
     expect((await chatIn(folder, { flags: SESSION })).code).toBe(4);
@@ -72,7 +72,7 @@ describe('tooldex chat without a user', () => {
     ).toMatchObject({ code: 0, out: 'bye\n' });
   });
 
-  it('prints every event as a line of JSON, and then where the session stands', async () => {
+  it("prints every event as a line of JSON with --json, and then the session's status", async () => {
     const { code, out, err } = await scripted([[['look'], ['sign']], 'done'], {
       answers: ['never'],
       flags: ['--json'],
@@ -94,7 +94,7 @@ describe('tooldex chat without a user', () => {
     });
   });
 
-  it('exits with 1 for a failing model and can be tried again, with 1 after --max-turns, and with 0 for a halt', async () => {
+  it('exits with 1 if the model fails or after --max-turns, and with 0 if a tool halts', async () => {
     const cwd = folderWith({ 'model.mjs': MODEL_FILE });
     const { tools } = new Effects();
     expect(await scripted(['fail'], { flags: SESSION }, { tools, cwd })).toMatchObject({
@@ -110,7 +110,7 @@ describe('tooldex chat without a user', () => {
     expect(halted).toMatchObject({ code: 0, err: expect.stringContaining('stopped: enough') });
   });
 
-  it('runs no tool with --manual, and runs what --yes covers without asking', async () => {
+  it('runs no tools with --manual, and runs calls covered by --yes without asking', async () => {
     const effects = new Effects();
     const manual = await scripted([[['look']]], { flags: ['--manual'] }, effects);
     expect([manual.code, effects.made]).toEqual([4, []]);
@@ -122,7 +122,7 @@ describe('tooldex chat without a user', () => {
     expect([paid.code, effects.made]).toEqual([0, ['pay 2']]);
   });
 
-  it('stops on Ctrl-C, keeps what it knows, and does not run again what may have run', async () => {
+  it("stops on Ctrl-C, keeps the session, and doesn't rerun a call that may have run", async () => {
     const cwd = folderWith({ 'model.mjs': MODEL_FILE });
     const terminal = new FakeTerminal();
     let runs = 0;
@@ -162,7 +162,7 @@ describe('tooldex chat without a user', () => {
 });
 
 describe('tooldex chat with a user', () => {
-  it('asks for what calls wait for, in their order, and goes on', async () => {
+  it('asks for the results, approvals, and answers that calls need, in order, and continues', async () => {
     const effects = new Effects();
     const { code, out, err, asked } = await scripted(
       [[['sign'], ['pay', { cents: 5 }], ['ask']], 'all done'],
@@ -179,7 +179,7 @@ describe('tooldex chat with a user', () => {
     expect(err).toMatch(/pay {2}danger medium\n[^]*cents │ 5/);
   });
 
-  it('runs edited arguments after they were shown again, and nothing after a no', async () => {
+  it('shows edited arguments again before it runs them, and runs nothing after "n"', async () => {
     const effects = new Effects();
     const calls = [
       ['pay', { cents: 5 }],
@@ -191,7 +191,7 @@ describe('tooldex chat with a user', () => {
     expect(err).toContain('▸ pay {"cents":1}');
   });
 
-  it('stops a turn on Ctrl-C; Enter goes on with it, and text drops its calls without running them', async () => {
+  it('stops a turn on Ctrl-C; Enter resumes the turn, and a new prompt drops its calls', async () => {
     const made: string[] = [];
     const terminal: FakeTerminal = new FakeTerminal({ answers: ['', 'r', '["thanks"]'] });
     const untilStopped = (signal: AbortSignal) =>
@@ -214,13 +214,13 @@ describe('tooldex chat with a user', () => {
     expect(terminal.listeners).toBe(0);
   });
 
-  it('goes on after an error of the model: Enter tries again, and text asks something else', async () => {
+  it('continues after a model error: Enter retries, and text is a new prompt', async () => {
     const { code, out, err } = await scripted(['fail'], { answers: ['', '["better"]'] });
     expect([code, out]).toEqual([0, 'better\n']);
     expect(err.match(/the service is down/g)).toHaveLength(2);
   });
 
-  it('says first that it is a demo, how to get a model, and what the script understands', async () => {
+  it("explains that it's a demo, how to use a model, and what the script understands", async () => {
     const folder = folderWith({ 'a.txt': 'Hello' });
     const { out, err } = await chatIn(folder, {
       answers: ['read_file {"path":', 'nothing of that'],
@@ -231,7 +231,7 @@ describe('tooldex chat with a user', () => {
     expect(out.match(/I only understand/g)).toHaveLength(2);
   });
 
-  it('prints no character of a model or a tool that steers the terminal', async () => {
+  it('never prints control characters from a model or a tool', async () => {
     const tools = [tool('look', () => '\u001b[2Jgone\u202e', 'readonly')];
     const answers = [[['look', { a: '\u001b[2J' }]], 'a\u001b[2Jb'];
     const { out, err } = await scripted(answers, {}, { tools });

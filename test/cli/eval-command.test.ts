@@ -16,7 +16,7 @@ const HIT = '{"text": "Where is my order?", "tools": ["order_status"]}';
 const MISS = '{"text": "Refund my last order", "tools": ["stop_order"]}';
 
 describe('tooldex eval', () => {
-  it('prints recall, the misses with what took their place, and suggestions', async () => {
+  it('prints the recall, the missed tools and the tools ranked above them, and suggestions', async () => {
     const { code, out } = await evaluate([HIT, '', MISS], '--suggest');
     expect(code).toBe(0);
     expect(out).toMatch(/^2 requests: recall 0\.500/);
@@ -24,7 +24,7 @@ describe('tooldex eval', () => {
     expect(out).toMatch(/Suggestions[^]*stop_order +keywords "refund" +\+0\.500/);
   });
 
-  it('exits with 1 if a figure is lower than --fail-under', async () => {
+  it('exits with 1 if a metric is below --fail-under', async () => {
     expect((await evaluate([HIT], '--fail-under', 'recall=1')).code).toBe(0);
     const low = await evaluate([HIT, MISS], '--fail-under', 'recall=0.9', '--json');
     expect(low).toMatchObject({
@@ -41,7 +41,7 @@ describe('tooldex eval', () => {
     [['{"text": "x"'], [], 'Line 1 of'],
     [['{"text": "x", "tools": ["order_state"]}'], [], 'Did you mean "order_status"?'],
     [[HIT], ['--fail-under', 'precision=1'], 'Expected --fail-under to be recall=0.9'],
-  ])('refuses %j with %j', async (lines, flags, message) => {
+  ])('refuses the cases %j with the options %j', async (lines, flags, message) => {
     expect(await evaluate(lines, ...flags)).toMatchObject({
       code: 2,
       err: expect.stringContaining(message) as string,

@@ -25,7 +25,7 @@ describe('tooldex export', () => {
     expect(await run('--to gemini')).toMatchObject([{ functionDeclarations: [{}, {}] }]);
   });
 
-  it('takes the filters of the list', async () => {
+  it('accepts the filters of tooldex list', async () => {
     expect(await run('--to anthropic --access readonly')).toMatchObject([{ name: 'files__read' }]);
     expect(await run('--to anthropic --access execute')).toEqual([]);
   });

@@ -9,7 +9,7 @@ warnIfNoRedis('tooldex grants');
 const grants = (...args: string[]) => tooldex(['grants', ...args]);
 
 describe('tooldex grants', () => {
-  it('says what it needs', async () => {
+  it('explains which options it requires', async () => {
     expect(await grants('list')).toMatchObject({
       code: 2,
       err: expect.stringContaining('with --redis or TOOLDEX_REDIS_URL') as string,
@@ -22,7 +22,7 @@ describe.skipIf(!redisPresent)('tooldex grants with a Redis (skipped without red
   beforeAll(async () => void (redis = await RedisServer.start()));
   afterAll(() => redis.stop());
 
-  it('lists and revokes what users of other processes approved in advance', async () => {
+  it('lists and revokes grants that users created in other processes', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
       defineTool({

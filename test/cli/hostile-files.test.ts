@@ -5,7 +5,7 @@ import { cli } from './command-line.js';
 const TOOL = `export const a = defineTool({ name: 'one', description: 'The one tool', inputSchema: {} });`;
 
 describe('a tool file', () => {
-  it('that ends the process is named in the error, and the command fails', async () => {
+  it("that exits the process makes the command fail with an error that contains the file's name", async () => {
     const folder = cli.project({
       'a.js': 'process.exit(0);',
       'b.js': 'queueMicrotask(() => process.exit());await 1;',
@@ -20,7 +20,7 @@ describe('a tool file', () => {
     ).toMatchObject({ error: { code: 'EXECUTION_FAILED' } });
   });
 
-  it('that never settles fails at the deadline, and the next is imported', async () => {
+  it('that never finishes loading fails at the deadline, and the next file is imported', async () => {
     const folder = cli.project({
       'a.mjs': 'await new Promise(() => {});',
       'b.mjs': 'export const b = 1;',
@@ -45,7 +45,7 @@ describe('a tool file', () => {
     expect(seen).toEqual(['a.mjs', 'b.mjs', undefined]);
   });
 
-  it("that leaves a timer running doesn't keep the command from ending", async () => {
+  it("that leaves a timer running doesn't keep the command from exiting", async () => {
     const folder = cli.project({ 'a.ts': `DEFINE setInterval(() => {}, 1000); ${TOOL}` });
     expect(await cli.run(['stats', '--tools', 'a.ts'], folder)).toMatchObject({
       code: 0,
@@ -53,7 +53,7 @@ describe('a tool file', () => {
     });
   });
 
-  it('that prints writes to standard error, not into the results', async () => {
+  it("that prints something writes to standard error, not to the command's output", async () => {
     const folder = cli.project({
       'a.ts': `DEFINE console.log('noise'); process.stdout.write('more\\n'); setImmediate(() => console.log('late')); ${TOOL}`,
     });
@@ -63,7 +63,7 @@ describe('a tool file', () => {
   });
 });
 
-describe('a reader that leaves early', () => {
+describe('a pipe that closes early', () => {
   it("doesn't change the exit code", async () => {
     expect(await cli.runUnread(['list', '--json'])).toMatchObject({ code: 0, err: '' });
     expect(

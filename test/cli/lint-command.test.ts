@@ -45,11 +45,11 @@ describe('the rules of tooldex lint', () => {
   it.each([
     ['an option', {}, ['--rule', 'inferred-safety=off']],
     [
-      'a file of settings with comments',
+      'a settings file with comments',
       { 'tooldex.config.json': '{ "lint": { "rules": { "inferred-safety": "off", /* why */ } } }' },
       [],
     ],
-  ])('are switched off by %s, which the summary says', async (_, files, args) => {
+  ])('can be turned off by %s, and the summary lists them', async (_, files, args) => {
     const { code, out } = await lintIn(open(files), ...args);
     expect([code, out]).toEqual([
       0,
@@ -57,7 +57,7 @@ describe('the rules of tooldex lint', () => {
     ]);
   });
 
-  it('change their severity, and an option wins over a file', async () => {
+  it('can change severity, and an option overrides a settings file', async () => {
     const folder = open({
       'tooldex.config.json': { lint: { rules: { 'inferred-safety': 'error' } } },
       'package.json': { name: 'x' },
@@ -69,7 +69,7 @@ describe('the rules of tooldex lint', () => {
     expect(rulesIn(await lintIn(open(), '--json'))).toEqual(['warning inferred-safety']);
   });
 
-  it('are those of the nearest file of settings, up to the root of the repository', async () => {
+  it('come from the nearest settings file, up to the root of the repository', async () => {
     const folder = open({
       'tooldex.config.json': { lint: { rules: { 'inferred-safety': 'off' } } },
       'sub/package.json': { name: 'y' },
@@ -86,15 +86,15 @@ describe('the rules of tooldex lint', () => {
       ['--rule', 'infered-safety=off'],
       'Expected a known option, got "infered-safety". Did you mean "inferred-safety"?',
     ],
-    ['what keeps files from loading', {}, ['--rule', 'load-error=off'], 'got "load-error"'],
+    ["a rule that can't be turned off", {}, ['--rule', 'load-error=off'], 'got "load-error"'],
     [
-      'an unknown rule of a file',
+      'an unknown rule in a settings file',
       { 'tooldex.config.json': { lint: { rules: { 'no-keyword': 'off' } } } },
       [],
       'tooldex.config.json: ',
     ],
     [
-      'a file that is no JSON',
+      "a settings file that isn't JSON",
       { 'tooldex.config.json': '{\n  "lint": {\n  "rules" 1 } }' },
       [],
       "tooldex.config.json isn't valid JSON: ColonExpected in line 3",
@@ -105,7 +105,7 @@ describe('the rules of tooldex lint', () => {
   });
 });
 
-it('tooldex lint prints equal findings on one line with their tools, and each as JSON and as an annotation', async () => {
+it('tooldex lint groups equal findings on one line, but prints each in JSON and annotations', async () => {
   const { out } = await lintIn(open());
   expect(out.match(/inferred-safety/g)).toHaveLength(1);
   expect(out).toMatch(
@@ -116,7 +116,7 @@ it('tooldex lint prints equal findings on one line with their tools, and each as
   expect((await lintIn(open(), '--format', 'github')).out.match(/^::warning/gm)).toHaveLength(2);
 });
 
-it('tooldex lint shows the file of each finding relative to the working directory, and the line in a manifest', async () => {
+it("tooldex lint reports each finding's file relative to the working directory, and the line in a manifest", async () => {
   const text = `[\n  ${JSON.stringify(OPEN[2])},\n  ${JSON.stringify(OPEN[0])},\n  { "name": "broken", "description": "Is broken", "manual": true, "parameters": 7 }\n]\n`;
   const folder = folderOf({ 'sub/manifests/functions.json': text });
   const lintHere = async (...args: readonly string[]) =>
@@ -138,7 +138,7 @@ it('tooldex lint shows the file of each finding relative to the working director
   expect(table).toContain('1 error, 1 warning; 2 tools checked');
 });
 
-it('tooldex lint leaves the file out of an annotation if the place is a pattern', async () => {
+it('tooldex lint omits the file from an annotation if the location is a pattern', async () => {
   const args = ['lint', '--tools', 'none/*.ts', '--format', 'github'];
   const { code, out } = await tooldex(args, { cwd: folderOf({}) });
   expect([code, out]).toEqual([

@@ -40,7 +40,7 @@ async function setUp() {
   return { authorization, folder, tooldex };
 }
 
-it('tooldex mcp login prints the address, later commands use the login, and logout deletes it', async () => {
+it('tooldex mcp login prints the URL, later commands use the login, and logout deletes it', async () => {
   const { authorization, folder, tooldex } = await setUp();
   const refused = await tooldex(['--mcp', '.mcp.json', 'run', 'mcp.tickets.read', '--yes', 'high']);
   expect(refused.err).toContain('Run `tooldex mcp login tickets`');
@@ -63,7 +63,7 @@ it('tooldex mcp login prints the address, later commands use the login, and logo
   expect(readdirSync(join(folder, 'tooldex/logins'))).toEqual([]);
 });
 
-it('tooldex mcp login ends when the user interrupts it, and says which servers have no login', async () => {
+it('tooldex mcp login stops when the user interrupts it, and refuses servers that support no login', async () => {
   const { tooldex } = await setUp();
   expect(
     await tooldex(['mcp', 'login', 'tickets'], (_, terminal) => terminal.interrupt()),

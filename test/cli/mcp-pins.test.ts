@@ -42,7 +42,7 @@ async function pins(
 }
 
 describe('tooldex mcp pins', () => {
-  it('pins what servers list, and then finds nothing until one of them changes', async () => {
+  it('pins the tools that servers list, and reports nothing until one of the tools changes', async () => {
     const demo = new Demo('read', 'write');
     configure({ demo: demo.start });
     expect(await pins('approve', [], { all: true, yes: true })).toMatchObject({
@@ -74,7 +74,7 @@ describe('tooldex mcp pins', () => {
     expect(readFileSync(lock(), 'utf8')).toBe(text);
   });
 
-  it('shows changes with what was and what is, and hides nothing', async () => {
+  it('shows the old and new values of a change completely, with hidden characters escaped', async () => {
     const demo = new Demo('write');
     configure({ demo: demo.start });
     await pins('approve', [], { all: true, yes: true });
@@ -100,7 +100,7 @@ describe('tooldex mcp pins', () => {
     expect(one.out).not.toContain('mcp.demo.write');
   });
 
-  it('approves only what is named, and says what is left', async () => {
+  it('approves only the named tools, and reports the remaining changes', async () => {
     const demo = new Demo('a', 'b', 'c');
     configure({ demo: demo.start });
     for (const name of ['mcp.demo.a', 'mcp.demo.b', 'mcp.demo.c'])
@@ -115,7 +115,7 @@ describe('tooldex mcp pins', () => {
     expect((await pins('verify')).out).toContain('✗ 3 tools pinned, 1 changed, 1 removed\n');
   });
 
-  it('asks before it approves, having shown what it is', async () => {
+  it('shows each definition and asks before it approves it', async () => {
     const demo = new Demo('write');
     configure({ demo: demo.start });
     for (const answers of [['n'], [''], [], ['yes please']]) {
@@ -132,7 +132,7 @@ describe('tooldex mcp pins', () => {
     expect((await pins('verify')).code).toBe(0);
   });
 
-  it('prints JSON for programs', async () => {
+  it('prints JSON with --json', async () => {
     const demo = new Demo('write');
     configure({ demo: demo.start });
     expect(
@@ -153,7 +153,7 @@ describe('tooldex mcp pins', () => {
     });
   });
 
-  it('exits with 3 when a server cannot be asked, but with 1 when another one has changed', async () => {
+  it("exits with 3 if a server is unreachable, but with 1 if another server's tools have changed", async () => {
     const demo = new Demo('write');
     configure({ demo: demo.start });
     await pins('approve', [], { all: true, yes: true });
@@ -185,7 +185,7 @@ describe('tooldex mcp pins', () => {
     expect(demo.log()).toEqual([]);
   });
 
-  it('works with other settings, and asks servers that are processes', async () => {
+  it('accepts another settings file with --config, and starts servers that are processes', async () => {
     configure({ demo: new Demo('write').process }, 'servers.json');
     const files = ['--config', 'servers.json'];
     const run = async (...args: readonly string[]) =>

@@ -29,7 +29,7 @@ async function overHttpCommand(
 
 describe('tooldex mcp serve --http', () => {
   it.each(['auto', 'legacy', 'first'] as const)(
-    'serves the bundled tools to a %s client, which work on the folder',
+    'serves the bundled tools for the folder to a client (%s)',
     async (kind) => {
       const code = await overHttpCommand([], async (url, root) => {
         writeFileSync(join(root, 'note.txt'), 'written before');
@@ -53,7 +53,7 @@ describe('tooldex mcp serve --http', () => {
     },
   );
 
-  it('runs what --yes covers without asking, and refuses the rest', async () => {
+  it('runs calls covered by --yes without asking, and refuses other calls', async () => {
     await overHttpCommand(['--yes', 'medium'], async (url, root) => {
       const client = await overHttp(url, 'auto');
       expect(
@@ -64,7 +64,7 @@ describe('tooldex mcp serve --http', () => {
     });
   });
 
-  it('runs what --yes covers for the persona that may call a tool', async () => {
+  it('runs calls covered by --yes as the persona from --persona', async () => {
     const tools = defineTool({
       name: 'note',
       description: 'Notes',
@@ -79,7 +79,7 @@ describe('tooldex mcp serve --http', () => {
     await overHttpCommand(['--yes', 'medium', '--persona', 'Ada'], test, { tools });
   });
 
-  it('keeps to the filter, the mode and the token of the environment', async () => {
+  it('applies the filters and the token from the environment', async () => {
     vi.stubEnv('TOOLDEX_TOKEN', 'from-the-environment');
     onTestFinished(() => void vi.unstubAllEnvs());
     await overHttpCommand(['--max-danger', 'safe', '--json'], async (url, _root, terminal) => {
@@ -97,7 +97,7 @@ describe('tooldex mcp serve --http', () => {
     });
   });
 
-  it('is not exposed to others without a token', async () => {
+  it('refuses to listen on other addresses without a token', async () => {
     expect(await tooldex(['mcp', 'serve', '--http', '--host', '0.0.0.0'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('token') as string,
@@ -109,7 +109,7 @@ describe('tooldex mcp serve --http', () => {
 });
 
 describe('tooldex mcp serve', () => {
-  it('speaks the protocol on standard input and output and prints nothing else', async () => {
+  it('speaks the protocol over stdio and prints nothing else', async () => {
     const input = new PassThrough();
     const terminal = new FakeTerminal({ input });
     const ended = tooldex(['mcp', 'serve'], { cwd: folderWith(), terminal });
@@ -138,7 +138,7 @@ describe('tooldex mcp serve', () => {
 });
 
 describe('tooldex mcp serve --mcp', () => {
-  it('asks the user behind the client what a server asks in a call', async () => {
+  it("passes a server's question during a call to the client's user", async () => {
     const root = folderWith();
     const settings = { ...official('everything'), access_mode: 'readonly', consent: false };
     writeFileSync(join(root, '.mcp.json'), JSON.stringify({ mcpServers: { demo: settings } }));
@@ -153,7 +153,7 @@ describe('tooldex mcp serve --mcp', () => {
   });
 });
 
-describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', () => {
+describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
   /** Serves the filesystem server with these settings, reads a note through it, and calls what else the test wants. */
   async function gateway(
     settings: object,
@@ -179,7 +179,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
     expect(await serving).toBe(0);
   }
 
-  it('runs the reads of a trusted server, and names what would allow the rest', async () => {
+  it("runs a trusted server's readonly tools, and explains how to allow other calls", async () => {
     await gateway({ trusted: true }, async (note, call) => {
       expect(note).toContain('tea at five');
       expect(await call('write_file', { path: 'new.txt', content: 'new' })).toMatchObject({
@@ -191,7 +191,7 @@ describe('tooldex mcp serve --mcp, as a gateway for a client that cannot ask', (
     });
   });
 
-  it('refuses a read of a server that is not trusted, and names the setting, which works', async () => {
+  it("refuses an untrusted server's readonly tools, and explains which setting allows them", async () => {
     await gateway({ access_mode: 'readonly' }, async (note) =>
       expect(note).toContain('"consent":false}} for the server "files" in the MCP settings'),
     );

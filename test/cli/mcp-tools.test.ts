@@ -15,7 +15,7 @@ const tooldex = (args: readonly string[], options: CommandCase = {}) =>
   runTooldex(args, { cwd: folder, ...options });
 
 describe('tooldex mcp list', () => {
-  it('shows each server and what it offers, and fails for one that cannot be asked', async () => {
+  it('lists each server and its tools, and exits with 1 if a server is unreachable', async () => {
     configure({
       demo: new Demo('read', 'write').process,
       gone: { command: join(folder, 'nothing') },
@@ -27,7 +27,7 @@ describe('tooldex mcp list', () => {
     expect(out).toMatch(/^mcp\.demo\.read +high +yes/m);
   });
 
-  it('reads the file of --mcp, too, and starts no other servers', async () => {
+  it('reads the settings file from --mcp, and starts no other servers', async () => {
     const other = new Demo('other');
     configure({ other: other.process });
     const { process: demo } = new Demo('read');
@@ -38,7 +38,7 @@ describe('tooldex mcp list', () => {
     expect(other.log('list')).toEqual([]);
   });
 
-  it('suggests settings that say what the servers say of their tools, and shows the beginning of long descriptions', async () => {
+  it("suggests settings that match the servers' annotations, and truncates long descriptions", async () => {
     const demo = new Demo();
     demo.list(
       rawTool('read', { annotations: { readOnlyHint: true, openWorldHint: false } }),
@@ -66,7 +66,7 @@ describe('tooldex mcp list', () => {
     });
   });
 
-  it('accepts comments and trailing commas in the settings, and names the line of a mistake', async () => {
+  it('accepts comments and trailing commas in the settings, and reports the line of a syntax error', async () => {
     const { command, args } = new Demo('read').process;
     writeFileSync(
       join(folder, '.mcp.json'),
@@ -85,7 +85,7 @@ describe('tooldex mcp list', () => {
 });
 
 describe('tooldex --mcp', () => {
-  it('lists the tools of servers, and runs them after approval', async () => {
+  it("lists the servers' tools, and runs them after approval", async () => {
     configure({ everything: official('everything') });
     const listed = await tooldex(['--mcp', '.mcp.json', 'list', '--json']);
     expect(listed.out).toContain('"mcp.everything.echo"');
@@ -106,7 +106,7 @@ describe('tooldex --mcp', () => {
     ).toMatchObject({ code: 0, out: 'Echo: hello\n' });
   });
 
-  it('exits by the outcome of its call, also when another server is down', async () => {
+  it("exits with the code of the call's outcome, even if another server is down", async () => {
     configure({ everything: official('everything'), gone: { command: join(folder, 'nothing') } });
     const run = ['--mcp', '.mcp.json', 'run', 'mcp.everything.echo', '--yes', 'high'];
     expect(await tooldex([...run, '--input', '{"message":"hello"}'])).toMatchObject({
@@ -117,7 +117,7 @@ describe('tooldex --mcp', () => {
     expect((await tooldex([...run, '--input', '{}'])).code).not.toBe(0);
   });
 
-  it("withholds tools that aren't in the lock file", async () => {
+  it("omits tools that aren't in the lockfile", async () => {
     const demo = new Demo('read');
     configure({ demo: demo.process });
     await tooldex(['mcp', 'pins', 'approve', '--all', '--yes']);
@@ -129,7 +129,7 @@ describe('tooldex --mcp', () => {
     expect(err).toContain('not loaded demo "added"');
   });
 
-  it('joins the entries of manifests with the tools of servers for which they stand', async () => {
+  it('merges manifest entries with the server tools that they describe', async () => {
     const inputSchema = {
       type: 'object',
       properties: { path: { type: 'string' } },

@@ -31,7 +31,7 @@ describe('--openapi', () => {
   const at = (...args: string[]) =>
     tooldex([...args, '--openapi', file, '--base-url', server.baseUrl]);
 
-  it('lists the operations, and reports those without a tool', async () => {
+  it("lists the operations as tools, and reports operations that can't become tools", async () => {
     const { code, out, err } = await at('list');
     expect(out).toMatch(/listPets[^]*removePets/);
     expect(err).toMatch(/not loaded GET \/odd: /);
@@ -39,7 +39,7 @@ describe('--openapi', () => {
     expect((await at('search', 'remove', 'pets')).out).toMatch(/removePets/);
   });
 
-  it('runs an operation with the credential in a variable, and asks before one that deletes', async () => {
+  it('runs an operation with a credential from the environment, and asks before deletions', async () => {
     vi.stubEnv('PETS_KEY', 'kept');
     expect(await at('run', 'listPets', '--auth', 'key=PETS_KEY', '--json')).toMatchObject({
       code: 0,
@@ -52,7 +52,7 @@ describe('--openapi', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('names a variable that is missing', async () => {
+  it('reports a missing environment variable', async () => {
     expect(await at('list', '--auth', 'key=NO_SUCH_VARIABLE')).toMatchObject({
       code: 2,
       err: expect.stringContaining('NO_SUCH_VARIABLE') as string,

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cli, folderWith, tooldex } from './command-line.js';
 
-describe('the overview', () => {
-  it('fits 80 columns, on a terminal and without one', async () => {
+describe('tooldex without a command', () => {
+  it('prints at most 80 columns, with and without a terminal', async () => {
     const outputs = [(await tooldex([], { columns: 80 })).out, (await cli.run([])).out];
     for (const out of outputs) expect(out).toMatch(/^(?:.{0,80}\n)+$/);
   });
 
-  it('plans calls and shows which needs approval, but asks nobody and runs none of them', async () => {
+  it('plans sample calls and shows which ones need approval, but runs none of them', async () => {
     const cwd = folderWith();
     const { out, asked } = await tooldex([], { cwd, columns: 80, answers: ['y', 'y'] });
     expect([asked, existsSync(join(cwd, 'draft.md'))]).toEqual([[], false]);
@@ -19,7 +19,7 @@ describe('the overview', () => {
     );
   });
 
-  it('shows the same as JSON', async () => {
+  it('prints the same facts as JSON with --json', async () => {
     const { code, out } = await tooldex(['--json']);
     const selected = ['search_text', 'read_file', 'run_tests', 'edit_file'];
     expect([code, JSON.parse(out)]).toMatchObject([

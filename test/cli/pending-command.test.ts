@@ -22,7 +22,7 @@ const folder = folderWith({ 'approval.key': `${KEY.toString('hex')}\n`, 'short.k
 const keyFile = join(folder, 'approval.key');
 
 describe('tooldex pending', () => {
-  it('names the options it needs, and refuses a key that is too short', async () => {
+  it('explains which options it requires, and refuses a key that is too short', async () => {
     expect(await tooldex(['pending'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('--approval-key-file') as string,
@@ -90,7 +90,7 @@ describe.skipIf(!redisPresent)(
       }
     }
 
-    it('lists a waiting call, shows it whole, and approves it with other arguments', async () => {
+    it('lists a pending call, shows it in full, and approves it with edited arguments', async () => {
       const outcome = executor.execute(
         { id: '1', name: 'refund', input: { order: 7 } },
         { principal: 'ada' },
@@ -114,7 +114,7 @@ describe.skipIf(!redisPresent)(
       expect((await at('pending')).out).toBe('nothing waits\n');
     });
 
-    it('approves further calls with a grant, and denies', async () => {
+    it('approves further calls with a grant, and denies a call', async () => {
       const granted = executor.execute({ id: '2', name: 'refund', input: { order: 1 } });
       expect(
         await at('approve', await waiting(), '--grant', '{"uses": 1}', '--json'),
@@ -132,7 +132,7 @@ describe.skipIf(!redisPresent)(
       expect(sent).toEqual([8, 1, 2]);
     });
 
-    it('answers a question with one of its choices only', async () => {
+    it('answers a question, but only with one of its choices', async () => {
       expect((await executor.execute({ id: '5', name: 'pick' })).status).toBe('ask_user');
       const id = await waiting();
       expect((await at('answer', id, '"green"')).code).toBe(2);
@@ -140,7 +140,7 @@ describe.skipIf(!redisPresent)(
       expect(await list()).toEqual([]);
     });
 
-    it('serves operators who have a token', async () => {
+    it('lets an operator with a token approve a call in tooldex serve', async () => {
       const tokens = join(folder, 'tokens.json');
       const token = randomBytes(16).toString('hex');
       writeFileSync(

@@ -28,7 +28,7 @@ const write = (path: string, more = {}) => ({
 const has = (path: string) => existsSync(join(folder, path));
 
 describe('tooldex plan', () => {
-  it('shows what runs side by side, what the policy would say, and why a call waits; and runs nothing', async () => {
+  it("shows the batches, the policy's decisions, and why a call waits, without running anything", async () => {
     const { code, out, err } = await plan([write('a.txt'), write('b.txt'), read('a.txt')]);
     expect([code, err, has('a.txt')]).toEqual([0, '', false]);
     expect(out).toMatch(/^1 +0 +write_file {2}confirm {2}write_file: it can change something/m);
@@ -38,7 +38,7 @@ describe('tooldex plan', () => {
     expect(out).toMatch(/^3 calls in 2 batches, 1 allow, 2 confirm$/m);
   });
 
-  it('shows which inputs and tools would be refused, and what --yes and the mode change', async () => {
+  it('shows which calls would be refused, and how --yes and --mode change the decisions', async () => {
     const { code, out } = await plan([
       { name: 'read_file', input: { pth: 1 } },
       { name: 'read_fil' },
@@ -53,7 +53,7 @@ describe('tooldex plan', () => {
     expect((await plan([write('a.txt')], ['--mode', 'read-only'])).out).toMatch(/deny .*read-only/);
   });
 
-  it('says the same as JSON', async () => {
+  it('prints the plan as JSON with --json', async () => {
     const { out } = await plan([write('a.txt'), read('a.txt')], ['--json']);
     expect(JSON.parse(out)).toMatchObject({
       batches: [[0], [1]],
@@ -77,7 +77,7 @@ describe('tooldex plan', () => {
     });
   });
 
-  it('names every wrong entry by its position, and exits with 2', async () => {
+  it('reports the position of every wrong entry, and exits with 2', async () => {
     const { code, out, err } = await plan(
       [{ name: 3 }, read('a'), { name: 'x', arguments: {} }, 'read_file', { id: '', name: 'x' }],
       ['--run', '--yes'],
@@ -94,7 +94,7 @@ describe('tooldex plan', () => {
 });
 
 describe('tooldex plan --run', () => {
-  it('runs the calls in the planned order, and shows the outcomes in the order of the calls', async () => {
+  it('runs the calls in the planned order, and prints the outcomes in the order of the file', async () => {
     const { code, out } = await plan(
       [write('a.txt'), read('a.txt'), { name: 'list_directory' }],
       ['--run', '--yes'],
@@ -106,7 +106,7 @@ describe('tooldex plan --run', () => {
     );
   });
 
-  it('asks for one call after the other, and runs those that were approved', async () => {
+  it('asks about one call at a time, and runs the approved calls', async () => {
     const { code, err, asked } = await plan(
       [write('a.txt'), write('b.txt'), write('c.txt')],
       ['--run'],
@@ -123,7 +123,7 @@ describe('tooldex plan --run', () => {
     expect(err.match(/Run it\? \[y\/N\/e\] [yn]\n/g)).toHaveLength(3);
   });
 
-  it('runs the other calls before it asks', async () => {
+  it('runs calls that need no approval before it asks', async () => {
     let seen: unknown;
     const { code } = await plan(
       [write('a.txt', { overwrite: true }), write('b.txt')],
@@ -133,7 +133,7 @@ describe('tooldex plan --run', () => {
     expect([code, seen, has('a.txt')]).toEqual([0, [false, true], true]);
   });
 
-  it('exits with the highest code of all calls', async () => {
+  it('exits with the highest exit code of all calls', async () => {
     const codeOf = async (calls: readonly object[], ...flags: string[]) =>
       (await plan(calls, ['--run', ...flags])).code;
     expect(await codeOf([read('nowhere.txt')])).toBe(1);
@@ -143,7 +143,7 @@ describe('tooldex plan --run', () => {
     expect(await codeOf([])).toBe(0);
   });
 
-  it('starts nothing more after an interrupt, and exits with 130', async () => {
+  it('starts no more calls after an interrupt, and exits with 130', async () => {
     writeFileSync(
       join(folder, 'calls.json'),
       JSON.stringify([write('a.txt'), write('a.txt'), write('a.txt')]),

@@ -13,11 +13,11 @@ describe('tooldex', () => {
     [['search', 'x', '--limit', '0'], 'Expected a whole number of at least 1, got "0".'],
     [['list', '--trust-auto-approve'], '--trust-auto-approve only works with --mcp.'],
     [['mcp', 'list', '--config', 'a', '--mcp', 'b'], 'cannot be used with option'],
-  ])('explains what is wrong with %j, and exits with 2', async (args, message) => {
+  ])('reports what is wrong with the arguments %j, and exits with 2', async (args, message) => {
     expect(await run(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
   });
 
-  it('prints errors as JSON if the command line has --json', async () => {
+  it('prints errors as JSON with --json', async () => {
     const wrong = await run('list', '--danger', 'extreme', '--json');
     expect([wrong.code, JSON.parse(wrong.out)]).toEqual([
       2,
@@ -36,7 +36,7 @@ describe('tooldex', () => {
     expect((await run('show', 'read_fil')).out).toBe('');
   });
 
-  it('shows its version, and the help of each command from its table of options', async () => {
+  it("prints its version, and each command's help", async () => {
     expect((await run('--version')).out.trim()).toMatch(/^\d+\.\d+\.\d+$/);
     const { out } = await runAt(80, 'lint', '--help');
     expect(out).toMatch(/--rule <name=severity> [^]*Examples:/);
@@ -47,7 +47,7 @@ describe('tooldex', () => {
 });
 
 describe('tooldex list', () => {
-  it('takes several values of one option as any of them', async () => {
+  it('accepts several values for a filter, and matches any of them', async () => {
     for (const values of [
       ['--danger', 'high', '--danger', 'safe'],
       ['--danger', 'high,safe'],
@@ -64,7 +64,7 @@ describe('tooldex list', () => {
     }
   });
 
-  it('fits every terminal, and shows the stages if there is room', async () => {
+  it("fits terminals of any width, and shows the stages if there's room", async () => {
     for (const columns of [40, 80, 120]) {
       const lines = (await runAt(columns, 'list')).out.split('\n');
       expect([columns, lines.filter((line) => line.length > columns)]).toEqual([columns, []]);
@@ -75,7 +75,7 @@ describe('tooldex list', () => {
 });
 
 describe('tooldex show', () => {
-  it('shows one tool with its schema, and the tools that may not run at the same time', async () => {
+  it("shows a tool's schema and the tools that it conflicts with", async () => {
     const { code, out } = await run('show', 'git_commit');
     expect(code).toBe(0);
     expect(out).toContain('"message"');
@@ -85,18 +85,18 @@ describe('tooldex show', () => {
 });
 
 describe('tooldex search', () => {
-  it('ranks the tools for a request and says why', async () => {
+  it('ranks the tools for a request and explains the ranking', async () => {
     const { out } = await run('search', 'run', 'the', 'tests', '--limit', '3');
     expect(out).toContain('run_tests');
     expect(out).toMatch(/"tests" in name/);
   });
 
-  it('says so when nothing fits', async () => {
+  it('reports that nothing matches', async () => {
     expect((await run('search', 'qqqq')).out).toContain('No tool matches');
   });
 });
 
-it('tooldex stats counts the tools by every axis', async () => {
+it('tooldex stats counts the tools on every axis', async () => {
   const { out } = await runAt(60, 'stats');
   expect(out).toMatch(/^48 tools, .*\n\nAXIS[^]*\ncategory +files:8 /);
   expect(out).toMatch(/requiringApproval:\d+/);

@@ -49,7 +49,7 @@ const written = () =>
   existsSync(join(folder, 'a.txt')) ? readFileSync(join(folder, 'a.txt'), 'utf8') : undefined;
 
 describe('tooldex run', () => {
-  it('runs a tool that only reads without asking, in the current folder', async () => {
+  it('runs a readonly tool without asking, in the current folder', async () => {
     writeFileSync(join(folder, 'a.txt'), 'Hello');
     const { code, out, err, asked } = await runBundled(
       ['read_file', '--input', '{"path":"a.txt"}'],
@@ -59,7 +59,7 @@ describe('tooldex run', () => {
     expect(err).toMatch(/^ok .*1 attempt$/m);
   });
 
-  it('keeps the bundled tools in the folder of --root, and refuses a folder that is missing', async () => {
+  it('confines the bundled tools to the folder from --root, and refuses a missing folder', async () => {
     const root = join(import.meta.dirname, '../fixtures');
     const { code, out } = await runBundled(['list_directory', '--root', root, '--json']);
     expect([code, JSON.parse(out).status]).toEqual([0, 'ok']);
@@ -71,7 +71,7 @@ describe('tooldex run', () => {
     expect((await runBundled(['list_directory', '--root', '.', '--tools', '.'])).code).toBe(2);
   });
 
-  it('takes the input from a file or from standard input, and uses {} without input', async () => {
+  it('reads the input from a file or standard input, and defaults to {}', async () => {
     writeFileSync(join(folder, 'input.json'), '\ufeff{"path":"input.json"}');
     expect((await runBundled(['read_file', '--input', '@input.json'])).code).toBe(0);
     const input = '{"path":"input.json"}';
@@ -98,7 +98,7 @@ describe('tooldex run', () => {
     expect(err).toMatch(/^error Expected .*nowhere.txt/m);
   });
 
-  it('prints texts as they are for programs, and without what steers a terminal for users', async () => {
+  it('prints text unchanged for programs, and escapes control characters on a terminal', async () => {
     const execute = () => 'one\ttwo\n\u001b[31mred\u202e';
     const tool = defineTool({ ...readonly, name: 'colours', execute });
     expect((await runTool(tool, [], { columns: Infinity })).out).toBe(`${execute()}\n`);
@@ -109,7 +109,7 @@ describe('tooldex run', () => {
     expect(JSON.parse(out).value).toBe(execute());
   });
 
-  it('shows the progress that a tool reports, one plain line each', async () => {
+  it('prints each progress report on one plain line', async () => {
     const tool = defineTool({
       ...readonly,
       name: 'slow',
@@ -119,7 +119,7 @@ describe('tooldex run', () => {
     expect((await runTool(tool)).err).toMatch(/^slow: half \[2Jway\nslow: \{"percent":90\}\nok/);
   });
 
-  it('gives a tool the time limit of --timeout instead of its own', async () => {
+  it("overrides the tool's timeout with --timeout", async () => {
     const execute = () => new Promise(() => {});
     const tool = defineTool({ ...readonly, name: 'slow', timeoutMs: 60_000, execute });
     expect(await runTool(tool, ['--timeout', '1'])).toMatchObject({
@@ -142,7 +142,7 @@ describe('tooldex run', () => {
 });
 
 describe('a call that needs approval', () => {
-  it('stays pending if nobody can answer, and the message names what approves it', async () => {
+  it('stays pending if nobody can answer, and the message says which option approves it', async () => {
     const { code, out, err } = await runBundled(write('Hello'));
     expect([code, out, written()]).toEqual([4, '', undefined]);
     expect(err).toContain('--yes medium');
@@ -154,7 +154,7 @@ describe('a call that needs approval', () => {
     });
   });
 
-  it('runs after y, and after nothing else', async () => {
+  it('runs after "y", but not after any other answer', async () => {
     for (const answer of ['', 'n', 'yep', 'Y es', undefined]) {
       const { code, out } = await runBundled(write('Hello'), { answers: [() => answer] });
       expect([answer, code, out, written()]).toEqual([answer, 4, '', undefined]);
@@ -167,7 +167,7 @@ describe('a call that needs approval', () => {
     ]);
   });
 
-  it('is shown with the tool, the danger, the reason and the whole input', async () => {
+  it('is shown with the tool, the danger, the reason, and the entire input', async () => {
     const content = `one\n${'long '.repeat(90)}\n\u001b[2J\u202eevil\u200b\u00a0end`;
     const { err } = await runBundled(write(content), { answers: ['n'], columns: 80 });
     const shown = err.slice(0, err.indexOf('Run it?'));
@@ -177,7 +177,7 @@ describe('a call that needs approval', () => {
     expect(shown.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
-  it('runs with changed arguments after e, once they were judged and shown again', async () => {
+  it('runs with edited arguments after "e", once they have been checked and shown again', async () => {
     const { code, err, asked } = await runBundled(write('Hello'), {
       answers: ['e', '{"path":"a.txt","content":"Bye","overwrite":true}', 'y'],
     });
@@ -187,7 +187,7 @@ describe('a call that needs approval', () => {
     expect(err).toContain('"Bye"');
   });
 
-  it('asks again about the arguments before if the changed ones are not JSON or not valid', async () => {
+  it("asks again about the previous arguments if the edited ones aren't valid", async () => {
     const { code, err } = await runBundled(write('Hello'), {
       answers: ['e', '{', 'e', '{"path":1}', 'e', '{"path":"a.txt","content":"Bye"}', 'n'],
     });
@@ -203,7 +203,7 @@ describe('a call that needs approval', () => {
     expect(written()).toBeUndefined();
   });
 
-  it('says how much of long arguments is not shown, and shows everything after a', async () => {
+  it('shows how much of long arguments is hidden, and shows everything after "a"', async () => {
     const { code, err, asked } = await runBundled(write(`begin${'x'.repeat(9_000)}END`), {
       answers: ['a', 'n'],
       columns: 80,
@@ -220,7 +220,7 @@ describe('a call that needs approval', () => {
 });
 
 describe('--yes', () => {
-  it('covers calls up to the danger that it names, by default medium, judged by their arguments', async () => {
+  it('covers calls up to the given danger, by default medium, judged by their arguments', async () => {
     const over = write('two', { overwrite: true });
     expect([(await runBundled([...write('one'), '--yes', 'low'])).code, written()]).toEqual([
       4,
@@ -234,7 +234,7 @@ describe('--yes', () => {
 
 describe('--mode', () => {
   it.each([['read-only'], ['unattended'], ['read-only', '--yes', 'critical']])(
-    'denies without asking what %s does not allow, and exits with 3',
+    "denies a call that %s doesn't allow without asking, and exits with 3",
     async (...mode) => {
       const args = [...write('Hello'), '--mode', ...mode];
       const { code, err, asked } = await runBundled(args, { answers: ['y'] });
@@ -244,13 +244,13 @@ describe('--mode', () => {
   );
 });
 
-describe('other outcomes', () => {
+describe("tooldex run of a tool that doesn't return a plain result", () => {
   const asks = (options?: readonly string[] | AskUserOptions) =>
     defineTool({ ...readonly, name: 'asks', execute: () => askUser('Which one?', options) });
   const answer = (options: Parameters<typeof asks>[0], ...answers: string[]) =>
     runTool(asks(options), [], { answers });
 
-  it('are questions: the answer is the result of the tool', async () => {
+  it("asks the tool's question, and prints the answer as the result", async () => {
     expect(await answer(undefined, 'the first')).toMatchObject({
       code: 0,
       out: 'the first\n',
@@ -259,7 +259,7 @@ describe('other outcomes', () => {
     expect((await answer(['red', 'blue'], 'green', '3', '2')).out).toBe('blue\n');
   });
 
-  it('are forms: fields are typed as JSON, and asked for again if they do not fit', async () => {
+  it("reads the fields of a form as JSON, and asks again if they don't match", async () => {
     const form = {
       type: 'object',
       properties: { name: { type: 'string' }, age: { type: 'integer', default: 30 } },
@@ -275,7 +275,7 @@ describe('other outcomes', () => {
     [{ multiple: true }, ['3', 'red,3', '2, 1'], ['b', 'red']],
     [{ choices: ['2', '1'] }, ['1'], '1'],
   ])(
-    'are choices %j: of the answers %j the last one gives %j',
+    'asks about choices with %j until the last of the answers %j is valid, and prints %j',
     async (options, given, expected) => {
       const choices = ['red', { value: 'b', label: 'Blue' }];
       const { out } = await answer({ choices, ...options }, ...given);
@@ -283,7 +283,7 @@ describe('other outcomes', () => {
     },
   );
 
-  it('exit with 4 and show the question if nobody answers, or not in time', async () => {
+  it('exits with 4 and prints the question if nobody answers, or not in time', async () => {
     const late = { answers: [() => new Promise<string>(() => undefined)] };
     for (const [tool, options] of [
       [asks(['red']), {}],
@@ -297,7 +297,7 @@ describe('other outcomes', () => {
       });
   });
 
-  it('are halts with a value, and calls that another program answers', async () => {
+  it('prints the value of a halt, and the pending call of a manual tool', async () => {
     const stop = defineTool({ ...readonly, name: 'stop', execute: () => halt('enough', 42) });
     expect(await runTool(stop)).toMatchObject({
       code: 0,
@@ -312,7 +312,7 @@ describe('other outcomes', () => {
   });
 });
 
-it('shown arguments stand behind a bar in every line, and hide nothing', () => {
+it('every line of displayed arguments starts with a bar, and control characters are escaped', () => {
   const words = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string(),
@@ -332,10 +332,10 @@ it('shown arguments stand behind a bar in every line, and hide nothing', () => {
   );
 });
 
-describe('the program', () => {
+describe('the tooldex program', () => {
   const noTerminal = spawnSync('tmux', ['-V']).status !== 0;
   it.skipIf(noTerminal)(
-    `asks at a real terminal, and takes Ctrl-C for a no${noTerminal ? ' (skipped: there is no tmux)' : ''}`,
+    `asks at a real terminal, and runs nothing after Ctrl-C${noTerminal ? ' (skipped: there is no tmux)' : ''}`,
     async () => {
       const terminal = new RealTerminal(['run', ...write('Hello')], folder);
       try {
@@ -382,7 +382,7 @@ describe('a result with images and files', () => {
       ),
   });
 
-  it('is described in words, never printed as base64', async () => {
+  it('is printed as a description, never as base64', async () => {
     expect((await runTool(camera)).out.split('\n').slice(3)).toEqual([
       'A door.',
       '[image: image/png, 684 KiB]',

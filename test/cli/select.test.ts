@@ -14,7 +14,7 @@ const names = async (...args: string[]) =>
   );
 
 describe('tooldex select', () => {
-  it('prints the chosen tools with reasons, what they cost, and what was left out', async () => {
+  it('prints the selected tools with reasons and token costs, and the omitted tools', async () => {
     const registry = registryOf(
       long('core', { priority: 0 }),
       long('weather', { keywords: ['weather'] }),
@@ -31,7 +31,7 @@ describe('tooldex select', () => {
     );
   });
 
-  it('keeps to the number of tools and the budget, and shortens tools that do not fit', async () => {
+  it('respects the maximum number of tools and the token budget, and shortens tools to fit', async () => {
     const { out } = await run(['fix the failing test', '--max', '4', '--budget', '300']);
     const [, tokens] = /\d tools, (\d+) of 300 tokens/.exec(out)!;
     expect(Number(tokens)).toBeLessThanOrEqual(300);
@@ -40,14 +40,14 @@ describe('tooldex select', () => {
     expect(await names('fix the failing test', '--max', '1')).toEqual(['read_file', 'run_tests']);
   });
 
-  it('takes the filters of the list', async () => {
+  it('accepts the filters of tooldex list', async () => {
     const text = 'delete the file';
     expect(await names(text)).toEqual(expect.arrayContaining(['delete_file', 'read_file']));
     for (const filter of ['--access=readonly', '--max-danger=low', '--category=git'])
       expect(await names(text, filter)).not.toContain('delete_file');
   });
 
-  it('exits with 1 if the guaranteed tools do not fit the budget, and still lists them', async () => {
+  it('exits with 1 if the guaranteed tools exceed the budget, but still lists them', async () => {
     const registry = registryOf(long('one', { priority: 0 }), long('two', { priority: 0 }));
     const { code, out, err } = await run(['weather', '--budget', '30', '--json'], registry);
     expect([code, err]).toEqual([1, expect.stringMatching(/^error .*one, two/)]);
@@ -57,7 +57,7 @@ describe('tooldex select', () => {
     });
   });
 
-  it.each([[['x', '--max', '1.5']], [[]]])('exits with 2 for %j', async (args) => {
+  it.each([[['x', '--max', '1.5']], [[]]])('exits with 2 for the arguments %j', async (args) => {
     expect((await run(args)).code).toBe(2);
   });
 });

@@ -7,7 +7,7 @@ const toolText = (name: string, code = '1') =>
   `defineTool({ name: '${name}', description: 'The tool ${name}', inputSchema: {}, execute: () => ${code} })`;
 
 describe('--tools', () => {
-  it('loads a folder in standard decorator mode, counts a re-exported tool once and names the files that fail', async () => {
+  it('loads a folder with standard decorators, counts a re-exported tool once, and reports files that fail', async () => {
     const { code, out, err } = await cli.run([
       'list',
       '--json',
@@ -21,13 +21,13 @@ describe('--tools', () => {
     expect(code).toBe(1);
   });
 
-  it('loads legacy decorators with the settings of the nearest tsconfig', async () => {
+  it('loads legacy decorators with the nearest tsconfig', async () => {
     const { code, out } = await tooldex(['list', '--json', '--tools', 'test/fixtures/legacy/*.ts']);
     expect(namesIn(out)).toEqual(['first', 'second']);
     expect(code).toBe(0);
   });
 
-  it('loads a CommonJS project: siblings without extension, paths and decorators of its tsconfig, one copy of each module', async () => {
+  it('loads a CommonJS project with extensionless imports and the paths and decorators from its tsconfig', async () => {
     const { code, out, err } = await cli.run([
       'list',
       '--json',
@@ -38,7 +38,7 @@ describe('--tools', () => {
     expect(namesIn(out)).toEqual(['clean_text']);
   });
 
-  it('takes one value, may be repeated, and stands before or after the command', async () => {
+  it('accepts one value, may be repeated, and works before or after the command', async () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('tool_a')};`,
       'b.ts': `DEFINE export const b = ${toolText('tool_b')};`,
@@ -51,7 +51,7 @@ describe('--tools', () => {
     }
   });
 
-  it('looks into objects, nested lists, sets and maps', async () => {
+  it('finds tools in objects, nested lists, sets, and maps', async () => {
     const [one, two, three, four] = ['one', 'two', 'three', 'four'].map((name) => toolText(name));
     const folder = cli.project({
       'a.ts': `DEFINE export const tools: any = { one: ${one}, more: [[${two}], new Set([${three}]), new Map([[1, ${four}]])] }; tools.self = tools;`,
@@ -61,7 +61,7 @@ describe('--tools', () => {
     ).toEqual(['one', 'two', 'three', 'four']);
   });
 
-  it('skips dist in a folder, unless the pattern names it', async () => {
+  it('skips dist in a folder, unless the pattern includes it', async () => {
     const folder = cli.project({
       'dist/a.js': '',
       'dist/a.ts': `DEFINE export const a = ${toolText('one')};`,
@@ -74,12 +74,12 @@ describe('--tools', () => {
   });
 });
 
-describe('what a file exports', () => {
+describe('an export of a tool file', () => {
   const list = async (files: Readonly<Record<string, string>>) =>
     tooldex(['list', '--json', '--tools', '.'], { cwd: cli.project(files) });
   const ORDERS = `@tool({ name: 'orders', description: 'Orders', inputSchema: {} }) export class Orders { constructor(readonly key: string) {} execute() { return this.key; } }`;
 
-  it('may be a registry, or a function that makes one or a list, now or later', async () => {
+  it('may be a registry, a list, a promise, or a function that returns one of them', async () => {
     const folder = {
       'a.ts': `import { ToolMetadataRegistry, defineTool } from ${JSON.stringify(program('src/index.ts'))}; export const all = new ToolMetadataRegistry(); all.register(${toolText('one')});`,
       'b.ts': `DEFINE export default async () => [${toolText('two')}];`,
@@ -92,14 +92,14 @@ describe('what a file exports', () => {
     expect(namesIn(out)).toEqual(['one', 'two', 'three', 'four']);
   });
 
-  it("isn't called if its name doesn't mention tools, or if it takes parameters", async () => {
+  it("isn't called as a function if its name doesn't mention tools, or if it has parameters", async () => {
     const { err, out } = await list({
       'a.ts': `DEFINE const no = () => { throw new Error('called'); }; export default function main() { no(); } export const deleteTools = no, run = no; export function createTools(path: string) { no(); } export const a = ${toolText('one')};`,
     });
     expect([err, namesIn(out)]).toEqual(['', ['one']]);
   });
 
-  it('is reported with the file when a function that makes tools throws', async () => {
+  it("is reported with its file if it's a function that throws", async () => {
     expect(
       (
         await list({
@@ -109,7 +109,7 @@ describe('what a file exports', () => {
     ).toContain('not loaded a.ts: Error: no database');
   });
 
-  it('is reported when it is a class whose constructor requires arguments, and the rest loads', async () => {
+  it("is reported if it's a class whose constructor requires arguments, and other exports are loaded", async () => {
     const { code, out, err } = await list({
       'a.ts': `DEFINE ${ORDERS} export const a = ${toolText('one')};`,
     });
@@ -120,7 +120,7 @@ describe('what a file exports', () => {
   });
 
   it.each(['export const orders = new Orders("key");'])(
-    'may be a class of which another file has an instance: %s',
+    'may be a class that needs arguments if another file exports an instance: %s',
     async (code) => {
       const { err, out } = await list({
         'a.ts': `DEFINE ${ORDERS}`,
@@ -131,7 +131,7 @@ describe('what a file exports', () => {
   );
 });
 
-describe('tools of one name', () => {
+describe('tools with the same name', () => {
   it('are reported once, with both files', async () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('same', '1')};`,
@@ -147,8 +147,8 @@ describe('tools of one name', () => {
   });
 });
 
-describe('files without tools', () => {
-  it('are findings of lint, and end every other command', async () => {
+describe('tool files without tools', () => {
+  it('are findings in tooldex lint, and make every other command fail', async () => {
     const args = ['--tools', 'test/fixtures/commonjs/tools.cjs'];
     const lint = await tooldex(['lint', '--json', ...args]);
     expect(JSON.parse(lint.out)).toMatchObject([
@@ -171,7 +171,7 @@ describe('files without tools', () => {
     });
   });
 
-  it('are findings if a pattern matches nothing else', async () => {
+  it('are reported only if their pattern matches no other file', async () => {
     const folder = cli.project({
       'a.ts': `DEFINE export const a = ${toolText('one')};`,
       'help.ts': 'export const help = 1;',
@@ -195,7 +195,7 @@ describe('--context', () => {
       'empty.mjs': 'export const db = 1;',
     });
 
-  it('gives the tools what a file exports, or what its function makes', async () => {
+  it("passes a file's default export, or its function's return value, to the tools", async () => {
     const at = folder();
     const price = (file: string) =>
       tooldex(['run', 'price', '--tools', 'tools.ts', '--context', file], { cwd: at });
@@ -203,7 +203,7 @@ describe('--context', () => {
     expect((await price('connect.mjs')).out).toBe('17 costs 13\n');
   });
 
-  it('is refused when the file exports nothing, or cannot be imported', async () => {
+  it("is refused if the file has no default export or can't be imported", async () => {
     const at = folder();
     for (const [file, message] of [
       ['empty.mjs', 'empty.mjs has no default export'],

@@ -55,9 +55,9 @@ async function serving(sharesLog: boolean) {
   return { call, json };
 }
 
-describe("a call whose work is still running when it's answered", () => {
+describe('an abandoned call', () => {
   it.each([true, false])(
-    'counts for its tool and in the total, whether or not the executor uses the same log (%s)',
+    "is counted for its tool and in the total (executor shares the catalogue's log: %s)",
     async (sharesLog) => {
       const { call, json } = await serving(sharesLog);
       expect(await json('/health')).toMatchObject({ abandoned: { calls: 0, tools: [] } });

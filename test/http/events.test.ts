@@ -33,7 +33,7 @@ class EventReader {
 }
 
 describe('GET /events', () => {
-  it('sends the current revision, and a change event after a manifest was edited', async () => {
+  it('sends the current revision, and a change event after a manifest is edited', async () => {
     const { get, tree, capabilities } = await sample();
     const response = await get('/events');
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -45,7 +45,7 @@ describe('GET /events', () => {
     await reader.close();
   });
 
-  it('sends comments to keep connections open, and stops all timers when the last client leaves', async () => {
+  it('sends comments to keep connections open until the last client disconnects', async () => {
     const clock = new ManualClock();
     const { capabilities } = await sample();
     const app = createDiscoveryApp(capabilities, { page: false, clock });
@@ -65,7 +65,7 @@ describe('GET /events', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('refuses clients beyond the limit, and accepts another one after a client leaves', async () => {
+  it('refuses clients beyond the limit until another client disconnects', async () => {
     const { get } = await sample({ maxListeners: 2 });
     const readers = [new EventReader(await get('/events')), new EventReader(await get('/events'))];
     const refused = await get('/events');
@@ -74,7 +74,7 @@ describe('GET /events', () => {
     expect((await get('/events')).status).toBe(200);
   });
 
-  it("buffers few events for a client that doesn't read, and then sends it the latest revision", async () => {
+  it("buffers only a few events for a client that isn't reading, and later sends the latest revision", async () => {
     const { get, tree, capabilities } = await sample();
     const slow = new EventReader(await get('/events'));
     const good = new EventReader(await get('/events'));

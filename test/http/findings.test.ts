@@ -50,8 +50,8 @@ async function pagesOf(
 const told = (pages: readonly Findings[]) =>
   pages.flatMap(({ findings }) => findings.map((finding) => JSON.stringify(finding)));
 
-describe('/findings', () => {
-  it('lists 50 findings per page by default and at most 200, with the total', async () => {
+describe('GET /findings', () => {
+  it('returns 50 findings per page by default, at most 200, and the total', async () => {
     const { get, json } = await sample({}, tree());
     const page = (await json('/findings')) as Findings;
     expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([
@@ -98,7 +98,7 @@ describe('/findings', () => {
     );
   });
 
-  it('names manifest keys to authors of manifests, and options to authors of code', async () => {
+  it('refers to manifest keys in findings about manifests, and to options in findings about code', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network' })],
     }).root;
@@ -117,7 +117,7 @@ describe('/findings', () => {
     expect(missing('coded')).toContain('declare accessMode');
   });
 
-  it('omits rules that are off, and reports the others with the configured severity', async () => {
+  it('omits rules that are turned off, and reports the others with their configured severity', async () => {
     const root = new ManifestTree({
       'functions.json': [toolEntry('alpha', { side_effects: 'network', keywords: ['?!'] })],
     }).root;

@@ -46,7 +46,7 @@ const DIFFERENT: Readonly<Record<string, readonly string[] | 400>> = {
   'persona=atlas,-shared': ['atlas_only@Atlas', 'sum_tool@Atlas'],
 };
 
-describe.runIf(present)('GET /tools compared with the recorded route', () => {
+describe.runIf(present)('GET /tools compared with the recorded answers', () => {
   const { files } = present
     ? golden<{ readonly files: Readonly<Record<string, unknown>> }>('registry_fixture')
     : { files: {} };
@@ -91,7 +91,7 @@ describe.runIf(present)('GET /tools compared with the recorded route', () => {
     else expect(names((await response.json()) as Json)).toEqual(expected);
   });
 
-  it('returns every recorded field with its recorded value, except those that differ on purpose', async () => {
+  it('returns every recorded field with its recorded value, except for intentional differences', async () => {
     const { tools } = (await (
       await (await recordedApp()).request('/tools?name=sum_tool&persona=shared')
     ).json()) as Json;

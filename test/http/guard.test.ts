@@ -22,7 +22,7 @@ describe('the Host header of a request', () => {
     '127.0.0.1:4780',
     '[::1]',
     '[::1]:4780',
-  ])('is accepted if it is %s', async (host) => {
+  ])("is accepted if it's %s", async (host) => {
     expect((await answerTo({ headers: { host } })).status).toBe(200);
   });
 
@@ -45,7 +45,7 @@ describe('the Host header of a request', () => {
     'localhost:123456',
     '192.168.0.1',
     'localhost/..',
-  ])('is refused if it is %s, as it would be after DNS rebinding', async (host) => {
+  ])("is refused if it's %s, to prevent DNS rebinding", async (host) => {
     const response = await answerTo({ headers: { host } });
     expect(response.status).toBe(403);
     expect(await response.json()).toEqual({
@@ -56,17 +56,17 @@ describe('the Host header of a request', () => {
     });
   });
 
-  it('is refused if there are two', async () => {
+  it('is refused if it lists two hosts', async () => {
     expect((await answerTo({ headers: { host: 'localhost, evil.com' } })).status).toBe(400);
   });
 
-  it('is also checked in a full URL on the request line', async () => {
+  it('is accepted only if the host in an absolute request URL is allowed, too', async () => {
     expect(
       (await answerTo({ path: 'http://evil.com/tools', headers: { host: 'localhost' } })).status,
     ).toBe(403);
   });
 
-  it('must be a configured host if hosts are configured', async () => {
+  it('must be one of allowedHosts, if that option is set', async () => {
     const options = { allowedHosts: ['tools.example'] };
     expect(
       (
@@ -88,20 +88,20 @@ describe('the Origin header of a request', () => {
     'http://evil.com',
     'file://',
     'http://localhost:4780.evil.com',
-  ])('is refused if it is %s', async (origin) => {
+  ])("is refused if it's %s", async (origin) => {
     const response = await answerTo({ headers: { host: 'localhost:4780', origin } });
     expect(response.status).toBe(403);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('is accepted if it is the same site', async () => {
+  it("is accepted if it's the server's own origin", async () => {
     expect(
       (await answerTo({ headers: { host: 'localhost:4780', origin: 'http://localhost:4780' } }))
         .status,
     ).toBe(200);
   });
 
-  it("may be a configured origin, which can then read answers without the browser's credentials", async () => {
+  it("is accepted if it's in allowedOrigins, with CORS headers that don't allow credentials", async () => {
     const options = { allowedOrigins: ['https://tools.example'] };
     const response = await answerTo(
       { headers: { host: 'localhost', origin: 'https://tools.example' } },
@@ -138,7 +138,7 @@ describe('the Origin header of a request', () => {
     ).toBe(403);
   });
 
-  it('adds no CORS headers if no origins are configured', async () => {
+  it("leads to no CORS headers if allowedOrigins isn't set", async () => {
     const headers = [
       ...(
         await answerTo({ headers: { host: 'localhost', origin: 'http://localhost' } })
@@ -161,7 +161,7 @@ describe('the bearer token', () => {
     `Basic ${token}`,
     token,
     `Bearer ${token} ${token}`,
-  ])('is refused if it is %s', async (authorization) => {
+  ])("is refused if it's %s", async (authorization) => {
     const response = await answerTo(
       { headers: authorization === undefined ? {} : { authorization } },
       { auth: { token } },
@@ -171,7 +171,7 @@ describe('the bearer token', () => {
     expect(await response.text()).not.toContain(token);
   });
 
-  it('is needed on every route except the page', async () => {
+  it('is required on every route except the page', async () => {
     expect(
       (await answerTo({ headers: { authorization: `Bearer ${token}` } }, { auth: { token } }))
         .status,
@@ -198,9 +198,9 @@ describe('the bearer token', () => {
   });
 });
 
-describe('the check whether the server runs', () => {
+describe('the health check /healthz', () => {
   it.each([{}, { auth: { token } }])(
-    'needs neither a token nor an allowed host name: %o',
+    'requires neither a token nor an allowed host (%o)',
     async (options) => {
       const request = { path: 'http://10.0.0.7/healthz', headers: { host: '10.0.0.7:4780' } };
       expect((await answerTo(request, options)).status).toBe(200);
@@ -208,9 +208,9 @@ describe('the check whether the server runs', () => {
   );
 });
 
-describe('every request', () => {
+describe('a request', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'is told what is allowed if it has %s',
+    'with the method %s gets 405 and the allowed methods',
     async (method) => {
       for (const path of ['/tools', '/nowhere', '/']) {
         const response = await answerTo({ method, path });
@@ -219,20 +219,20 @@ describe('every request', () => {
     },
   );
 
-  it('can have an address of at most 8 KiB', async () => {
+  it('is refused if its URL is longer than 8 KiB', async () => {
     expect((await answerTo({ path: `/search?q=${'a'.repeat(8_000)}` })).status).toBe(200);
     expect((await answerTo({ path: `/search?q=${'a'.repeat(9_000)}` })).status).toBe(414);
   });
 
   it.each([{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }])(
-    'is refused if it has a body: %o',
+    'is refused if it has a body (%o)',
     async (headers) => {
       expect((await answerTo({ headers: headers })).status).toBe(400);
       expect((await answerTo({ headers: { 'content-length': '0' } })).status).toBe(200);
     },
   );
 
-  it("gets the security headers, even when it's refused", async () => {
+  it("gets the security headers in its response, even when it's refused", async () => {
     for (const [path, headers] of [
       ['/tools', {}],
       ['/healthz', {}],

@@ -14,9 +14,9 @@ const itemsOf = ({ tools, results, findings, skills, jobs }: Json): readonly Ite
   tools ?? results ?? findings ?? skills ?? jobs;
 const owners = (items: readonly Item[]) => new Set(items.map(({ persona }) => persona));
 
-describe('a persona', () => {
+describe('the persona parameter', () => {
   it.each(LISTS)(
-    'sees shared items and its own in %s, each with its compatibility, and a request without a persona sees everything',
+    "limits %s to shared items and the persona's own items, each with its compatibility",
     async (path) => {
       const { json } = await sample();
       const everything = itemsOf(await json(path));
@@ -36,7 +36,7 @@ describe('a persona', () => {
     },
   );
 
-  it("gets a reason for shared tools that it may not use, and doesn't find them by searching", async () => {
+  it('marks shared tools that the persona may not use as incompatible, and excludes them from searches', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })],
       'personas/Atlas/functions.json': [toolEntry('own')],
@@ -65,7 +65,7 @@ describe('a persona', () => {
     ]).toEqual([[true], [true], []]);
   });
 
-  it('lists a shared tool next to its own of the same name, but finds only its own by name and in searches', async () => {
+  it("lists the persona's own tool and the shared tool of that name, but lookups and searches find only its own", async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('ours')],
       'personas/Atlas/functions.json': [toolEntry('ours')],
@@ -83,7 +83,7 @@ describe('a persona', () => {
   });
 
   it.each([...LISTS, '/tools/alpha', '/summary', '/events'])(
-    "is refused by %s with a suggestion if the catalogue doesn't know it",
+    "is refused by %s with a suggestion if the catalogue doesn't have that persona",
     async (path) => {
       const { get } = await sample();
       const response = await get(with_(path, 'persona=Atals'));
@@ -99,14 +99,14 @@ describe('a persona', () => {
     },
   );
 
-  it('must also exist to be excluded, and the refusal lists the personas if none is similar', async () => {
+  it('is refused if it excludes an unknown persona, and the error lists the personas if none is similar', async () => {
     const { json } = await sample();
     expect((await json('/tools?persona=-zzzzzz')).error.message).toContain(
       'The personas are Atlas, Nova.',
     );
   });
 
-  it('can be omitted for a tool that only one persona has, and is asked for if several do', async () => {
+  it('can be omitted for a tool that only one persona has, but is required if several have it', async () => {
     const tree = new ManifestTree({
       'personas/Atlas/functions.json': [toolEntry('mine'), toolEntry('ours')],
       'personas/Nova/functions.json': [toolEntry('ours')],
@@ -119,7 +119,7 @@ describe('a persona', () => {
 });
 
 describe('a search with filters', () => {
-  it('counts the tools that fit, all tools, and the tools that each other filter would leave', async () => {
+  it('returns the numbers of matching tools, all tools, and matches for every other filter value', async () => {
     const { json, capabilities } = await sample();
     capabilities.recordTool('beta', { success: false, latencyMs: 1 });
     type Counted = Json & {
@@ -152,7 +152,7 @@ describe('a search with filters', () => {
 });
 
 describe('findings', () => {
-  it('are reported for every tool, including those that only some personas may use', async () => {
+  it('are reported for every tool, including tools that only some personas may use', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('guarded', { persona_allowlist: ['Nova'] })],
     });
@@ -161,7 +161,7 @@ describe('findings', () => {
     ).toContain('guarded');
   });
 
-  it('report similar descriptions only if some persona may call both tools', async () => {
+  it("report similar descriptions only if there's a persona that may call both tools", async () => {
     const same = { description: 'Looks up the price of a share on the exchange' };
     const tree = new ManifestTree({
       'functions.json': [

@@ -78,7 +78,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
       { principal: HOSTILE },
     );
 
-  it('approves, edits and denies pending calls, and answers a question', async () => {
+  it('approves, edits, and denies pending calls, and answers a question', async () => {
     await refund(1);
     await refund(2);
     await refund(3);
@@ -100,7 +100,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     expect(await executor.execute({ id: 'pick', name: 'pick' })).toMatchObject({ value: 'blue' });
   });
 
-  it('says that a colleague was faster', async () => {
+  it('reports that another operator has already answered', async () => {
     await refund(1);
     const page = await show('waiting');
     const approve = page.getByRole('button', { name: 'Approve' });
@@ -113,14 +113,14 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await leave(); // The aborted requests are complaints.
   });
 
-  it('is read-only for a token without the role', async () => {
+  it('is read-only for a token without the required role', async () => {
     await refund(1);
     const page = await show('waiting', 'v'.repeat(20));
     await page.getByText('With this token you can view calls but not answer them.').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });
 
-  it('shows the last hour, and filters calls', async () => {
+  it('summarizes the last hour, and filters calls', async () => {
     for (let order = 1; order < 6; order += 1)
       await executor.execute(
         { id: `s-${order}`, name: 'status', input: { order } },
@@ -135,7 +135,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     expect(await page.locator('.calls tbody tr').count()).toBe(2);
   });
 
-  it('runs a tool from a form, and shows the text that a model would read', async () => {
+  it('runs a tool from a form, and shows what a model would read', async () => {
     const page = await show('tools/status');
     await page.getByText("Its definition hasn't changed.").waitFor();
     await page.locator('.try input').fill('2');
@@ -144,7 +144,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
     await page.getByText('order 2 later', { exact: true }).waitFor();
   });
 
-  it('has a name for every control and enough contrast at 390 pixels', async () => {
+  it('names every control for screen readers and has enough contrast at 390 pixels', async () => {
     await refund(1);
     await executor.execute({ id: 'pick', name: 'pick' });
     for (const view of ['overview', 'waiting', 'calls', 'tools/status']) {

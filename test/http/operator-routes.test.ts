@@ -82,7 +82,7 @@ async function setup(
 }
 
 describe('the operator routes', () => {
-  it('list pending calls without their signatures', async () => {
+  it('list pending calls, but not their signatures', async () => {
     const { wait, ask } = await setup();
     await wait();
     const { text, json } = await ask('/pending');
@@ -93,7 +93,7 @@ describe('the operator routes', () => {
     expect(text).not.toMatch(/signature|store_identity/);
   });
 
-  it('let a token with the role approve a call, which then runs once', async () => {
+  it('let a token with the approve role approve a call, which then runs once', async () => {
     const { wait, post, ask, executor } = await setup();
     const id = await wait();
     expect((await post(`/pending/${id}/approve`, 'ada')).status).toBe(200);
@@ -107,7 +107,7 @@ describe('the operator routes', () => {
     });
   });
 
-  it('tell the slower of two operators who answered first', async () => {
+  it('tell the second of two operators how the first one decided', async () => {
     const { wait, post } = await setup();
     const id = await wait();
     await post(`/pending/${id}/deny`, 'ada');
@@ -131,7 +131,7 @@ describe('the operator routes', () => {
     expect(answer.status).toBe(status);
   });
 
-  it('are read-only without tokens, and if the server allows no actions', async () => {
+  it('are read-only without tokens, or if the server allows no actions', async () => {
     const open = await setup({}, null);
     const id = await open.wait();
     const answer = await open.post(`/pending/${id}/approve`, '');
@@ -147,7 +147,7 @@ describe('the operator routes', () => {
     expect((await closed.post('/run', 'runner', { name: 'whoami' })).text).toContain('--allow-run');
   });
 
-  it("run a tool through the executor, as the operator and with the server's context", async () => {
+  it("run a tool through the executor, with the operator as principal and the server's context", async () => {
     const { post, seen } = await setup();
     const { json } = await post('/run', 'runner', { name: 'whoami', input: {} });
     expect(json()).toMatchObject({
@@ -163,7 +163,7 @@ describe('the operator routes', () => {
     });
   });
 
-  it('give and revoke a grant', async () => {
+  it('create and revoke a grant', async () => {
     const { wait, post, ask, executor } = await setup();
     expect((await post(`/pending/${await wait()}/grant`, 'ada', { uses: 5 })).status).toBe(200);
     expect(
@@ -176,7 +176,7 @@ describe('the operator routes', () => {
     });
   });
 
-  it('list and filter the last calls, and summarize the last hour', async () => {
+  it('list and filter recent calls, and summarize the last hour', async () => {
     const { ask, executor, post } = await setup();
     await post('/run', 'runner', { name: 'whoami' });
     await executor.execute({ id: 'x', name: 'whoami', input: { bad: 1 } });
@@ -192,7 +192,7 @@ describe('the operator routes', () => {
   });
 
   it.each([
-    ['a body that is no JSON', '{', 400],
+    ["a body that isn't JSON", '{', 400],
     ['an unknown field', '{"inputs":1}', 400],
     ['a body that is too large', JSON.stringify({ input: 'x'.repeat(300_000) }), 413],
   ])('refuse %s', async (_what, body, status) => {
@@ -201,7 +201,7 @@ describe('the operator routes', () => {
     expect(answer.status).toBe(status);
   });
 
-  it('write metrics for Prometheus, and report whether the store answers', async () => {
+  it('export Prometheus metrics, and report whether the store is reachable', async () => {
     const { ask, wait, app, store } = await setup();
     await wait();
     expect((await ask('/metrics')).text).toContain('tooldex_pending_calls 1');

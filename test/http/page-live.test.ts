@@ -15,7 +15,7 @@ warnIfNoBrowser('the page while the catalogue changes');
 describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
   const { open, leave } = useBrowser();
 
-  it('shows edits of manifests without a reload', async () => {
+  it('shows manifest edits without a reload', async () => {
     const parameters = { type: 'object', properties: { text: { type: 'string' } } };
     const manifests = new ManifestTree({
       'functions.json': [
@@ -68,7 +68,7 @@ describe.skipIf(!browserPresent)('the page while the catalogue changes', () => {
     ).toBe('2.0.0');
   });
 
-  it('reconnects after the connection broke, and reads the changes it missed', async () => {
+  it('reconnects after the connection breaks, and then shows the changes it missed', async () => {
     const server = await FakeCatalogue.start({ tools: [wireTool('first')] });
     onTestFinished(() => server.stop());
     const page = await open(server.url);

@@ -118,7 +118,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
     '#/jobs',
     '#/findings',
     `#/${encodeURIComponent(MARKUP)}/${encodeURIComponent(MARKUP)}?persona=${encodeURIComponent(MARKUP)}`,
-  ])('shows markup as text, and runs and loads nothing from it, at %s', async (hash) => {
+  ])('shows markup as text and never runs or loads it, at %s', async (hash) => {
     const page = await open(server.url + hash);
     await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
     await page
@@ -144,7 +144,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
       .waitFor();
   });
 
-  it('asks for the token if the server needs it, keeps it for this tab, and reports a wrong one', async () => {
+  it('asks for the token if the server requires one, keeps it in this tab, and reports a wrong token', async () => {
     const locked = await FakeCatalogue.start(
       {
         tools: [wireTool('hidden_tool')],
@@ -166,7 +166,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
 });
 
 describe('the files of the page', () => {
-  it('are few and small, have content types, and equal content has the same ETag', () => {
+  it('are few and small, and have content types and stable ETags', () => {
     const files = PAGE_FILES;
     expect(files.map(({ path, type }) => [path, type])).toEqual([
       ['/', 'text/html; charset=utf-8'],
@@ -180,7 +180,7 @@ describe('the files of the page', () => {
     for (const { etag } of files) expect(etag).toMatch(/^"[\w-]{22}"$/);
   });
 
-  it('contain no inline scripts or styles, and refer to no other site', () => {
+  it("contain no inline scripts or styles, and don't refer to other sites", () => {
     const files = new Map(PAGE_FILES.map(({ path, body }) => [path, body]));
     expect(files.get('/')).not.toMatch(
       /<style|style=|<script(?! src="assets\/app\.js">)|\son\w+=/i,

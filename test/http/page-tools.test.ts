@@ -5,7 +5,7 @@ import { serve, type RunningCatalogue } from '../../src/http.js';
 import { ManifestTree, toolEntry } from '../capability/manifest-tree.js';
 import { browserPresent, useBrowser, warnIfNoBrowser } from './page-fixture.js';
 
-warnIfNoBrowser('the page of tools');
+warnIfNoBrowser('the tools page');
 
 const TOOLS = {
   'functions.json': [
@@ -30,7 +30,7 @@ const TOOLS = {
   ],
 };
 
-describe.skipIf(!browserPresent)('the page of tools', () => {
+describe.skipIf(!browserPresent)('the tools page', () => {
   const browser = useBrowser();
   let server: RunningCatalogue;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
       `document.activeElement?.classList.contains('row-link') && document.activeElement.textContent === ${JSON.stringify(name)}`,
     );
 
-  it('lists every tool with its access, danger, cost, health and whether it needs approval', async () => {
+  it('lists every tool with its access mode, danger, cost, health, and whether it needs approval', async () => {
     const page = await open();
     await shows(page, '6 of 6 tools');
     const row = page.getByRole('listitem').filter({ hasText: 'delete_file' });
@@ -60,7 +60,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await row.locator('.tag').allTextContents()).toEqual(['needs approval', 'unavailable']);
   });
 
-  it('searches while the user types, and shows the matched words, their fields and the score', async () => {
+  it('searches while the user types, and shows the matched words, their fields, and the score', async () => {
     const page = await open();
     await page.getByRole('searchbox', { name: 'Search tools' }).fill('delete');
     await shows(page, '1 of 6 tools');
@@ -71,7 +71,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(Number(await page.locator('.row-why .score').textContent())).toBeGreaterThan(0);
   });
 
-  it('filters by any value of an axis and by all axes, with a count for every choice', async () => {
+  it('filters by one or more values of each axis, and shows a count for every value', async () => {
     const page = await open();
     const countOf = async (axis: string, value: string) =>
       page
@@ -97,7 +97,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     await shows(page, '6 of 6 tools');
   });
 
-  it("shows a persona's own tools instead of shared ones of the same name, and no tools of others", async () => {
+  it("shows a persona's own tools instead of shared tools of the same name, and hides other personas' tools", async () => {
     const page = await open();
     await page.getByRole('combobox', { name: 'Persona' }).selectOption('Atlas');
     await shows(page, '4 of 4 tools');
@@ -125,7 +125,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     await hasFocus(page, second!);
   });
 
-  it('keeps its whole state in the address, and goes back', async () => {
+  it('keeps its whole state in the URL, and supports the Back button', async () => {
     const page = await open('#/tools/read_file?q=files&persona=Atlas&category=files&owner=Atlas');
     await page
       .getByRole('complementary', { name: 'Tool read_file' })
@@ -141,7 +141,7 @@ describe.skipIf(!browserPresent)('the page of tools', () => {
     expect(await choice(page, 'Category', 'files').isChecked()).toBe(true);
   });
 
-  it('accepts any address, even a mistyped one', async () => {
+  it('accepts any URL, even a mistyped one', async () => {
     const page = await open('#/nowhere/%E0%A4%A?category=purple&constructor=1&__proto__=2');
     await shows(page, '0 of 6 tools');
     expect(await choice(page, 'Category', 'purple').isChecked()).toBe(true);

@@ -159,7 +159,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
       .getByRole('complementary')
       .locator('section', { has: page.getByRole('heading', { name: title }) });
 
-  it('the parameters of a tool in words, nested ones with their path', async () => {
+  it("a tool's parameters in words, and the path of nested parameters", async () => {
     const page = await open('#/tools/web_search');
     const rows = detail(page, 'Parameters').locator('tbody tr');
     const cells = await Promise.all(
@@ -181,7 +181,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     );
   });
 
-  it('the metadata of a tool, inferred values and missing credentials', async () => {
+  it("a tool's metadata, inferred values, and missing credentials", async () => {
     const page = await open('#/tools/web_search');
     const facts = await detail(page, 'Metadata').innerText();
     expect(facts).toMatch(/danger\s+high\s*inferred/);
@@ -191,7 +191,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     expect(facts).toMatch(/needs flags\s+lookup: web\.read, post: web\.write web\.read/);
   });
 
-  it("the providers of a tool in the order they're tried, with a chart of their last calls", async () => {
+  it("a tool's providers in the order they're tried, with a chart of their recent calls", async () => {
     const page = await open('#/tools/web_search');
     const health = detail(page, 'Health');
     expect(await health.getByRole('heading', { level: 4 }).allInnerTexts()).toEqual([
@@ -208,7 +208,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     expect(await chart.locator('rect.failed').count()).toBe(1);
   });
 
-  it('skills and jobs with their personas, links to their tools, and missing tools', async () => {
+  it('skills and jobs with their personas, links to tools, and missing tools', async () => {
     const page = await open('#/jobs');
     const job = page.getByRole('article', { name: 'Briefing' });
     expect(await job.innerText()).toMatch(
@@ -227,7 +227,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     await page.getByRole('complementary', { name: 'Tool web_search' }).waitFor();
   });
 
-  it('findings, worst first, each with its place and a link to its tool', async () => {
+  it('findings, worst first, each with its location and a link to its tool', async () => {
     const page = await open('#/findings');
     expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
       'Errors 1',
@@ -270,7 +270,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     }
   });
 
-  it('nothing wider than a phone of 360 pixels', async () => {
+  it('nothing wider than a 360-pixel screen', async () => {
     const width = 360;
     const page = await open('', {
       viewport: { width, height: 800 },

@@ -24,7 +24,7 @@ async function appOf(files: Readonly<Record<string, unknown>>) {
 }
 
 describe('private values in manifests', () => {
-  it("aren't sent by any route, such as credentials in the wrong place and other programs' fields", async () => {
+  it("aren't sent by any route, even credentials in the wrong place and other programs' fields", async () => {
     const { get } = await appOf({
       'functions.json': [
         {
@@ -61,7 +61,7 @@ describe('private values in manifests', () => {
 
 describe('a malformed persona parameter', () => {
   it.each(['persona=,', 'persona=-', 'persona=--shared', 'persona=!', 'version=,'])(
-    'is refused by lists: %s',
+    'is refused by GET /tools: %s',
     async (query) => {
       const { get } = await appOf({ 'functions.json': [toolEntry('good')] });
       expect((await get(`/tools?${query}`)).status).toBe(400);
@@ -69,7 +69,7 @@ describe('a malformed persona parameter', () => {
   );
 
   it.each(['/tools/good?persona=-shared', '/summary?persona=Ada,-shared'])(
-    'is refused by routes for one persona: %s',
+    'is refused by routes that accept only one persona: %s',
     async (path) => {
       const { get } = await appOf({ 'functions.json': [toolEntry('good')] });
       expect((await get(path)).status).toBe(400);

@@ -29,7 +29,7 @@ describe('GET /tools/:name', () => {
   });
 
   it.each(['/tools/gam%2ema'])(
-    'finds %s, because dots and escapes are part of names',
+    'decodes %s, and finds the tool with a dot in its name',
     async (path) => {
       expect((await (await sample()).json(path)).name).toBe('gam.ma');
     },
@@ -41,7 +41,7 @@ describe('GET /tools/:name', () => {
     '/tools/only_atlas?persona=Nova',
     '/tools/..%2ftools',
     `/tools/${'a'.repeat(4_000)}`,
-  ])('finds no tool named %s', async (path) => {
+  ])('returns 404 for %s', async (path) => {
     const response = await (await sample()).get(path);
     expect(response.status).toBe(404);
     expect(((await response.json()) as Json).error.code).toBe('TOOL_NOT_FOUND');
@@ -49,7 +49,7 @@ describe('GET /tools/:name', () => {
 });
 
 describe('GET /search', () => {
-  it('explains each hit with words, fields and a score', async () => {
+  it('explains each result with the matched words, their fields, and a score', async () => {
     const { json } = await sample();
     const answer = await json('/search?q=what+did+we+earn');
     expect(answer).toMatchObject({
@@ -69,7 +69,7 @@ describe('GET /search', () => {
     expect(answer.count).toBe(answer.results.length);
   });
 
-  it('searches all tools, or those that a persona may call, within filters', async () => {
+  it('searches all tools, or the tools that a persona may call, and applies filters', async () => {
     const { json } = await sample();
     const found = async (query: string) =>
       (await json(`/search?q=alpha+beta+gam.ma+only_atlas+only_nova&${query}`)).results
@@ -110,7 +110,7 @@ describe('GET /search', () => {
     expect((await get('/tools?q=')).status).toBe(400);
   });
 
-  it('refuses a missing or empty request', async () => {
+  it('refuses a missing or empty query', async () => {
     const { get } = await sample();
     for (const path of ['/search', '/search?q=', '/search?q=a&fields=name'])
       expect((await get(path)).status, path).toBe(400);
@@ -118,7 +118,7 @@ describe('GET /search', () => {
 });
 
 describe('the other routes', () => {
-  it('list skills and jobs with their requirements, missing requirements, and their own filters', async () => {
+  it('list skills and jobs with their requirements and missing requirements, and filter them', async () => {
     const { json, get } = await sample();
     const skills = await json('/skills');
     expect(skills).toMatchObject({ count: 2, total: 2, next: null });
@@ -151,7 +151,7 @@ describe('the other routes', () => {
     expect((await json(first.next!)).jobs[0]!.name).toBe('Nightly');
   });
 
-  it('list tasks with their requirements, and count those that a named persona excludes', async () => {
+  it('list tasks with their requirements, and count the tasks that the requested persona excludes', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('alpha')],
       'tasks.json': [taskEntry('Sort', { required_tools: ['alpha', 'nowhere'], tags: ['desk'] })],
@@ -182,7 +182,7 @@ describe('the other routes', () => {
     expect(await json('/health')).toMatchObject({ status: 'degraded', tools: 1 });
   });
 
-  it('summarize a persona, count items, and describe themselves', async () => {
+  it('summarize a persona, count items, and serve an OpenAPI description', async () => {
     const { json } = await sample();
     expect(await json('/summary?persona=Atlas')).toMatchObject({
       revision: 1,
@@ -220,7 +220,7 @@ describe('the other routes', () => {
     });
   });
 
-  it('report quarantined entries with their place, and lint findings', async () => {
+  it('report quarantined entries with their location, and lint findings', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('good'), { ...toolEntry('bad'), side_effects: 'logging' }],
     });
@@ -245,7 +245,7 @@ describe('the other routes', () => {
     expect((await json('/findings')).findings.some(({ kind }) => kind === 'invalid')).toBe(false);
   });
 
-  it('list the paths for an unknown path', async () => {
+  it('answer an unknown path with the list of paths', async () => {
     const { get } = await sample();
     const response = await get('/nowhere');
     expect(response.status).toBe(404);
@@ -254,7 +254,7 @@ describe('the other routes', () => {
     });
   });
 
-  it('serve the page under the strict content policy, or not at all', async () => {
+  it('serve the page with a strict content security policy, unless the page is disabled', async () => {
     const { capabilities } = await sample();
     const page = await createDiscoveryApp(capabilities).request('/');
     expect([page.status, page.headers.get('content-type')]).toEqual([
@@ -279,7 +279,7 @@ describe('an error answer', () => {
     'canary-auth-7c8d',
   ];
 
-  it('suggests the parameter or tool that was probably meant', async () => {
+  it('suggests the parameter or tool that the user probably meant', async () => {
     const { json } = await sample();
     const messageOf = async (path: string) => (await json(path)).error.message;
     expect(await messageOf('/tools?danger_levl=low')).toMatch(
@@ -291,7 +291,7 @@ describe('an error answer', () => {
     expect(await messageOf('/search')).toBe('Expected q as a string, got none.');
   });
 
-  it("never contains the value of a variable, a provider's configuration, a stack or a local path", async () => {
+  it("never contains an environment variable's value, a provider's configuration, a stack trace, or a local path", async () => {
     const tree = new ManifestTree({
       'functions.json': [
         toolEntry('withKey', {
@@ -364,7 +364,7 @@ describe('an error answer', () => {
 });
 
 describe('createDiscoveryApp', () => {
-  it('can be mounted in an app of another web framework, with its page and its errors', async () => {
+  it('can be mounted in an app of another web framework, including its page and errors', async () => {
     const { capabilities } = await sample();
     const app = new Hono().mount('/catalogue', createDiscoveryApp(capabilities).fetch);
     expect(await (await app.request('/catalogue/health')).json()).toMatchObject({ status: 'ok' });
@@ -377,7 +377,7 @@ describe('createDiscoveryApp', () => {
     expect((await app.request('/catalogue/tools', { method: 'POST' })).status).toBe(405);
   });
 
-  it('refuses wrong options without showing a token', async () => {
+  it("refuses wrong options, and doesn't show the token in the error", async () => {
     const { capabilities } = await sample();
     const wrong: readonly object[] = [
       { auth: 'canary-of-16-chars' },

@@ -47,7 +47,7 @@ async function running(
 }
 
 describe('tooldex serve', () => {
-  it("applies the project's lint rules as tooldex lint does, and refuses wrong settings", async () => {
+  it("applies the project's lint settings like tooldex lint, and refuses wrong settings", async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('open', { side_effects: 'network' })],
       'tooldex.config.json': {
@@ -71,7 +71,7 @@ describe('tooldex serve', () => {
     );
   });
 
-  it("shows the bundled tools, and exits with 0 when it's interrupted", async () => {
+  it("serves the bundled tools, and exits with 0 when it's interrupted", async () => {
     let address = '';
     const code = await running({}, {}, async (url, terminal) => {
       address = url;
@@ -83,7 +83,7 @@ describe('tooldex serve', () => {
     await expect(fetch(address)).rejects.toThrow();
   });
 
-  it('prints one line of JSON for programs', async () => {
+  it('prints one line of JSON with --json', async () => {
     const tree = new ManifestTree({
       'functions.json': [toolEntry('a'), { ...toolEntry('b'), side_effects: 1 }],
     });
@@ -93,7 +93,7 @@ describe('tooldex serve', () => {
     });
   });
 
-  it('follows the manifests while it runs', async () => {
+  it("picks up manifest edits while it's running", async () => {
     const tree = new ManifestTree({ 'functions.json': [toolEntry('a')] });
     await running({ manifests: tree.root }, {}, async (url, terminal) => {
       tree.write('functions.json', [toolEntry('a'), toolEntry('added')]);
@@ -102,7 +102,7 @@ describe('tooldex serve', () => {
     });
   });
 
-  it('reads the token from the environment, and the option takes precedence', async () => {
+  it("reads the token from the environment, unless it's passed as an option", async () => {
     const env = { TOOLDEX_TOKEN: 'token-of-the-environment' };
     const status = (url: string, token: string) =>
       fetch(`${url}/health`, { headers: { authorization: `Bearer ${token}` } }).then(
@@ -124,7 +124,7 @@ describe('tooldex serve', () => {
   });
 
   it.each([{ host: '0.0.0.0' }, { persona: 'Atlas' }])(
-    'refuses %j without a token',
+    'refuses to run without a token: %j',
     async (flags) => {
       expect((await refusal(flags)).code).toBe(2);
     },
@@ -139,7 +139,7 @@ async function refusal(flags: Flags, env: Readonly<Record<string, string>> = {})
 }
 
 describe('tooldex serve --redis', () => {
-  it('refuses a malformed Redis address without showing it', async () => {
+  it('refuses a malformed Redis URL without showing it', async () => {
     for (const redis of ['', 'http://user:secret@host', 'secret', 'redis://host/secret']) {
       const refused = await refusal({}, { TOOLDEX_REDIS_URL: redis });
       expect(refused).toMatchObject({
@@ -150,7 +150,7 @@ describe('tooldex serve --redis', () => {
     }
   });
 
-  it("says where and why if Redis doesn't answer", async () => {
+  it("reports the address and the reason if Redis doesn't answer", async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
@@ -162,9 +162,9 @@ describe('tooldex serve --redis', () => {
   });
 });
 
-describe('the list of processes on this machine', () => {
+describe("the machine's process list", () => {
   it.skipIf(!existsSync('/proc/self/cmdline'))(
-    "doesn't show a password from an option (skipped without /proc)",
+    "doesn't show a password passed as an option (skipped without /proc)",
     async () => {
       const silent = createServer().listen(0, '127.0.0.1');
       await once(silent, 'listening');
@@ -201,7 +201,7 @@ describe.skipIf(!redisPresent)(
     });
     afterAll(() => redis.stop());
 
-    it('shows calls of other processes from before and after its start, and says if Redis is gone', async () => {
+    it("shows other processes' calls from before and after its start, and reports if Redis is down", async () => {
       const store = await RedisStateStore.connect({ url: redis.url });
       const tree = new ManifestTree({
         'functions.json': [
@@ -261,7 +261,7 @@ describe.skipIf(!redisPresent)(
       await store.close();
     });
 
-    it('shows the health under the prefix from its option, and says so if there is none', async () => {
+    it('reads health under the prefix from --redis-prefix, and reports if there is none', async () => {
       await redis.flush();
       const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:' });
       const health = new PublishedHealth({ store });

@@ -17,7 +17,7 @@ async function start(options: ServeOptions = {}): Promise<RunningCatalogue> {
 }
 
 describe('serve', () => {
-  it("answers at its address until it's closed", async () => {
+  it("answers at its URL until it's closed", async () => {
     const { capabilities } = await sample();
     const running = await serve(capabilities, { port: 0 });
     expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -27,7 +27,7 @@ describe('serve', () => {
     await expect(fetch(running.url)).rejects.toThrow();
   });
 
-  it('sends the same bytes and headers as the app, for 304, HEAD and errors, too', async () => {
+  it('sends the same bytes and headers as the app, including for 304, HEAD, and errors', async () => {
     const { get } = await sample();
     const { url } = await start();
     for (const path of [
@@ -50,7 +50,7 @@ describe('serve', () => {
     expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, etag, '']);
   });
 
-  it('closes at once, even while clients listen to events', async () => {
+  it('closes at once, even while clients are listening to events', async () => {
     const { capabilities } = await sample();
     const running = await serve(capabilities, { port: 0 });
     const reader = (await fetch(`${running.url}/events`)).body!.getReader();

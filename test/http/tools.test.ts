@@ -13,14 +13,14 @@ const EVERY = [
 const without = (...left: string[]) => EVERY.filter((each) => !left.includes(each));
 
 describe('GET /tools', () => {
-  it('lists all tools, shared ones first, with the total', async () => {
+  it('lists all tools, shared tools first, and the total', async () => {
     const { json } = await sample();
     const answer = await json('/tools');
     expect(names(answer)).toEqual(EVERY);
     expect(answer).toMatchObject({ count: 6, total: 6, revision: 1, changed: false, next: null });
   });
 
-  it("shows a tool's declared values, inferred values and health", async () => {
+  it("returns a tool's declared values, inferred values, and health", async () => {
     const { json, capabilities } = await sample();
     for (const success of [true, false])
       capabilities.recordTool('alpha', { success, latencyMs: 100, provider: 'Primary' });
@@ -79,7 +79,7 @@ describe('GET /tools', () => {
     expect(names(await json(`/tools?${query}`))).toEqual(expected);
   });
 
-  it('keeps tools without calls when it filters by success rate, unless calls are required', async () => {
+  it('includes tools without calls when filtering by success rate, unless require_calls is set', async () => {
     const { json, capabilities } = await sample();
     for (const success of [true, true, true, false])
       capabilities.recordTool('beta', { success, latencyMs: 1 });
@@ -114,7 +114,7 @@ describe('GET /tools', () => {
     ['cursor=garbage', 'cursor', 'garbage', /cursor/],
     ['fields=name,secret', 'fields', 'name,secret', /names of/],
     ['persona=', 'persona', '', /at least 1/],
-  ])('refuses %s and names what is wrong', async (query, parameter, found, expected) => {
+  ])('refuses %s and says what it expects', async (query, parameter, found, expected) => {
     const { get } = await sample();
     const response = await get(`/tools?${query}`);
     expect(response.status).toBe(400);
@@ -131,8 +131,8 @@ describe('GET /tools', () => {
   });
 });
 
-describe('the pages of /tools', () => {
-  it('say if the catalogue has changed since the first page', async () => {
+describe('pages of /tools', () => {
+  it('report whether the catalogue has changed since the first page', async () => {
     const tree = catalogueOf(['a', 'b', 'c']);
     const { json, capabilities } = await sample({}, tree);
     const first = await json('/tools?limit=1&side_effects=none');
@@ -151,7 +151,7 @@ describe('the pages of /tools', () => {
 });
 
 describe('the ETag of an answer', () => {
-  it('avoids sending the same content twice', async () => {
+  it('lets clients skip content they already have', async () => {
     const { get, capabilities, tree } = await sample();
     for (const path of [
       '/tools',

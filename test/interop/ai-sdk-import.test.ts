@@ -23,8 +23,8 @@ function executorOf(definitions: readonly ToolDefinition[]): ToolExecutor {
 
 const only = (tools: ToolSet, options = {}) => entryOf(fromAISDKTools(tools, options)[0]!);
 
-describe('tools of the AI SDK', () => {
-  it('imported tools keep name, description, schemas and work', async () => {
+describe('tools imported from the AI SDK', () => {
+  it('imported tools keep their name, description, schemas, and function', async () => {
     const tools = {
       length: tool({
         description: 'How long',
@@ -49,7 +49,7 @@ describe('tools of the AI SDK', () => {
     ).toMatchObject({ status: 'ok', value: 3 });
   });
 
-  it("imported tools that declare nothing aren't taken for harmless", () => {
+  it("imported tools that declare nothing aren't assumed to be harmless", () => {
     expect(only({ t: tool({ inputSchema: z.object({}), execute: () => 1 }) })).toMatchObject({
       accessMode: 'mixed',
       dangerLevel: 'high',
@@ -62,7 +62,7 @@ describe('tools of the AI SDK', () => {
     ['true', true, true],
     ['a function', () => false, true],
     ['missing', undefined, false],
-  ])('needsApproval becomes requiresConsent: %s', (_, needsApproval, expected) => {
+  ])('needsApproval becomes requiresConsent (%s)', (_, needsApproval, expected) => {
     const set = {
       t: {
         inputSchema: z.object({}),
@@ -73,7 +73,7 @@ describe('tools of the AI SDK', () => {
     expect(only(set).requiresConsent).toBe(expected);
   });
 
-  it('MCP annotations tighten imported tools, and loosen them only if trusted', () => {
+  it("MCP annotations can make imported tools stricter, but less strict only if they're trusted", () => {
     const set = (readOnlyHint: boolean): ToolSet => ({
       t: {
         inputSchema: z.object({}),
@@ -86,7 +86,7 @@ describe('tools of the AI SDK', () => {
     expect(only(set(false), { trusted: true }).accessMode).not.toBe('readonly');
   });
 
-  it("a streaming tool's last value is its result, and earlier ones are progress", async () => {
+  it("a streaming tool's last value becomes its result, and earlier values become progress", async () => {
     const tools = {
       count: tool({
         inputSchema: z.object({}),
@@ -109,7 +109,7 @@ describe('tools of the AI SDK', () => {
     ).toEqual([1, 2]);
   });
 
-  it('imported tools get the call id and the signal', async () => {
+  it('imported tools receive the call id and the signal', async () => {
     const seen: unknown[] = [];
     const tools = {
       t: dynamicTool({
@@ -127,12 +127,12 @@ describe('tools of the AI SDK', () => {
 
   it.each([
     [
-      'a JSON Schema that validates nothing by itself',
+      'a JSON Schema without its own validation',
       jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }),
       'n: Expected',
     ],
     [
-      'one with its own validation',
+      'a JSON Schema with its own validation',
       jsonSchema(
         { type: 'object' },
         { validate: () => ({ success: false, error: new Error('secret hunter2') }) },
@@ -144,7 +144,7 @@ describe('tools of the AI SDK', () => {
       zodSchema(z.object({ n: z.number() })),
       'n: Expected a value that the schema accepts, got nothing. Invalid input: expected number',
     ],
-  ])('imported tools check their input: %s', async (_, inputSchema, message) => {
+  ])('imported tools validate their input (%s)', async (_, inputSchema, message) => {
     const tools = { t: { inputSchema, execute: () => 'ran' } } as unknown as ToolSet;
     const outcome = await executorOf(fromAISDKTools(tools, { overrides: { t: open } })).execute({
       id: '1',
@@ -159,13 +159,13 @@ describe('tools of the AI SDK', () => {
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
   });
 
-  it('an imported tool without a function is manual', () => {
+  it('an imported tool without a function becomes a manual tool', () => {
     expect(
       only({ t: tool({ inputSchema: z.object({}), outputSchema: z.string() }) }),
     ).toMatchObject({ manual: true });
   });
 
-  it("tools that can't be imported are refused together", () => {
+  it("all tools that can't be imported are reported in one error", () => {
     const set = {
       search: { type: 'provider', id: 'a.b', args: {}, inputSchema: z.object({}) },
       'not a name': { inputSchema: z.object({}), execute: () => 1 },

@@ -111,8 +111,8 @@ const open = [
 // @ts-expect-error there is no such option
 const misspelt = () => toAISDKTools([add], { executor, contxt: {} });
 
-describe('the types of tools in the AI SDK', () => {
-  it('types list the tools under the names that models see', () => {
+describe('the types of tools exported to the AI SDK', () => {
+  it('the type of an export has the tools under the names that models see', () => {
     expect(
       [calls, part, misspelt, open[0]!['anything'], unknown].map((each) => typeof each),
     ).toEqual(['function', 'function', 'function', 'undefined', 'undefined']);

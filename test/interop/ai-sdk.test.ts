@@ -70,8 +70,8 @@ const answered = (messages: readonly ModelMessage[], approved: boolean): ModelMe
   ];
 };
 
-describe('tools in the AI SDK', () => {
-  it('tools run in generateText under names that models can see', async () => {
+describe('tools exported to the AI SDK', () => {
+  it('tools run in generateText under names that models accept', async () => {
     const { tools } = setUp();
     const model = aiModel([['1', 'math__add', { a: 2, b: '3' }]], 'five');
     const { text, steps } = await generateText({
@@ -96,7 +96,7 @@ describe('tools in the AI SDK', () => {
     });
   });
 
-  it("a call waits for approval, and then runs with the model's arguments", async () => {
+  it("a call that needs approval waits for it, and then runs with the model's arguments", async () => {
     const { tools, written } = setUp();
     const model = aiModel([['w1', 'write', { text: '  hello ' }]], 'written');
     const first = await generateText({ model, tools, messages: [ask] });
@@ -121,7 +121,7 @@ describe('tools in the AI SDK', () => {
     expect(readByAIModel(model)).toMatchObject([{ type: 'execution-denied' }]);
   });
 
-  it('an approved call runs once, however often its messages are sent, in every process that shares the store', async () => {
+  it('an approved call runs once, even if its messages are sent again in another process that shares the store', async () => {
     const store = new MemoryStateStore();
     const { registry, written } = setUp();
     const set = () =>
@@ -137,7 +137,7 @@ describe('tools in the AI SDK', () => {
     ]);
   });
 
-  it("an approved call doesn't run after the store restarted", async () => {
+  it("an approved call doesn't run after the store has restarted", async () => {
     const store = new RestartingStore(new ManualClock());
     const { registry, written } = setUp();
     const set = (own: StateStore = store) =>
@@ -160,18 +160,15 @@ describe('tools in the AI SDK', () => {
   });
 
   it.each([
-    ['no approval at all', (messages: ModelMessage[]) => messages.slice(0, 1)],
+    ['no approval', (messages: ModelMessage[]) => messages.slice(0, 1)],
+    ['another message after the approval', (messages: ModelMessage[]) => [...messages, ask]],
     [
-      'an approval that is followed by another message',
-      (messages: ModelMessage[]) => [...messages, ask],
-    ],
-    [
-      'other arguments than those approved',
+      'arguments that differ from the approved ones',
       (messages: ModelMessage[]) =>
         JSON.parse(JSON.stringify(messages).replaceAll('hello', 'goodbye')) as ModelMessage[],
     ],
     [
-      'a no among the yeses',
+      'both an approval and a denial',
       (messages: ModelMessage[]) => [
         ...messages.slice(0, -1),
         {
@@ -184,7 +181,7 @@ describe('tools in the AI SDK', () => {
       ],
     ],
     [
-      'an approval of another call',
+      'an approval for another call',
       (messages: ModelMessage[]) =>
         JSON.parse(JSON.stringify(messages).replaceAll('"w1"', '"w2"')) as ModelMessage[],
     ],
@@ -200,10 +197,10 @@ describe('tools in the AI SDK', () => {
   });
 
   it.each([
-    ['the other first', ['goodbye', 'hello']],
-    ['the other last', ['hello', 'goodbye']],
+    ['the other call comes first', ['goodbye', 'hello']],
+    ['the other call comes last', ['hello', 'goodbye']],
   ])(
-    "a call that shares its id with a call of another input doesn't run (%s)",
+    "a call doesn't run if it shares its id with a call that has another input (%s)",
     async (_, texts) => {
       const { tools, written } = setUp();
       const model = aiModel([...texts.map((text) => ['w1', 'write', { text }] as const)], 'oh');
@@ -217,7 +214,7 @@ describe('tools in the AI SDK', () => {
     },
   );
 
-  it("an approved call of a replaced tool doesn't run", async () => {
+  it("an approved call doesn't run if its tool has been replaced", async () => {
     const { tools, written, registry, executor } = setUp();
     const model = aiModel([['w1', 'write', { text: 'hello' }]], 'oh');
     const first = await generateText({ model, tools, messages: [ask] });
@@ -254,7 +251,7 @@ describe('tools in the AI SDK', () => {
     ).toBe(false);
   });
 
-  it('manual calls are left to the caller', async () => {
+  it('calls to manual tools are left to the caller', async () => {
     const { tools } = setUp();
     const model = aiModel([['1', 'person', {}]]);
     const { toolCalls, toolResults, content } = await generateText({
@@ -268,7 +265,7 @@ describe('tools in the AI SDK', () => {
     expect(content.map(({ type }) => type)).not.toContain('tool-approval-request');
   });
 
-  it("with progress, a tool's reports come as preliminary results", async () => {
+  it("with progress: true, a tool's progress is sent as preliminary results", async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(
       defineTool({

@@ -118,7 +118,7 @@ const WAYS: readonly Way[] = [
       ),
   },
   {
-    way: 'the AI SDK, from the options',
+    way: 'the AI SDK with the context option',
     call: ({ executor, registry }, name, input, context) =>
       generateText({
         model: aiModel([['c1', name, input]], 'done'),
@@ -128,7 +128,7 @@ const WAYS: readonly Way[] = [
       }),
   },
   {
-    way: 'the AI SDK 6, from experimental_context',
+    way: 'the AI SDK 6 with experimental_context',
     call: ({ executor, registry }, name, input, context) =>
       generateText({
         model: aiModel([['c1', name, input]], 'done'),
@@ -139,7 +139,7 @@ const WAYS: readonly Way[] = [
       }),
   },
   {
-    way: 'the AI SDK 7, which calls it context',
+    way: 'the AI SDK 7 with context',
     call: async ({ executor, registry }, name, input, context) =>
       Promise.resolve(
         toAISDKTools(registry, { executor, ...caller, context: appOf('another') })[name]!.execute!(
@@ -149,28 +149,28 @@ const WAYS: readonly Way[] = [
       ).catch(() => undefined),
   },
   {
-    way: 'LangChain, from the options',
+    way: 'LangChain with the context option',
     call: (world, name, input, context) =>
       langChain(world, name, input, { ...caller, context }, {}),
   },
   {
-    way: 'LangChain, from the context of the run',
+    way: "LangChain with the run's context",
     call: (world, name, input, context) =>
       langChain(world, name, input, { ...caller, context: appOf('another') }, { context }),
   },
   {
-    way: 'LangChain, from what is configurable',
+    way: 'LangChain with configurable values',
     call: (world, name, input, context) =>
       langChain(world, name, input, caller, {
         configurable: { ...context, thread_id: 't1', __pregel_task_id: 'x' },
       }),
   },
   {
-    way: 'OpenAI Agents, from the options',
+    way: 'OpenAI Agents with the context option',
     call: (world, name, input, context) => agents(world, name, input, { ...caller, context }, {}),
   },
   {
-    way: 'OpenAI Agents, from the context of the run',
+    way: "OpenAI Agents with the run's context",
     call: (world, name, input, context) =>
       agents(world, name, input, { ...caller, context: appOf('another') }, { context }),
   },
@@ -178,8 +178,8 @@ const WAYS: readonly Way[] = [
 
 beforeAll(() => setTracingDisabled(true));
 
-describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
-  it("a tool gets the program's own objects and its call", async () => {
+describe.each(WAYS)('a tool called through $way', ({ call }) => {
+  it("the tool receives the program's own objects and the facts about its call", async () => {
     const world = setUp();
     const app = appOf('ada');
     await call(world, 'find', { id: '1' }, app);
@@ -200,7 +200,7 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
     });
   });
 
-  it('nothing that the model writes becomes principal, conversation or context', async () => {
+  it("the model can't set the principal, conversation, or context", async () => {
     const world = setUp();
     const app = appOf('ada');
     // The write is denied or pending everywhere, and the events say who the caller was.
@@ -223,8 +223,8 @@ describe.each(WAYS)('a tool that is called by $way', ({ call }) => {
   });
 });
 
-describe('one set of tools for many users', () => {
-  it('caller decides for each call who makes it', async () => {
+describe('exported tools shared by several users', () => {
+  it('the caller function sets the principal of each call', async () => {
     const world = setUp();
     const asked: unknown[] = [];
     const options = {

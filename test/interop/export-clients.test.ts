@@ -75,7 +75,7 @@ function service(...answers: readonly object[]) {
   return { bodies, fetch };
 }
 
-describe('with the client of OpenAI', () => {
+describe('exports to the OpenAI client', () => {
   const toolCall = (id: string, name: string, args: string) => ({
     id,
     type: 'function',
@@ -96,7 +96,7 @@ describe('with the client of OpenAI', () => {
     ],
   });
 
-  it('the chat API gets the tools and the results, and its calls run', async () => {
+  it('the chat API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const calls = [
       toolCall('1', 'mcp__math__add', '{"a":2}'),
@@ -143,7 +143,7 @@ describe('with the client of OpenAI', () => {
     ]);
   });
 
-  it('the responses API gets the tools and the results, and its calls run', async () => {
+  it('the responses API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const output = [
       { type: 'reasoning', id: 'r', summary: [] },
@@ -186,8 +186,8 @@ describe('with the client of OpenAI', () => {
   });
 });
 
-describe('with the client of Anthropic', () => {
-  it('the API gets the tools and the results, and its calls run', async () => {
+describe('exports to the Anthropic client', () => {
+  it('the API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const content = [
       { type: 'text', text: 'Let me see' },
@@ -257,7 +257,7 @@ describe('with the client of Anthropic', () => {
     });
   });
 
-  it('tools are deferred only on request, and critical tools never with true', () => {
+  it('deferLoading: true defers all tools except critical ones, and a function selects the tools to defer', () => {
     const { registry } = setUp();
     registry.register(
       definitionOf({
@@ -283,8 +283,8 @@ describe('with the client of Anthropic', () => {
   });
 });
 
-describe('with the client of Google', () => {
-  it('the API gets the tools and the results, and its calls run', async () => {
+describe('exports to the Google client', () => {
+  it('the API can call exported tools and receive their results', async () => {
     const { registry, run } = setUp();
     const parts = [
       { functionCall: { name: 'mcp__math__add', args: { a: 2 } } },
@@ -366,8 +366,8 @@ describe('with the client of Google', () => {
   });
 });
 
-describe('the types of an export', () => {
-  it("export types fit the packages' types", () => {
+describe('the types of exports', () => {
+  it("exports can be assigned to the types of the services' packages", () => {
     expectTypeOf(toOpenAITools([])).toExtend<OpenAI.ChatCompletionTool[]>();
     expectTypeOf(toOpenAITools([], { api: 'responses' })).toExtend<OpenAI.Responses.Tool[]>();
     expectTypeOf(toAnthropicTools([])).toExtend<Anthropic.ToolUnion[]>();

@@ -14,8 +14,8 @@ import { propertyRuns } from '../property-runs.js';
 
 const isValid = (schema: object, value: unknown) =>
   new Validator(schema, '2020-12', false).validate(value).valid;
-describe('an object schema', () => {
-  it('an object schema allows whatever the tool allows', () => {
+describe('objectSchema', () => {
+  it("objectSchema accepts every input that the tool's schema accepts", () => {
     fc.assert(
       fc.property(anyInput, ({ schema, value }) => {
         fc.pre(isValid(schema, value));
@@ -25,7 +25,7 @@ describe('an object schema', () => {
     );
   });
 
-  it('alternatives at the top are folded, and keep all parameters', () => {
+  it('objectSchema merges top-level alternatives and keeps all parameters', () => {
     const folded = objectSchema({
       description: 'Where',
       oneOf: [
@@ -69,7 +69,7 @@ function objectsOf(value: unknown): JsonSchema[] {
 }
 
 describe('renamed parameters', () => {
-  it('renamed parameters fit the target on every level', () => {
+  it('renamed parameters are valid for the target at every level', () => {
     fc.assert(
       fc.property(
         anyInput,
@@ -86,7 +86,7 @@ describe('renamed parameters', () => {
     );
   });
 
-  it('renamed parameters get their names back in nested objects, lists and alternatives', () => {
+  it('renamed parameters get their original names back in nested objects, lists, and alternatives', () => {
     const filter = {
       type: 'object',
       properties: { $filter: { type: 'string' }, _filter: { type: 'string' } },

@@ -44,7 +44,7 @@ const catalogues: readonly { readonly title: string; readonly tools: readonly To
 ];
 
 describe.each(catalogues)('$title', ({ tools }) => {
-  it("exports keep OpenAI's limits", () => {
+  it("exports respect OpenAI's limits", () => {
     for (const { function: each } of toOpenAITools(tools)) {
       expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
       expect(each.description.length).toBeLessThanOrEqual(1_024);
@@ -54,7 +54,7 @@ describe.each(catalogues)('$title', ({ tools }) => {
     }
   });
 
-  it('exports keep the limits of Anthropic, Gemini and MCP', () => {
+  it('exports respect the limits of Anthropic, Gemini, and MCP', () => {
     for (const each of toAnthropicTools(tools)) expect(each.name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     for (const each of toGeminiTools(tools).functionDeclarations)
       expect(each.name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
@@ -79,7 +79,7 @@ describe('an export', () => {
     named('files.write', { compact: true, summary: 'Writes' }),
   ]);
 
-  it('equal tools export as equal bytes', () => {
+  it('the same tools are exported as the same bytes, whatever the type of the list', () => {
     const entries = [...registry];
     for (const input of [
       registry,
@@ -90,7 +90,7 @@ describe('an export', () => {
       expect(bytes(input)).toEqual(bytes(registry));
   });
 
-  it("a selection's levels are kept, and compact tools are stubs", () => {
+  it("an export keeps a selection's levels, and exports compact tools as stubs", () => {
     const selection = selectTools(registry, { text: 'read', include: ['files.write'] });
     const shown = selection.tools.map(({ rendered }) => rendered.description);
     expect(toMcpTools(selection).map(({ description }) => description)).toEqual(shown);
@@ -104,7 +104,7 @@ describe('an export', () => {
     );
   });
 
-  it("an export's JSON is only its list", () => {
+  it('an export has no enumerable properties except the tools in its list', () => {
     for (const convert of Object.values(targets)) {
       const exported = convert(registry) as unknown as unknown[] & { tools: unknown[] };
       expect([Array.isArray(exported), exported.tools === exported, Object.keys(exported)]).toEqual(
@@ -113,7 +113,7 @@ describe('an export', () => {
     }
   });
 
-  it('a description too long for OpenAI is cut between characters', () => {
+  it('a description that is too long for OpenAI is cut between characters', () => {
     const tool = named('long', { description: `${'x'.repeat(1_022)}😀 and more` });
     expect(toOpenAITools([tool])[0]!.function.description).toBe(`${'x'.repeat(1_022)}…`);
     expect(toOpenAITools([tool], { maxDescription: Infinity })[0]!.function.description).toBe(
@@ -128,7 +128,7 @@ describe('an export', () => {
     });
   });
 
-  it('MCP tools have output schema, title and axes', () => {
+  it('an MCP export includes the output schema, title, and axes', () => {
     const output = { type: 'object', properties: { sum: { type: 'number' } } };
     const [one, other] = toMcpTools([
       named('one', { outputSchema: output, metadata: { title: 'One' }, accessMode: 'readonly' }),
@@ -143,7 +143,7 @@ describe('an export', () => {
     expect(other).not.toHaveProperty('outputSchema');
   });
 
-  it('non-tools, double names and wrong options are refused', () => {
+  it("values that aren't tools, duplicate names, and wrong options are refused", () => {
     expect(refusal(() => toOpenAITools(7 as never)).code).toBe('INVALID_ARGUMENT');
     expect(refusal(() => toOpenAITools([{}] as never)).code).toBe('NOT_A_TOOL');
     expect(refusal(() => toMcpTools([named('same'), named('same')])).code).toBe('DUPLICATE_TOOL');

@@ -62,8 +62,8 @@ async function setUp(options: Partial<Parameters<typeof toLangChainTools>[1]> = 
   return { written, registry, executor, tools, named, call };
 }
 
-describe('tools in LangChain', () => {
-  it('LangChain takes the tools as structured tools', async () => {
+describe('tools exported to LangChain', () => {
+  it('LangChain accepts the exported tools as structured tools', async () => {
     const { tools } = await setUp();
     const structured: StructuredToolInterface[] = tools;
     expect(
@@ -84,7 +84,7 @@ describe('tools in LangChain', () => {
     });
   });
 
-  it('a list of definitions keeps its types', async () => {
+  it('an exported list of definitions keeps its types', async () => {
     const add = defineTool({
       name: 'add',
       description: 'Adds',
@@ -104,7 +104,7 @@ describe('tools in LangChain', () => {
     await expect(tool.invoke({ a: '2' })).rejects.toThrow();
   });
 
-  it('a tool invoked with arguments gives its result, and with a call a message', async () => {
+  it('a tool invoked with arguments returns its result, and a tool invoked with a call returns a message', async () => {
     const { named, call } = await setUp();
     expect(await named('math__add').invoke({ a: 2, b: 3 })).toBe(5);
     expect(await call('math__add', { a: 2 })).toMatchObject({
@@ -116,7 +116,7 @@ describe('tools in LangChain', () => {
     });
   });
 
-  it('a call runs only with the approval that the policy asks for', async () => {
+  it('a call runs only with the approval that the policy requires', async () => {
     const refused = await setUp();
     expect(await refused.call('write', { text: 'a' })).toMatchObject({
       status: 'error',
@@ -135,7 +135,7 @@ describe('tools in LangChain', () => {
     expect(asked).toEqual(['write', 'c1', { text: 'a' }]);
   });
 
-  it('progress comes as tool events', async () => {
+  it('progress is reported as tool events', async () => {
     const { call } = await setUp();
     const events: unknown[] = [];
     const handler = BaseCallbackHandler.fromMethods({
@@ -145,7 +145,7 @@ describe('tools in LangChain', () => {
     expect(events).toEqual([{ done: 1 }]);
   });
 
-  it("a call stops with the run's signal", async () => {
+  it("a call stops when the run's signal is aborted", async () => {
     const { call } = await setUp();
     await expect(call('slow', {}, { signal: AbortSignal.abort() })).rejects.toThrow();
   });
@@ -157,7 +157,7 @@ function executorOf(definitions: readonly ToolDefinition[]): ToolExecutor {
   return new ToolExecutor({ registry });
 }
 
-describe('tools of LangChain', () => {
+describe('tools imported from LangChain', () => {
   it.each([
     ['zod 4', z.object({ text: z.string() })],
     ['zod 3', z3.object({ text: z3.string() })],
@@ -165,35 +165,38 @@ describe('tools of LangChain', () => {
       'JSON Schema',
       { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } as const,
     ],
-  ])('LangChain tools keep name, description, schema and work: %s', async (_, schema) => {
-    const up = tool(({ text }: { text: string }) => text.toUpperCase(), {
-      name: 'up',
-      description: 'Louder',
-      schema: schema as typeof schema & z.ZodObject,
-    });
-    const [definition] = await fromLangChainTools([up as never], { overrides: { up: open } });
-    expect(entryOf(definition!)).toMatchObject({
-      name: 'up',
-      description: 'Louder',
-      inputJsonSchema: {
-        type: 'object',
-        properties: { text: { type: 'string' } },
-        required: ['text'],
-      },
-    });
-    const executor = executorOf([definition!]);
-    expect(await executor.execute({ id: '1', name: 'up', input: { text: 'a' } })).toMatchObject({
-      status: 'ok',
-      value: 'A',
-    });
-    expect(await executor.execute({ id: '2', name: 'up', input: { text: 1 } })).toMatchObject({
-      status: 'error',
-      code: 'INVALID_INPUT',
-      message: expect.stringContaining('text'),
-    });
-  });
+  ])(
+    'LangChain tools keep their name, description, schema, and function (%s)',
+    async (_, schema) => {
+      const up = tool(({ text }: { text: string }) => text.toUpperCase(), {
+        name: 'up',
+        description: 'Louder',
+        schema: schema as typeof schema & z.ZodObject,
+      });
+      const [definition] = await fromLangChainTools([up as never], { overrides: { up: open } });
+      expect(entryOf(definition!)).toMatchObject({
+        name: 'up',
+        description: 'Louder',
+        inputJsonSchema: {
+          type: 'object',
+          properties: { text: { type: 'string' } },
+          required: ['text'],
+        },
+      });
+      const executor = executorOf([definition!]);
+      expect(await executor.execute({ id: '1', name: 'up', input: { text: 'a' } })).toMatchObject({
+        status: 'ok',
+        value: 'A',
+      });
+      expect(await executor.execute({ id: '2', name: 'up', input: { text: 1 } })).toMatchObject({
+        status: 'error',
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining('text'),
+      });
+    },
+  );
 
-  it('events of LangChain tools become progress', async () => {
+  it('events from LangChain tools become progress', async () => {
     const count = new DynamicStructuredTool({
       name: 'count',
       description: 'Counts',
@@ -216,7 +219,7 @@ describe('tools of LangChain', () => {
     ).toEqual([1, 2]);
   });
 
-  it('direct answers halt, error messages fail, and commands are refused', async () => {
+  it('direct answers become halts, error messages become failures, and commands are refused', async () => {
     const schema = z.object({});
     const tools = [
       tool(() => 7, { name: 'direct', description: 'Direct', schema, returnDirect: true }),

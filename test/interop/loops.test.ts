@@ -278,7 +278,7 @@ it.each<[string, Loop, { readonly cashier: RegExp; readonly question: RegExp; pi
     { cashier: /paid by Ada/, question: /am/ },
   ],
 ])(
-  'a whole conversation with a picture, two approvals, a question and a manual call works in %s',
+  'a conversation with an image, two approvals, a question, and a manual call works in %s',
   async (_, loop, { cashier, question, picture = true }) => {
     const world = shop();
     const read = JSON.stringify(await loop(world));

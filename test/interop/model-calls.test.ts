@@ -17,23 +17,23 @@ const read = (...calls: readonly unknown[]) =>
   chat.toCalls({ choices: [{ message: { tool_calls: calls } }] });
 
 describe('the calls of a model', () => {
-  it("calls have the tool's own name and parsed arguments", () => {
+  it("calls have the tool's original name and parsed arguments", () => {
     expect(read(call('1', 'a__b', '{"text":"x"}'), call('2', 'read', '{}'))).toEqual([
       { id: '1', name: 'a.b', input: { text: 'x' } },
       { id: '2', name: 'read', input: {} },
     ]);
   });
 
-  it('calls are read from an answer, its message or a list', () => {
+  it('calls can be read from an answer, its message, or a list', () => {
     const message = { role: 'assistant', tool_calls: [call('1', 'read', '{}')] };
     for (const each of [{ choices: [{ message }] }, message, message.tool_calls])
       expect(chat.toCalls(each)).toEqual([{ id: '1', name: 'read', input: {} }]);
   });
 
   it.each([
-    ['text that is no JSON', '{"text":'],
+    ["text that isn't JSON", '{"text":'],
     ['a list', '[1]'],
-  ])('a call with %s for arguments is INVALID_INPUT', (_, args) => {
+  ])('a call whose arguments are %s gets the error INVALID_INPUT', (_, args) => {
     const [only] = read(call('1', 'read', args));
     expect([only!.id, only!.name, only!.error?.code, only!.input]).toEqual([
       '1',
@@ -44,7 +44,7 @@ describe('the calls of a model', () => {
   });
 
   it.each(['__proto__', 'a.b', '', undefined, 7, {}])(
-    'a call of the unknown tool %j is TOOL_NOT_FOUND',
+    'a call to the unknown tool %j gets the error TOOL_NOT_FOUND',
     (name) => {
       const [only] = read(call('1', name, '{}'));
       expect([only!.error?.code, only!.name]).toEqual([
@@ -54,12 +54,12 @@ describe('the calls of a model', () => {
     },
   );
 
-  it('a repeated call id is refused', () => {
+  it('a second call with the same id gets an error', () => {
     const [first, second] = read(call('1', 'read', '{}'), call('1', 'read', '{}'));
     expect([first!.error, second!.error?.code]).toEqual([undefined, 'INVALID_INPUT']);
   });
 
-  it('a call without an id gets a random one', () => {
+  it('a call without an id gets a random id', () => {
     const ids = [
       ...read(call(undefined, 'read', '{}'), call('', 'read', '{}')),
       ...read(call(null, 'read', '{}')),
@@ -120,7 +120,7 @@ describe('the calls of a model', () => {
   });
 });
 
-describe('the answers to a model', () => {
+describe('results for a model', () => {
   const outcome = (rest: object) =>
     ({ callId: '1', toolName: 'read', ...rest }) as Parameters<
       typeof chat.toMessages

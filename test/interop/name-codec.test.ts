@@ -20,8 +20,8 @@ const names = fc.array(
 describe.each([
   ['OpenAI and Anthropic', FUNCTION_NAME_RULE, /^[A-Za-z0-9_-]{1,64}$/],
   ['Gemini', GEMINI_NAME_RULE, /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/],
-])('names for %s', (_, rule, allowed) => {
-  it('encoded names are allowed and unique, and lead back', () => {
+])('encoded names for %s', (_, rule, allowed) => {
+  it('encoded names are valid and unique, and can be decoded', () => {
     fc.assert(
       fc.property(names, (list) => {
         const codec = createNameCodec(list, rule);
@@ -33,7 +33,7 @@ describe.each([
     );
   });
 
-  it('allowed names stay as they are', () => {
+  it("valid names aren't changed", () => {
     fc.assert(
       fc.property(names, (list) => {
         const codec = createNameCodec(list, rule);
@@ -44,7 +44,7 @@ describe.each([
 });
 
 describe('a name codec', () => {
-  it('colliding names get a digest', () => {
+  it('colliding names get a digest as a suffix', () => {
     const both = createNameCodec(['a.b', 'a__b'], FUNCTION_NAME_RULE);
     expect(both.encode('a__b')).toBe('a__b');
     expect(both.encode('a.b')).toMatch(/^a__b_[0-9a-f]{8}$/);
@@ -53,7 +53,7 @@ describe('a name codec', () => {
     expect(pair.encode('a__b.c')).toMatch(/^a__b__c_[0-9a-f]{8}$/);
   });
 
-  it('reserved names stay free', () => {
+  it('a tool with a reserved name gets another name', () => {
     const codec = createNameCodec(['search'], FUNCTION_NAME_RULE, ['search']);
     expect(codec.encode('search')).toMatch(/^search_[0-9a-f]{8}$/);
     expect(codec.decode('search')).toBeUndefined();

@@ -68,10 +68,10 @@ function setUp() {
   return { written, registry, executor, agentWith, runner: new Runner({ tracingDisabled: true }) };
 }
 
-describe('tools in @openai/agents', () => {
+describe('tools exported to @openai/agents', () => {
   beforeAll(() => setTracingDisabled(true));
 
-  it('calls run in a turn, and failures are text', async () => {
+  it('calls run within a turn, and the model reads failures as text', async () => {
     const { agentWith, runner } = setUp();
     const model = agentsModel(
       [
@@ -96,7 +96,7 @@ describe('tools in @openai/agents', () => {
     });
   });
 
-  it('a call interrupts the run for approval, and runs after it, even from a stored state', async () => {
+  it('a call that needs approval interrupts the run, and runs once approved, even after the state was stored', async () => {
     const { agentWith, runner, written } = setUp();
     const model = agentsModel([['w1', 'write', { text: 'hello' }]], 'written');
     const agent = agentWith(model);
@@ -110,7 +110,7 @@ describe('tools in @openai/agents', () => {
     expect(readByAgentsModel(model)).toEqual([['w1', 'null']]);
   });
 
-  it('an approved call runs once, however often the run is resumed', async () => {
+  it('an approved call runs only once, even if the run is resumed again', async () => {
     const { registry, executor, written } = setUp();
     const [write] = toOpenAIAgentsTools([registry.require('write')], { executor });
     const approved = { isToolApproved: () => true };
@@ -123,11 +123,11 @@ describe('tools in @openai/agents', () => {
   });
 
   it.each([
-    ['the other first', ['goodbye', 'hello'], false],
-    ['the other last', ['hello', 'goodbye'], false],
-    ['the other first, from a stored state', ['goodbye', 'hello'], true],
+    ['the other call comes first', ['goodbye', 'hello'], false],
+    ['the other call comes last', ['hello', 'goodbye'], false],
+    ['the other call comes first, in a stored state', ['goodbye', 'hello'], true],
   ])(
-    "approved calls that share an id with different inputs don't run: %s",
+    "approved calls that share an id but have different inputs don't run (%s)",
     async (_, texts, stored) => {
       const { agentWith, runner, written } = setUp();
       const model = agentsModel(
@@ -151,7 +151,7 @@ describe('tools in @openai/agents', () => {
     },
   );
 
-  it('alwaysApprove runs every call of the tool', async () => {
+  it('alwaysApprove approves every further call to the tool', async () => {
     const { agentWith, runner, written } = setUp();
     const agent = agentWith(
       agentsModel(
@@ -166,7 +166,7 @@ describe('tools in @openai/agents', () => {
     expect(written).toEqual(['hello', 'goodbye']);
   });
 
-  it('another process runs an approved call only if both share the store', async () => {
+  it('another process runs an approved call only if the processes share the store', async () => {
     for (const shared of [true, false]) {
       const { registry, agentWith, runner, written } = setUp();
       const store = new MemoryStateStore();
@@ -188,7 +188,7 @@ describe('tools in @openai/agents', () => {
   });
 
   it.each(['saved', 'nothing'] as const)(
-    "an approved call doesn't run again after its store came back with %s of it",
+    "an approved call doesn't run again after its store restarts with this data: %s",
     async (kept) => {
       const { registry, agentWith, runner, written } = setUp();
       const store = new RestartingStore(new ManualClock());

@@ -163,7 +163,7 @@ const TABLE: readonly (readonly [string, typeof inAISDK, Readonly<Record<string,
     inMcp(true),
     { ask_user: 'waiting', approval_required: 'waiting' },
   ],
-  ['an MCP client that cannot ask', inMcp(false), { approval_required: 'error and advice' }],
+  ["an MCP client that can't ask", inMcp(false), { approval_required: 'error and advice' }],
 ];
 const ADVICE =
   " This client can't ask the user. The operator of this server can allow such calls: --yes medium with tooldex mcp serve, or a policy rule.";
@@ -188,7 +188,7 @@ describe.each(TABLE)('%s', (target, show, others) => {
       return [outcome, as] as const;
     }),
   )(
-    'an outcome is shown by %s as %s, with the message that all targets share',
+    'the outcome %s is shown as %s, with the same message as in other targets',
     async (name, as) => {
       const setup = setUp();
       const { text } = readOutcome(await setup.executor.execute({ id: 'c0', name }));

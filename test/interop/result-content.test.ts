@@ -60,8 +60,8 @@ const LINK = '[link to page, https://example.org/page]';
 
 beforeAll(() => setTracingDisabled(true));
 
-describe('a screenshot with a text, a file and a link', () => {
-  it("a result with parts reaches OpenAI's responses API as image and file, and its chat API in words", async () => {
+describe('a result with an image, text, a file, and a link', () => {
+  it("OpenAI's responses API receives an image and a file, and its chat API receives descriptions", async () => {
     const { registry, executor } = setUp();
     const outcome = await executor.execute(call);
     expect(toOpenAITools(registry, { api: 'responses' }).toMessages([outcome])[0]!.output).toEqual([
@@ -75,7 +75,7 @@ describe('a screenshot with a text, a file and a link', () => {
     );
   });
 
-  it('a result with parts reaches Anthropic as image and document, and Gemini as response parts', async () => {
+  it('Anthropic receives an image and a document, and Gemini receives response parts', async () => {
     const { registry, executor } = setUp();
     const outcome = await executor.execute(call);
     expect(toAnthropicTools(registry).toMessages([outcome])[0]!.content[0]).toEqual({
@@ -99,7 +99,7 @@ describe('a screenshot with a text, a file and a link', () => {
     expect(functionResponse.response['output']).toMatch(/^The page, 1024 wide\n/);
   });
 
-  it("a result with parts reaches the AI SDK's model as content, and the program as its value", async () => {
+  it("the AI SDK's model receives the content, and the program receives the value", async () => {
     const model = aiModel([['c1', 'shot', {}]], 'done');
     const { registry, executor } = setUp();
     const { steps } = await generateText({
@@ -122,7 +122,7 @@ describe('a screenshot with a text, a file and a link', () => {
     });
   });
 
-  it('a result with parts reaches LangChain as content blocks and OpenAI Agents as structured output', async () => {
+  it('LangChain receives content blocks, and OpenAI Agents receives structured output', async () => {
     const { registry, executor } = setUp();
     const [tool] = await toLangChainTools(registry, { executor });
     const message = (await tool!.invoke({
@@ -161,7 +161,7 @@ describe('a screenshot with a text, a file and a link', () => {
     });
   });
 
-  it('a result with parts reaches the model of a chat, and a stored session keeps it', async () => {
+  it("a chat's model receives the content, and a stored session keeps it", async () => {
     const { executor } = setUp();
     const script = () => scriptedModel([{ calls: [call] }, 'done']);
     const { messages } = await chat({ model: script(), executor, prompt: 'a screenshot please' });
@@ -186,7 +186,7 @@ describe('a screenshot with a text, a file and a link', () => {
     ).toMatchObject(expected);
   });
 
-  it('a result with parts reaches an MCP client as content blocks', async () => {
+  it('an MCP client receives content blocks', async () => {
     const { registry, executor } = setUp();
     const server = createMcpServer(registry, { executor });
     onTestFinished(() => server.close());
@@ -207,7 +207,7 @@ describe('a screenshot with a text, a file and a link', () => {
   });
 });
 
-describe('a part that a model service does not take', () => {
+describe("a part that a model service doesn't accept", () => {
   const bytes = new Uint8Array([1, 2, 3]);
   const NOTE = "(not shown: models can't read it here)";
 
@@ -248,12 +248,12 @@ describe('a part that a model service does not take', () => {
 
   it.each<readonly [string, ContentPart, string]>([
     [
-      'a drawing as SVG',
+      'an SVG image',
       image(bytes, 'image/svg+xml', { name: 'chart.svg' }),
       '[image chart.svg: image/svg+xml, 3 bytes]',
     ],
     [
-      'an image at an address that is not of the web',
+      'an image with a file: URL',
       image('file:///tmp/a.png', 'image/png'),
       '[image: image/png, file:///tmp/a.png]',
     ],
@@ -262,7 +262,7 @@ describe('a part that a model service does not take', () => {
       file(bytes, 'application/zip', { name: 'a.zip' }),
       '[file a.zip: application/zip, 3 bytes]',
     ],
-  ])("a part that a service can't take is described in words: %s", async (_, part, words) => {
+  ])('the model receives a description of %s instead', async (_, part, words) => {
     const alone = await exported(part);
     const told = `${words} ${NOTE}`;
     expect(alone).toMatchObject({
@@ -292,8 +292,8 @@ describe('a part that a model service does not take', () => {
   });
 });
 
-describe('a tool set of the AI SDK that several users share', () => {
-  it('each model sees the content of its own call, even with equal ids and values', async () => {
+describe('an AI SDK tool set shared by several users', () => {
+  it("each user's model sees only the content of its own call, even with the same ids and values", async () => {
     const registry = new ToolMetadataRegistry();
     const shots: Record<string, ContentPart> = {
       ada: image(new Uint8Array([1]), 'image/png'),

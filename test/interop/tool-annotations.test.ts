@@ -40,8 +40,8 @@ const annotations = fc.oneof(
   fc.anything(),
 );
 
-describe('the hints of a tool', () => {
-  it('a tool always has all four hints', () => {
+describe('the MCP hints of a tool', () => {
+  it('every tool has all four hints', () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -63,37 +63,37 @@ describe('the hints of a tool', () => {
 
   it.each<[string, Partial<ToolOptions>, Omit<ToolAnnotations, 'title'>]>([
     [
-      'nothing is declared: the worst',
+      'the worst case for a tool that declares nothing',
       {},
       { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     ],
     [
-      'it reads a service',
+      'a tool that reads a service',
       { sideEffects: 'read_external_service' },
       { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     ],
     [
-      'it only adds',
+      'a tool that only adds something',
       { accessMode: 'write', dangerLevel: 'low', idempotencyKey: true },
       { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     ],
     [
-      'its arguments can raise its danger',
+      'a tool whose arguments can raise its danger',
       { accessMode: 'write', dangerLevel: 'low', dangerFor: () => 'critical' },
       { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     ],
     [
-      'its category is network',
+      'a tool in the network category',
       { accessMode: 'readonly', executionCategory: 'network', sideEffects: 'compute' },
       { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     ],
-  ])('hints follow from axes: %s', (_, options, hints) => {
+  ])('hints are derived from the axes: %s', (_, options, hints) => {
     expect(hintsOf(options)).toEqual(hints);
   });
 });
 
-describe('the hints of a server that is not trusted', () => {
-  it('hints of an untrusted server never loosen anything', () => {
+describe('hints from an untrusted server', () => {
+  it('hints from an untrusted server never make a tool less strict', () => {
     fc.assert(
       fc.property(annotations, (given) => {
         const entry = foreign(given, false);
@@ -113,7 +113,7 @@ describe('the hints of a server that is not trusted', () => {
     );
   });
 
-  it('hints of an untrusted server can say that a tool writes or destroys', () => {
+  it('hints from an untrusted server can mark a tool as writing or destructive', () => {
     expect(axesFromAnnotations({ readOnlyHint: false }, { trusted: false })).toEqual({
       accessMode: 'mixed',
     });
@@ -123,8 +123,8 @@ describe('the hints of a server that is not trusted', () => {
   });
 });
 
-describe('the hints of a trusted server', () => {
-  it('a trusted read-only hint removes the approval', () => {
+describe('hints from a trusted server', () => {
+  it('a readOnlyHint from a trusted server removes the need for approval', () => {
     const entry = foreign({ readOnlyHint: true }, true);
     expect(entry).toMatchObject({
       accessMode: 'readonly',

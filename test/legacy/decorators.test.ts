@@ -20,7 +20,7 @@ class Probed {
   }
 }
 
-describe('this file', () => {
+describe('this test file', () => {
   it('is compiled with legacy decorators', () => {
     expect(new Probed().method()).toHaveLength(2);
   });

@@ -61,47 +61,43 @@ const listed = async (root: string, target: readonly string[]) =>
 describe.skipIf(!isInstalled)(
   'the official inspector on Node 22 (skipped without npm ci --prefix test/node22)',
   () => {
-    it(
-      'lists the bundled tools, and calls them, on standard input and output',
-      { timeout: 3 * DEADLINE_MS },
-      async () => {
-        const root = folder();
-        const target = [...PROGRAM, root];
-        const tools = await listed(root, target);
-        expect(tools.length).toBeGreaterThan(40);
-        for (const { annotations, inputSchema } of tools) {
-          expect(annotations).toMatchObject({
-            readOnlyHint: expect.any(Boolean),
-            destructiveHint: expect.any(Boolean),
-            idempotentHint: expect.any(Boolean),
-            openWorldHint: expect.any(Boolean),
-          });
-          expect(inputSchema).toMatchObject({ type: 'object' });
-        }
-        await inspect(root, target, [
-          '--method',
-          'tools/call',
-          '--tool-name',
-          'write_file',
-          '--tool-arg',
-          'path=a.txt',
-          '--tool-arg',
-          'content=hello',
-        ]);
-        expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('hello');
-        const answer = await inspect(root, target, [
-          '--method',
-          'tools/call',
-          '--tool-name',
-          'calculate',
-          '--tool-arg',
-          'expression=6*7',
-        ]);
-        expect(JSON.stringify(answer)).toContain('42');
-      },
-    );
+    it('lists and calls the bundled tools over stdio', { timeout: 3 * DEADLINE_MS }, async () => {
+      const root = folder();
+      const target = [...PROGRAM, root];
+      const tools = await listed(root, target);
+      expect(tools.length).toBeGreaterThan(40);
+      for (const { annotations, inputSchema } of tools) {
+        expect(annotations).toMatchObject({
+          readOnlyHint: expect.any(Boolean),
+          destructiveHint: expect.any(Boolean),
+          idempotentHint: expect.any(Boolean),
+          openWorldHint: expect.any(Boolean),
+        });
+        expect(inputSchema).toMatchObject({ type: 'object' });
+      }
+      await inspect(root, target, [
+        '--method',
+        'tools/call',
+        '--tool-name',
+        'write_file',
+        '--tool-arg',
+        'path=a.txt',
+        '--tool-arg',
+        'content=hello',
+      ]);
+      expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('hello');
+      const answer = await inspect(root, target, [
+        '--method',
+        'tools/call',
+        '--tool-name',
+        'calculate',
+        '--tool-arg',
+        'expression=6*7',
+      ]);
+      expect(JSON.stringify(answer)).toContain('42');
+    });
 
-    it('does so over HTTP', { timeout: 3 * DEADLINE_MS }, async () => {
+    it('lists and calls the bundled tools over HTTP', { timeout: 3 * DEADLINE_MS }, async () => {
       const root = folder();
       const child = spawn(PROGRAM[0]!, [...PROGRAM.slice(1), root, '--http'], {
         cwd: ROOT,

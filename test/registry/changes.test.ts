@@ -10,7 +10,7 @@ function watched() {
 }
 
 describe('onChange', () => {
-  it('onChange reports added, replaced and removed tools with the new revision', () => {
+  it('onChange reports added, replaced, and removed tools with the new revision', () => {
     const { registry, changes } = watched();
     registry.registerAll([sample({ name: 'c' }), sample({ name: 'b' })]);
     registry.registerAll([sample({ name: 'a' }), sample({ name: 'd' })], { replace: true });

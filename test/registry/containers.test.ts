@@ -91,7 +91,7 @@ describe('metadataOf', () => {
 });
 
 describe('a registry with resolve', () => {
-  it('resolve is called for every call, with the class and the call', async () => {
+  it('resolve is called for every tool call, with the class and the call', async () => {
     const asked: unknown[] = [];
     const resolve: ResolveInstance = (Class, call) => {
       asked.push([Class, call?.toolName]);
@@ -121,7 +121,7 @@ describe('a registry with resolve', () => {
     expect(await run(registry, 'order_cancel')).toMatchObject({ value: 'cancelled A1 in Bern' });
   });
 
-  it('conflict keys are known only if resolve returns the instance synchronously', () => {
+  it('conflict keys are used only if resolve returns the instance synchronously', () => {
     const batches = (resolve: ResolveInstance) => {
       const registry = new ToolMetadataRegistry({ resolve });
       registry.register(Orders);
@@ -138,7 +138,7 @@ describe('a registry with resolve', () => {
     ).toBe(2);
   });
 
-  it('resolve also makes the instance for a preview', async () => {
+  it('resolve also provides the instance for a preview', async () => {
     const registry = new ToolMetadataRegistry({ resolve: () => Promise.resolve(at('Bern')) });
     registry.register(Orders);
     const seen: unknown[] = [];
@@ -152,7 +152,7 @@ describe('a registry with resolve', () => {
     expect(seen).toEqual(['Cancels A1 in Bern']);
   });
 
-  it('a call fails with advice if resolve returns something else', async () => {
+  it("a call fails with advice if resolve doesn't return an instance of the class", async () => {
     const registry = new ToolMetadataRegistry({ resolve: () => ({}) });
     registry.register(Orders);
     expect(await run(registry, 'order_find')).toMatchObject({
@@ -162,7 +162,7 @@ describe('a registry with resolve', () => {
   });
 });
 
-it('resolve serves runTool, exports and capability registries alike', async () => {
+it('resolve also works with runTool, exports, and capability registries', async () => {
   const resolve = () => at('Bern');
   const { outcome } = await runTool(Orders, { id: 'a1' }, { name: 'order_find', resolve });
   expect(outcome).toMatchObject({ status: 'ok', value: 'a1 in Bern' });
@@ -183,7 +183,7 @@ describe('register with a prefix', () => {
       ...more,
     });
 
-  it('a prefix keeps two instances of one toolkit apart', async () => {
+  it('different prefixes allow two instances of the same toolkit', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(at('Bern'), { prefix: 'eu_' });
     registry.register(at('Boston'), { prefix: 'us_' });
@@ -196,7 +196,7 @@ describe('register with a prefix', () => {
     expect(await run(registry, 'us_order_find')).toMatchObject({ value: 'a1 in Boston' });
   });
 
-  it('a prefix renames aliases, and references between tools', () => {
+  it('a prefix is also added to aliases and to references between tools', () => {
     const registry = new ToolMetadataRegistry();
     registry.registerAll(
       [toolOf('read', { aliases: ['open'] }), toolOf('write', { invalidates: ['read', 'search'] })],
@@ -206,7 +206,7 @@ describe('register with a prefix', () => {
     expect(registry.require('eu_write').invalidates).toEqual(['eu_read', 'search']);
   });
 
-  it('a prefix that no name can have is refused', () => {
+  it('an invalid prefix is refused', () => {
     const registry = new ToolMetadataRegistry();
     expect(refusal(() => registry.register(toolOf('read'), { prefix: 'eu ' })).message).toContain(
       'Did you mean "eu_read"?',

@@ -213,16 +213,16 @@ const SCENARIOS: Readonly<Record<string, () => void>> = {
   },
 };
 
-describe.skipIf(!present)('the recorded scenario', () => {
+describe.skipIf(!present)('the recorded scenarios', () => {
   it.each(Object.entries(SCENARIOS))('recorded scenario: %s', (_, scenario) => {
     scenario();
   });
 
-  it('every recorded scenario has a case here', () => {
+  it('every recorded scenario has a case in this test', () => {
     expect(Object.keys(SCENARIOS).sort()).toEqual(Object.keys(recorded).sort());
   });
 
-  it('a misspelled enum member, which used to hide two tools, is an error that names them', () => {
+  it("a misspelled access mode, which used to hide two tools, leads to an error with each tool's name", () => {
     const rows = readShared('data/victor-tools.json') as Parameters<typeof registryOfRows>[0];
     const misspelt = rows.filter(({ kind }) => kind === 'unimportable');
     expect(misspelt).toHaveLength(2);
@@ -240,7 +240,7 @@ describe.skipIf(!present)('the recorded scenario', () => {
     }
   });
 
-  it('approval by danger begins at high, where the original began at medium', () => {
+  it('danger level high requires approval, whereas medium was enough in the original', () => {
     const registry = registryOf(
       { name: 'medium', accessMode: 'readonly', dangerLevel: 'medium' },
       { name: 'high', accessMode: 'readonly', dangerLevel: 'high' },

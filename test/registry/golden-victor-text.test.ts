@@ -134,7 +134,7 @@ describe.skipIf(!present)('the recorded texts', () => {
     },
   );
 
-  it('equal matches have the recorded score, except for the cap, short keywords and the lowest priority', () => {
+  it('equal matches have the recorded score, except for the cap, short keywords, and the lowest priority', () => {
     for (const { text, scored } of queries) {
       const now = new Map(
         registry.getToolsMatchingTextScored(text).map((result) => [result.toolName, result]),

@@ -100,7 +100,7 @@ const names = (entries: Iterable<{ readonly name: string }>) =>
 describe.skipIf(!present)('the recorded derived sets', () => {
   const set = (name: string) => golden[name] as readonly string[];
 
-  it('recorded write and idempotent sets differ only for undeclared and network access', () => {
+  it('write and idempotent tools differ from the recorded sets only if access is undeclared or network', () => {
     compare('write', set('write_tools'), registry.getWriteTools(), UNDECLARED, NETWORK);
     compare(
       'cache invalidating',
@@ -116,7 +116,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(set('idempotent_tools')).toContain(name);
   });
 
-  it('the recorded approval set only gains tools, except for the danger threshold', () => {
+  it('the approval set has every recorded tool, except tools below the new danger threshold', () => {
     compare(
       'requiring approval',
       set('tools_requiring_approval'),
@@ -130,7 +130,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(registry.getDangerousTools().has(name)).toBe(true);
   });
 
-  it('the recorded parallelizable set only loses tools', () => {
+  it('the parallelizable set has only recorded tools', () => {
     compare(
       'parallelizable',
       set('parallelizable_tools'),
@@ -143,7 +143,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(set('parallelizable_tools')).toContain(name);
   });
 
-  it('recorded critical, unavailable and progress-tracked tools are the same', () => {
+  it('critical, unavailable, and progress-tracked tools are the recorded ones', () => {
     compare('critical', set('critical_tools'), registry.getCriticalTools());
     compare('available', set('available_tools'), names(registry.filter({ available: true })));
     compare('unavailable', set('unavailable_tools'), names(registry.filter({ available: false })));
@@ -163,7 +163,7 @@ const isAccessMode = (mode: string): mode is AccessMode =>
 describe.skipIf(!present)('the recorded indexes', () => {
   const index = (name: string) => golden[name] as Sets;
 
-  it('recorded priorities differ only for the dropped priority and undeclared ones', () => {
+  it('priorities differ from the recorded ones only if undeclared or no longer supported', () => {
     for (const [level, recorded] of Object.entries(index('by_priority'))) {
       const value = (['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const).indexOf(level as 'LOW');
       compare(
@@ -176,7 +176,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     }
   });
 
-  it('recorded access differs only for undeclared and network access', () => {
+  it('access modes differ from the recorded ones only if undeclared or network', () => {
     for (const [mode, recorded] of Object.entries(index('by_access_mode')))
       compare(
         `access ${mode}`,
@@ -187,7 +187,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('recorded danger differs only if undeclared', () => {
+  it('danger levels differ from the recorded ones only if undeclared', () => {
     for (const [level, recorded] of Object.entries(index('by_danger_level')))
       compare(
         `danger ${level}`,
@@ -197,7 +197,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('recorded execution categories differ only if undeclared', () => {
+  it('execution categories differ from the recorded ones only if undeclared', () => {
     for (const [category, recorded] of Object.entries(index('by_execution_category')))
       compare(
         `execution ${category}`,
@@ -208,7 +208,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('recorded stages and task types are the same', () => {
+  it('stages and task types are the recorded ones', () => {
     for (const [stage, recorded] of Object.entries(index('by_stage')))
       compare(`stage ${stage}`, recorded, registry.getToolsByStage(stage));
     for (const [taskType, recorded] of Object.entries(index('by_task_type')))
@@ -217,7 +217,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect([...registry.getAllTaskTypes()]).toEqual(Object.keys(index('by_task_type')).sort());
   });
 
-  it('recorded categories differ only if undeclared', () => {
+  it('categories differ from the recorded ones only if undeclared', () => {
     const categories = new Set([
       ...Object.keys(index('by_category')),
       ...registry.getAllCategories(),
@@ -231,7 +231,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('recorded keywords differ only for invented and short keywords', () => {
+  it('keywords differ from the recorded ones only if the original invented or dropped them', () => {
     for (const keyword of new Set([
       ...Object.keys(index('by_keyword')),
       ...registry.getAllKeywords(),
@@ -249,7 +249,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
     expect(tally.get(SHORT)).toBe(2);
   });
 
-  it('recorded mandatory keywords are the same', () => {
+  it('mandatory keywords are the recorded ones', () => {
     for (const [keyword, recorded] of Object.entries(index('by_mandatory_keyword')))
       compare(
         `mandatory ${keyword}`,
@@ -258,7 +258,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('recorded category keywords differ only for such keywords and categories', () => {
+  it('category keywords differ from the recorded ones only if the original invented or dropped them', () => {
     for (const [category, recorded] of Object.entries(index('category_keywords'))) {
       const now = registry.getCategoryKeywords(category);
       for (const keyword of new Set([...recorded, ...now])) {
@@ -307,7 +307,7 @@ describe.skipIf(!present)('the recorded conflicts', () => {
   };
   const listed = (a: string, b: string) => LISTED[a]!.includes(b);
 
-  it('recorded conflicts differ only by category, access, symmetry, and mixed tools running alone', () => {
+  it('no recorded conflict is missing, and new ones follow from category, access, symmetry, or mixed tools', () => {
     for (const [first, recorded] of Object.entries(golden['conflicting_tools'] as Sets)) {
       const now = registry.getConflictingTools(first);
       for (const second of rows.keys()) {

@@ -105,7 +105,7 @@ const HONEST: readonly LooseOptions[] = [
 const lintOf = (tools: readonly LooseOptions[]) =>
   lintTools(registryOf(...tools.map((each) => ({ ...each, execute: () => 1 }))));
 
-it('twelve honest tools with three to five declared axes have no findings, alone or together', () => {
+it('twelve honest tools that declare three to five axes have no lint findings, alone or together', () => {
   expect(HONEST).toHaveLength(12);
   expect(lintOf(HONEST)).toEqual([]);
   for (const each of HONEST) expect(lintOf([each]), String(each['name'])).toEqual([]);

@@ -154,7 +154,7 @@ describe('lintTools', () => {
 
   it.each(
     CASES.map(([rule, severity, bad, good, named]) => [rule, named, severity, bad, good] as const),
-  )('the lint rule %s reports %s', (rule, named, severity, bad, good) => {
+  )('the lint rule %s reports a tool: %s', (rule, named, severity, bad, good) => {
     const found = findings(bad).filter((finding) => finding.rule === rule);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ rule, severity, toolName: 'read_file' });
@@ -175,7 +175,7 @@ describe('lintTools', () => {
     ['no-keywords', { keywords: ['read'] }],
     ['missing-metadata', { category: 'files' }],
   ])(
-    'the lint rule %s reports tools that lack what most others have, if there are too many for a model',
+    'the lint rule %s reports tools that lack metadata most tools have, if there are too many tools for a model',
     (rule, declared) => {
       const rulesAt = (count: number, having: number) =>
         rulesOf(...many(count, (index) => (index < having ? declared : {})));
@@ -187,16 +187,19 @@ describe('lintTools', () => {
   );
 
   it.each([
-    ['a reader that is dangerous, as one of secrets is', { ...GOOD, dangerLevel: 'critical' }],
-    ['a write through the network', { ...WRITES, executionCategory: 'network' }],
-    ['a reader of files that says so', { ...GOOD, sideEffects: ['filesystem'] }],
     [
-      'a reader of a service whose category is only that it reads',
+      'a dangerous readonly tool, such as one that reads secrets',
+      { ...GOOD, dangerLevel: 'critical' },
+    ],
+    ['a tool that writes over the network', { ...WRITES, executionCategory: 'network' }],
+    ['a readonly tool that declares reading files', { ...GOOD, sideEffects: ['filesystem'] }],
+    [
+      'a readonly tool with network side effects and no network category',
       { ...GOOD, sideEffects: ['network'] },
     ],
   ])('lintTools reports nothing about %s', (_, options) => expect(findings(options)).toEqual([]));
 
-  it('lintTools turns rules off and changes severities one by one', () => {
+  it('lintTools turns off single rules and changes the severity of others', () => {
     const registry = registryOf(BARE, {
       ...GOOD,
       name: 'other',
@@ -232,7 +235,7 @@ describe('lintTools', () => {
       'rules: Expected a known option, got "no-keyword". Did you mean "no-keywords"?',
     ],
     [{ rules: { 'no-keywords': 'warn' } }, 'Expected one of "off", "warning", "error", got "warn"'],
-  ])('lintTools refuses %j and suggests what was meant', (options, message) => {
+  ])('lintTools refuses %j with the likely fix', (options, message) => {
     const error = refusal(() => lintTools(registryOf(GOOD), options as never));
     expect([error.code, error.message]).toEqual([
       'INVALID_ARGUMENT',
@@ -240,7 +243,7 @@ describe('lintTools', () => {
     ]);
   });
 
-  it('lintTools reports a description almost equal to an earlier one', () => {
+  it('lintTools reports a description that almost equals an earlier one', () => {
     const tools = [
       GOOD,
       { ...GOOD, name: 'other', description: 'Compares two branches' },
@@ -260,7 +263,7 @@ describe('lintTools', () => {
     ).toEqual([]);
   });
 
-  it("lintTools reports each pattern of a foreign schema, and no pattern of the program's own", () => {
+  it("lintTools reports patterns in foreign schemas, but not in the program's own schemas", () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     expect(
       findings({ ...GOOD, progressParams: [], inputSchema: foreignSchema(inputSchema) }),
@@ -275,7 +278,7 @@ describe('lintTools', () => {
     expect(findings({ ...GOOD, progressParams: [], inputSchema })).toEqual([]);
   });
 
-  it('lintTools reports unknown names in a policy, and aliases in rules that allow', () => {
+  it('lintTools reports unknown names in a policy, and aliases in allow rules', () => {
     const registry = registryOf({ ...GOOD, aliases: ['cat'] });
     const lint = (
       ...policy: Parameters<typeof lintTools> extends [unknown, ...infer Rest] ? Rest : never
@@ -316,7 +319,7 @@ describe('lintTools', () => {
     ]);
   });
 
-  it('findings are frozen and ordered by tool, in registration order', () => {
+  it('lint findings are frozen, and in registration order of the tools', () => {
     const found = lintTools(
       registryOf({ name: 'z', description: 'One' }, { name: 'a', description: 'Two' }),
     );

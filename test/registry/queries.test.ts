@@ -5,7 +5,7 @@ import { refusal, registryOf, sample } from '../tool/sample-tools.js';
 const names = (entries: Iterable<{ readonly name: string }>) =>
   [...entries].map(({ name }) => name);
 
-describe('looking up by label', () => {
+describe('lookups by label', () => {
   const registry = registryOf({
     name: 'a',
     category: 'Code Search',
@@ -15,7 +15,7 @@ describe('looking up by label', () => {
   });
 
   it.each(['code search', 'CODE SEARCH', '  Code Search '])(
-    'lookups ignore case and spaces around labels: %j',
+    'lookups ignore case and surrounding spaces: %j',
     (category) => {
       expect(names(registry.getByCategory(category))).toEqual(['a']);
       expect([...registry.getCategoryKeywords(category)]).toEqual(['git diff']);
@@ -23,7 +23,7 @@ describe('looking up by label', () => {
   );
 
   it.each([undefined, 'LOW'])(
-    'a lookup of %s is refused, because the enum has fixed values',
+    "a lookup of the enum value %s is refused, because it doesn't exist",
     (value) => {
       const any = value as never;
       for (const look of [
@@ -43,7 +43,7 @@ describe('looking up by label', () => {
     },
   );
 
-  it('a tool passed instead of its name is refused', () => {
+  it('a lookup is refused if it gets a tool instead of its name', () => {
     const { definition } = registry.require('a');
     const any = definition as never;
     for (const look of [
@@ -79,7 +79,7 @@ describe('the derived sets', () => {
     { name: 'unknown' },
   );
 
-  it('derived sets follow their rules', () => {
+  it('derived sets contain the tools that match their rules', () => {
     expect([...registry.getWriteTools()]).toEqual(['writes', 'runs', 'unknown']);
     expect([...registry.getCacheInvalidatingTools()]).toEqual(['writes', 'runs', 'unknown']);
     expect([...registry.getIdempotentTools()]).toEqual(['reads', 'fetches', 'asks', 'harms']);
@@ -117,7 +117,7 @@ describe('the derived sets', () => {
 
 describe('availability', () => {
   it.each([
-    ['whose check answers later', () => Promise.resolve(true), false],
+    ['whose check returns a promise', () => Promise.resolve(true), false],
     [
       'whose check throws',
       () => {
@@ -125,7 +125,7 @@ describe('availability', () => {
       },
       false,
     ],
-  ])('isAvailable of a tool %s', (_, available, expected) => {
+  ])('isAvailable returns false for a tool %s', (_, available, expected) => {
     const registry = registryOf({ name: 'a', aliases: ['b'], available });
     expect([registry.isAvailable('a'), registry.isAvailable('b')]).toEqual([expected, expected]);
     expect(registry.filter({ available: true })).toHaveLength(expected ? 1 : 0);
@@ -133,7 +133,7 @@ describe('availability', () => {
     expect(registry.summary().unavailable).toBe(expected ? 0 : 1);
   });
 
-  it('availability is checked on every query and never on registration', () => {
+  it('availability is checked on every query, but never on registration', () => {
     let calls = 0;
     const registry = registryOf({ name: 'a', available: () => calls++ > 0 });
     expect(calls).toBe(0);
@@ -161,7 +161,7 @@ describe('require', () => {
     expect(error.details['suggestions']).toContain('git_diff');
   });
 
-  it('require refuses a name of any length without repeating it', () => {
+  it("require doesn't repeat an overlong name in the error", () => {
     const error = refusal(() => registry.require('g'.repeat(1 << 20)));
     expect(error.code).toBe('TOOL_NOT_FOUND');
     expect(error.message.length).toBeLessThan(300);
@@ -170,7 +170,7 @@ describe('require', () => {
 });
 
 describe('the summary', () => {
-  it('summary counts by every axis, label and derived set', () => {
+  it('summary counts tools by every axis, label, and derived set', () => {
     const registry = registryOf(
       {
         name: 'a',
@@ -220,7 +220,7 @@ describe('the matching metrics', () => {
     return registry;
   }
 
-  it('metrics count texts, results, empty results, time, keywords and categories', () => {
+  it('metrics count texts, results, empty results, time, keywords, and categories', () => {
     const registry = measured();
     registry.getToolsMatchingTextScored('git git git');
     registry.getToolsMatchingTextScored('diff');

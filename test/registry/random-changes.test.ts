@@ -57,8 +57,8 @@ function apply(registry: ToolMetadataRegistry, change: Step): boolean {
   }
 }
 
-describe('a registry after any 200 changes', () => {
-  it('after every one of 200 random changes, a registry answers like a recount of its entries', () => {
+describe('a registry after random changes', () => {
+  it('after each of 200 random changes, all queries return the same as a recount of the entries', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 200, maxLength: 200, size: 'max' }), (steps) => {
         const registry = new ToolMetadataRegistry();

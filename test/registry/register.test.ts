@@ -41,7 +41,7 @@ describe('ToolMetadataRegistry', () => {
       expect([registry.size, registry.revision, named(registry)]).toEqual([0, 0, []]);
   });
 
-  it('register returns the entries in order and lists them in that order', () => {
+  it('register returns the entries in order, and the registry lists them in that order', () => {
     const registry = new ToolMetadataRegistry();
     const entries = registry.registerAll([sample({ name: 'b' }), sample({ name: 'a' })]);
     expect(entries.map(({ name }) => name)).toEqual(['b', 'a']);
@@ -50,7 +50,7 @@ describe('ToolMetadataRegistry', () => {
     expect(registry.require('a')).toBe(entries[1]);
   });
 
-  it('register refuses plain options and says how to wrap them', () => {
+  it('register refuses plain options, and explains how to wrap them', () => {
     const error = refusal(() =>
       new ToolMetadataRegistry().register({ name: 'a', description: 'b', inputSchema: {} }),
     );
@@ -74,7 +74,7 @@ describe('ToolMetadataRegistry', () => {
     expect(registry.require('orders').definition.execute?.({}, {})).toBe('key');
   });
 
-  it('register accepts classes without constructor arguments, or whose tools need no instance', () => {
+  it('register accepts a class without constructor arguments, or whose tools need no instance', () => {
     class OwnConstructor extends OrderTools {
       constructor() {
         super('own');
@@ -106,13 +106,13 @@ describe('ToolMetadataRegistry', () => {
   });
 });
 
-describe('a batch', () => {
+describe('registerAll', () => {
   const before = () => registryOf({ name: 'a', aliases: ['a2'], keywords: ['git'] });
 
   it.each<readonly [string, () => Iterable<unknown>]>([
     ['a name is taken', () => [sample({ name: 'b' }), sample({ name: 'a' })]],
-    ['a name comes twice', () => [sample({ name: 'b' }), sample({ name: 'b' })]],
-    ['one is no tool', () => [sample({ name: 'b' }), {}]],
+    ['a name occurs twice', () => [sample({ name: 'b' }), sample({ name: 'b' })]],
+    ["one value isn't a tool", () => [sample({ name: 'b' }), {}]],
   ])('registerAll changes nothing if %s', (_, sources) => {
     const registry = before();
     const events: unknown[] = [];
@@ -123,14 +123,14 @@ describe('a batch', () => {
     expect(events).toEqual([]);
   });
 
-  it('registerAll names the taken name, its owner, and what to do', () => {
+  it('registerAll reports the taken name, its owner, and the fix', () => {
     const error = refusal(() => before().registerAll([sample({ name: 'c', aliases: ['a2'] })]));
     expect(error.code).toBe('DUPLICATE_TOOL');
     expect(error.details).toEqual({ name: 'a2', tool: 'c', takenBy: 'a' });
     expect(error.message).toMatch(/"a2".*"c".*"a".*replace: true/);
   });
 
-  it('registerAll makes one revision and sends one event', () => {
+  it('registerAll creates one revision and sends one event', () => {
     const registry = new ToolMetadataRegistry();
     const revisions: number[] = [];
     registry.onChange(({ revision }) => revisions.push(revision));
@@ -140,7 +140,7 @@ describe('a batch', () => {
   });
 });
 
-describe('unregistering', () => {
+describe('unregister', () => {
   it('unregister returns whether the name was registered, and ignores aliases', () => {
     const registry = registryOf({ name: 'a', aliases: ['b'] });
     expect([registry.unregister('b'), registry.unregister('nobody'), registry.revision]).toEqual([

@@ -31,7 +31,7 @@ const SETS: Readonly<Record<string, (registry: ToolMetadataRegistry) => Readonly
   getWriteTools: (registry) => registry.getWriteTools(),
   getToolsByStage: (registry) => registry.getToolsByStage('reading'),
   getConflictingTools: (registry) => registry.getConflictingTools('w'),
-  'getConflictingTools of nobody': (registry) => registry.getConflictingTools('nobody'),
+  'getConflictingTools for an unknown tool': (registry) => registry.getConflictingTools('nobody'),
   getAllCategories: (registry) => registry.getAllCategories(),
   getCategoryKeywords: (registry) => registry.getCategoryKeywords('vcs'),
   getToolsMatchingMandatoryKeywords: (registry) =>
@@ -50,7 +50,7 @@ describe('a returned list', () => {
   });
 
   it.each(Object.entries(LISTS).filter(([name]) => name !== 'register'))(
-    "the list returned by %s doesn't change later",
+    'the list returned by %s is a snapshot',
     (_, ask) => {
       const registry = filled();
       const list = ask(registry);
@@ -76,7 +76,7 @@ describe('a returned set', () => {
     expect([...ask(registry)]).toEqual(before);
   });
 
-  it.each(Object.entries(SETS))("the set returned by %s doesn't change later", (_, ask) => {
+  it.each(Object.entries(SETS))('the set returned by %s is a snapshot', (_, ask) => {
     const registry = filled();
     const set = ask(registry);
     const before = [...set];

@@ -89,7 +89,7 @@ function passesNaively(entry: ToolEntry, filter: ToolFilter): boolean {
 }
 
 describe('filter', () => {
-  it("filter matches the author's metadata by value, by one of several, and inside lists", () => {
+  it('filter matches custom metadata by one value, by several values, and within lists', () => {
     const registry = registryOf(
       { name: 'invoice', metadata: { team: 'billing', regions: ['eu', 'us'] } },
       { name: 'chat', metadata: { team: 'support', owner: { id: 7 } } },
@@ -136,12 +136,12 @@ describe('filter', () => {
       'Expected a known option, got "categories". Did you mean "category"?',
     ],
     [
-      'a condition called __proto__',
+      'a condition named __proto__',
       JSON.parse('{"__proto__":{"accessMode":"write"}}'),
       '"__proto__"',
     ],
     ['an unknown value', { accessMode: 'read' }, 'accessMode'],
-    ['a derived set that is none', { derived: 'constructor' }, 'derived'],
+    ['an unknown derived set', { derived: 'constructor' }, 'derived'],
   ])('filter refuses %s instead of matching everything', (_, filter, found) => {
     const error = refusal(() => registry.filter(filter as ToolFilter));
     expect(error.code).toBe('INVALID_ARGUMENT');

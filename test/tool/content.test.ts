@@ -49,8 +49,8 @@ async function outcomeOf(result: unknown, options: object = {}, executorOptions:
   });
 }
 
-describe('a part of a result', () => {
-  it('a part holds base64 with its size, or a URL', () => {
+describe('a content part', () => {
+  it('a content part contains base64 data with its size, or a URL', () => {
     expect(image(PIXEL, 'image/png')).toEqual({
       type: 'image',
       mediaType: 'image/png',
@@ -82,7 +82,7 @@ describe('a part of a result', () => {
     expect(Object.isFrozen(text('hi'))).toBe(true);
   });
 
-  it('parts over 128 MiB in total are refused', () => {
+  it('a result with more than 128 MiB of content is refused', () => {
     const large = image(new Uint8Array(2 ** 25), 'image/png');
     expect(ok(1, { content: [large, large, large, large] })).toMatchObject({ status: 'ok' });
     expect(codeOf(() => ok(1, { content: [large, large, large, large, text('a')] }))).toBe(
@@ -92,7 +92,7 @@ describe('a part of a result', () => {
 
   it.each<readonly [string, () => unknown, RegExp]>([
     [
-      'a source that is neither bytes nor address',
+      'neither bytes nor a URL',
       () => image(5 as never, 'image/png'),
       /Expected the bytes of the image as a Uint8Array, or its URL, got 5/,
     ],
@@ -102,23 +102,23 @@ describe('a part of a result', () => {
       /at most 32 MiB, got 33554433 bytes/,
     ],
     [
-      'what is not base64',
+      'invalid base64',
       () => image('data:image/png;base64,not base64!', 'image/png'),
       /data: Expected standard base64 with its padding, got "not base64!"/,
     ],
     [
-      'content that was written by hand',
+      'an object that no helper created',
       () => ok(1, { content: [{ type: 'picture' }] as never }),
       /a part created by text, image, audio, file, or resourceLink, got "picture"/,
     ],
-  ])('a part %s is refused', (_, make, message) => {
+  ])('a content part from %s is refused', (_, make, message) => {
     expect(codeOf(make)).toMatch(/^INVALID_ARGUMENT/);
     expect(codeOf(make)).toMatch(message);
   });
 });
 
-describe('the result of a tool with content', () => {
-  it('programs get the value of a result with content, and models its text and parts in order', async () => {
+describe('a tool result with content', () => {
+  it('programs receive the value of a result with content, and models receive its text and parts in order', async () => {
     const outcome = await outcomeOf(ok({ width: 2 }, { content: [image(PIXEL, 'image/png')] }));
     expect(outcome).toMatchObject({
       status: 'ok',
@@ -136,7 +136,7 @@ describe('the result of a tool with content', () => {
     });
   });
 
-  it("text replaces the value for models, null isn't shown, and parts for users are hidden from models", async () => {
+  it("models see text parts instead of the value, and don't see null or parts for users", async () => {
     const read = async (value: unknown, ...content: ContentPart[]) =>
       readOutcome(await outcomeOf(ok(value, { content }))).text;
     expect(await read({ width: 2 }, text('A picture, 2 wide'), image(PIXEL, 'image/png'))).toBe(
@@ -182,7 +182,7 @@ describe('the result of a tool with content', () => {
     ).toMatchObject({ status: 'error', code: 'INVALID_RESULT', haltReason: 'done' });
   });
 
-  it('the value of a result with content is checked by the output schema, and cached with its parts', async () => {
+  it('the value of a result with content is validated against the output schema, and cached with the parts', async () => {
     let runs = 0;
     const registry = new ToolMetadataRegistry();
     registry.register(
@@ -213,7 +213,7 @@ describe('the result of a tool with content', () => {
     ).toMatchObject({ status: 'error', code: 'INVALID_RESULT' });
   });
 
-  it('content with a part of an unknown kind is refused', async () => {
+  it('a result with a content part of an unknown kind is refused', async () => {
     const foreign = Object.defineProperty(
       { status: 'ok', value: 1, content: [{ type: 'hologram' }] },
       Symbol.for('tooldex/result/v1'),
@@ -230,7 +230,7 @@ describe('the result of a tool with content', () => {
 describe('a result larger than maxResultBytes', () => {
   const long = `BEGIN${'x'.repeat(200_000)}END`;
 
-  it('a result over maxResultBytes reaches models as its beginning, end and size, and programs whole', async () => {
+  it('models see the beginning, end, and size of a result over maxResultBytes, and programs receive it in full', async () => {
     for (const [options, executorOptions, most] of [
       [{}, {}, 65_536],
       [{}, { maxResultBytes: 2_000 }, 2_000],
@@ -247,7 +247,7 @@ describe('a result larger than maxResultBytes', () => {
     }
   });
 
-  it('a shortened result keeps whole characters and stays within its limit and one line', () => {
+  it('a shortened result has whole characters, and its length is within the limit plus one line', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' }),
@@ -268,7 +268,7 @@ describe('a result larger than maxResultBytes', () => {
     );
   });
 
-  it("maxResultBytes also limits the value of a halt, a failure's message and its details", async () => {
+  it("maxResultBytes also limits the value of a halt, and a failure's message and details", async () => {
     const long = 'x'.repeat(5_000);
     for (const result of [halt('enough', long), fail(long), fail('no', { long })]) {
       const { text } = readOutcome(await outcomeOf(result, { maxResultBytes: 1_024 }));

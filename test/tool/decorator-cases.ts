@@ -85,13 +85,13 @@ export function describeDecorators({
   const call = (entry: ToolEntry, input?: unknown): unknown => entry.definition.execute!(input, {});
 
   describe('a decorated class', () => {
-    it("a decorated class becomes a tool only when it's registered", () => {
+    it("a decorated class isn't in any registry until it's registered", () => {
       const registry = new ToolMetadataRegistry();
       expect([registry.size, defaultRegistry.size]).toEqual([0, 0]);
       expect(registry.register(Greet).map(({ name }) => name)).toEqual(['greet']);
     });
 
-    it('a class is read without an instance, even if its constructor throws', () => {
+    it('a class is registered without an instance, even if its constructor throws', () => {
       const registry = register(Explosive);
       expect(registry.require('explosive')).toMatchObject({
         accessMode: 'readonly',
@@ -117,7 +117,7 @@ export function describeDecorators({
       expect(entry.description).toBe(register(Greet).require('greet').description);
     });
 
-    it('a class keeps its own declaration if a subclass has another', () => {
+    it('a class keeps its declaration if a subclass has another one', () => {
       expect(names(GreetAgain)).toEqual(['greet_again']);
       expect(register(GreetAgain).require('greet_again').accessMode).toBe('readonly');
       expect(names(Greet)).toEqual(['greet']);
@@ -127,7 +127,7 @@ export function describeDecorators({
   });
 
   describe('an instance', () => {
-    it('a registered instance runs its tools, and no other instance is made', () => {
+    it('a registered instance runs its tools, and no other instance is created', () => {
       const instance = new (Greet as new (greeting: string) => object)('Good day');
       made.count = 0;
       expect(call(register(instance).require('greet'), { name: 'Ada' })).toBe('Good day Ada');
@@ -148,7 +148,7 @@ export function describeDecorators({
       expect(call(registry.require('version'))).toBe('1 of Calculator');
     });
 
-    it('a toolkit makes one instance for all its tools, when the first one runs', () => {
+    it('a toolkit is instantiated once for all its tools, when the first one runs', () => {
       made.count = 0;
       const registry = register(Calculator);
       call(registry.require('version'));
@@ -159,7 +159,7 @@ export function describeDecorators({
       expect(made.count).toBe(1);
     });
 
-    it('a subclass changes a toolkit only for itself', () => {
+    it("a subclass of a toolkit doesn't change its base class", () => {
       const better = register(BetterCalculator);
       expect([...better].map(({ name }) => name).sort()).toEqual([
         'add',
@@ -174,7 +174,7 @@ export function describeDecorators({
     });
   });
 
-  describe('the defaults of a toolkit', () => {
+  describe('toolkit defaults', () => {
     const axes = (source: object, name: string) => {
       const { category, accessMode, dangerLevel, inferred } = register(source).require(name);
       return {
@@ -185,7 +185,7 @@ export function describeDecorators({
       };
     };
 
-    it('toolkit defaults count as declared by its methods, static ones too, with the same digest', () => {
+    it('toolkit defaults count as declared by the methods, including static methods, with the same digest', () => {
       const expected = {
         category: 'notes',
         accessMode: 'readonly',
@@ -208,7 +208,7 @@ export function describeDecorators({
       expect(call(register(Notes).require('note_find'), { text: 'x' })).toBe('found x');
     });
 
-    it("a method's own declaration replaces a toolkit default", () => {
+    it("a method's declaration overrides a toolkit default", () => {
       expect(axes(Notes, 'note_add')).toEqual({
         category: 'drafts',
         accessMode: 'write',
@@ -227,13 +227,13 @@ export function describeDecorators({
       });
     });
 
-    it('inherited tools keep the defaults of their base class', () => {
+    it("inherited tools keep their base class's defaults", () => {
       expect(axes(SentNotes, 'note_find')).toEqual(axes(Notes, 'note_find'));
     });
   });
 
   describe('@registry.tool', () => {
-    it("@registry.tool registers a class with its methods' tools and its toolkit's defaults", () => {
+    it("@registry.tool registers a class and its methods as tools, with the toolkit's defaults", () => {
       const registry = new ToolMetadataRegistry();
       const Visit = declareVisit(registry);
       expect([...registry].map(({ name, category }) => [name, category])).toEqual([
@@ -244,7 +244,7 @@ export function describeDecorators({
       expect(call(registry.require('visit'))).toBe('visited');
     });
 
-    it('@registry.tool replaces the tools of a class with the same name if its module ran again', () => {
+    it("@registry.tool replaces a class's tools if its module runs again", () => {
       const registry = new ToolMetadataRegistry();
       declareVisit(registry);
       declareVisit(registry, 'visited again');
@@ -261,7 +261,7 @@ export function describeDecorators({
       expect(refusal(() => declareVisit(other)).code).toBe('DUPLICATE_TOOL');
     });
 
-    it('@registry.tool makes classes with resolve, and without it refuses classes that need it', () => {
+    it('@registry.tool instantiates classes with resolve, and refuses them if they need resolve and there is none', () => {
       class Page {
         readonly title = 'home';
       }
@@ -272,7 +272,7 @@ export function describeDecorators({
     });
   });
 
-  describe('a mistake in decorating', () => {
+  describe('a decorating mistake', () => {
     it.each(mistakes)(
       'a decorating mistake (%s) is refused with the likely fix',
       (_, define, help) => {
@@ -282,7 +282,7 @@ export function describeDecorators({
   });
 
   describe('@tool', () => {
-    it.each(refused)('@tool on %s is refused at the declaration, naming the tool', (_, define) => {
+    it.each(refused)("@tool on %s throws at the declaration, with the tool's name", (_, define) => {
       let error: unknown;
       try {
         define();
@@ -294,14 +294,14 @@ export function describeDecorators({
       expect((error as Error).message).toContain('a class or a public method');
     });
 
-    it('a registry asks for @tool if a class or instance has none', () => {
+    it('a registry refuses a class or instance without @tool, and suggests it', () => {
       for (const source of [Plain, new Plain(), {}, [], () => 1, Object.create(null) as object]) {
         expect(() => register(source)).toThrow(/@tool/);
         expect(() => register(Greet, source)).toThrow(/@tool/);
       }
     });
 
-    it('@tool declares the same as defineTool', () => {
+    it('@tool declares the same tool as defineTool', () => {
       expect(register(Both).require('part').inputJsonSchema).toEqual(LEAST.inputSchema);
       expect(Object.isFrozen(register(Both).require('part'))).toBe(true);
     });

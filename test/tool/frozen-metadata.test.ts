@@ -37,7 +37,7 @@ describe('metadata', () => {
     );
   });
 
-  it("metadata doesn't change when the caller changes the given options", () => {
+  it("metadata doesn't change when the caller changes the options object", () => {
     const options = changeableOptions();
     const entry = entryFrom(options);
     const before = JSON.stringify(entry);
@@ -50,7 +50,7 @@ describe('metadata', () => {
     expect(entry.digest).toBe(entryFrom(changeableOptions()).digest);
   });
 
-  it('a definition has one entry in every registry', () => {
+  it('a definition has the same entry in every registry', () => {
     const definition = defineTool(changeableOptions());
     const [first] = new ToolMetadataRegistry().register(definition);
     const [second] = new ToolMetadataRegistry().register(definition);

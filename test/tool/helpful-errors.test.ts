@@ -7,7 +7,7 @@ import { definitionOf } from '../../src/tool/tool-definition.js';
 const least = { name: 'a', description: 'A', inputSchema: {} };
 const messageOf = (act: () => unknown) => refusal(act).message;
 
-describe('a refusal', () => {
+describe('an error for wrong arguments', () => {
   it.each([
     [{ ...least, acessMode: 'readonly' }, 'Did you mean "accessMode"?'],
     [{ ...least, handler: () => 1 }, 'Did you mean "execute"?'],
@@ -28,7 +28,7 @@ describe('a refusal', () => {
       'property "a", got "strng".',
     ],
     [{ description: 'A', inputSchema: {} }, 'name: Expected a value (it is required)'],
-  ])('wrong options (case %#) are refused with advice', (options, help) => {
+  ])('wrong options (case %#) get an error with advice', (options, help) => {
     expect(messageOf(() => defineTool(options as never))).toContain(help);
   });
 
@@ -39,17 +39,17 @@ describe('a refusal', () => {
       'Use register for a single tool',
     ],
     [
-      'an unknown option of keyword matching',
+      'an unknown option for keyword matching',
       (registry: ToolMetadataRegistry) =>
         registry.getToolsMatchingTextScored('x', { limit: 1 } as never),
       'minScore, maxResults',
     ],
     [
-      'lint of a list of tools',
+      'linting a list of tools',
       () => lintTools([definitionOf(least)] as never),
       'Register the tools in a registry first',
     ],
-  ])('passing %s is refused with what was expected', (_, act, help) => {
+  ])('%s gets an error that says what was expected', (_, act, help) => {
     expect(messageOf(() => act(new ToolMetadataRegistry()))).toContain(help);
   });
 });

@@ -4,9 +4,9 @@ import { refusal, registryOf, sample } from './sample-tools.js';
 const LONG = 'k'.repeat(10_000);
 const NASTY = ['__proto__', 'constructor', 'hasOwnProperty'];
 
-describe('a nasty name', () => {
+describe('a hostile name', () => {
   it.each(NASTY)(
-    '%s works as a tool name, alias, keyword, category, stage and metadata key',
+    '%s works as a tool name, alias, keyword, category, stage, and metadata key',
     (nasty) => {
       const registry = registryOf({
         name: nasty,
@@ -38,7 +38,7 @@ describe('a nasty name', () => {
     },
   );
 
-  it('a name or label of 10 kB is refused without being repeated in the message', () => {
+  it("a name or label of 10 kB is refused, and the error doesn't repeat it", () => {
     for (const options of [
       { name: LONG },
       { aliases: [LONG] },

@@ -88,8 +88,8 @@ const CATEGORY_OF_ACCESS: Readonly<Record<AccessMode, ExecutionCategory>> = {
 /** Returns true if access `a` allows everything that access `b` allows. */
 const covers = (a: AccessMode, b: AccessMode) => a === b || a === 'mixed' || b === 'readonly';
 
-describe('what a tool does not declare', () => {
-  it('a tool that declares nothing is mixed, high danger, medium cost, and runs alone', () => {
+describe('inferred metadata', () => {
+  it('a tool that declares nothing gets mixed access, high danger, and medium cost, and runs alone', () => {
     const entry = sampleEntry();
     expect(AXES.map((axis) => entry[axis])).toEqual([
       Priority.MEDIUM,
@@ -119,7 +119,7 @@ describe('what a tool does not declare', () => {
   });
 
   it.each(Object.values(SideEffect))(
-    'the side effect %s determines the other axes by the table',
+    'the other axes are inferred from the side effect %s',
     (effect) => {
       const access = ACCESS_OF_EFFECT[effect];
       expect(sampleEntry({ sideEffects: effect })).toMatchObject({
@@ -135,12 +135,12 @@ describe('what a tool does not declare', () => {
     [['system', 'read_external_service'], 'execute'],
     [['write', 'system'], 'mixed'],
     [['write', 'database'], 'mixed'],
-  ])('the side effects %s are inferred as %s', (sideEffects, accessMode) => {
+  ])('the side effects %s imply the access mode %s', (sideEffects, accessMode) => {
     expect(sampleEntry({ sideEffects }).accessMode).toBe(accessMode);
   });
 
   it.each(Object.values(AccessMode))(
-    'the declared access %s determines the other axes',
+    'the other axes are inferred from the access mode %s',
     (accessMode) => {
       expect(sampleEntry({ accessMode })).toMatchObject({
         executionCategory: CATEGORY_OF_ACCESS[accessMode],
@@ -161,11 +161,11 @@ describe('what a tool does not declare', () => {
     [{ executionCategory: 'mixed' }, 'medium'],
     [{ accessMode: 'readonly' }, 'free'],
     [{}, 'medium'],
-  ])('the declaration %o costs %s', (declared, tier) => {
+  ])('the declaration %o implies the cost tier %s', (declared, tier) => {
     expect(sampleEntry(declared).costTier).toBe(tier);
   });
 
-  it("inferred names exactly the axes that weren't declared", () => {
+  it("inferred lists exactly the axes that weren't declared", () => {
     fc.assert(
       fc.property(declarations, (declared) => {
         const entry = acceptedEntry(declared);
@@ -178,7 +178,7 @@ describe('what a tool does not declare', () => {
     );
   });
 
-  it('inferred access is never less than the side effects and category need', () => {
+  it('the inferred access mode always covers the side effects and the category', () => {
     fc.assert(
       fc.property(declarations, (declared) => {
         const entry = acceptedEntry(declared);
@@ -196,7 +196,7 @@ describe('what a tool does not declare', () => {
   });
 });
 
-describe('a contradiction', () => {
+describe('contradicting metadata', () => {
   it.each(['write', 'execute'])(
     'a readonly tool with category %s is refused',
     (executionCategory) => {

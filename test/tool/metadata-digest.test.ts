@@ -66,7 +66,7 @@ describe('the digest', () => {
   });
 
   it.each(['dangerFor', 'canonicalInput', 'conflictKeys', 'cacheKey', 'available'])(
-    'the digest shows that there is a function %s, but not which one',
+    'the digest depends on whether there is a function %s, but not on which one',
     (option) => {
       const first = sampleEntry({ [option]: () => 'a' }).digest;
       expect(first).not.toBe(sampleEntry().digest);
@@ -74,7 +74,7 @@ describe('the digest', () => {
     },
   );
 
-  it('a zod schema has the digest of its JSON Schema', () => {
+  it('the digest of a tool with a zod schema depends only on its JSON Schema', () => {
     expect(sampleEntry({ inputSchema: z.object({ a: z.string() }) }).digest).toBe(
       sampleEntry({ inputSchema: z.object({ a: z.string() }) }).digest,
     );

@@ -27,14 +27,11 @@ const RIGHT: readonly (readonly [option: keyof ToolEntry, given: unknown, shown:
 ];
 
 describe('a tool option', () => {
-  it.each(RIGHT)(
-    'the option %s is kept as declared and shown on the entry',
-    (option, given, shown) => {
-      expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
-    },
-  );
+  it.each(RIGHT)('the entry has the option %s as declared', (option, given, shown) => {
+    expect(sampleEntry({ [option]: given })[option]).toEqual(shown);
+  });
 
-  it('lists and switches are never missing on the entry', () => {
+  it('the entry always has every list and boolean option', () => {
     const entry = sampleEntry();
     for (const list of [
       'aliases',
@@ -55,7 +52,7 @@ describe('a tool option', () => {
     expect(entry.personaAllowlist).toBeUndefined();
   });
 
-  it('an undefined option counts as missing', () => {
+  it('an option set to undefined counts as missing', () => {
     const entry = sampleEntry({
       keywords: undefined,
       accessMode: undefined,
@@ -132,7 +129,7 @@ const WRONG: readonly (readonly [
 
 describe('a wrong option', () => {
   it.each(WRONG)(
-    'the option %s with %s is refused with its path, the expectation and the value',
+    'the option %s with %s is refused, and the error has the path, expectation, and value',
     (option, value, path, allowed, found) => {
       const issues = issuesWith({ [option]: value });
       expect(issues.map((issue) => issue.path)).toEqual([path]);

@@ -3,7 +3,7 @@ import { askUser, fail, halt, ok } from '../../src/index.js';
 import { isToolResult } from '../../src/tool/outcome.js';
 
 describe('the result helpers', () => {
-  it('ok, fail, askUser and halt return results with their status', () => {
+  it('ok, fail, askUser, and halt return results with their status', () => {
     expect(ok(5)).toEqual({ status: 'ok', value: 5 });
     expect(fail('no such file', { path: 'a' })).toEqual({
       status: 'error',
@@ -60,7 +60,7 @@ describe('the result helpers', () => {
   });
 
   it.each([{ choices: [] }, { choices: [''] }, { timeoutMs: 0 }])(
-    'askUser refuses %j as options',
+    'askUser refuses the options %j',
     (options) => {
       expect(() => askUser('Which?', options as never)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error,

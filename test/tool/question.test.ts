@@ -11,7 +11,7 @@ const valueOf = (asked: Question, answer: unknown) => {
   return read.ok ? read.value : 'refused';
 };
 
-describe('an answer', () => {
+describe('an answer to a question', () => {
   it.each([
     [
       'free text',
@@ -22,7 +22,7 @@ describe('an answer', () => {
       ],
     ],
     [
-      'one of a list of texts',
+      'one of a list of strings',
       ['a', 'b'],
       [
         ['a', 'a'],
@@ -72,12 +72,12 @@ describe('an answer', () => {
         ],
       ],
     ],
-  ] as const)('an answer to a question for %s is read by its choices', (_, options, cases) => {
+  ] as const)('an answer to a question for %s is matched to choices', (_, options, cases) => {
     for (const [answer, expected] of cases)
       expect([answer, valueOf(question(options), answer)]).toEqual([answer, expected]);
   });
 
-  it('an answer is always one of the choices unless others are allowed', () => {
+  it('an accepted answer is always one of the choices unless allowOther is set', () => {
     const values = fc.uniqueArray(
       fc.string({ minLength: 1 }).filter((each) => each.trim() !== ''),
       { minLength: 1, maxLength: 5 },
@@ -95,7 +95,7 @@ describe('an answer', () => {
     );
   });
 
-  it('an answer to a form is an object or its JSON, with defaults for missing fields', () => {
+  it('an answer to a form can be an object or JSON text, and missing fields get their defaults', () => {
     const form = {
       type: 'object',
       properties: {
@@ -122,7 +122,7 @@ describe('an answer', () => {
     expect(choiceWords(asked)).toBe(' (JSON with the fields name, age, tags)');
   });
 
-  it('an answer to a form of any JSON Schema must fit it, directly or as JSON', () => {
+  it('an answer to a form must match its JSON Schema, as a value or as JSON text', () => {
     const number = question({ form: { type: 'integer', minimum: 1 } });
     expect([5, '5', 0, 'five'].map((each) => valueOf(number, each))).toEqual([
       5,
@@ -141,7 +141,7 @@ describe('an answer', () => {
     expect(choiceWords(number)).toBe(' (JSON that matches {"type":"integer","minimum":1})');
   });
 
-  it('a form needs a valid schema and no choices', () => {
+  it('a question refuses a form with an invalid schema, or with choices', () => {
     for (const form of [5, { type: 'object', properties: { a: { pattern: '(' } } }])
       expect(() => question({ form: form as never })).toThrow(/form/);
     expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(
@@ -149,7 +149,7 @@ describe('an answer', () => {
     );
   });
 
-  it('hints of a question are passed on', () => {
+  it("a question's hints are passed on", () => {
     expect(question({ choices: ['a'], mask: '####', style: { danger: true } })).toMatchObject({
       options: ['a'],
       hints: { mask: '####', style: { danger: true } },
@@ -157,7 +157,7 @@ describe('an answer', () => {
     expect(question({ timeoutMs: 5 })).not.toHaveProperty('hints');
   });
 
-  it('a refused answer names the accepted answers', () => {
+  it('the error for a refused answer lists the accepted answers', () => {
     expect(readAnswer(question({ choices, multiple: true, allowOther: true }), 5)).toEqual({
       ok: false,
       message: 'Expected one or more of "red", "b" (Blue), or another text, as the answer, got 5.',
@@ -166,7 +166,7 @@ describe('an answer', () => {
 });
 
 describe('the choices of a question', () => {
-  it('a question shows its choices with labels, and how many can be taken', () => {
+  it("a question's text lists the choices with labels, and how many can be chosen", () => {
     expect(choiceWords(question(['a', 'b']))).toBe(' (one of: a, b)');
     expect(choiceWords(question({ choices, multiple: true, allowOther: true }))).toBe(
       ' (one or more of: red, b (Blue); or another answer)',

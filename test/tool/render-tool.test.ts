@@ -14,7 +14,7 @@ const LONG =
 const rendered = (options: LooseOptions, level: SchemaLevel) =>
   renderTool(sampleEntry(options), level);
 
-describe('a tool at a level', () => {
+describe('a tool rendered at a level', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -30,7 +30,7 @@ describe('a tool at a level', () => {
     inputSchema: schema,
   };
 
-  it('a full tool shows everything as declared', () => {
+  it('a tool rendered in full has everything as declared', () => {
     expect(rendered(options, 'full')).toEqual({
       name: 'tree',
       description: options.description,
@@ -38,7 +38,7 @@ describe('a tool at a level', () => {
     });
   });
 
-  it('a compact tool shows its first sentence, every parameter, and short descriptions', () => {
+  it('a compact tool has its first sentence, every parameter, and short descriptions', () => {
     const { name, description, inputSchema } = rendered(options, 'compact');
     expect([name, description]).toEqual(['tree', 'Shows a tree.']);
     const properties = inputSchema['properties'] as Record<string, { description: string }>;
@@ -52,7 +52,7 @@ describe('a tool at a level', () => {
     expect(properties['depth']!.description).toBe('Short');
   });
 
-  it('a stub shows one line and the types of the required parameters', () => {
+  it('a stub has one line and the types of the required parameters', () => {
     expect(rendered(options, 'stub')).toEqual({
       name: 'tree',
       description: 'Shows a tree.',
@@ -104,7 +104,7 @@ describe('a tool at a level', () => {
     expect(needed).toContain('$defs');
   });
 
-  it('rendering keeps definitions that are referred to, also through other definitions', () => {
+  it('rendering keeps definitions that are referenced, even indirectly', () => {
     const word = { type: 'string' };
     const $defs = {
       A: { type: 'array', items: { $ref: '#/$defs/B' } },
@@ -138,8 +138,8 @@ describe('a tool at a level', () => {
   });
 });
 
-describe('the highest level', () => {
-  it('the highest level is stub for compact tools, and full for others', () => {
+describe('the highest level of a tool', () => {
+  it('the highest level is stub for compact tools, and full for other tools', () => {
     expect([highestLevel(sampleEntry({ compact: true })), highestLevel(sampleEntry())]).toEqual([
       'stub',
       'full',
@@ -147,8 +147,8 @@ describe('the highest level', () => {
   });
 });
 
-describe('the estimate of tokens', () => {
-  it('the estimate of tokens is a quarter of the characters, rounded up', () => {
+describe('the token estimate', () => {
+  it('the token estimate is a quarter of the number of characters, rounded up', () => {
     expect(['', 'a', 'abcd', 'abcde'].map(estimateTokens)).toEqual([0, 1, 1, 2]);
   });
 });

@@ -28,7 +28,7 @@ const issuesIn = (json: unknown) =>
     issuesOf(error).map(({ path, message }) => `${path.join('.')}: ${message}`),
   );
 
-describe('a tool as data', () => {
+describe('a stored tool', () => {
   it('a stored tool is plain JSON with exactly what was declared', () => {
     const json = toolToJson(sample({ keywords: ['Words'], manual: true }));
     expect(json).toEqual(JSON.parse(JSON.stringify(json)));
@@ -43,7 +43,7 @@ describe('a tool as data', () => {
     expect(Object.isFrozen(json)).toBe(true);
   });
 
-  it('a stored tool is the same for a definition and its entry, and nothing else can be stored', () => {
+  it('a definition and its entry are stored as the same data, and nothing else can be stored', () => {
     const registry = registryOf({});
     expect(toolToJson(registry.require('sample'))).toEqual(
       toolToJson(registry.require('sample').definition),
@@ -52,7 +52,7 @@ describe('a tool as data', () => {
       expect(refusal(() => toolToJson(wrong as never)).code).toBe('NOT_A_TOOL');
   });
 
-  it('a stored tool names its code and holds schemas as JSON Schema', () => {
+  it('a stored tool lists its functions, and contains schemas as JSON Schema', () => {
     const tool = defineTool({
       name: 'pay',
       description: 'Pays',
@@ -69,8 +69,8 @@ describe('a tool as data', () => {
   });
 });
 
-describe('stored tools and their code', () => {
-  it('stored tools find their work by name or handlerRef, in an object or a Map', async () => {
+describe('restoring stored tools', () => {
+  it('restored tools get their function by name or handlerRef, from an object or a Map', async () => {
     const tools = [
       sample({ name: 'one', accessMode: AccessMode.READONLY, execute: work }),
       sample({
@@ -98,7 +98,7 @@ describe('stored tools and their code', () => {
     }
   });
 
-  it('a handler for the handlerRef wins over a handler for the name', () => {
+  it('a handler for the handlerRef takes precedence over a handler for the name', () => {
     const { tools, unused } = toolsFromJson(stored(sample({ handlerRef: 'b', execute: work })), {
       sample: () => 'by name',
       b: () => 'by ref',
@@ -106,7 +106,7 @@ describe('stored tools and their code', () => {
     expect([tools[0]!.execute!({}, {}), unused]).toEqual(['by ref', ['sample']]);
   });
 
-  it('tools without their work and handlers without a tool are reported', () => {
+  it('tools without a handler, and handlers without a tool, are reported', () => {
     expect(toolsFromJson(stored(sample({ execute: work })), { smaple: work })).toEqual({
       tools: [],
       missing: [{ name: 'sample', parts: ['execute'] }],
@@ -120,7 +120,7 @@ describe('stored tools and their code', () => {
     ]);
   });
 
-  it('stored tools need no work if a user or provider answers', () => {
+  it('stored tools need no handler if a user or provider answers their calls', () => {
     expect(
       toolsFromJson(
         stored(
@@ -132,7 +132,7 @@ describe('stored tools and their code', () => {
     ).toEqual(['sample', 'other', 'third']);
   });
 
-  it('tools without dangerFor, canonicalInput, conflictKeys or available are missing', () => {
+  it('a tool is reported as missing if any of its functions is, such as dangerFor', () => {
     for (const [part, value] of Object.entries<() => unknown>({
       dangerFor: () => DangerLevel.CRITICAL,
       canonicalInput: () => ({}),
@@ -157,7 +157,7 @@ describe('stored tools and their code', () => {
     });
   });
 
-  it('tools whose schema was code are listed as jsonSchemaOnly, unless the schema is passed again', () => {
+  it("tools whose zod schema isn't passed again are listed as jsonSchemaOnly", () => {
     const inputSchema = z.object({ path: z.string().refine((path) => !path.includes('..')) });
     const tool = defineTool({ name: 'sample', description: 'Reads', inputSchema, execute: work });
     expect(toolsFromJson(stored(tool), { sample: work })).toMatchObject({
@@ -170,7 +170,7 @@ describe('stored tools and their code', () => {
     }
   });
 
-  it('tools whose file or code changed are reported with their current form', () => {
+  it('tools whose data or code has changed are reported with their current definition', () => {
     const before = sample({ accessMode: AccessMode.WRITE, execute: work });
     const [json] = stored(before);
     const tampered = toolsFromJson([{ ...json, accessMode: 'readonly' }], { sample: work });
@@ -189,7 +189,7 @@ describe('stored tools and their code', () => {
     ).toHaveLength(1);
   });
 
-  it('stored tools are refused with everything wrong, and another format without guessing', () => {
+  it('an invalid stored tool is refused with all its errors, or only the format error if it has another format', () => {
     expect(
       issuesIn(
         edited({
@@ -218,7 +218,7 @@ describe('stored tools and their code', () => {
     expect(refusal(() => toolsFromJson({})).code).toBe('INVALID_ARGUMENT');
   });
 
-  it('a stored foreign schema stays foreign, and editing that counts as a change', () => {
+  it('a foreign schema is restored as foreign, and editing that mark counts as a change', () => {
     const inputSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^x$' } } };
     const foreign = sample({ inputSchema: foreignSchema(inputSchema), execute: work });
     const own = sample({ inputSchema, execute: work });

@@ -44,8 +44,8 @@ async function catalogue() {
   };
 }
 
-describe('the table of fields', () => {
-  it('the table has a row for each option, each with its own wire name', () => {
+describe('the table of tool fields', () => {
+  it('the table has a row with a unique wire name for every option', () => {
     expect(optionRows.map(([name]) => name).sort()).toEqual(keys(OPTIONS));
     expect(new Set(rows.map(([, { wire }]) => wire)).size).toBe(rows.length);
     for (const [, { wire }] of rows) expect(wire).toMatch(/^[a-z]+(_[a-z]+)*$/);
@@ -53,7 +53,7 @@ describe('the table of fields', () => {
 });
 
 describe('a tool with every option', () => {
-  it('a tool with every option is stored with all of them and restored with the same digest', () => {
+  it('a tool with every option is stored with all options and restored as the same tool', () => {
     const stored = toolToJson(tool);
     const functions = optionRows
       .filter(([, { kind }]) => kind === 'function')
@@ -81,7 +81,7 @@ describe('a tool with every option', () => {
     expect(keys(definitions.tool.properties)).toEqual([...wires('manifest'), 'type'].sort());
   });
 
-  it('HTTP shows exactly the list and detail fields of the table', async () => {
+  it("the HTTP routes return exactly the table's list and detail fields", async () => {
     const { get, json } = await catalogue();
     const { tools } = await json('/tools');
     expect(keys(tools![0])).toEqual(wires('list'));
@@ -97,7 +97,7 @@ describe('a tool with every option', () => {
     expect(await get('/tools/mark-name')).not.toContain('secret-of');
   });
 
-  it('models read exactly the fields for models, at every level', () => {
+  it("models see only the table's model fields, at every level", () => {
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
     for (const level of SCHEMA_LEVELS) {
@@ -116,7 +116,7 @@ describe('a tool with every option', () => {
     );
   });
 
-  it("the command line shows the table's columns and lines", async () => {
+  it("the command line prints the table's columns and labels", async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(tool);
     const { out } = await tooldex(['list'], { tools: registry, columns: Infinity });

@@ -8,7 +8,7 @@ const register = (source: object) => new ToolMetadataRegistry().register(source)
 const messageOf = (act: () => unknown) => refusal(act).message;
 
 describe('tool called as a function', () => {
-  it('tool called as a function declares the class and returns it with its type', () => {
+  it('tool called as a function declares a class and returns it with its type', () => {
     class Words {
       execute({ text }: z.infer<typeof Text>) {
         return text.split(' ').length;
@@ -43,7 +43,7 @@ describe('toolkit called as a function', () => {
       },
     );
 
-  it('toolkit called as a function returns the class with its named methods as tools', () => {
+  it('toolkit called as a function returns the class with the named methods as tools', () => {
     const Notes = make();
     expect(new Notes().find({ text: 'x' })).toBe('found x');
     const tools = register(Notes);
@@ -61,13 +61,13 @@ describe('toolkit called as a function', () => {
   });
 });
 
-describe('a class as a tool without execute', () => {
+describe('a tool class without execute', () => {
   const asTool = (target: unknown) =>
     tool({ ...LEAST })(target as new () => { execute(): unknown });
 
   it.each([
     [
-      'with another name for it',
+      'whose method has another name',
       class Counter {
         run() {
           return 1;
@@ -76,17 +76,17 @@ describe('a class as a tool without execute', () => {
       'Tool "sample": expected a class with an execute method, got Counter without execute. Rename its method "run" to execute.',
     ],
     [
-      'with none',
+      'without any method',
       class Counter {},
       'Add execute(input, context), declare manual: true, or register an instance that has execute.',
     ],
-  ])("a class %s is refused when it's registered", (_, target, help) => {
+  ])('a class %s is refused at registration', (_, target, help) => {
     asTool(target);
     expect(messageOf(() => register(target))).toContain(help);
     expect(messageOf(() => register(new target()))).toContain(help);
   });
 
-  it('a class without execute is accepted if an instance or subclass has it, or others answer', () => {
+  it('a class without execute is accepted if an instance or subclass has execute, or the tool is manual', () => {
     const Field = asTool(
       class {
         execute = () => 1;
@@ -106,10 +106,10 @@ describe('a class as a tool without execute', () => {
   });
 });
 
-describe('a mistake in the options of a tool', () => {
+describe("a mistake in a tool's options", () => {
   it.each([
     [
-      'a danger level by another word',
+      'another word for a danger level',
       { dangerLevel: 'dangerous' },
       'got "dangerous". Did you mean "high"?',
     ],
@@ -118,8 +118,8 @@ describe('a mistake in the options of a tool', () => {
       { priority: 'HIGH' },
       'priority: Expected one of "critical", "high", "medium", "low", or their numbers 0 to 3, got "HIGH". Did you mean "high"?',
     ],
-    ['a name with blanks', { name: 'word count' }, 'got "word count". Did you mean "word_count"?'],
-  ])("a mistake in a tool's options (%s) gets the likely fix", (_, options, help) => {
+    ['a name with spaces', { name: 'word count' }, 'got "word count". Did you mean "word_count"?'],
+  ])("a mistake in a tool's options (%s) gets an error with the fix", (_, options, help) => {
     expect(messageOf(() => defineTool({ ...LEAST, ...options } as never))).toContain(help);
   });
 });

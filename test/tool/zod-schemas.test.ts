@@ -72,11 +72,11 @@ const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[
     { type: 'array', items: text },
   ],
   [
-    'a custom type whose wrapper says its JSON Schema',
+    'a custom type whose wrapper has a JSON Schema',
     z.instanceof(URL).optional().meta({ type: 'string' }),
     text,
   ],
-  ['a literal of a text or a bigint', z.literal(['a', 1n]), { enum: ['a'] }],
+  ['a literal that is a text or a bigint', z.literal(['a', 1n]), { enum: ['a'] }],
   [
     'a coerced date or bigint with a default',
     z.object({ at: z.coerce.date().default(new Date(0)), id: z.coerce.bigint().default(1n) }),
@@ -86,15 +86,15 @@ const MET: readonly (readonly [title: string, schema: z.ZodType, json: object])[
     }),
   ],
   [
-    'a text of a template',
+    'a template literal',
     z.templateLiteral(['v', z.number()]),
     { type: 'string', pattern: '^v-?\\d+(?:\\.\\d+)?$' },
   ],
 ];
 
-describe('an input schema that no model can meet', () => {
+describe('an input schema that no JSON value can satisfy', () => {
   it.each(UNMET)(
-    '%s as input is refused when the tool is defined, with advice',
+    '%s as input is refused with advice when the tool is defined',
     (got, schema, wayOut) => {
       const [issue, ...others] = refused(z.object({ when: schema }));
       expect(others).toEqual([]);
@@ -106,7 +106,7 @@ describe('an input schema that no model can meet', () => {
     },
   );
 
-  it('an impossible schema is refused at any depth, with all its places', () => {
+  it('an impossible schema is refused at any depth, and all its locations are reported', () => {
     const wrappers: Readonly<Record<string, (inner: z.ZodType) => z.ZodType>> = {
       nullable: (inner) => inner.nullable(),
       default: (inner) => inner.default(null),
@@ -143,7 +143,7 @@ describe('an input schema that no model can meet', () => {
     ]);
   });
 
-  it('a zod 3 schema is refused with the version to install', () => {
+  it('a zod 3 schema is refused, and the error says which version to install', () => {
     for (const schema of [z3.object({ a: z3.string() }), { a: z3.string() }]) {
       expect(refused(schema)).toEqual([
         {
@@ -156,8 +156,8 @@ describe('an input schema that no model can meet', () => {
   });
 });
 
-describe('an input schema of zod', () => {
-  it('a coerced input is shown as the string it reads, and the tool receives the converted value', () => {
+describe('a zod input schema', () => {
+  it('models see a coerced input as a string, and the tool receives the converted value', () => {
     const entry = sampleEntry({
       inputSchema: z.object({ when: z.coerce.date().describe('Then'), id: z.coerce.bigint() }),
     });
@@ -192,13 +192,13 @@ describe('an input schema of zod', () => {
     });
   });
 
-  it.each(MET)('a schema with %s is shown as what a model can give', (_, schema, json) => {
+  it.each(MET)('a schema with %s is shown as the JSON that a model can send', (_, schema, json) => {
     expect(
       sampleEntry({ inputSchema: z.object({ it: schema }) }).inputJsonSchema['properties'],
     ).toEqual({ it: json });
   });
 
-  it('a recursive schema is accepted if a model can end it', () => {
+  it('a recursive schema is accepted if the recursion can end', () => {
     const tree: z.ZodType = z.lazy(() =>
       z.object({ at: z.union([z.date(), z.iso.date()]), children: z.array(tree) }),
     );
@@ -216,8 +216,8 @@ describe('an input schema of zod', () => {
   });
 });
 
-describe('what a model reads of a schema', () => {
-  it('models see no safe-integer bounds, patterns of formats, or dialect', () => {
+describe('the schema that a model sees', () => {
+  it("models don't see safe-integer bounds, patterns of formats, or the dialect", () => {
     const formats = {
       date: z.iso.date(),
       precise: z.iso.datetime({ offset: true, precision: 3 }),

@@ -30,7 +30,7 @@ describe('search_text', () => {
   const search = (input: Partial<typeof defaults> = {}, context = {}) =>
     new SearchText(wall).execute({ ...defaults, ...input }, context);
 
-  it('returns path, line and text, ignoring case', async () => {
+  it('returns the path, line number, and text of each match, and ignores case', async () => {
     expect(await search()).toEqual({
       matches: [
         { path: 'b.md', line: 1, text: 'The port.' },
@@ -43,7 +43,7 @@ describe('search_text', () => {
     });
   });
 
-  it('respects caseSensitive, include and contextLines', async () => {
+  it('respects caseSensitive, include, and contextLines', async () => {
     expect(await search({ caseSensitive: true, include: '*.ts', contextLines: 1 })).toMatchObject({
       matches: [{ line: 3, before: [''], after: [] }],
       filesRead: 1,
@@ -51,13 +51,13 @@ describe('search_text', () => {
     expect(await search({ path: 'src/a.ts' })).toMatchObject({ filesRead: 1 });
   });
 
-  it('takes the query literally', async () => {
+  it('searches for the query literally, not as a pattern', async () => {
     put('c.txt', 'a.*b\naxxb\n');
     expect(await search({ query: '.*' })).toMatchObject({ matches: [{ path: 'c.txt', line: 1 }] });
     expect(await search({ query: '(a+)+$' })).toMatchObject({ matches: [] });
   });
 
-  it('stops at maxResults and reports it', async () => {
+  it('stops at maxResults and reports truncation', async () => {
     expect(await search({ maxResults: 2 })).toMatchObject({ matches: [{}, {}], truncated: true });
     expect(await search({ maxResults: 3 })).toMatchObject({
       matches: [{}, {}, {}],
@@ -65,7 +65,7 @@ describe('search_text', () => {
     });
   });
 
-  it('skips binary files, secrets and links', async () => {
+  it('skips binary files, secrets, and links', async () => {
     put('image', Buffer.from('port\0'));
     put('.env', 'port=1');
     symlinkSync('b.md', join(root, 'again.md'));
@@ -96,7 +96,7 @@ describe('outline_file', () => {
       : result;
   };
 
-  it('lists the declarations of TypeScript', async () => {
+  it('lists the declarations in a TypeScript file', async () => {
     const text = [
       "import { x } from './x.js';",
       '// function not() {',
@@ -131,7 +131,7 @@ describe('outline_file', () => {
     ]);
   });
 
-  it('lists the declarations of Python', async () => {
+  it('lists the declarations in a Python file', async () => {
     expect(
       await outline(
         'app.py',
@@ -145,7 +145,7 @@ describe('outline_file', () => {
     ]);
   });
 
-  it('reports truncation, and is quick on very long lines', async () => {
+  it('reports truncation, and is fast on very long lines', async () => {
     put('many.js', 'function f() {}\n'.repeat(600));
     expect(await new OutlineFile(wall).execute({ path: 'many.js' })).toMatchObject({
       truncated: true,
@@ -161,7 +161,7 @@ describe('outline_file', () => {
 });
 
 describe('count_lines', () => {
-  it('counts by extension, most lines first', async () => {
+  it('counts lines by file extension, largest count first', async () => {
     put('Makefile', 'all:');
     expect(await new CountLines(wall).execute({ path: '.', include: undefined }, {})).toEqual({
       lines: 6,

@@ -26,14 +26,14 @@ describe('calculate', () => {
   });
 
   it.each([
-    ['nothing', ' '],
+    ['an empty expression', ' '],
     ['an open parenthesis', '(1'],
     ['an unknown name', 'foo(1)'],
     ['a division by zero', '1 / 0'],
-    ['a result too large', '10^400'],
+    ['a result that is too large', '10^400'],
     ['an inherited name', 'constructor(1)'],
     ['a prototype', '__proto__'],
-    ['a member', 'pi.constructor'],
+    ['a property access', 'pi.constructor'],
     ['a global', 'process.exit(1)'],
     ['a function expression', '(()=>1)()'],
     ['nested parentheses', '('.repeat(400) + '1' + ')'.repeat(400)],
@@ -41,7 +41,7 @@ describe('calculate', () => {
     expect(calculate(expression)).toMatchObject({ status: 'error' });
   });
 
-  it('never throws for any input', () => {
+  it('never throws, whatever the input', () => {
     const scraps = fc.array(fc.constantFrom(...'1.e+-*/%^(), \\💥', 'sqrt', 'max', 'pi'), {
       maxLength: 20,
     });
@@ -57,7 +57,7 @@ describe('hash_text', () => {
     ['sha256', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
     ['sha1', 'a9993e364706816aba3e25717850c26c9cd0d89d'],
     ['md5', '900150983cd24fb0d6963f7d28e17f72'],
-  ] as const)('computes the published %s of "abc"', (algorithm, hash) => {
+  ] as const)('computes the published %s hash of "abc"', (algorithm, hash) => {
     expect(new HashText().execute({ text: 'abc', algorithm })).toEqual({
       algorithm,
       hash,
@@ -86,18 +86,18 @@ describe('encode_text', () => {
   it.each([
     ['another alphabet', 'aGk_', 'base64'],
     ['an odd number of digits', 'abc', 'hex'],
-    ['bytes that are no text', 'ff', 'hex'],
+    ["bytes that aren't valid text", 'ff', 'hex'],
     ['a lone percent sign', '100%', 'url'],
   ] as const)('fails to decode %s', (_what, text, format) => {
     expect(convert(text, format, 'decode')).toMatchObject({ status: 'error' });
   });
 
-  it("doesn't encode half of a character", () => {
+  it('fails to encode half of a surrogate pair', () => {
     for (const format of ['base64', 'base64url', 'hex', 'url'] as const)
       expect(convert('a\ud800', format, 'encode')).toMatchObject({ status: 'error' });
   });
 
-  it('decodes every text that it encoded', () => {
+  it('decodes every text that it has encoded', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -112,7 +112,7 @@ describe('encode_text', () => {
 });
 
 describe('random_id', () => {
-  it('returns as many different UUIDs as requested', () => {
+  it('returns the requested number of different UUIDs', () => {
     const { ids } = new RandomId().execute({ count: 50 });
     expect(new Set(ids).size).toBe(50);
     for (const id of ids)

@@ -29,7 +29,7 @@ describe('json_query', () => {
     ['["a key"]["x.y"]', ['dotted']],
     ['[""]', ['empty']],
     ['$', [JSON.parse(json)]],
-  ])('finds %j', (path, values) => {
+  ])('returns the values at the path %j', (path, values) => {
     expect(query(path)).toEqual({ values, found: values.length, truncated: false });
   });
 
@@ -38,7 +38,7 @@ describe('json_query', () => {
     ['a.b[3]', 'a list of 3 items'],
     ['a.b[0].c.d', 'a number'],
     ['__proto__', 'the keys "a"'],
-  ])('fails on %j and lists the existing keys', (path, found) => {
+  ])("fails if the path %j doesn't exist, and reports what exists there", (path, found) => {
     expect(query(path)).toMatchObject({ status: 'error', message: expect.stringContaining(found) });
   });
 
@@ -50,7 +50,7 @@ describe('json_query', () => {
     expect(query('list[*][*]', 2)).toEqual({ values: [1, 2], found: 3, truncated: true });
   });
 
-  it('fails on invalid JSON with the place', () => {
+  it('reports the line and column of invalid JSON', () => {
     expect(new JsonQuery().execute({ json: '{"a":\n tru}', path: 'a' })).toMatchObject({
       status: 'error',
       message: expect.stringContaining('line 2, column 2'),
@@ -61,7 +61,7 @@ describe('json_query', () => {
 describe('json_format', () => {
   const format = (json: string, more: object = {}) => new JsonFormat().execute({ json, ...more });
 
-  it('formats JSON in lines or on one line', () => {
+  it('formats JSON with line breaks or on one line', () => {
     const json = ' {"b" : [1, {"c":[]}],\n"a":{} } ';
     expect(format(json)).toEqual({
       text: '{\n  "b": [\n    1,\n    {\n      "c": []\n    }\n  ],\n  "a": {}\n}',
@@ -72,7 +72,7 @@ describe('json_format', () => {
     });
   });
 
-  it('keeps long numbers, escapes, duplicate keys and __proto__', () => {
+  it('keeps long numbers, escapes, duplicate keys, and __proto__', () => {
     const json =
       '{"n":12345678901234567890,"f":1.0,"e":1E400,"s":"\\u0041\\/","n":2,"__proto__":{"x":1}}';
     expect(format(json, { style: 'minify' })).toEqual({ text: json });
@@ -82,7 +82,7 @@ describe('json_format', () => {
     ['{"a":1,}', 1, 8],
     ['[1,\n  2,\n  ]', 3, 3],
     ['"a\nb"', 1, 3],
-  ])('reports the place of the error in %j', (json, line, column) => {
+  ])('reports the line and column of the error in %j', (json, line, column) => {
     expect(() => JSON.parse(json) as unknown).toThrow();
     expect(format(json)).toMatchObject({ status: 'error', details: { line, column } });
   });
@@ -122,7 +122,7 @@ const PEOPLE =
   'name,city,note\r\nAnn,Berlin,"likes ""tea"", milk"\r\nBen,Paris,"two\nlines"\r\n\r\nCid,Berlin,\r\n';
 
 describe('csv_query', () => {
-  it('returns chosen columns of the matching rows', () => {
+  it('returns the selected columns of the matching rows', () => {
     expect(
       new CsvQuery().execute({ csv: PEOPLE, select: ['note', 'name'], where: { city: 'Berlin' } }),
     ).toEqual({
@@ -136,7 +136,7 @@ describe('csv_query', () => {
     });
   });
 
-  it('returns all columns and rows page by page without a selection', () => {
+  it('returns all columns and rows in pages if nothing is selected', () => {
     expect(new CsvQuery().execute({ csv: PEOPLE, limit: 1, offset: 1 })).toEqual({
       columns: ['name', 'city', 'note'],
       rows: [['Ben', 'Paris', 'two\nlines']],
@@ -147,17 +147,17 @@ describe('csv_query', () => {
 
   it.each([
     ['a byte order mark', '\ufeffa,b\n1,2', ',', [['1', '2']]],
-    ['carriage returns alone', 'a,b\r1,2\r', ',', [['1', '2']]],
+    ['bare carriage returns', 'a,b\r1,2\r', ',', [['1', '2']]],
     ['semicolons', 'a;b\n1,5;2', ';', [['1,5', '2']]],
-    ['a header alone', 'a,b\n', ',', []],
-  ] as const)('reads %s', (_what, csv, delimiter, rows) => {
+    ['only a header', 'a,b\n', ',', []],
+  ] as const)('reads a CSV text with %s', (_what, csv, delimiter, rows) => {
     expect(new CsvQuery().execute({ csv, delimiter })).toMatchObject({ rows });
   });
 
   it.each([
-    ['a quote never closed', 'a,b\n1,"2\n3,4', 'Quote Not Closed'],
+    ['an unclosed quote', 'a,b\n1,"2\n3,4', 'Quote Not Closed'],
     ['too many fields', 'a,b\n1,2\n1,2,3', 'line 3'],
-    ['a column named twice', 'a,a\n1,2', '"a" appears more than once'],
+    ['a duplicate column name', 'a,a\n1,2', '"a" appears more than once'],
   ])('fails on %s', (_what, csv, message) => {
     expect(new CsvQuery().execute({ csv })).toMatchObject({
       status: 'error',
@@ -174,7 +174,7 @@ describe('csv_query', () => {
     }
   });
 
-  it('reads back every table written by RFC 4180', () => {
+  it('reads every table that is written according to RFC 4180', () => {
     const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'ü') });
     fc.assert(
       fc.property(fc.array(fc.tuple(field, field), { minLength: 1 }), (rows) => {
@@ -189,7 +189,7 @@ describe('csv_query', () => {
 });
 
 describe('csv_to_json', () => {
-  it('makes one record per row with fields as text', () => {
+  it('returns one record per row, with all fields as strings', () => {
     expect(new CsvToJson().execute({ csv: 'id,ok\n007,true\n', limit: 10 })).toEqual({
       records: [{ id: '007', ok: 'true' }],
       found: 1,
@@ -197,7 +197,7 @@ describe('csv_to_json', () => {
     });
   });
 
-  it('converts only fields that keep their spelling', () => {
+  it('converts only values that have the same spelling when written back', () => {
     const csv = 'v\n1\n-2.5\ntrue\nfalse\n\n007\n1.0\n12345678901234567890\n1e5\nInfinity\n';
     const answer = new CsvToJson().execute({ csv, convert: true });
     expect('records' in answer && answer.records.map(({ v }) => v)).toEqual([
@@ -214,7 +214,7 @@ describe('csv_to_json', () => {
     ]);
   });
 
-  it('supports a column called __proto__', () => {
+  it('supports a column named __proto__', () => {
     const answer = new CsvToJson().execute({ csv: '__proto__,x\npolluted,1\n' });
     expect(JSON.stringify(answer)).toContain('"__proto__":"polluted"');
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
@@ -230,7 +230,7 @@ describe('csv_to_json', () => {
 });
 
 describe('text_stats', () => {
-  it('counts characters, bytes, words and lines', () => {
+  it('counts characters, bytes, words, and lines', () => {
     expect(new TextStats().execute({ text: "Don't stop, well-known 😀\nstop\n" })).toEqual({
       characters: 30,
       charactersWithoutSpaces: 25,
@@ -246,7 +246,7 @@ describe('text_stats', () => {
     });
   });
 
-  it('lists the requested number of words of the requested length', () => {
+  it('lists the requested number of top words of the requested length', () => {
     expect(
       new TextStats().execute({ text: 'a a a bb bb ccc', topWords: 1, minWordLength: 2 }).topWords,
     ).toEqual([{ word: 'bb', count: 2 }]);

@@ -95,8 +95,8 @@ afterAll(() => {
   server.close();
 });
 
-describe('the touches of the bundled tools', () => {
-  it('is declared by all tools except those that run programs', () => {
+describe('the touches declaration of the bundled tools', () => {
+  it('is present on all tools except those that run programs', () => {
     expect(
       [...registry]
         .filter(({ conflictKeys }) => conflictKeys === undefined)
@@ -122,7 +122,7 @@ describe('the touches of the bundled tools', () => {
 });
 
 describe('the bundled tools', () => {
-  it('have these categories, access modes and dangers, and two ask for consent', () => {
+  it('have the expected categories, access modes, danger levels, and consent requirements', () => {
     const lines = [...registry].map(
       ({ name, category, accessMode, dangerLevel, requiresConsent }) =>
         [name, category, accessMode, dangerLevel, ...(requiresConsent ? ['consent'] : [])].join(
@@ -181,7 +181,7 @@ describe('the bundled tools', () => {
     `);
   });
 
-  it('declare every axis, keywords, a category, stages, task types, examples, a version and a timeout', () => {
+  it('declare every axis and all descriptive metadata', () => {
     for (const entry of registry) {
       expect([entry.name, entry.inferred]).toEqual([entry.name, []]);
       for (const list of [
@@ -204,7 +204,7 @@ describe('the bundled tools', () => {
   it('have no lint findings', () => expect(lintTools(registry)).toEqual([]));
 
   it.each(['What is 15% of 240?', 'what percent of 80 is 20'])(
-    'match %j to calculate first',
+    'have calculate as the first match for %j',
     (text) => {
       expect(registry.getToolsMatchingTextScored(text)[0]?.toolName).toBe('calculate');
       expect(registry.search(text, { limit: 3 }).map(({ toolName }) => toolName)).toContain(
@@ -213,7 +213,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('rank each tool in the first three for most of its own examples', () => {
+  it('are among the first three matches for most of their own examples', () => {
     const examples = [...registry].flatMap(({ name, examples: own }) =>
       own.map((text) => ({ name, text })),
     );
@@ -224,7 +224,7 @@ describe('the bundled tools', () => {
   });
 
   it.each(['find out why the test of the parser fails and fix it', 'fix the failing test'])(
-    'offer reading, searching, running tests and editing among the first five for %j',
+    'include the tools for reading, searching, testing, and editing in the selection for %j',
     (text) => {
       const names = selectTools(registry, { text, maxTools: 4, tokenBudget: 800 }).tools.map(
         ({ toolName }) => toolName,
@@ -235,7 +235,7 @@ describe('the bundled tools', () => {
     },
   );
 
-  it('have a sample call in this test for every readonly tool', () => {
+  it("have a sample call in this test if they're readonly", () => {
     expect(Object.keys(calls()).sort()).toEqual(
       registry
         .getByAccessMode(AccessMode.READONLY)
@@ -245,7 +245,7 @@ describe('the bundled tools', () => {
   });
 
   it.each(registry.getByAccessMode(AccessMode.READONLY).map(({ name }) => name))(
-    'include %s, which is readonly and changes no byte below the root',
+    "include %s, which is readonly and doesn't change a byte below the root",
     async (name) => {
       const { definition, inputSchema } = registry.require(name);
       const parsed = await (inputSchema as StandardSchema)['~standard'].validate(calls()[name]);

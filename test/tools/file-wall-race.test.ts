@@ -69,9 +69,9 @@ async function whileSwapping(
   return successes;
 }
 
-describe('FileWall while links are swapped', () => {
+describe('FileWall while another process swaps links', () => {
   it.each(['link', 'file', 'folder'])(
-    'never reads outside (%s)',
+    'never reads outside the root (%s)',
     async (kind) => {
       mkdirSync(join(root, 'real'));
       for (const folder of ['real', '../root-evil'])
@@ -98,7 +98,7 @@ describe('FileWall while links are swapped', () => {
   );
 
   it(
-    'never writes, lists, moves or removes outside',
+    'never writes, lists, moves, or removes anything outside the root',
     async () => {
       const place = join(root, 'swapped');
       mkdirSync(join(root, 'real'));

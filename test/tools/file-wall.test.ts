@@ -71,21 +71,21 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 
 type Attack = readonly [kind: string, path: string | (() => string)];
 const ATTACKS: readonly Attack[] = [
-  ['climbing out', '..'],
-  ['climbing out', '../'],
-  ['climbing out', '../root-evil/secret.txt'],
-  ['climbing out', './../root-evil/secret.txt'],
-  ['climbing out', 'src/../../root-evil/secret.txt'],
-  ['climbing out', 'src/deep/../../../root-evil/secret.txt'],
-  ['climbing out', 'src/./.././../root-evil/secret.txt'],
-  ['climbing out', 'missing/../../root-evil/secret.txt'],
-  ['climbing out', 'src//..//..//root-evil//secret.txt'],
-  ['climbing out', '../../../../../../../../etc/passwd'],
-  ['climbing out and in again', '../root/a.txt'],
-  ['climbing out and in again', 'src/../../root/a.txt'],
-  ['a sibling with the same beginning', () => outside],
-  ['a sibling with the same beginning', () => join(outside, 'secret.txt')],
-  ['a sibling with the same beginning', () => `${root}-evil/secret.txt`],
+  ['escaping the root', '..'],
+  ['escaping the root', '../'],
+  ['escaping the root', '../root-evil/secret.txt'],
+  ['escaping the root', './../root-evil/secret.txt'],
+  ['escaping the root', 'src/../../root-evil/secret.txt'],
+  ['escaping the root', 'src/deep/../../../root-evil/secret.txt'],
+  ['escaping the root', 'src/./.././../root-evil/secret.txt'],
+  ['escaping the root', 'missing/../../root-evil/secret.txt'],
+  ['escaping the root', 'src//..//..//root-evil//secret.txt'],
+  ['escaping the root', '../../../../../../../../etc/passwd'],
+  ['leaving and reentering the root', '../root/a.txt'],
+  ['leaving and reentering the root', 'src/../../root/a.txt'],
+  ['a sibling with the same prefix', () => outside],
+  ['a sibling with the same prefix', () => join(outside, 'secret.txt')],
+  ['a sibling with the same prefix', () => `${root}-evil/secret.txt`],
   ['an absolute path', '/'],
   ['an absolute path', '/etc/passwd'],
   ['an absolute path', '/./etc/passwd'],
@@ -97,9 +97,9 @@ const ATTACKS: readonly Attack[] = [
   ['an absolute path through /proc', () => `/proc/self/root${root}/a.txt`],
   ['an absolute path through /dev', '/dev/fd/0'],
   ['an absolute path through /dev', '/dev/zero'],
-  ['a NUL', 'a.txt\0'],
-  ['a NUL', 'a.txt\0.png'],
-  ['a NUL', '../root-evil/secret.txt\0a.txt'],
+  ['a NUL character', 'a.txt\0'],
+  ['a NUL character', 'a.txt\0.png'],
+  ['a NUL character', '../root-evil/secret.txt\0a.txt'],
   ['a control character', 'a.txt\n'],
   ['a control character', 'a\r\nb.txt'],
   ['a control character', 'a\x1b[2J.txt'],
@@ -115,10 +115,10 @@ const ATTACKS: readonly Attack[] = [
   ['a link to a folder outside, by absolute path', () => join(root, 'link-dir/secret.txt')],
   ['a chain of links', 'link-chain'],
   ['a chain of links', 'link-chain/secret.txt'],
-  ['a link to what is not there yet', 'link-dangling'],
-  ['a link to what is not there yet', 'link-dangling/child'],
-  ['links without an end', 'loop-a'],
-  ['links without an end', 'loop-b/child'],
+  ['a dangling link', 'link-dangling'],
+  ['a dangling link', 'link-dangling/child'],
+  ['a cycle of links', 'loop-a'],
+  ['a cycle of links', 'loop-b/child'],
   ['a link to /proc', 'link-proc'],
   ['a link to /proc', 'link-proc/etc/passwd'],
   ['a link to a device', 'link-device'],
@@ -131,14 +131,14 @@ const ATTACKS: readonly Attack[] = [
   ['a network path', '\\\\server\\share\\secret.txt'],
   ['a network path', '//server/share/secret.txt'],
   ['a network path', () => `/${root}/a.txt`],
-  ['a device path of Windows', '\\\\?\\C:\\secret.txt'],
-  ['a device path of Windows', '\\\\.\\pipe\\docker_engine'],
+  ['a Windows device path', '\\\\?\\C:\\secret.txt'],
+  ['a Windows device path', '\\\\.\\pipe\\docker_engine'],
   ['a URL', 'file:///etc/passwd'],
   ['a URL', 'FILE:///etc/passwd'],
   ['the home folder', '~'],
   ['the home folder', '~/.ssh/config'],
-  ['no path', ''],
-  ['a path without end', 'a/'.repeat(3_000)],
+  ['an empty path', ''],
+  ['an overlong path', 'a/'.repeat(3_000)],
   ['a secret', '.env'],
   ['a secret', './src/../.env'],
   ['a secret', '.env.local'],
@@ -147,15 +147,15 @@ const ATTACKS: readonly Attack[] = [
   ['a secret', 'keys/id_ed25519'],
   ['a secret', 'server.pem'],
   ['a secret', 'tls.key'],
-  ['a secret in other letters', '.ENV'],
-  ['a secret in other letters', 'Server.PEM'],
-  ['a secret with an ending Windows drops', '.env.'],
-  ['a secret with an ending Windows drops', '.env '],
-  ['a secret with an ending Windows drops', '.env::$DATA'],
+  ['a secret in another case', '.ENV'],
+  ['a secret in another case', 'Server.PEM'],
+  ['a secret with a suffix that Windows drops', '.env.'],
+  ['a secret with a suffix that Windows drops', '.env '],
+  ['a secret with a suffix that Windows drops', '.env::$DATA'],
   ['a secret behind a link', 'link-env'],
-  ['a secret as a folder', '.env/child'],
+  ['a path below a secret', '.env/child'],
   ...['.npmrc', 'packages/a/.npmrc', '.pypirc', '.pgpass', '.netrc', '.htpasswd'].map(
-    (path): Attack => ['a file with passwords of a service', path],
+    (path): Attack => ["a file with a service's passwords", path],
   ),
   ...[
     '.aws',
@@ -178,7 +178,7 @@ const ATTACKS: readonly Attack[] = [
     'sub/.git/config',
     'link-git',
     'link-git/config',
-  ].map((path): Attack => ['the folder of git', path]),
+  ].map((path): Attack => ['the .git folder', path]),
 ];
 
 describe('FileWall', () => {
@@ -210,21 +210,21 @@ describe('FileWall', () => {
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
     });
 
-    it('moving a folder whose name marks its contents as secret', async () => {
+    it('to move a folder whose name marks its contents as secret', async () => {
       mkdirSync(join(root, '.docker'));
       writeFileSync(join(root, '.docker/config.json'), SECRET);
       expect(await codeOf(wall.move('.docker', 'docker'))).toBe('FORBIDDEN_PATH');
       expect(existsSync(join(root, '.docker/config.json'))).toBe(true);
     });
 
-    it('reading and replacing a pipe without waiting', async () => {
+    it('to read or replace a pipe, without blocking', async () => {
       expect(await codeOf(wall.readText('pipe'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.writeText('pipe', 'x'))).toBe('FORBIDDEN_PATH');
       expect(await codeOf(wall.remove('pipe'))).toBe('FORBIDDEN_PATH');
       expect(lstatSync(join(root, 'pipe')).isFIFO()).toBe(true);
     });
 
-    it('reading a socket', async () => {
+    it('to read a socket', async () => {
       const server = createServer();
       await new Promise<void>((done) => server.listen(join(root, 'socket'), done));
       expect(await codeOf(wall.readText('socket'))).toBe('FORBIDDEN_PATH');
@@ -232,7 +232,7 @@ describe('FileWall', () => {
     });
 
     it.each(['.', './', 'src/..'])(
-      'writing, moving or removing the root itself: %s',
+      'to write, move, or remove the root itself: %s',
       async (path) => {
         for (const work of [
           () => wall.writeText(path, 'x'),
@@ -245,7 +245,7 @@ describe('FileWall', () => {
     );
   });
 
-  it('never shows absolute paths', async () => {
+  it('never includes absolute paths in errors', async () => {
     const paths = [
       'missing',
       'a.txt/child',
@@ -274,7 +274,7 @@ describe('FileWall', () => {
     }
   });
 
-  it('follows links that stay inside', async () => {
+  it('follows links that stay inside the root', async () => {
     expect(await wall.readText('link-inside/b.ts')).toBe('export const b = 1;\n');
     expect(await wall.writeText('link-inside/c.ts', 'c')).toEqual({
       path: 'src/c.ts',
@@ -292,7 +292,7 @@ describe('FileWall', () => {
     expect(aliased.relative(join(base, 'alias/src/../a.txt'))).toBe('a.txt');
   });
 
-  it('does no I/O when constructed, and reports a missing root', async () => {
+  it('does no I/O when constructed, and reports a missing root on use', async () => {
     const lost = new FileWall(join(base, 'lost'));
     expect(await lost.stat('a')).toBeUndefined();
     expect(await codeOf(lost.readText('a'))).toBe('EXECUTION_FAILED');
@@ -325,15 +325,15 @@ describe('FileWall', () => {
 
   describe('reading and writing', () => {
     it.each([
-      ['a NUL', Buffer.from('a\0b')],
-      ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0xfe])],
-    ])('refuses %s as text and returns it as bytes', async (_, bytes) => {
+      ['a NUL character', Buffer.from('a\0b')],
+      ["bytes that aren't UTF-8", Buffer.from([0x61, 0xff, 0xfe])],
+    ])('refuses to read %s as text, but returns it as bytes', async (_, bytes) => {
       writeFileSync(join(root, 'binary'), bytes);
       expect(await codeOf(wall.readText('binary'))).toBe('EXECUTION_FAILED');
       expect(await wall.readBytes('binary')).toEqual(bytes);
     });
 
-    it('reads files up to the maximum size', async () => {
+    it('reads files up to the maximum size only', async () => {
       const small = new FileWall(root, { maxReadBytes: 6 });
       expect(await small.readText('a.txt')).toBe('inside');
       writeFileSync(join(root, 'a.txt'), 'inside!');
@@ -343,20 +343,20 @@ describe('FileWall', () => {
       expect(await codeOf(wall.readBytes('huge'))).toBe('LIMIT_EXCEEDED');
     });
 
-    it('counts the bytes it reads instead of trusting the stated size', async () => {
+    it('counts the bytes it reads instead of trusting the reported file size', async () => {
       expect(statSync('/proc/self/status').size).toBe(0);
       expect(
         await codeOf(new FileWall('/proc/self', { maxReadBytes: 100 }).readText('status')),
       ).toBe('LIMIT_EXCEEDED');
     });
 
-    it('refuses to write more than the maximum bytes, and keeps the file', async () => {
+    it('refuses to write more than maxWriteBytes, and leaves the file unchanged', async () => {
       const small = new FileWall(root, { maxWriteBytes: 3 });
       expect(await codeOf(small.writeText('a.txt', 'éé'))).toBe('LIMIT_EXCEEDED');
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('inside');
     });
 
-    it('keeps the mode of a replaced file, gives new ones 0644, and leaves no temporary file', async () => {
+    it("keeps a replaced file's mode, creates new files with 0644, and leaves no temporary file", async () => {
       chmodSync(join(root, 'a.txt'), 0o755);
       await wall.writeText('a.txt', 'new');
       await wall.writeText('new/folder/b.txt', 'b');
@@ -365,7 +365,7 @@ describe('FileWall', () => {
       expect(readdirSync(root).filter((name) => name.startsWith('.tooldex'))).toEqual([]);
     });
 
-    it("doesn't write through a hard link", async () => {
+    it('replaces a hard link instead of writing through it', async () => {
       execFileSync('ln', [join(outside, 'secret.txt'), join(root, 'hard')]);
       await wall.writeText('hard', 'changed');
       expect(outsideState()).toEqual([`secret.txt=${SECRET}`]);
@@ -381,7 +381,7 @@ describe('FileWall', () => {
   });
 
   describe('walk', () => {
-    it('returns files in order, without links, .git, node_modules and secrets', async () => {
+    it('returns files in order, and skips links, .git, node_modules, and secrets', async () => {
       mkdirSync(join(root, 'node_modules/x'), { recursive: true });
       writeFileSync(join(root, 'node_modules/x/i.js'), '');
       expect(await wall.walk('.')).toEqual({ files: ['a.txt', 'src/b.ts'], truncated: false });

@@ -48,8 +48,8 @@ beforeEach(() => {
   wall = new FileWall(root);
   symlinkSync('/etc', join(root, 'link-out'));
 });
-describe('the tools for files', () => {
-  it('throw if the wall refuses a path', async () => {
+describe('the file tools', () => {
+  it('throw if FileWall refuses a path', async () => {
     const calls = [
       () => new ListDirectory(wall).execute({ path: 'link-out' }),
       () => new ReadFile(wall).execute({ path: 'link-out/passwd', offset: 1, limit: 10 }),
@@ -68,7 +68,7 @@ describe('the tools for files', () => {
     for (const call of calls) expect(await refused(call())).toBe('FORBIDDEN_PATH');
   });
 
-  it('change nothing for an aborted call', async () => {
+  it('change nothing if the call is aborted', async () => {
     const context = { signal: AbortSignal.abort() };
     const calls = [
       () => new WriteFile(wall).execute({ path: 'new', content: '', overwrite: false }, context),
@@ -85,7 +85,7 @@ describe('the tools for files', () => {
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('rate replacing a file as more dangerous, and use one key per file', () => {
+  it('rate replacing a file as more dangerous, and use one conflict key per file', () => {
     const byName = new Map(
       [new ReadFile(wall), new WriteFile(wall), new EditFile(wall), new MoveFile(wall)]
         .flatMap((one) => findDefinitions(one))
@@ -113,7 +113,7 @@ describe('the tools for files', () => {
     }
   });
 
-  it('give the policy a canonical path, and the wall anything else', async () => {
+  it('pass a canonical path to the policy, and leave paths outside the root unchanged', async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(new ReadFile(wall));
     const pathOf = async (path: string) => {
@@ -153,7 +153,7 @@ describe('the tools for files', () => {
 });
 
 describe('list_directory', () => {
-  it('names entries in order, with kinds and sizes', async () => {
+  it('lists entries in order, with their kind and size', async () => {
     put('b.txt', 'four');
     expect(await new ListDirectory(wall).execute({ path: '.' })).toEqual({
       path: '.',
@@ -178,7 +178,7 @@ describe('read_file', () => {
   it.each([
     ['image/png', 'image', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0]],
     ['application/pdf', 'file', [...Buffer.from('%PDF-1.7\n')]],
-  ])('recognizes %s by its bytes, not its name', async (mediaType, type, bytes) => {
+  ])("recognizes %s from the file's bytes, not its name", async (mediaType, type, bytes) => {
     writeFileSync(join(root, 'page.txt'), Buffer.from(bytes));
     const { outcome } = await runTool(new ReadFile(wall), { path: 'page.txt', offset: 7 });
     expect(outcome).toMatchObject({
@@ -188,7 +188,7 @@ describe('read_file', () => {
     });
   });
 
-  it('returns the requested lines and says where it stopped', async () => {
+  it('returns the requested lines and reports where it stopped', async () => {
     expect(await read('src/a.ts')).toEqual({
       path: 'src/a.ts',
       text: 'one\ntwo\nthree',
@@ -207,7 +207,7 @@ describe('read_file', () => {
     });
   });
 
-  it('cuts at line ends, and inside a line only if that line is too long', async () => {
+  it('truncates at the end of a line, or within a line only if that line is too long', async () => {
     put('wide', `${'x'.repeat(60_000)}\n${'y'.repeat(60_000)}\n`);
     expect(await read('wide')).toMatchObject({
       text: 'x'.repeat(60_000),
@@ -223,7 +223,7 @@ describe('read_file', () => {
     });
   });
 
-  it('fails on a missing file, a folder, a binary file, or lines beyond the end', async () => {
+  it('fails for a missing file, a folder, a binary file, or lines beyond the end', async () => {
     put('image', Buffer.from([0, 1, 2]));
     expect(await read('missing')).toEqual(failed('got nothing'));
     expect(await read('src')).toEqual(failed('a folder'));
@@ -236,7 +236,7 @@ describe('write_file', () => {
   const write = (path: string, content: string, overwrite = false) =>
     new WriteFile(wall).execute({ path, content, overwrite }, {});
 
-  it('creates a file and its folders', async () => {
+  it('creates a file and its parent folders', async () => {
     expect(await write('docs/new/é.md', 'é')).toEqual({
       path: 'docs/new/é.md',
       bytes: 2,
@@ -257,7 +257,7 @@ describe('edit_file', () => {
   const edit = (find: string, replace: string, replaceAll = false) =>
     new EditFile(wall).execute({ path: 'src/a.ts', find, replace, replaceAll }, {});
 
-  it('replaces the only occurrence, and takes replacement patterns literally', async () => {
+  it('replaces the only occurrence, and inserts the replacement text literally', async () => {
     expect(await edit('two', "$& $1 $' $$")).toEqual({
       path: 'src/a.ts',
       replacements: 1,
@@ -277,12 +277,12 @@ describe('edit_file', () => {
     ['zero', "doesn't contain the text"],
     ['one', 'the same text', 'one'],
     ['two ', 'Without leading and trailing whitespace'],
-  ])('changes nothing for %j', async (find, message, replace = 'x') => {
+  ])('changes nothing and fails for the search text %j', async (find, message, replace = 'x') => {
     expect(await edit(find, replace)).toEqual(failed(message));
     expect(get('src/a.ts')).toBe('one\ntwo\nthree\n');
   });
 
-  it('keeps line ends and the byte order mark, and says if they prevent a match', async () => {
+  it('keeps line endings and the byte order mark, and reports if they prevent a match', async () => {
     put('src/a.ts', '\uFEFFone\r\ntwo\r\n');
     expect(await edit('one\ntwo', 'x')).toEqual(failed('CRLF'));
     await edit('two', '2');
@@ -291,7 +291,7 @@ describe('edit_file', () => {
 });
 
 describe('file_info', () => {
-  it('returns kind, size and time', async () => {
+  it('returns the kind, size, and modification time', async () => {
     expect(await new FileInfo(wall).execute({ path: 'src/a.ts' })).toEqual({
       path: 'src/a.ts',
       kind: 'file',
@@ -306,7 +306,7 @@ describe('move_file', () => {
   const move = (from: string, to: string, overwrite = false) =>
     new MoveFile(wall).execute({ from, to, overwrite }, {});
 
-  it('moves files and folders, and creates missing folders', async () => {
+  it('moves files and folders, and creates missing parent folders', async () => {
     expect(await move('src/a.ts', 'lib/deep/b.ts')).toEqual({
       from: 'src/a.ts',
       to: 'lib/deep/b.ts',
@@ -327,7 +327,7 @@ describe('move_file', () => {
 });
 
 describe('delete_file', () => {
-  it('deletes one file, or a link without its target', async () => {
+  it('deletes one file, or a link but not its target', async () => {
     expect(await new DeleteFile(wall).execute({ path: 'src/a.ts' }, {})).toEqual({
       path: 'src/a.ts',
       bytes: 14,
@@ -338,14 +338,14 @@ describe('delete_file', () => {
     expect(existsSync('/etc')).toBe(true);
   });
 
-  it.each(['src', 'missing'])('fails for %s', async (path) => {
+  it.each(['src', 'missing'])("fails if the path isn't a file: %s", async (path) => {
     expect(await new DeleteFile(wall).execute({ path }, {})).toEqual(failed('Expected'));
     expect(existsSync(join(root, 'src'))).toBe(true);
   });
 });
 
 describe('find_files', () => {
-  it('finds files by pattern in order, and counts those it omits', async () => {
+  it('returns matching files in order, and the number of omitted files', async () => {
     mkdirSync(join(root, 'src/deep'));
     for (const name of ['src/deep/c.ts', 'src/b.ts', 'b.js']) put(name, '');
     const find = (glob: string, path = '.', limit = 200) =>
@@ -376,7 +376,7 @@ describe('globMatcher', () => {
     ['*.{ts,tsx}', 'src/b.tsx', true],
     ['{src,test}/*.ts', 'test/b.ts', true],
     ['[id].ts', 'app/[id].ts', true],
-  ])('%s on %s: %s', (pattern, path, expected) => {
+  ])('matches %s against %s: %s', (pattern, path, expected) => {
     expect(globMatcher(pattern)(path)).toBe(expected);
   });
 

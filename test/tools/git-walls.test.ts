@@ -65,8 +65,8 @@ async function digest(folder: string): Promise<string> {
   return hash.digest('hex');
 }
 
-describe('reading git tools', () => {
-  it("don't change a byte of the root, including .git", async () => {
+describe('readonly git tools', () => {
+  it("don't change a byte below the root, including .git", async () => {
     await put('a.txt', 'changed\n');
     await put('new.txt', 'new\n');
     git('add', 'new.txt');
@@ -79,7 +79,7 @@ describe('reading git tools', () => {
     }
   });
 
-  it("don't start programs from a hostile configuration", async () => {
+  it("don't start programs from a hostile repository configuration", async () => {
     const evil = join(outside, 'evil.sh');
     await writeFile(evil, `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\ncat\n`);
     await chmod(evil, 0o755);
@@ -138,7 +138,7 @@ describe('reading git tools', () => {
     }
   });
 
-  it("don't fetch anything for a partial clone", async () => {
+  it("don't fetch missing objects in a partial clone", async () => {
     await configure({
       'core.repositoryformatversion': '1',
       'extensions.partialClone': 'evil',
@@ -168,11 +168,11 @@ describe('reading git tools', () => {
     ['no repository', async () => rm(join(root, '.git'), { recursive: true })],
     ['a work tree elsewhere', async () => void git('config', 'core.worktree', outside)],
     [
-      'a .git file that leads out',
+      'a .git file that points outside the root',
       async () => elsewhere().then((folder) => put('.git', `gitdir: ${folder}\n`)),
     ],
     [
-      'a .git link that leads out',
+      'a .git link that points outside the root',
       async () => elsewhere().then((folder) => symlink(folder, join(root, '.git'))),
     ],
     ['a bare repository', async () => void git('config', 'core.bare', 'true')],
@@ -185,7 +185,7 @@ describe('reading git tools', () => {
     await expect(commit({ message: 'x' })).rejects.toMatchObject({ name: 'ToolError' });
   });
 
-  it("ignore settings in the process's environment", async () => {
+  it("ignore git settings in the process's environment", async () => {
     vi.stubEnv('GIT_EXTERNAL_DIFF', `touch ${join(outside, 'MARKER')};`);
     vi.stubEnv('GIT_DIR', outside);
     vi.stubEnv('GIT_PAGER', `touch ${join(outside, 'MARKER')};`);
@@ -247,7 +247,7 @@ const HOSTILE_NAMES: readonly (readonly [string, string])[] = [
 ];
 
 describe('git tools', () => {
-  it('refuse hostile names as a revision, branch or remote', async () => {
+  it('refuse hostile names for a revision, branch, or remote', async () => {
     git('remote', 'add', 'origin', outside);
     const before = await digest(root);
     for (const [kind, name] of HOSTILE_NAMES) {
@@ -295,7 +295,7 @@ describe('git tools', () => {
   });
 
   it.each(['--output=MARKER', '-p', ':(exclude)a.txt', ':/', '*', '$(touch MARKER)', ':!a.txt'])(
-    'take the path %j literally',
+    'treat the path %j literally',
     async (path) => {
       await put('a.txt', 'changed\n');
       expect(await diff({ paths: [path] })).toMatchObject({ identical: true });
@@ -315,7 +315,7 @@ const SECRET_PATHS = [
   'sub/.docker/config.json',
 ];
 
-describe('files with secrets', () => {
+describe('secret files', () => {
   const putAll = async (text: string) => {
     for (const path of SECRET_PATHS) {
       await mkdir(dirname(join(root, path)), { recursive: true });
@@ -323,7 +323,7 @@ describe('files with secrets', () => {
     }
   };
 
-  it('are refused by path in every git tool', async () => {
+  it('are refused as a path by every git tool', async () => {
     await putAll('hunter1');
     git('add', '.');
     git('commit', '--quiet', '-m', 'Secrets');
@@ -343,7 +343,7 @@ describe('files with secrets', () => {
     expect(await digest(root)).toBe(before);
   });
 
-  it('are left out of the output of git tools, and nothing else is', async () => {
+  it('are the only files omitted from the output of git tools', async () => {
     await putAll('hunter1');
     await put('sub/open.txt', 'first\n');
     git('add', '.');
@@ -375,7 +375,7 @@ describe('files with secrets', () => {
       expect(await show({ revision })).toMatchObject({ status: 'error' });
   });
 
-  it("aren't committed, and the result names them", async () => {
+  it("aren't committed, and the result lists them", async () => {
     await putAll('hunter1');
     await put('a.txt', 'changed\n');
     expect(await commit({ message: 'x' })).toMatchObject({
@@ -399,7 +399,7 @@ describe('files with secrets', () => {
     expect(git('ls-files').trim().split('\n')).toEqual(['a.txt', 'b c.txt', 'sub/open.txt']);
   });
 
-  it("aren't committed if they're staged, but can be removed from the repository", async () => {
+  it("aren't committed even if they're staged, but their removal can be committed", async () => {
     await put('.env', 'hunter1\n');
     await put('a.txt', 'changed\n');
     git('add', '.env');
@@ -421,7 +421,7 @@ describe('files with secrets', () => {
 });
 
 describe('git_commit and git_switch', () => {
-  it('run no hooks, signing programs or monitors', async () => {
+  it("don't run hooks, signing programs, or file monitors", async () => {
     const evil = `#!/bin/sh\ntouch '${join(outside, 'MARKER')}'\n`;
     for (const hook of [
       'pre-commit',
@@ -485,23 +485,20 @@ describe('git_push', () => {
       { 'remote.origin.pushurl': 'ext::sh -c touch% MARKER', 'protocol.ext.allow': 'always' },
     ],
     [
-      'an address rewritten to one that starts programs',
+      'a URL rewrite to a transport that starts programs',
       { 'url.ext::sh -c touch% MARKER .pushInsteadOf': '/', 'protocol.ext.allow': 'always' },
     ],
+    ['a receivepack program', { 'remote.origin.receivepack': 'touch MARKER;' }],
+    ['a remote helper', { 'remote.origin.vcs': 'evil' }],
     [
-      'a program of the repository on the other side',
-      { 'remote.origin.receivepack': 'touch MARKER;' },
-    ],
-    ['a helper of the remote', { 'remote.origin.vcs': 'evil' }],
-    [
-      'a program for ssh',
+      'an ssh command',
       { 'core.sshCommand': 'touch MARKER;', 'remote.origin.pushurl': 'ssh://host/x' },
     ],
     [
       'an ssh host that is an option',
       { 'remote.origin.pushurl': 'ssh://-oProxyCommand=touch MARKER/x' },
     ],
-  ])('starts nothing through %s', async (_case, settings) => {
+  ])('starts no program through %s', async (_case, settings) => {
     await withRemote();
     for (const [key, value] of Object.entries(settings))
       git('config', key, value.replaceAll('MARKER', join(outside, 'MARKER')));
@@ -511,7 +508,7 @@ describe('git_push', () => {
     expect(marker()).toBe(false);
   });
 
-  it('runs no hook of the repository', async () => {
+  it("doesn't run the repository's hooks", async () => {
     await withRemote();
     await writeFile(
       join(root, '.git', 'hooks', 'pre-push'),

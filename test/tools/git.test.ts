@@ -24,7 +24,7 @@ import {
 useRepository();
 
 describe('git_status', () => {
-  it('reports the branch, changes and untracked files, even with unusual names', async () => {
+  it('reports the branch, changes, and untracked files, even with unusual names', async () => {
     await put('a.txt', 'changed\n');
     git('mv', 'b c.txt', 'ü "d".txt');
     await put('new\nline.txt', 'new\n');
@@ -50,7 +50,7 @@ describe('git_status', () => {
 });
 
 describe('git_diff', () => {
-  it('shows unstaged, staged and committed changes', async () => {
+  it('shows unstaged, staged, and committed changes', async () => {
     await put('a.txt', 'staged\n');
     git('add', '.');
     await put('a.txt', 'unstaged\n');
@@ -70,12 +70,12 @@ describe('git_diff', () => {
     });
   });
 
-  it('cuts a long diff and says so', async () => {
+  it('truncates a long diff and reports truncation', async () => {
     await put('a.txt', 'line of text\n'.repeat(40_000));
     expect(await diff()).toMatchObject({ truncated: true });
   });
 
-  it("fails with git's message for an unknown revision, without local paths", async () => {
+  it("fails for an unknown revision with git's message, but without local paths", async () => {
     const answer = await diff({ revision: 'nowhere' });
     expect(answer).toMatchObject({ status: 'error', message: expect.stringContaining('nowhere') });
     expect(JSON.stringify(answer)).not.toContain(outside);
@@ -83,7 +83,7 @@ describe('git_diff', () => {
 });
 
 describe('git_log', () => {
-  it('lists commits, newest first, and says when there are more', async () => {
+  it('lists commits, newest first, and reports if there are more', async () => {
     expect(await log()).toMatchObject({
       truncated: false,
       commits: [
@@ -135,7 +135,7 @@ describe('git_blame', () => {
   });
 
   it.each(['blame.ignoreRevsFile', 'mailmap.file'])(
-    "doesn't show a file outside the root that the repository names as %s",
+    "doesn't read a file outside the root that the repository sets as %s",
     async (setting) => {
       const email = git('log', '-1', '--format=%ae').toString().trim();
       await writeFile(join(outside, 'config'), `LEAKED <${email}>\n`);
@@ -188,7 +188,7 @@ describe('git_switch', () => {
 });
 
 describe('git_commit', () => {
-  it('commits everything, including new and deleted files', async () => {
+  it('commits all changes, including new and deleted files', async () => {
     await put('new.txt', 'new\n');
     await rm(join(root, 'b c.txt'));
     expect(await commit({ message: '# Third\n\n--amend $(touch MARKER)' })).toMatchObject({
@@ -200,7 +200,7 @@ describe('git_commit', () => {
     expect(marker()).toBe(false);
   });
 
-  it('commits only the given paths and leaves the rest staged as it was', async () => {
+  it('commits only the given paths and leaves other staged changes staged', async () => {
     await put('a.txt', 'changed\n');
     await put('b c.txt', 'changed\n');
     git('add', 'a.txt');
@@ -215,7 +215,7 @@ describe('git_commit', () => {
     expect(git('status', '--porcelain')).toBe('M  a.txt\n');
   });
 
-  it("changes nothing if there's nothing to commit, no message, or an unknown path", async () => {
+  it('fails and changes nothing without changes, without a message, or for an unknown path', async () => {
     const before = git('rev-parse', 'HEAD');
     expect(await commit({ message: 'Nothing' })).toMatchObject({ status: 'error' });
     await put('a.txt', 'changed\n');
@@ -228,7 +228,7 @@ describe('git_commit', () => {
     expect(git('status', '--porcelain')).toBe(' M a.txt\n');
   });
 
-  it("doesn't commit conflicts", async () => {
+  it("doesn't commit unresolved conflicts", async () => {
     git('switch', '--quiet', '-c', 'other', 'HEAD~1');
     await put('a.txt', 'one\nother\n');
     git('commit', '--quiet', '-am', 'Other');
@@ -244,7 +244,7 @@ describe('git_push', () => {
   const tip = (remote: string, branch: string) =>
     execFileSync('git', ['rev-parse', branch], { cwd: remote, encoding: 'utf8' });
 
-  it('pushes the current or a named branch to a configured remote', async () => {
+  it('pushes the current branch or the given branch to a configured remote', async () => {
     const remote = await withRemote();
     expect(await push()).toEqual({ remote: 'origin', branch: 'main', forced: false });
     expect(tip(remote, 'main')).toBe(git('rev-parse', 'main'));
@@ -267,7 +267,7 @@ describe('git_push', () => {
     expect(tip(remote, 'main')).toBe(git('rev-parse', 'main'));
   });
 
-  it('refuses unconfigured remotes, unknown branches and a detached head', async () => {
+  it('refuses unconfigured remotes, unknown branches, and a detached HEAD', async () => {
     expect(await push()).toMatchObject({
       status: 'error',
       message: expect.stringContaining('Its remotes: none'),
@@ -282,7 +282,7 @@ describe('git_push', () => {
     expect(await push()).toMatchObject({ status: 'error' });
   });
 
-  it("doesn't show the password in a remote's address", async () => {
+  it("doesn't show the password in a remote's URL", async () => {
     git('remote', 'add', 'origin', 'git://user:hunter2@127.0.0.1:1/x.git');
     for (const scheme of ['git', 'https']) {
       git('remote', 'set-url', 'origin', `${scheme}://user:hunter2@127.0.0.1:1/x.git`);

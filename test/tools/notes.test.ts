@@ -24,8 +24,8 @@ beforeEach(() => {
   time = Date.UTC(2025, 0, 1);
   store = new NoteStore(new FileWall(root), { now: () => (time += 1_000) });
 });
-describe('the tools for notes', () => {
-  it('create no file by reading', async () => {
+describe('the note tools', () => {
+  it("don't create a file when they only read", async () => {
     expect(await list()).toEqual({ notes: [], total: 0, truncated: false });
     expect(await search('x')).toMatchObject({ total: 0 });
     expect(await remove('note-1')).toEqual(failed('List the notes'));
@@ -55,7 +55,7 @@ describe('the tools for notes', () => {
 });
 
 describe('note_add', () => {
-  it('stores a note with number, tags and time', async () => {
+  it('stores a note with an id, tags, and the time', async () => {
     expect(await add('The release is on Friday', ['release', 'release', 'plan'])).toEqual({
       id: 'note-1',
       text: 'The release is on Friday',
@@ -69,7 +69,7 @@ describe('note_add', () => {
     });
   });
 
-  it('keeps all of many notes added at once', async () => {
+  it('keeps all notes that are added concurrently', async () => {
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(`n${index}`)));
     const listed = await list();
     expect('notes' in listed && listed.notes.map(({ id }) => id)).toEqual(
@@ -79,7 +79,7 @@ describe('note_add', () => {
 });
 
 describe('note_list', () => {
-  it('lists the newest first, filtered by tag and up to a limit', async () => {
+  it('lists the newest notes first, filtered by tag and up to a limit', async () => {
     await add('a', ['x']);
     await add('b');
     await add('c', ['x']);
@@ -97,7 +97,7 @@ describe('note_list', () => {
 });
 
 describe('note_search', () => {
-  it('finds notes with every word in text or tags, case-insensitively', async () => {
+  it('finds notes that contain every word in their text or tags, case-insensitively', async () => {
     await add('The API limit is 100', ['Backend']);
     await add('The limit of patience');
     expect(await search('  LIMIT  backend ')).toMatchObject({

@@ -23,8 +23,8 @@ async function pendingOf(name: string, input: object): Promise<PendingApproval> 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' });
 const shownOf = async (name: string, input: object) => (await pendingOf(name, input)).preview;
 
-describe('previews of the bundled tools that can change something', () => {
-  it('exist for all of them', () => {
+describe('previews of calls to the bundled tools', () => {
+  it('exist for all tools that can change something', () => {
     const registry = executor.registry;
     expect(
       [...registry.getWriteTools()].filter((name) => registry.require(name).preview === undefined),
@@ -76,7 +76,7 @@ describe('previews of the bundled tools that can change something', () => {
     expect(pending.noPreview).toBe('its preview failed');
   });
 
-  it('show programs, requests and notes', async () => {
+  it('show the program, the HTTP request, or the note', async () => {
     expect(await shownOf('run_shell', { command: 'echo hi' })).toMatchObject({
       summary: 'Runs in .: sh -c "echo hi"',
     });
@@ -94,7 +94,7 @@ describe('previews of the bundled tools that can change something', () => {
     expect(await shownOf('note_add', { text: 'Buy milk' })).toMatchObject({ diff: 'Buy milk' });
   });
 
-  it('show the files and changes of a commit', async () => {
+  it("show a commit's files and changes", async () => {
     git('init', '-q', '-b', 'main');
     writeFileSync(join(root, 'a.txt'), 'one');
     expect(await shownOf('git_commit', { message: 'Add a\n\nlong text' })).toEqual({
@@ -108,7 +108,7 @@ describe('previews of the bundled tools that can change something', () => {
     expect((await shownOf('git_commit', { message: 'x', paths: ['b.txt'] }))!.diff).toBe('A b.txt');
   });
 
-  it('ask again if the changes of a commit differ, even for the same files', async () => {
+  it("require another approval if a commit's changes differ, even for the same files", async () => {
     git('init', '-q', '-b', 'main');
     git('config', 'user.name', 'Ada');
     git('config', 'user.email', 'ada@example.org');
@@ -128,7 +128,7 @@ describe('previews of the bundled tools that can change something', () => {
     ).toMatchObject({ status: 'ok' });
   });
 
-  it('show the address of a push, and ask again if it changed', async () => {
+  it('show the URL of a push, and require another approval if it has changed', async () => {
     git('init', '-q', '-b', 'main');
     git('remote', 'add', 'origin', 'https://ada:secret@git.example.org/ada/project.git');
     const pending = await pendingOf('git_push', {});
@@ -143,7 +143,7 @@ describe('previews of the bundled tools that can change something', () => {
     });
   });
 
-  it('ask again if the file has changed since the approval', async () => {
+  it('require another approval if the file has changed since', async () => {
     writeFileSync(join(root, 'a.txt'), 'one\n');
     const edit = { path: 'a.txt', find: 'one', replace: 'two' };
     const approval = await executor.approve(await pendingOf('edit_file', edit));

@@ -59,22 +59,22 @@ describe('ProgramWall', () => {
   });
 
   it.each([
-    ['one that is not on the list', 'touch'],
+    ["a program that isn't on the list", 'touch'],
     ['an absolute path', '/bin/sh'],
     ['a relative path', './node'],
-    ['a path below', 'bin/node'],
+    ['a path below the root', 'bin/node'],
     ['a path with backslashes', 'bin\\node'],
     ['an option', '-node'],
     ['another case', 'NODE'],
-    ['a blank at the end', 'node '],
-    ['a NUL', 'node\0'],
-    ['nothing', ''],
-    ['a folder above', '..'],
-  ])('refuses a program: %s', async (_class, program) => {
+    ['a trailing space', 'node '],
+    ['a NUL character', 'node\0'],
+    ['an empty name', ''],
+    ['the parent folder', '..'],
+  ])('refuses a program name (%s)', async (_class, program) => {
     await expect(wall.run(program, [])).rejects.toMatchObject({ code: 'FORBIDDEN_PROGRAM' });
   });
 
-  it("refuses a path even if it's on the list", async () => {
+  it('refuses a path even if the allowlist contains it', async () => {
     await expect(wall.withPrograms(['./evil', '/bin/sh']).run('./evil', [])).rejects.toMatchObject({
       code: 'FORBIDDEN_PROGRAM',
     });
@@ -83,7 +83,7 @@ describe('ProgramWall', () => {
     );
   });
 
-  it("doesn't run a program from the root, even if PATH has it", async () => {
+  it("doesn't run a program from the root, even if PATH includes the root", async () => {
     await mkdir(join(root, 'bin'));
     await writeFile(join(root, 'bin', 'node'), '#!/bin/sh\ntouch MARKER\n', { mode: 0o755 });
     await writeFile(join(root, 'node'), '#!/bin/sh\ntouch MARKER\n', { mode: 0o755 });
@@ -94,7 +94,7 @@ describe('ProgramWall', () => {
     expect(await exists('MARKER')).toBe(false);
   });
 
-  it('refuses too many or too long arguments, and an input that is too long', async () => {
+  it('refuses too many arguments, and arguments or input that are too long', async () => {
     await expect(
       wall.run(
         'node',
@@ -131,7 +131,7 @@ describe('ProgramWall', () => {
     'AWS_SECRET_ACCESS_KEY',
     'PYTHONSTARTUP',
     'PAGER',
-  ])("doesn't pass on the variable %s", async (name) => {
+  ])("doesn't pass the environment variable %s to the program", async (name) => {
     // LD_PRELOAD would already change this process's children, so it gets a value that is harmless.
     vi.stubEnv(name, name === 'NODE_OPTIONS' ? '--no-warnings' : '');
     expect(
@@ -139,7 +139,7 @@ describe('ProgramWall', () => {
     ).not.toContain(name);
   });
 
-  it('keeps the beginning or end of a long output and says so', async () => {
+  it('keeps only the beginning or end of a long output and reports truncation', async () => {
     const small = new ProgramWall({ root, maxOutputBytes: 10 });
     const code = 'for (let i = 0; i < 100000; i++) process.stdout.write(String(i % 10))';
     expect(await small.run('node', ['-e', code])).toMatchObject({
@@ -171,14 +171,14 @@ describe('ProgramWall', () => {
     await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), DEADLINE_MS);
   });
 
-  it('leaves no background program behind when the program ends', async () => {
+  it('leaves no background processes behind when the program ends', async () => {
     const { stdout, timedOut } = await wall.run('sh', ['-c', 'sleep 300 & echo $!']);
     expect(timedOut).toBe(false);
     await vi.waitFor(() => expect(isRunning(Number(stdout))).toBe(false), DEADLINE_MS);
   });
 
   it.each([['detached by Node', 'node', ['escape.mjs']]])(
-    "doesn't wait for a descendant in its own session, which stays alive: %s",
+    "doesn't wait for a descendant that detached itself (%s)",
     async (_kind, program, argv) => {
       await writeFile(
         join(root, 'escape.mjs'),
@@ -196,7 +196,7 @@ describe('ProgramWall', () => {
     },
   );
 
-  it('kills a running program if the call is aborted', async () => {
+  it('kills the program if the call is aborted', async () => {
     const controller = new AbortController();
     await writeFile(
       join(root, 'wait.mjs'),

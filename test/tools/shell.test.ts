@@ -23,7 +23,7 @@ const shell = (command: string, more = {}) =>
   new RunShell(wall).execute({ command, cwd: '.', ...more }, {});
 
 describe('run_program', () => {
-  it('runs an allowed program with its arguments, input and folder', async () => {
+  it('runs an allowed program with its arguments, input, and working directory', async () => {
     await mkdir(join(root, 'sub'));
     const code =
       'console.log(process.argv.slice(1).join("|"), process.cwd()); process.stdin.pipe(process.stdout)';
@@ -47,7 +47,7 @@ describe('run_program', () => {
 });
 
 describe('run_shell', () => {
-  it('needs approval every time, and no grant covers it', async () => {
+  it("needs approval for every call, because it can't be granted in advance", async () => {
     const registry = new ToolMetadataRegistry();
     registry.register(new RunShell(wall));
     const executor = new ToolExecutor({ registry });
@@ -66,18 +66,18 @@ describe('run_shell', () => {
     await executor.close();
   });
 
-  it('runs pipes, variables and redirections below the root', async () => {
+  it('runs pipes, variables, and redirections below the root', async () => {
     expect(
       await shell('X=b; printf "a\\n$X\\n" > out.txt; cat out.txt | wc -l; exit 3'),
     ).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('2') });
   });
 
-  it("doesn't pass the process's secrets to the command", async () => {
+  it("doesn't pass secrets in the process's environment to the command", async () => {
     vi.stubEnv('MY_API_KEY', 'sk-secret');
     expect((await shell('env')).stdout).not.toContain('sk-secret');
   });
 
-  it('stops after its time limit and returns the output so far', async () => {
+  it('stops after its timeout and returns the output so far', async () => {
     expect(await shell('echo first; sleep 300', { timeoutMs: 1_000 })).toMatchObject({
       timedOut: true,
       stdout: 'first\n',

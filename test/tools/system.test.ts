@@ -7,7 +7,7 @@ afterEach(() => {
 });
 
 describe('system_info', () => {
-  it('describes the machine', () => {
+  it('returns facts about the machine', () => {
     const info = new SystemInfo().execute();
     expect(info).toMatchObject({
       platform: process.platform,
@@ -18,7 +18,7 @@ describe('system_info', () => {
     expect(info.memoryTotalBytes).toBeGreaterThan(info.memoryFreeBytes);
   });
 
-  it("doesn't identify the machine's owner", () => {
+  it("doesn't return anything that identifies the machine's owner", () => {
     expect(Object.keys(new SystemInfo().execute()).sort()).toEqual([
       'architecture',
       'cpuCount',
@@ -49,7 +49,7 @@ describe('disk_usage', () => {
 });
 
 describe('environment_variables', () => {
-  it('lists names and never values', () => {
+  it('lists names, but never values', () => {
     vi.stubEnv('TOOLDEX_SECRET_KEY', 'hunter2-value');
     const answer = new EnvironmentVariables().execute({ contains: '' });
     expect(answer.names).toContain('TOOLDEX_SECRET_KEY');

@@ -24,7 +24,7 @@ const PASSING = "require('node:test')('adds', () => {});";
 const FAILING = "require('node:test')('adds', () => { throw new Error('one is not two'); });";
 
 describe('run_tests', () => {
-  it('runs the test script of package.json with the filter', async () => {
+  it('runs the test script in package.json with the filter', async () => {
     await put('package.json', JSON.stringify({ scripts: { test: 'node show.js' } }));
     await put('show.js', 'console.log("args", JSON.stringify(process.argv.slice(2)))');
     expect(await run()).toMatchObject({
@@ -49,7 +49,7 @@ describe('run_tests', () => {
     expect(result.lastLines).toHaveLength(3);
   });
 
-  it("runs node --test if there's no test script", async () => {
+  it('runs node --test if package.json has no test script', async () => {
     await put('good.test.cjs', PASSING);
     expect(await run()).toMatchObject({ passed: true, command: 'node --test' });
     await put('bad.test.cjs', FAILING);
@@ -71,16 +71,16 @@ describe('run_tests', () => {
     ['a line break', 'a\ntouch MARKER'],
     ['a NUL', 'a\0b'],
     ['an absolute path', '/etc/passwd'],
-    ['a path out of the root', '../other/a.test.js'],
-    ['a path out of the root in the middle', 'a/../../other'],
-    ['nothing', ''],
-  ])('refuses as a filter: %s', async (_class, filter) => {
+    ['a path outside the root', '../other/a.test.js'],
+    ['a path that leaves the root midway', 'a/../../other'],
+    ['empty', ''],
+  ])('refuses a filter (%s)', async (_class, filter) => {
     await put('package.json', JSON.stringify({ scripts: { test: 'node -e 0' } }));
     await expect(run({ filter })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(existsSync(join(root, 'MARKER'))).toBe(false);
   });
 
-  it('follows a link of package.json only inside the root', async () => {
+  it('follows package.json as a link only inside the root', async () => {
     const elsewhere = folderWith({ 'package.json': { scripts: { test: 'node -e 0' } } });
     await symlink(join(elsewhere, 'package.json'), join(root, 'package.json'));
     await expect(run()).rejects.toMatchObject({ code: 'FORBIDDEN_PATH' });
@@ -101,7 +101,7 @@ describe('run_tests', () => {
 });
 
 describe('list_tests', () => {
-  it('finds tests of many languages by name and skips dependencies', async () => {
+  it('finds test files of many languages by their name, and skips dependencies', async () => {
     const tests = [
       'a.test.ts',
       'deep/er/b.spec.jsx',

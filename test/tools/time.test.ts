@@ -61,7 +61,7 @@ describe('add_duration', () => {
     ['2024-01-01T09:00Z', { hours: 36 }, '2024-01-02T21:00:00Z'],
     ['2024-01-01t00:00:00.250z', { seconds: -1 }, '2023-12-31T23:59:59.250Z'],
     ['2024-12-31T23:30:00+05:30', { minutes: 45 }, '2025-01-01T00:15:00+05:30'],
-  ])('starting from %s adds %j', (date, amounts, expected) => {
+  ])('starting at %s, adds %j', (date, amounts, expected) => {
     expect(add(date, amounts)).toMatchObject({ date: expected });
   });
 
@@ -69,7 +69,7 @@ describe('add_duration', () => {
     expect(add(date, { days: 1 })).toMatchObject({ status: 'error' });
   });
 
-  it('fails to add hours to a date without time', () => {
+  it('fails to add hours to a date without a time', () => {
     expect(add('2024-01-01', { hours: 1 })).toMatchObject({
       status: 'error',
       message: expect.stringContaining('with a time'),
@@ -91,7 +91,7 @@ describe('date_difference', () => {
   it.each([
     ['2024-01-15', '2024-12-24', 344, { ...NOTHING, months: 11, days: 9 }],
     ['2024-02-29', '2025-02-28', 365, { ...NOTHING, years: 1 }],
-  ])('counts from %s to %s', (from, to, totalDays, calendar) => {
+  ])('returns the difference between %s and %s', (from, to, totalDays, calendar) => {
     expect(between(from, to)).toEqual({
       totalDays,
       totalHours: totalDays * 24,
@@ -109,7 +109,7 @@ describe('date_difference', () => {
     });
   });
 
-  it('compares instants, not their notation', () => {
+  it('compares points in time, not their notation', () => {
     expect(between('2024-01-01T00:00:00+02:00', '2023-12-31T22:00:00Z')).toMatchObject({
       totalSeconds: 0,
       backwards: false,
@@ -129,7 +129,7 @@ describe('date_difference', () => {
     expect(between('2024-01-01', date)).toMatchObject({ status: 'error' });
   });
 
-  it('returns the duration that was added', () => {
+  it('returns a duration that leads from one date to the other when added', () => {
     const date = fc
       .date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true })
       .map((day) => day.toISOString());

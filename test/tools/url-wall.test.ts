@@ -48,7 +48,7 @@ async function codeOf(work: Promise<unknown>): Promise<unknown> {
 
 /** `PORT` becomes the port of a listening server, which the wall under attack allows. */
 const REFUSED: readonly (readonly [attack: string, url: string])[] = [
-  ['loopback', 'http://127.0.0.1:PORT/'],
+  ['a loopback address', 'http://127.0.0.1:PORT/'],
   ['loopback, other address', 'http://127.8.9.10:PORT/'],
   ['loopback, whole number', 'http://2130706433:PORT/'],
   ['loopback, hexadecimal number', 'http://0x7f000001:PORT/'],
@@ -110,7 +110,7 @@ const REFUSED: readonly (readonly [attack: string, url: string])[] = [
   ['carrier-grade NAT', 'http://100.64.0.1/'],
   ['carrier-grade NAT, last', 'http://100.127.255.255/'],
   ['link-local', 'http://169.254.1.1/'],
-  ['metadata', 'http://169.254.169.254/latest/meta-data/'],
+  ['a metadata address', 'http://169.254.169.254/latest/meta-data/'],
   ['metadata, whole number', 'http://2852039166/'],
   ['metadata, hexadecimal', 'http://0xa9fea9fe/'],
   ['metadata, other cloud', 'http://100.100.100.200/'],
@@ -176,7 +176,7 @@ const REFUSED: readonly (readonly [attack: string, url: string])[] = [
 ];
 
 describe('UrlWall', () => {
-  it.each(REFUSED)('refuses %s without a connection: %j', async (_attack, template) => {
+  it.each(REFUSED)('refuses a URL without connecting to it (%s): %j', async (_attack, template) => {
     const server = await serve();
     const url = template.replace('PORT', String(server.port));
     const ports = [80, 443, 8080, 8443, server.port];
@@ -197,14 +197,14 @@ describe('UrlWall', () => {
   });
 
   it.each([
-    ['loopback', ['127.0.0.1']],
-    ['metadata', ['169.254.169.254']],
-    ['private, last of several', ['93.184.215.14', '10.0.0.7']],
-    ['mapped, between public ones', ['2606:2800:21f::1', '::ffff:127.0.0.1', '93.184.215.14']],
-    ['unique-local', ['fd00::1']],
-    ['not an address', ['somewhere']],
-    ['with a zone', ['fe80::1%lo']],
-  ])('refuses a public name whose addresses are %s', async (_what, addresses) => {
+    ['a loopback address', ['127.0.0.1']],
+    ['a metadata address', ['169.254.169.254']],
+    ['public and private addresses', ['93.184.215.14', '10.0.0.7']],
+    ['public and IPv4-mapped addresses', ['2606:2800:21f::1', '::ffff:127.0.0.1', '93.184.215.14']],
+    ['a unique-local address', ['fd00::1']],
+    ['text instead of an address', ['somewhere']],
+    ['an address with a zone', ['fe80::1%lo']],
+  ])('refuses a public name that resolves to %s', async (_what, addresses) => {
     const server = await serve();
     const { resolve } = resolverOf(addresses);
     const wall = new UrlWall({ ports: [server.port], resolve });
@@ -219,12 +219,12 @@ describe('UrlWall', () => {
     ['https://example.com:8443/a?b#c', 'example.com', ['2606:2800:21f::1', '93.184.215.14']],
     ['http://example.com.:8080/', 'example.com', ['93.184.215.14']],
     ['http://localhost.example.com/', 'localhost.example.com', ['93.184.215.14']],
-  ])('allows %s with the checked addresses', async (text, hostname, addresses) => {
+  ])('allows %s and returns the checked addresses', async (text, hostname, addresses) => {
     const { resolve } = resolverOf(addresses);
     expect(await new UrlWall({ resolve }).check(text)).toMatchObject({ hostname, addresses });
   });
 
-  it('names only the origin of a refused URL', async () => {
+  it('shows only the origin of a refused URL in the error', async () => {
     const error: unknown = await new UrlWall()
       .check('http://user:pa55@10.0.0.1/path?token=s3cret#f')
       .catch((thrown: unknown) => thrown);
@@ -262,7 +262,7 @@ describe('UrlWall', () => {
 });
 
 describe('guardedFetch', () => {
-  it('connects to the checked address even if the name changes later', async () => {
+  it('connects to the checked address, even if the name resolves to another address later', async () => {
     const server = await serve((request, response) => response.end(request.headers.host));
     const { asked, resolve } = resolverOf(['127.0.0.1'], ['169.254.169.254']);
     const wall = new UrlWall({ allowPrivate: true, resolve });
@@ -271,7 +271,7 @@ describe('guardedFetch', () => {
     expect(asked).toEqual(['rebind.example.com']);
   });
 
-  it('checks a redirect to the same name again', async () => {
+  it('checks the addresses again when a redirect leads to the same name', async () => {
     const server = await serve((_request, response) =>
       response.writeHead(302, { location: '/again' }).end(),
     );
@@ -294,7 +294,7 @@ describe('guardedFetch', () => {
     expect(await codeOf(guardedFetch(server.origin, { wall: local }))).toBe('FORBIDDEN_URL');
   });
 
-  it("keeps the caller's headers within an origin and drops them for others", async () => {
+  it("keeps the caller's headers within an origin and drops them for other origins", async () => {
     const seen: unknown[] = [];
     const other = await serve((request, response) => {
       seen.push(request.headers.authorization, request.headers['x-key']);
@@ -316,7 +316,7 @@ describe('guardedFetch', () => {
     });
   });
 
-  it("doesn't restore the headers if a redirect comes back", async () => {
+  it("doesn't restore the headers if a redirect leads back to the first origin", async () => {
     const seen: unknown[] = [];
     let back = '';
     const other = await serve((_request, response) =>
@@ -354,7 +354,7 @@ describe('guardedFetch', () => {
     expect(server.connections).toBe(6);
   });
 
-  it('stops if the caller aborts, and leaves no connection or listener', async () => {
+  it('stops if the caller aborts, and leaves no open connection or listener', async () => {
     const controller = new AbortController();
     let closed: Promise<unknown> = Promise.resolve();
     const server = await serve((request) => {
@@ -369,14 +369,14 @@ describe('guardedFetch', () => {
   });
 
   it.each([
-    ['another host', { Host: 'internal' }],
-    ['a switch of protocols', { Upgrade: 'websocket' }],
-    ['a framing of its own', { 'Transfer-Encoding': 'chunked' }],
-    ['a length of its own', { 'content-length': '3' }],
+    ['a Host header', { Host: 'internal' }],
+    ['an Upgrade header', { Upgrade: 'websocket' }],
+    ['a Transfer-Encoding header', { 'Transfer-Encoding': 'chunked' }],
+    ['a Content-Length header', { 'content-length': '3' }],
     ['proxy credentials', { 'Proxy-Authorization': 'x' }],
     ['a line break in a value', { 'X-A': 'a\r\nHost: internal' }],
     ['a line break in a name', { 'X-A\r\nHost': 'internal' }],
-  ])('refuses headers with %s', async (_what, headers) => {
+  ])('refuses headers that include %s', async (_what, headers) => {
     const server = await serve();
     expect(await codeOf(guardedFetch(server.origin, { wall: local, headers }))).toBe(
       'INVALID_INPUT',

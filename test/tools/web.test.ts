@@ -39,7 +39,7 @@ describe('fetch_url', () => {
   const read = (url: string, more: { offset?: number; maxChars?: number } = {}) =>
     new FetchUrl(local).execute({ url, ...more }, {});
 
-  it('returns an image or a PDF as such, recognized by its bytes', async () => {
+  it('returns an image or PDF, recognized from its bytes, as content', async () => {
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 1]);
     const url = await servePage(png, { 'content-type': 'application/octet-stream' });
     const { outcome } = await runTool(new FetchUrl(local), { url: `${url}/a/logo.png?x=1` });
@@ -68,7 +68,7 @@ describe('fetch_url', () => {
     );
   });
 
-  it('turns a page into its title and readable lines', async () => {
+  it('converts an HTML page to its title and readable lines', async () => {
     const url =
       await servePage(`<!doctype html><html><head><title>A &amp; B</title><style>p{color:red}</style>
       <script>if (1 < 2) document.write("</p>")</script></head><body><!-- hidden <p>note</p> -->
@@ -92,7 +92,7 @@ describe('fetch_url', () => {
     expect(await read(url)).toMatchObject({ json: { a: [1, { b: null }] }, truncated: false });
   });
 
-  it('returns a long text in pieces that join without gaps', async () => {
+  it('returns a long text in pieces without gaps', async () => {
     const whole = 'ab😀cd😀'.repeat(50);
     const url = await servePage(whole, { 'content-type': 'text/plain; charset=utf-8' });
     let joined = '';
@@ -108,14 +108,14 @@ describe('fetch_url', () => {
     expect(joined).toBe(whole);
   });
 
-  it('uses the encoding that the page declares', async () => {
+  it('decodes a page with the encoding that it declares', async () => {
     const url = await servePage(Buffer.from([0x67, 0x72, 0xfc, 0x6e]), {
       'content-type': 'text/plain; charset="ISO-8859-1"',
     });
     expect(await read(url)).toMatchObject({ text: 'grün' });
   });
 
-  it('returns an HTTP error as a status', async () => {
+  it('returns the status of an HTTP error instead of failing', async () => {
     expect(await read(await servePage('<p>gone</p>', undefined, 404))).toMatchObject({
       status: 404,
       text: 'gone',
@@ -148,17 +148,17 @@ describe('fetch_url', () => {
   });
 
   it.each([
-    ['tags never closed', '<a '.repeat(100_000)],
-    ['comments never closed', '<!--'.repeat(100_000)],
-    ['equals signs only', `<a ${'='.repeat(400_000)}>`],
+    ['unclosed tags', '<a '.repeat(100_000)],
+    ['unclosed comments', '<!--'.repeat(100_000)],
+    ['only equals signs', `<a ${'='.repeat(400_000)}>`],
     ['deep nesting', '<div>'.repeat(100_000)],
-  ])('reads a hostile page of %s', async (_what, html) => {
+  ])('reads a hostile page with %s', async (_what, html) => {
     expect(await read(await servePage(html))).toMatchObject({ status: 200 });
   });
 });
 
 describe('check_url', () => {
-  it('returns status, type, size and redirects without reading the page', async () => {
+  it('returns the status, type, size, and redirects without reading the page', async () => {
     const methods: unknown[] = [];
     const url = await serve((request, response) => {
       methods.push(request.method);
@@ -186,7 +186,7 @@ describe('check_url', () => {
 });
 
 describe('http_request', () => {
-  it('sends method, headers and body, and returns the response', async () => {
+  it('sends the method, headers, and body, and returns the response', async () => {
     const url = await serve((request, response) => {
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
@@ -228,7 +228,7 @@ describe('http_request', () => {
   });
 
   it.each(['GET', 'HEAD', 'OPTIONS'] as const)(
-    'fails on %s with a body before anything is sent',
+    'fails before sending anything if a %s request has a body',
     async (method) => {
       let requests = 0;
       const url = await serve((_request, response) => {
@@ -242,7 +242,7 @@ describe('http_request', () => {
     },
   );
 
-  it("returns no body if it isn't text, and an empty one if there's none", async () => {
+  it("returns no body if it isn't text, and an empty body if there's none", async () => {
     const image = await servePage(Buffer.from([1, 2]), { 'content-type': 'image/png' });
     expect(await new HttpRequest(local).execute({ url: image, method: 'GET' }, {})).toMatchObject({
       body: null,
@@ -253,7 +253,7 @@ describe('http_request', () => {
     ).toMatchObject({ status: 204, body: '' });
   });
 
-  it('truncates a long answer and reports it', async () => {
+  it('truncates a long response and reports truncation', async () => {
     const url = await servePage('x'.repeat(60_000), { 'content-type': 'text/plain' });
     const answer = await new HttpRequest(local).execute({ url, method: 'GET' }, {});
     expect(answer).toMatchObject({ truncated: true, body: 'x'.repeat(50_000) });
@@ -268,7 +268,7 @@ describe('http_request', () => {
     expect(definition?.dangerFor?.({ url: 'https://example.com', method })).toBe(danger);
   });
 
-  it('declares that it reads its URL, and writes it unless the method only reads', () => {
+  it('uses its URL as a read key, and also as a write key if the method can change something', () => {
     const keys = (method: string) =>
       findDefinitions(HttpRequest)[0]?.conflictKeys?.({ url: 'https://example.com/a', method });
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
@@ -280,7 +280,7 @@ describe('http_request', () => {
       });
   });
 
-  it('gives the policy a canonical URL, and the wall text that is not a URL', () => {
+  it("passes a canonical URL to the policy, and leaves text that isn't a URL unchanged", () => {
     const urlOf = (url: string) =>
       (findDefinitions(FetchUrl)[0]!.inputSchema as z.ZodObject<{ url: z.ZodString }>).parse({
         url,
@@ -296,7 +296,7 @@ describe('extract_links', () => {
     <a href="https://other.example.com/x#top">Other</a><a href="one.html#part">again</a><a href="mailto:a@example.com">mail</a>
     <a href="javascript:alert(1)">js</a><a name=x>no link</a><a href=three?a=1&amp;b=2>Three<a href="http://[bad">bad</a>`;
 
-  it('lists each target once, absolute, with its text', async () => {
+  it('lists each target once, as an absolute URL with its link text', async () => {
     const url = await servePage(page);
     expect(await new ExtractLinks(local).execute({ url }, {})).toEqual({
       url: `${url}/`,
@@ -330,7 +330,7 @@ describe('guardedFetch', () => {
       (error: unknown) => (isToolError(error) ? error.code : error),
     );
 
-  it('stops unpacking a gzip bomb at the limit', async () => {
+  it('stops decompressing a gzip bomb at the limit', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
     const url = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),

@@ -55,8 +55,8 @@ async function audit(args: readonly string[], options: CommandCase = {}) {
 }
 const OWN = ['--tools', 'src/tools.ts'];
 
-describe('tooldex audit of own tools', () => {
-  it('shows each tool that differs from its declaration, and the path to the deciding call', async () => {
+describe("tooldex audit of a program's tools", () => {
+  it('lists each tool that differs from its declaration, with the path to the call that proves it', async () => {
     expect(await audit(OWN)).toMatchInlineSnapshot(`
       {
         "code": 1,
@@ -81,7 +81,7 @@ describe('tooldex audit of own tools', () => {
     `);
   });
 
-  it('proposes the metadata that would be true', async () => {
+  it('proposes corrected metadata with --fix', async () => {
     expect(
       (await audit([...OWN, '--fix'])).out.split('\n').filter((line) => /^(?:@@|[-+] )/.test(line)),
     ).toMatchInlineSnapshot(`
@@ -104,7 +104,7 @@ describe('tooldex audit of own tools', () => {
     `);
   });
 
-  it('prints the report as JSON', async () => {
+  it('prints the report as JSON with --json', async () => {
     const { code, out } = await audit([...OWN, '--json']);
     const { subject, tools, skipped } = JSON.parse(out) as {
       subject: unknown;
@@ -144,7 +144,7 @@ describe('tooldex audit of own tools', () => {
     });
   });
 
-  it('annotates the lines that decide for GitHub', async () => {
+  it('prints GitHub annotations for the lines that prove a difference', async () => {
     const { out } = await audit([...OWN, '--format', 'github']);
     expect(out.split('\n')).toEqual(
       expect.arrayContaining([
@@ -162,10 +162,10 @@ describe('tooldex audit of own tools', () => {
   });
 });
 
-describe('a baseline of tooldex audit', () => {
+describe('tooldex audit with a baseline', () => {
   const BASELINE = [...OWN, '--baseline', 'known.json'];
 
-  it('exits with 0 for the known lies only', async () => {
+  it('exits with 0 for known lies, but with 1 for new ones', async () => {
     expect(await audit([...BASELINE, '--update-baseline'])).toMatchObject({
       code: 0,
       err: 'written known.json\n',
@@ -207,7 +207,7 @@ server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint
     ],
   };
 
-  it('compares a listing with the code that a settings file names', async () => {
+  it("compares a listing with the server's code, found by its settings, file, command, or folder", async () => {
     writeFileSync(join(folder, 'server.js'), SERVER);
     writeFileSync(join(folder, 'listing.json'), JSON.stringify(LISTING));
     writeFileSync(
@@ -238,9 +238,9 @@ server.registerTool('echo', { description: 'Echoes', annotations: { readOnlyHint
   });
 });
 
-describe('names that would steer a terminal or a workflow', () => {
+describe('names with terminal or workflow commands', () => {
   it.each([[[]], [['--format', 'github']], [['--json']]])(
-    'are harmless in what %j prints',
+    'are escaped in the output of %j',
     async (format) => {
       const name = '\u001b[31mred\u001b[0m\n::error file=x::boo%0A\u202e';
       writeFileSync(
@@ -278,7 +278,7 @@ describe('tooldex audit refuses', () => {
       /'--mcp <server>' cannot be used with option '--tools <path>'/,
     ],
     [
-      'a baseline that is none',
+      "a file that isn't a baseline",
       [...OWN, '--baseline', 'package.json'],
       /^error This is not a baseline written by tooldex audit --update-baseline/,
     ],

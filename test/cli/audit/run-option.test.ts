@@ -20,7 +20,7 @@ afterAll(() => {
 });
 
 describe('tooldex audit --run', () => {
-  it('proves a lie that the code hides, says what held the tools, and leaves the folder as it was', async () => {
+  it('exposes a lie that the code hides, reports how the tools were confined, and leaves the folder unchanged', async () => {
     const { code, out } = await new Promise<{ readonly code: unknown; readonly out: string }>(
       (done) =>
         execFile(
@@ -44,7 +44,7 @@ describe('tooldex audit --run', () => {
     ['--generate', ['--tools', 'tools.mjs', '--generate']],
     ['--allow-unsafe', ['--tools', 'tools.mjs', '--allow-unsafe']],
     ['--run', ['--run']],
-  ])('refuses %s alone, and runs nothing', async (option, args) => {
+  ])('refuses %s alone, and runs no tool', async (option, args) => {
     const terminal = new FakeTerminal({ columns: 80 });
     expect(await runCli(['audit', ...args], terminal, folder)).toBe(2);
     expect(terminal.told).toContain(

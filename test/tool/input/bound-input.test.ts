@@ -48,7 +48,7 @@ describe('boundInput', () => {
     );
   });
 
-  it('boundInput accepts exactly as many bytes as the JSON text has', () => {
+  it('boundInput counts exactly the bytes of the JSON text', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const bytes = Buffer.byteLength(JSON.stringify(value));
@@ -59,7 +59,7 @@ describe('boundInput', () => {
     );
   });
 
-  it('boundInput turns a missing input into {}, drops undefined members and normalizes −0', () => {
+  it('boundInput turns a missing input into {}, drops undefined properties, and normalizes −0', () => {
     expect(boundInput(undefined)).toEqual({});
     expect(boundInput({ a: undefined, b: 1 })).toStrictEqual({ b: 1 });
     expect(Object.is(boundInput(-0), 0)).toBe(true);
@@ -80,11 +80,11 @@ describe('boundInput', () => {
 
   it.each([
     ['a list 100,000 deep', () => nested(100_000, inList)],
-    ['a circle with two ways round', () => circle],
+    ['a cycle with two paths', () => circle],
     ['a value shared 2⁶⁰ times', () => doubled],
     ['a text of 10 MB', () => 'x'.repeat(10_000_000)],
-    ['a list of four billion holes', () => new Array<number>(4_000_000_000)],
-  ])('boundInput stops at a limit for %s', (_, make) => {
+    ['a list with four billion holes', () => new Array<number>(4_000_000_000)],
+  ])('boundInput stops at a limit when it gets %s', (_, make) => {
     const error = refusal(() => boundInput(make()));
     expect(error.code).toBe('LIMIT_EXCEEDED');
     expect(error.message).toMatch(/^Expected (?:an input|at most) .*, got (?:more|deeper)/);
@@ -96,7 +96,7 @@ describe('boundInput', () => {
     ['a date', { a: [0, new Date(0)] }, 'a[1]: ', 'an object'],
     // eslint-disable-next-line no-sparse-arrays
     ['a hole in a list', [1, , 2], '[1]: ', 'undefined'],
-  ])('boundInput refuses %s, with its path and value', (_, value, place, found) => {
+  ])('boundInput refuses %s, and reports its path and value', (_, value, place, found) => {
     const error = refusal(() => boundInput(value));
     expect(error.code).toBe('INVALID_INPUT');
     expect(error.message).toBe(

@@ -46,7 +46,7 @@ function foreign(
 }
 
 describe('checkInput', () => {
-  it("checkInput returns zod's value with defaults and conversions, and the given input as raw", () => {
+  it('checkInput returns the value from zod with defaults and conversions, and the original input as raw', () => {
     const schema = z.object({
       path: z.string().trim(),
       limit: z.number().default(10),
@@ -95,9 +95,9 @@ describe('checkInput', () => {
   });
 
   it.each([
-    ['text that holds JSON', '{"path":"x"}'],
+    ['text that contains JSON', '{"path":"x"}'],
     ['a list', [{ path: 'x' }]],
-  ])('checkInput refuses %s, because parameters have names', (_, input) => {
+  ])("checkInput refuses %s, because it isn't an object of parameters", (_, input) => {
     // Without a type, the JSON Schema itself would accept anything but objects.
     for (const schema of [
       FIELDS,
@@ -119,7 +119,7 @@ describe('checkInput', () => {
     }
   });
 
-  it("checkInput reports the path, expectation and value of zod's issues", () => {
+  it('checkInput reports the path, expectation, and value of zod issues', () => {
     const schema = z.strictObject({
       path: z.string().min(3),
       limit: z.int(),
@@ -172,7 +172,7 @@ describe('checkInput', () => {
       'one of "a", "b", got "c".',
     ],
   ])(
-    "the expectation of zod's check %# reads like JSON Schema's, followed by the author's message",
+    "a failed zod check (%#) is described like a JSON Schema issue, followed by the author's message",
     (field, value, expected) => {
       expect(
         refused(z.object({ field }), { field: value }).message.replace(
@@ -191,7 +191,7 @@ describe('checkInput', () => {
     'tokens',
     'clientSecret',
     'Authorization',
-  ])('checkInput shows only the kind of a secret value: %s', (name) => {
+  ])('checkInput shows only the type of a secret value: %s', (name) => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
     const schemas = [
@@ -220,7 +220,7 @@ describe('checkInput', () => {
     expect(refused(number, { [name]: 98_765n }).message).toMatch(/got a number\.$/);
   });
 
-  it("checkInput doesn't repeat an author's message about a secret", () => {
+  it("checkInput omits the author's message about a secret", () => {
     expect(
       refused(
         z.object({
@@ -231,7 +231,7 @@ describe('checkInput', () => {
     ).toMatch(/accepts, got a string\.$/);
   });
 
-  it("checkInput doesn't show a string that was passed instead of parameters", () => {
+  it("checkInput doesn't show a string that is passed instead of parameters", () => {
     expect(refused(FIELDS, '{"password":"hunter2"}').message).toMatch(
       /named parameters, got a string\. Parse the JSON text first\.$/,
     );
@@ -243,7 +243,7 @@ describe('checkInput', () => {
     ).toMatch(/Expected a number, got "x"\.$/);
   });
 
-  it('checkInput lists at most 20 issues and counts the rest', () => {
+  it('checkInput lists at most 20 issues and the number of other issues', () => {
     const input = { list: Array.from({ length: 50 }, () => 'x') };
     for (const schema of [
       z.object({ list: z.array(z.number()) }),
@@ -266,7 +266,7 @@ describe('checkInput', () => {
     expect(issuesOf(refused(many, {}))).toHaveLength(20);
   });
 
-  it('checkInput returns a promise only if the schema does', async () => {
+  it("checkInput returns a promise only if the schema's validation returns one", async () => {
     const schema = z
       .object({ a: z.string() })
       .refine(async ({ a }) => a === 'good', 'expected good');
@@ -287,7 +287,7 @@ describe('checkInput', () => {
     ['throws', foreign(boom)],
     ['has a refinement that throws', z.object({ a: z.number() }).refine(boom)],
   ])(
-    "checkInput refuses the input without the schema's message if the schema %s",
+    'checkInput refuses the input without showing the thrown message if the schema %s',
     async (_, inputSchema) => {
       const answer = await checkInput(sampleEntry({ inputSchema }), { a: 1 });
       const error = answer.ok ? undefined : answer.error;
@@ -298,7 +298,7 @@ describe('checkInput', () => {
     },
   );
 
-  it('checkInput refuses an input that takes too many steps with LIMIT_EXCEEDED', () => {
+  it('checkInput fails with LIMIT_EXCEEDED if validation takes too many steps', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
         `d${index}`,
