@@ -175,7 +175,7 @@ describe('the architecture', () => {
     expect(values.length + types.length).toBeLessThanOrEqual(CEILINGS.names.root);
   });
 
-  it('has a unique number for each decision, which is the same in its file name and title', () => {
+  it('gives each decision a unique number, the same in its file name and title', () => {
     const names = globSync('docs/decisions/!(README).md', { cwd: root })
       .map((file) => file.replace('docs/decisions/', ''))
       .sort();

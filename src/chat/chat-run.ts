@@ -58,7 +58,7 @@ export class ChatRun {
    * Adopts a state, and resolves when it has been stored. The last call's result closes the turn in
    * the same step.
    *
-   * States are stored one at a time, always the newest. If several calls change the state while
+   * Only one write runs at a time, and it always stores the newest state. If several calls change the state while
    * it's being written, their changes are stored together.
    *
    * @throws any error from `keep`.

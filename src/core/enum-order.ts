@@ -46,7 +46,7 @@ export const PRIORITY_BOOST: Readonly<Record<Priority, number>> = Object.freeze(
 const { READ_ONLY, WRITE, EXECUTE, COMPUTE, NETWORK, MIXED } = ExecutionCategory;
 
 /**
- * The execution categories that can't run at the same time as each category. The relation is
+ * Maps each execution category to the categories that can't run at the same time. The relation is
  * symmetric.
  *
  * A write conflicts with writes and executes, an execute with writes and executes, and a mixed call

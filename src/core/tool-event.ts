@@ -34,7 +34,7 @@ export type ToolEvent =
   | (CallFacts & {
       readonly type: 'approval';
       /**
-       * `covered` means that a grant made the question unnecessary. `pendingId` is then the grant's
+       * `covered` means that a grant covered the call, so the user wasn't asked. `pendingId` is then the grant's
        * id.
        */ readonly state: 'requested' | 'granted' | 'denied' | 'redeemed' | 'refused' | 'covered';
       readonly pendingId: string;

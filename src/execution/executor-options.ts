@@ -167,8 +167,8 @@ export interface ExecuteOptions extends JudgeOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * Runs right before the tool starts. After that, the call can be stopped only if another process
-   * uses up its approval at the same moment. If `onStart` throws, the tool isn't started and the
+   * Runs right before the tool starts. After that, only one thing can still stop the call: another process using up the same approval at
+   * the same moment. If `onStart` throws, the tool isn't started and the
    * approval stays valid. Not called for cached results, or for calls that a user answers.
    * @default none
    */

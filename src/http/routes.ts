@@ -254,7 +254,7 @@ function onlyTool(catalogue: CapabilityRegistry, name: string): CapabilityTool |
 
 const searchRoute = route(
   '/search',
-  'Finds the tools that match a request, best first, with matched words and scores. With a persona, only tools that it may call.',
+  'Finds the tools that match a request, best first, with matched words and scores. With a persona, finds only tools that it may call.',
   {
     q: REQUEST.describe("The request in the user's words."),
     ...TOOL_FILTERS,
@@ -337,7 +337,7 @@ const tasksRoute = route(
 
 const jobsRoute = route(
   '/jobs',
-  'Lists jobs page by page. With a persona, only jobs that it may schedule.',
+  'Lists jobs page by page. With a persona, lists only jobs that it may schedule.',
   { ...WORK, ...SKILL, ...REQUIRED_CAPABILITY, ...HEALTH },
   listOf('jobs', [
     ...WORK_FIELDS,

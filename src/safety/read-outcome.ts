@@ -228,7 +228,7 @@ function resultReading(
 const SHOWN_BYTES = 65_536;
 
 /**
- * The minimum size at which part of a text is shown, in bytes. If less space is left, the text is
+ * The minimum number of bytes that must be left for a truncated text. With less, the text is omitted. If less space is left, the text is
  * omitted.
  */
 const LEAST_SHOWN = 128;

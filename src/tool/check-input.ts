@@ -118,7 +118,7 @@ function checkNull(entry: ToolEntry): InputCheck | Promise<InputCheck> {
     const empty = askSchema(entry, boundInput({}));
     return empty instanceof Promise ? empty.then(orRefused) : orRefused(empty);
   };
-  // A schema that doesn't mention null accepts null only because it accepts anything.
+  // If a schema doesn't mention null but accepts it, that's only because it accepts anything.
   const takesNull = /"null"|"const":null|"enum"/.test(JSON.stringify(entry.inputJsonSchema))
     ? askSchema(entry, null)
     : refused(invalidInput(entry.name, []));

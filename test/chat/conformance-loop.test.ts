@@ -115,7 +115,7 @@ describe('the tools of one turn', () => {
     });
   });
 
-  it('a call that halts ends the run after slower calls finish', async () => {
+  it('after a call halts, the run waits for slower calls and then ends', async () => {
     const halted = gate();
     const slow = toolOf('slow', () => halted.opened.then(() => 'late'));
     const { tools } = sampleTools();

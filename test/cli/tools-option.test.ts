@@ -99,7 +99,7 @@ describe('an export of a tool file', () => {
     expect([err, namesIn(out)]).toEqual(['', ['one']]);
   });
 
-  it("is reported with its file if it's a function that throws", async () => {
+  it("is reported with the name of its file if it's a function that throws", async () => {
     expect(
       (
         await list({

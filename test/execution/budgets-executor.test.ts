@@ -197,7 +197,7 @@ it('resetBudgets clears the budget of the given principal only', async () => {
   ]).toEqual([2, 0]);
 });
 
-it('a budget with windowMs is refilled when the window that its first call opened has passed', async () => {
+it('a budget with windowMs is refilled windowMs after the first call', async () => {
   const { callsMade, clock } = limited([{ per: 'principal', calls: 3, windowMs: 1_000 }]);
   expect(await callsMade(1)).toBe(1);
   clock.advance(600);

@@ -143,7 +143,7 @@ it.each([
   },
 );
 
-it("a 2025-protocol server with calls from two principals can't ask a user, because it doesn't identify the call", async () => {
+it("a 2025-protocol server can't ask a user while two principals have calls running", async () => {
   let questions = 0;
   const { executor } = await asking(official('everything'), async () => {
     questions += 1;

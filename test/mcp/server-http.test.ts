@@ -299,7 +299,7 @@ describe('sessions of 2025-protocol clients', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 
-  it('sessions with an open stream are kept, and new clients get status 503', async () => {
+  it('at maxSessions, sessions with an open stream stay, and new clients get status 503', async () => {
     const server = serverOf({ maxSessions: 1 });
     const session = await openSession(server);
     const stream = await server.fetch(

@@ -130,7 +130,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(registry.getDangerousTools().has(name)).toBe(true);
   });
 
-  it('the parallelizable set has only recorded tools', () => {
+  it('the parallelizable set contains only tools recorded as parallelizable', () => {
     compare(
       'parallelizable',
       set('parallelizable_tools'),
@@ -258,7 +258,7 @@ describe.skipIf(!present)('the recorded indexes', () => {
       );
   });
 
-  it('category keywords differ from the recorded ones only if the original invented or dropped them', () => {
+  it('category keywords match the recorded ones, except those that the original invented or dropped', () => {
     for (const [category, recorded] of Object.entries(index('category_keywords'))) {
       const now = registry.getCategoryKeywords(category);
       for (const keyword of new Set([...recorded, ...now])) {

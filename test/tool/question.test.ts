@@ -141,7 +141,7 @@ describe('an answer to a question', () => {
     expect(choiceWords(number)).toBe(' (JSON that matches {"type":"integer","minimum":1})');
   });
 
-  it('a question refuses a form with an invalid schema, or with choices', () => {
+  it("question throws if the form's schema is invalid, or if there are choices as well", () => {
     for (const form of [5, { type: 'object', properties: { a: { pattern: '(' } } }])
       expect(() => question({ form: form as never })).toThrow(/form/);
     expect(() => question({ form: { type: 'object', properties: {} }, choices: ['a'] })).toThrow(

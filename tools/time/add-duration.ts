@@ -12,7 +12,7 @@ import {
 import { TIME_TOOL } from './time-tool.js';
 
 /**
- * Maximum amount of any unit: more seconds than there are from the year 1 to 9999. The check of the
+ * Maximum amount of any unit. It exceeds the number of seconds between the years 1 and 9999. The check of the
  * resulting date catches everything else.
  */
 const MAX_AMOUNT = 400_000_000_000;

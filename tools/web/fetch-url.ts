@@ -100,7 +100,7 @@ export class FetchUrl extends WebTool {
       );
     if (found === undefined)
       return fail(
-        `The page is ${String(answer.headers['content-type']).slice(0, 100)} with ${answer.body.length} bytes. Only text, HTML, JSON, and images or PDFs of at most 5 MiB can be read. To describe it without reading it, use check_url.`,
+        `The response has type ${String(answer.headers['content-type']).slice(0, 100)} and ${answer.body.length} bytes. Only text, HTML, JSON, and images or PDFs of at most 5 MiB can be read. Use check_url to get its type and size.`,
       );
     const page = { url: answer.url, status: answer.status, contentType: found.contentType };
     if (

@@ -135,7 +135,7 @@ function ofProgram(name: string, program: Program, args: Words): CallEffect {
     const some = words.slice(0, length);
     if (some.length < length || some.includes('…')) continue;
     const key = some.join(' ');
-    // The word that separates the subcommand from those below it is unknown.
+    // The next word, which would select a nested subcommand, is unknown.
     if (words[length] === '…') {
       if (has(changes, `${key} *`) && !hasBelow(looks, key))
         return writes('process-spawn', call, true);

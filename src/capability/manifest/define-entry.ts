@@ -8,7 +8,7 @@ import { definitionOf, type Execute, type ToolDefinition } from '../../tool/tool
 import { type ManifestEntry } from './manifest-entry.js';
 
 /**
- * Conversions for values that manifests and options write differently, by kind. Each kind has
+ * Conversions, by kind, for values that are written differently in manifests and in tool options. Each kind has
  * already been checked.
  *
  * Seconds become milliseconds, `default_timeout: 0` becomes `undefined` so that the executor's

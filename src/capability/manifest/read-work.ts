@@ -60,7 +60,7 @@ const taskSchema = z.looseObject({
  */
 export type SkillManifest = Readonly<z.output<typeof skillSchema>>;
 /**
- * A job in the form of its file, in snake_case, with `extends` merged and defaults. Other fields of
+ * A job as its file describes it: in snake_case, with `extends` merged and defaults filled in. Other fields of
  * the file are kept.
  */
 export type JobManifest = Readonly<z.output<typeof jobSchema>>;

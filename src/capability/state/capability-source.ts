@@ -27,7 +27,7 @@ export interface CapabilitySource {
    *
    * @param options With `force`, the source lists its tools again even if it just did. A refresh
    * waits for every source, so use a timeout.
-   * @throws any error. Then the last tools stay in use, and the failure is reported.
+   * @throws any error. The tools read before stay in use, and the failure is reported.
    */
   load(options: { readonly force: boolean }): Promise<SourceTools>;
   /** Calls `listener` with the tools whenever they change. Returns a function that unsubscribes. */

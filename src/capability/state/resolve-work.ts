@@ -37,7 +37,7 @@ export function resolveWork(
   live: LiveFacts,
 ): ResolvedWork {
   const findings: CapabilityFinding[] = [];
-  /** Resolves an item's requirements. A job works without descriptions of its tasks. */
+  /** Resolves an item's requirements. A job is available even if tasks in its graph have no manifest. */
   const resolve = <Kind extends WorkKind>(
     { raw, manifest }: CheckedWork<Kind>,
     skills: OwnedNames<CapabilitySkill>,

@@ -382,7 +382,7 @@ export class Session {
     if (this.#data.openTurn !== undefined)
       throw new ToolError(
         'INVALID_STATE',
-        "Calls of the last turn haven't run yet. Continue or deny them before you add a message.",
+        "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
     // Results may belong to the last message. Otherwise the existing messages stay the same

@@ -48,7 +48,7 @@ async function withDesk(
 ): Promise<void> {
   const { approvalKeyFile } = options;
   if (approvalKeyFile === undefined)
-    throw wrongUsage("Pass the file with the agents' approval key with --approval-key-file.");
+    throw wrongUsage("Pass --approval-key-file with the path to the agents' approval key.");
   const key = readApprovalKey(approvalKeyFile, cwd);
   return withStore(options, (store) => work(new OperatorDesk(store, key)));
 }

@@ -407,7 +407,7 @@ function emptyWords(isLoading: boolean, chosen: number, query: string): string {
   if (query !== '')
     return chosen === 0
       ? 'No tool matches. Try other words, or fewer.'
-      : 'No tool matches with these filters.';
+      : 'No tools match your search with these filters.';
   return chosen === 0
     ? 'There are no tools here.'
     : 'No tool matches all these filters. Remove one.';

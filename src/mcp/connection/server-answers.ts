@@ -81,8 +81,8 @@ export function callFailure(
 }
 
 /**
- * Describes why a server couldn't be connected or listed, on one line without secrets or texts from
- * the server.
+ * Describes on one line why connecting to a server or listing its tools failed, without secrets or
+ * text from the server.
  */
 export function describeConnectionFailure(error: unknown): string {
   if (isToolError(error) || error instanceof ListingError) return publicMessage(error);

@@ -59,7 +59,7 @@ export interface McpPrompt {
       string,
       {
         readonly description?: string;
-        /** @default True if the argument must be given. @default false */
+        /** True if the argument must be given. @default false */
         readonly required?: boolean;
         /** Suggests values. @default none */
         readonly complete?: Complete;

@@ -34,7 +34,7 @@ export function quoted(name: string): string {
 }
 
 /**
- * Returns a short text from a server without hidden characters. Returns `undefined` for blank or
+ * Returns a short text that a server sent, with hidden characters removed. Returns `undefined` for blank or
  * long texts and other values.
  */
 export function labelOf(value: unknown): string | undefined {

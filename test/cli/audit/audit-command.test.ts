@@ -144,7 +144,7 @@ describe("tooldex audit of a program's tools", () => {
     });
   });
 
-  it('prints GitHub annotations for the lines that prove a difference', async () => {
+  it('prints GitHub annotations on the lines that contradict a declaration', async () => {
     const { out } = await audit([...OWN, '--format', 'github']);
     expect(out.split('\n')).toEqual(
       expect.arrayContaining([
