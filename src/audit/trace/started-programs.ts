@@ -74,7 +74,7 @@ export function startProgram(
   const possibleEffects = (program: string): readonly CallEffect[] => {
     const effects = effectsOf(program, words);
     const onlyReads = effects.every(({ access }) => access === 'read');
-    return onlyReads && sure.length < words.length && sure[0] === words[0]
+    return onlyReads && sure.length < words.length
       ? [...effects, ...effectsOf(program, sure)]
       : effects;
   };

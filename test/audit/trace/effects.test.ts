@@ -182,6 +182,18 @@ describe('following calls', () => {
       ['helm uninstall'],
     ],
     [
+      'to a program with a dry-run option that an argument puts first',
+      `const words = []; if (args.dry) words.push('--dry-run'); words.push('push'); spawn('git', words);`,
+      '',
+      ['git push'],
+    ],
+    [
+      'to a program whose subcommand an argument chooses',
+      `const words = []; if (args.look) words.push('status'); else words.push('push'); spawn('git', words);`,
+      '',
+      ['git (unknown)'],
+    ],
+    [
       'to a shell command with a dry-run option that an argument adds',
       `const words = ['git', 'push']; if (args.dry) words.push('--dry-run'); exec(words.join(' '));`,
       '',
