@@ -35,7 +35,7 @@ describe.skipIf(!redisPresent)('tooldex grants with a Redis (skipped without red
         execute: () => 1,
       }),
     );
-    const store = await RedisStateStore.connect({ url: redis.url, timeoutMs: 2_000 });
+    const store = await RedisStateStore.connect({ url: redis.url, timeoutMs: 10_000 });
     const executor = new ToolExecutor({ registry, store, confirm: () => ({ grant: { uses: 3 } }) });
     const run = async (id: string) =>
       (

@@ -44,7 +44,7 @@ describe.skipIf(!redisPresent)(
 
     beforeAll(async () => {
       redis = await RedisServer.start();
-      store = await RedisStateStore.connect({ url: redis.url, timeoutMs: 2_000 });
+      store = await RedisStateStore.connect({ url: redis.url, timeoutMs: 10_000 });
       const registry = new ToolMetadataRegistry();
       registry.registerAll([
         defineTool({

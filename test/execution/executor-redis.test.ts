@@ -37,7 +37,7 @@ describe.skipIf(!redisPresent)('executors in several processes that share a Redi
   });
   afterAll(() => server.stop());
   beforeEach(async () => {
-    store = await RedisStateStore.connect({ url: server.url });
+    store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
     await eventually(() => store.available, 'the store is available');
     version = 1;
     // The definitions of the child, so that approvals and kept answers are shared with it.

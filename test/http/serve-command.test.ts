@@ -202,7 +202,7 @@ describe.skipIf(!redisPresent)(
     afterAll(() => redis.stop());
 
     it("shows other processes' calls from before and after its start, and reports if Redis is down", async () => {
-      const store = await RedisStateStore.connect({ url: redis.url });
+      const store = await RedisStateStore.connect({ url: redis.url, timeoutMs: 10_000 });
       const tree = new ManifestTree({
         'functions.json': [
           toolEntry('read', { access_mode: 'readonly' }),
@@ -263,7 +263,7 @@ describe.skipIf(!redisPresent)(
 
     it('reads health under the prefix from --redis-prefix, and reports if there is none', async () => {
       await redis.flush();
-      const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:' });
+      const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:', timeoutMs: 10_000 });
       const health = new PublishedHealth({ store });
       health.record({ kind: 'tool', name: 'read', success: true, latencyMs: 1 });
       await health.close();

@@ -29,7 +29,7 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
   let approvals: Approvals;
   beforeAll(async () => {
     server = await RedisServer.start();
-    store = await RedisStateStore.connect({ url: server.url, timeoutMs: 2_000 });
+    store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
     approvals = new Approvals({ store, key: KEY });
   });
   afterAll(async () => {
@@ -44,7 +44,7 @@ describe.skipIf(!redisPresent)('approvals in Redis', () => {
     const [first, second, untouched] = [await granted(), await granted(), await granted()];
     const trusting = await RedisStateStore.connect({
       url: server.url,
-      timeoutMs: 2_000,
+      timeoutMs: 10_000,
       identity: 'ours',
     });
     const trusted = new Approvals({ store: trusting, key: KEY });

@@ -66,7 +66,7 @@ describe.each(KINDS)('operators with a store in %s', (kind) => {
 
   async function connect(): Promise<StateStore> {
     if (server === undefined) return memory;
-    const store = await RedisStateStore.connect({ url: server.url });
+    const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
     await eventually(() => store.available, 'the store is available');
     open.push(store);
     return store;

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisStateStore } from '../../src/state.js';
-import { RedisServer, redisPresent, warnIfNoRedis } from './redis-server.js';
+import { eventually, RedisServer, redisPresent, warnIfNoRedis } from './redis-server.js';
 
 warnIfNoRedis('bursts of operations on Redis');
 
@@ -15,16 +16,23 @@ describe.skipIf(!redisPresent)(
 
     it('accepts an answer that arrived while the process was busy for longer than the timeout', async () => {
       const store = await RedisStateStore.connect({ url: server.url, timeoutMs: 100 });
+      await eventually(() => store.available, 'the store is available');
       const changes: boolean[] = [];
       store.onAvailability((available) => changes.push(available));
       const answer = store.get('key');
-      // The command is written first.
+      // The command is written first. From then on this process is busy until Redis has answered.
       await new Promise((resolve) => setImmediate(resolve));
       const end = performance.now() + 200;
-      while (performance.now() < end);
+      while (performance.now() < end || !hasAnsweredGet(server));
       expect(await answer).toBeUndefined();
       expect(changes).toEqual([]);
       await store.close();
     });
   },
 );
+
+/** Asks Redis in a process of its own, so this one stays busy. */
+function hasAnsweredGet({ port }: RedisServer): boolean {
+  const counts = execFileSync('redis-cli', ['-p', String(port), 'INFO', 'commandstats']);
+  return counts.includes('cmdstat_get:');
+}

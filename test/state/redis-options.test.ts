@@ -79,8 +79,9 @@ describe.skipIf(!redisPresent)('RedisStateStore (skipped without redis-server)',
     await server.command('CONFIG', 'SET', 'requirepass', 'right');
     const store = await RedisStateStore.connect({
       url: `redis://:wrong-secret@127.0.0.1:${server.port}`,
+      timeoutMs: 10_000,
     });
-    const none = await RedisStateStore.connect({ url: server.url });
+    const none = await RedisStateStore.connect({ url: server.url, timeoutMs: 10_000 });
     const error: unknown = await store.get('key').catch((caught: unknown) => caught);
     expect(error).toMatchObject({
       code: 'STATE_UNAVAILABLE',
@@ -90,7 +91,10 @@ describe.skipIf(!redisPresent)('RedisStateStore (skipped without redis-server)',
     await expect(none.get('key')).rejects.toMatchObject({
       message: expect.stringContaining('NOAUTH') as string,
     });
-    const right = await RedisStateStore.connect({ url: `redis://:right@127.0.0.1:${server.port}` });
+    const right = await RedisStateStore.connect({
+      url: `redis://:right@127.0.0.1:${server.port}`,
+      timeoutMs: 10_000,
+    });
     expect(right.available).toBe(true);
     await right.close();
     await server.restart();
