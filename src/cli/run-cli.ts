@@ -128,6 +128,13 @@ const FAMILIES: readonly Family[] = [
   [() => import('./commands/overview.js'), { overview: 'Show on one page what tooldex does' }],
 ];
 
+/** The descriptions of groups of commands, by their first word. */
+const GROUPS: Readonly<Record<string, string>> = {
+  mcp: 'List MCP servers, log in to them, approve their tools, and serve your own tools',
+  pins: 'Check and approve what MCP servers say about their tools',
+  grants: 'List and revoke grants, which let similar calls run without approval',
+};
+
 /** Runs a command line and returns its exit code. */
 export async function runCli(
   args: readonly string[],
@@ -174,7 +181,7 @@ export async function runCli(
           group.commands.find((each) => each.name() === word) ??
           group
             .command(word)
-            .description(`Commands for ${word}`)
+            .description(GROUPS[word]!)
             .helpCommand(false)
             .hook('preSubcommand', define);
       const hidden = name === 'overview';

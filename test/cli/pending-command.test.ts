@@ -111,7 +111,7 @@ describe.skipIf(!redisPresent)(
         code: 2,
         err: expect.stringContaining('(approve, by rita)') as string,
       });
-      expect((await at('pending')).out).toBe('nothing waits\n');
+      expect((await at('pending')).out).toBe('nothing waits for an answer with this key\n');
     });
 
     it('approves further calls with a grant, and denies a call', async () => {

@@ -2,19 +2,10 @@ import { createReadStream, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Session } from '../../chat/session/session.js';
 import type { ChatEngine } from '../../chat/chat-engine.js';
-import type { ChatEvent } from '../../chat/chat-result.js';
 import type { ChatPending } from '../../chat/chat-state.js';
 import { ToolExecutor } from '../../execution/tool-executor.js';
-import { textOf } from '../../chat/thread.js';
 import { command, type Context } from '../command/command.js';
 import { askQuestion, askToConfirm, typedValue } from '../execute/ask-user.js';
-import {
-  cut,
-  explanationLines,
-  outcomeToJson,
-  statusMark,
-  valueText,
-} from '../execute/show-calls.js';
 import { pendingLines } from '../execute/shown-call.js';
 import { withExecutor } from '../execute/with-executor.js';
 import { importDefault } from '../load/import-default.js';
@@ -32,6 +23,7 @@ import {
   type Dialog,
 } from '../terminal/terminal.js';
 import { codeOf, wrongUsage } from '../terminal/wrong-usage.js';
+import { chatPrinter } from './chat-printer.js';
 import { demoModel, demoNote, MODELS } from './demo-model.js';
 
 const OPTIONS = {
@@ -73,7 +65,7 @@ export const commands = {
             model: isDemo ? demoModel(registry, example) : (named as ChatEngine['model']),
             executor,
             ...call,
-            onEvent: eventPrinter(terminal, json),
+            onEvent: chatPrinter(terminal, json),
             ...given({ system, maxTurns, selectTools: maxTools && { maxTools } }),
             ...(manual && { mode: 'manual' as const }),
           };
@@ -229,35 +221,4 @@ function reportSession(terminal: Dialog, session: Session, json: boolean): void 
 function exitCodeOf({ pending, status, haltedReason }: Session): number {
   if (pending.length > 0) return EXIT.unconfirmed;
   return status === 'error' || haltedReason === 'max_turns' ? EXIT.findings : EXIT.ok;
-}
-
-/**
- * Returns a listener that prints a chat as it happens: the model's text as results, calls as
- * diagnostics.
- */
-function eventPrinter(terminal: Dialog, json: boolean): (event: ChatEvent) => void {
-  let isStreamed = false;
-  const line = (mark: string, name: string, about: string) =>
-    terminal.err(`  ${mark} ${cut(`${name} ${about}`, Math.min(terminal.columns, 120) - 4)}`);
-  return (event) => {
-    const outcome = event.type === 'tool-completed' ? event.outcome : undefined;
-    if (json)
-      terminal.out(plainJson({ ...event, ...(outcome && { outcome: outcomeToJson(outcome) }) }));
-    else if (event.type === 'text-delta') {
-      isStreamed = true;
-      terminal.write(plainText(event.text));
-    } else if (event.type === 'model-answered') {
-      const text = isStreamed ? '' : textOf(event.message);
-      if (isStreamed || text !== '') terminal.out(plainText(text));
-      isStreamed = false;
-    } else if (event.type === 'tool-started')
-      line('▸', event.toolName, JSON.stringify(event.input));
-    else if (event.type === 'tool-completed') {
-      const parts = [
-        valueText(terminal, event.outcome),
-        ...explanationLines(terminal, event.outcome),
-      ];
-      line(statusMark(event.outcome), event.toolName, parts.join(' '));
-    }
-  };
 }

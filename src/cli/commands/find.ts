@@ -26,7 +26,7 @@ import { personaCell } from './catalogue.js';
 
 /** Returns the selected tools, the tokens they cost, and the tools that weren't selected. */
 export function* selectionLines(
-  terminal: Pick<Terminal, 'columns'>,
+  terminal: Terminal,
   { tools, dropped, tokens, tokenBudget }: Selection,
 ): Generator<string> {
   yield table(

@@ -163,6 +163,7 @@ function suggestedTools(tools: readonly ReturnType<typeof listedTool>[]) {
  * Returns the reason why a server failed, including the last line that its process wrote to stderr.
  */
 function reasonOf(server: McpServerStatus): string {
+  if (server.state === 'stale') return 'its tools may have changed since they were listed';
   if (server.state !== 'failed' && server.state !== 'backing-off') return '';
   const lastLine = server.stderr?.trimEnd().split('\n').at(-1);
   return lastLine === undefined
@@ -174,9 +175,10 @@ function reasonOf(server: McpServerStatus): string {
  * Programs that open a URL, by platform. The URL is passed as a separate argument, which no shell
  * parses.
  */
-const OPENERS: Readonly<
-  Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>
-> = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] };
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
 
 /** Tries to open the user's browser. If that fails, the user can still use the printed address. */
 function openBrowser(address: string): void {

@@ -65,7 +65,7 @@ export const commands = {
         };
         print(context, data, function* () {
           const columns = Math.min(context.terminal.columns, USUAL_COLUMNS);
-          const terminal = { columns };
+          const terminal = { ...context.terminal, columns };
           const kinds = [...registry]
             .reverse()
             .map((entry) => [`${entry.accessMode} ${entry.dangerLevel}`, entry] as const);

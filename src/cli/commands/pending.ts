@@ -110,7 +110,7 @@ export const commands = {
           ARGUMENTS: JSON.stringify(each.input),
         }));
         print(context, { pending: waiting.map(shown) }, () => [
-          rows.length === 0 ? 'nothing waits' : table(terminal, rows),
+          rows.length === 0 ? 'nothing waits for an answer with this key' : table(terminal, rows),
         ]);
       }),
   }),

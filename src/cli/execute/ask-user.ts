@@ -28,7 +28,7 @@ export async function askToConfirm(
   while (signal?.aborted !== true) {
     const all = callLines(terminal, call, true);
     const lines: readonly string[] = isWhole ? all : callLines(terminal, call);
-    const isCut: boolean = lines.length < all.length;
+    const isCut = lines.length < all.length;
     for (const line of lines) terminal.err(line);
     const question = isCut ? 'Run it? [y/N/e/a] (a shows all) ' : 'Run it? [y/N/e] ';
     const answer = (await terminal.ask(question, { signal }))?.trim().toLowerCase();

@@ -51,7 +51,7 @@ const VERDICT_STYLES: Readonly<Record<Verdict | 'refused', Style>> = {
  * Returns a plan as a table of its calls, and a summary. Calls in the same batch run in parallel.
  */
 export function* planLines(
-  terminal: Pick<Terminal, 'columns'>,
+  terminal: Terminal,
   { calls, plan, dryRuns }: ShownPlan,
 ): Generator<string> {
   const rows = plan.batches.flatMap((batch, index) =>

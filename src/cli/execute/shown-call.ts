@@ -29,7 +29,7 @@ export interface ConfirmableCall extends Pick<PendingApproval, 'preview' | 'noPr
  * the preview, and all arguments.
  */
 export function callLines(
-  terminal: Pick<Terminal, 'columns'>,
+  terminal: Terminal,
   call: ConfirmableCall,
   whole = false,
 ): readonly string[] {
@@ -69,7 +69,7 @@ export function pendingLines(terminal: Terminal, pending: PendingCall): readonly
   return [head(note), ...lines.map((line) => INDENT + line)];
 }
 
-function widthOf({ columns }: Pick<Terminal, 'columns'>): number {
+function widthOf({ columns }: Terminal): number {
   return Math.min(columns, MAX_COLUMNS) - INDENT.length;
 }
 

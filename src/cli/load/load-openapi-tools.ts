@@ -18,7 +18,7 @@ export async function loadOpenApiTools({
   auth = [],
   terminal,
   cwd,
-}: Partial<Pick<ToolPlaces, 'baseUrl' | 'auth'>> & {
+}: Pick<ToolPlaces, 'baseUrl' | 'auth'> & {
   readonly openapi: string;
   readonly terminal: Terminal;
   readonly cwd: string;
@@ -42,15 +42,15 @@ export async function loadOpenApiTools({
 }
 
 /**
- * Parses `scheme=VARIABLE`. The variable contains a token or key, or `user:password` for basic
+ * Parses `scheme=VARIABLE`. Returns the scheme and its credential. The variable contains a token or key, or `user:password` for basic
  * authentication.
  */
-function credentialOf(text: string): [scheme: string, credential: string] {
+function credentialOf(text: string): [string, string] {
   const [, scheme, variable] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (scheme === undefined || variable === undefined)
     throw wrongUsage(`Expected --auth scheme=VARIABLE, got ${JSON.stringify(text)}.`);
   const value = process.env[variable];
-  if (value === undefined || value === '')
+  if (!value)
     throw wrongUsage(`--auth ${text} needs the environment variable ${variable}, which isn't set.`);
   return [scheme, value];
 }

@@ -1,11 +1,11 @@
 import { paint, plainLine, type Style, type Terminal } from './terminal.js';
 
 /**
- * A table row: its values by heading, each with an optional style. Names of tools and servers are
- * bold.
+ * A table row: its values by heading, each with an optional style after the text. Names of tools
+ * and servers are bold.
  */
 export type Row = Readonly<
-  Record<string, string | number | null | undefined | readonly [text: string, style: Style]>
+  Record<string, string | number | null | undefined | readonly [string, Style]>
 >;
 
 const GAP = '  ';
@@ -19,7 +19,7 @@ export const LONGEST_LINE = 110;
  * Formats rows under headings. Each column is as wide as its longest value. If the table is wider
  * than the terminal, the widest columns shrink, and their values wrap.
  */
-export function table({ columns }: Pick<Terminal, 'columns'>, rows: readonly Row[]): string {
+export function table({ columns }: Terminal, rows: readonly Row[]): string {
   const titles = Object.keys(rows[0] ?? {});
   const heading = titles.map((title) => [title, [title, 'dim']]);
   const lines = [Object.fromEntries(heading) as Row, ...rows].map((row) =>
