@@ -97,7 +97,7 @@ describe.skipIf(!isInstalled)(
   'the official conformance suite on Node 22 (skipped without npm ci --prefix test/node22)',
   () => {
     it(
-      'passes in all scenarios, except for those listed as expected failures, which do fail',
+      'passes in all scenarios except the expected failures',
       { timeout: 2 * DEADLINE_MS },
       async () => {
         const { code, printed, passed } = await run(
@@ -113,7 +113,7 @@ describe.skipIf(!isInstalled)(
     );
 
     it.each(CLIENT_PARTS)(
-      'passes for a client with %s %s, except in scenarios listed as expected failures, which do fail',
+      'passes for a client with %s %s, except for the expected failures',
       { timeout: 2 * DEADLINE_MS },
       async (...part) => {
         const command = `${process.execPath} --import ${import.meta.resolve('tsx')} ${join(ROOT, 'test/mcp/servers/conformance-client.ts')}`;

@@ -175,7 +175,7 @@ describe('lintTools', () => {
     ['no-keywords', { keywords: ['read'] }],
     ['missing-metadata', { category: 'files' }],
   ])(
-    'the lint rule %s reports tools that lack metadata most tools have, if there are too many tools for a model',
+    'if there are too many tools for a model, the lint rule %s reports tools without metadata that most others have',
     (rule, declared) => {
       const rulesAt = (count: number, having: number) =>
         rulesOf(...many(count, (index) => (index < having ? declared : {})));

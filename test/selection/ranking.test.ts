@@ -69,7 +69,7 @@ describe('CRITICAL tools', () => {
 });
 
 describe('search hits', () => {
-  it('are ordered by rank, and are limited to tools for the stage and task type or for all of them', () => {
+  it('are ordered by rank, and exclude tools that are only for other stages or task types', () => {
     const registry = registryOf(
       { name: 'one', description: 'Formats text', stages: ['Reading'], taskTypes: ['Edit'] },
       { name: 'two', description: 'Formats text and more' },
@@ -178,7 +178,7 @@ describe("tools that aren't search hits", () => {
     ]);
   });
 
-  it('with hits, only HIGH tools follow, and LOW tools are selected only if they are hits', () => {
+  it('are added after hits only if their priority is HIGH', () => {
     expect(
       chosen(select(registry, { text: 'format text', stage: 'reading', taskType: 'search' })),
     ).toEqual(['e_low', 'z_high', 'b_high', 'd_high']);

@@ -111,7 +111,7 @@ describe.skipIf(!redisPresent)(
       await expectRefused(store, identity);
     });
 
-    it("can't be read if the Redis user may not run INFO, unless the operator set one", async () => {
+    it('is unknown if the Redis user may not run INFO, unless the operator set one', async () => {
       const server = await startRedis();
       await server.command(
         'ACL',
