@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, extname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { systemClock } from '../core/clock.js';
 import { ToolError } from '../core/errors.js';
 import { missingPackage } from '../core/issues.js';
 
@@ -39,9 +40,8 @@ export const IMPORT_DEADLINE_MS = 30_000;
 export async function* importModules(
   files: readonly string[],
   cwd: string,
-  options: ImportOptions = {},
+  { deadlineMs = IMPORT_DEADLINE_MS, onImport }: ImportOptions = {},
 ): AsyncGenerator<ImportedModule> {
-  const { deadlineMs = IMPORT_DEADLINE_MS, onImport } = options;
   // JavaScript files are loaded the same way as TypeScript: both may import the same module, and a
   // tool must not exist twice.
   const tsx = files.some(isTypeScript)
@@ -79,7 +79,7 @@ export async function* importModules(
 }
 
 export function isTypeScript(path: string): boolean {
-  return ['.ts', '.mts', '.cts'].includes(extname(path));
+  return /\.[cm]?ts$/.test(path);
 }
 
 /**
@@ -105,26 +105,16 @@ async function loadTsx() {
  * Waits for work until a timeout. The timer also keeps the process alive, because Node exits if
  * nothing is left that could settle the work.
  */
-export async function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+export function finishInTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  let stopTimer: (() => void) | undefined;
   const deadline = new Promise<never>((_, reject) => {
     const late = `Importing this file and creating its tools took longer than ${milliseconds / 1000} s. Look for a promise that never settles`;
-    timer = setTimeout(() => reject(new ToolError('TIMEOUT', late)), milliseconds);
+    stopTimer = systemClock.after(milliseconds, () => reject(new ToolError('TIMEOUT', late)));
   });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([work, deadline]).finally(stopTimer);
 }
 
 type TsxLoader = ReturnType<typeof createTsxLoader>;
-
-/**
- * The environment variable that sets the tsconfig for tsx, whose CommonJS API doesn't have an
- * option for it.
- */
-const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
 
 /**
  * Returns a loader for the files of a tsconfig. The files that it loads share the modules that they
@@ -135,7 +125,7 @@ const TSCONFIG_VARIABLE = 'TSX_TSCONFIG_PATH';
  * is loaded a second time if one of them requires it.
  */
 function createTsxLoader({ esm, cjs }: Tsx, tsconfig: string | undefined, namespace: string) {
-  const required = withVariable(TSCONFIG_VARIABLE, tsconfig, () => cjs.register({ namespace }));
+  const required = withTsconfig(tsconfig, () => cjs.register({ namespace }));
   const imported = registered(() => esm.register({ namespace, tsconfig: tsconfig ?? false }));
   return {
     async import(path: string): Promise<object> {
@@ -167,9 +157,8 @@ function registered<T>(register: () => T): T {
  * package.json.
  */
 function isCommonJs(path: string): boolean {
-  const extension = extname(path);
-  if (extension === '.cts' || extension === '.cjs') return true;
-  if (extension === '.mts' || extension === '.mjs') return false;
+  if (/\.c[jt]s$/.test(path)) return true;
+  if (/\.m[jt]s$/.test(path)) return false;
   const manifest = nearest(dirname(path), 'package.json');
   return (
     manifest === undefined ||
@@ -184,13 +173,15 @@ function nearest(folder: string, file: string): string | undefined {
   return dirname(folder) === folder ? undefined : nearest(dirname(folder), file);
 }
 
-function withVariable<T>(name: string, value: string | undefined, work: () => T): T {
-  const before = process.env[name];
-  const set = (next: string | undefined) => {
-    if (next === undefined) delete process.env[name];
-    else process.env[name] = next;
+/** Sets the environment variable for the tsconfig, because tsx's CommonJS API has no option for it. */
+function withTsconfig<T>(tsconfig: string | undefined, work: () => T): T {
+  const { env } = process;
+  const before = env['TSX_TSCONFIG_PATH'];
+  const set = (path: string | undefined) => {
+    if (path === undefined) delete env['TSX_TSCONFIG_PATH'];
+    else env['TSX_TSCONFIG_PATH'] = path;
   };
-  set(value);
+  set(tsconfig);
   try {
     return work();
   } finally {

@@ -57,6 +57,8 @@ const OPTIONS = z.strictObject({
   onImport: aFunction<(file: string | undefined) => void>().optional(),
 } satisfies FieldsOf<LoadOptions>);
 
+const GLOBS = z.array(text()).min(1);
+
 /** A tool and the file that it comes from. */
 type Origin = FoundTool & { readonly file: string; readonly tsconfig: string | undefined };
 
@@ -83,39 +85,30 @@ export async function loadTools(
   globs: string | readonly string[],
   options: LoadOptions = {},
 ): Promise<LoadedTools> {
-  const patterns: readonly unknown[] = Array.isArray(globs) ? globs : [globs];
-  if (
-    patterns.length === 0 ||
-    !patterns.every((each) => typeof each === 'string' && each.trim() !== '')
-  )
+  const patterns = [globs].flat();
+  if (!GLOBS.safeParse(patterns).success)
     throw invalidArgument(
       'a file, folder or glob, or a list of them',
       globs,
       "Call loadTools('src/tools/**/*.ts').",
     );
-  const { cwd, deadlineMs, onImport } = checkOptions(OPTIONS, options, 'options of loadTools');
+  const { cwd, ...importing } = checkOptions(OPTIONS, options, 'options of loadTools');
   const registry = new ToolMetadataRegistry();
   const problems: LoadProblem[] = [];
   const matches = await Promise.all(
-    (patterns as readonly string[]).map(async (pattern) => ({
-      pattern,
-      files: await filesOf(pattern, cwd),
-    })),
+    patterns.map(async (pattern) => ({ pattern, files: await filesOf(pattern, cwd) })),
   );
-  for (const { pattern, files } of matches)
-    if (files.length === 0) problems.push({ file: pattern, reason: NO_FILES });
-
   const origins = new Map<string, Origin[]>();
   const withoutTools = new Set<string>();
   const refused = new Map<object, RefusedClass & LoadProblem>();
   for await (const { file, tsconfig, module, error } of importModules(
     [...new Set(matches.flatMap(({ files }) => files))].sort(),
     cwd,
-    { deadlineMs, onImport },
+    importing,
   )) {
     try {
       if (module === undefined) throw error;
-      const exported = await finishInTime(toolsOfModule(module), deadlineMs);
+      const exported = await finishInTime(toolsOfModule(module), importing.deadlineMs);
       if (exported.tools.length + exported.refused.length === 0) withoutTools.add(file);
       for (const each of exported.refused)
         if (!refused.has(each.source)) refused.set(each.source, { ...each, file });
@@ -131,12 +124,14 @@ export async function loadTools(
   // Another file may export the instance that this file couldn't create.
   for (const each of refused.values())
     if (!isMade(each, all)) problems.push({ file: each.file, reason: each.reason });
-  for (const { pattern, files } of matches) {
-    if (files.length > 0 && files.every((file) => withoutTools.has(file)))
-      problems.push({ file: pattern, reason: NO_TOOLS });
-  }
-  const fileOf = new Map([...origins].map(([name, [first]]) => [name, first!.file]));
-  return { tools: [...registry].map(({ definition }) => definition), problems, fileOf };
+  for (const { pattern, files } of matches)
+    if (files.every((file) => withoutTools.has(file)))
+      problems.push({ file: pattern, reason: files.length === 0 ? NO_FILES : NO_TOOLS });
+  return {
+    tools: [...registry].map(({ definition }) => definition),
+    problems,
+    fileOf: new Map([...origins].map(([name, [first]]) => [name, first!.file])),
+  };
 }
 
 /**
@@ -148,7 +143,7 @@ function addTool(
   origins: Map<string, Origin[]>,
   tool: Origin,
 ): string | undefined {
-  const { entry, file, tsconfig } = tool;
+  const { entry, tsconfig } = tool;
   const known = origins.get(entry.name) ?? [];
   const isSame = (other: Origin) =>
     isSameTool(other, tool) || (other.tsconfig !== tsconfig && isSameCode(other, tool));
@@ -157,10 +152,8 @@ function addTool(
   for (const name of [entry.name, ...entry.aliases]) {
     const owner = registry.get(name);
     if (owner === undefined) continue;
-    const place = origins.get(owner.name)![0]!.file;
-    const whose = name === entry.name ? `"${name}"` : `"${name}", an alias of "${entry.name}",`;
-    const taken = owner.name === name ? 'the name of another tool' : `an alias of "${owner.name}"`;
-    return `${whose} is already ${taken} in ${place === file ? 'the same file' : place}. Rename one of them.`;
+    const [first] = origins.get(owner.name)!;
+    return `"${name}" is already taken by the tool "${owner.name}" in ${first!.file}. Rename one of them.`;
   }
   registry.register(entry.definition);
   // A tool with the same name may have been refused before because of its alias.
@@ -170,17 +163,10 @@ function addTool(
 
 function reasonOf(cause: unknown, file: string): string {
   if (isToolError(cause)) return cause.message;
-  const advice = importAdvice(cause, file);
-  return `${cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)}${advice === undefined ? '' : `. ${advice}`}`;
+  return [String(cause), importAdvice(cause, file)].filter(Boolean).join('. ');
 }
 
-const EXTENSIONS = '{ts,mts,cts,js,mjs,cjs}';
 const IGNORED = ['**/node_modules/**', '**/*.d.{ts,mts,cts}', '**/*.{test,spec,bench,config}.*'];
-/**
- * Folders may contain compiled copies of the sources, which are loaded only if you list them
- * explicitly.
- */
-const IGNORED_IN_FOLDERS = [...IGNORED, '**/dist/**'];
 
 /** Returns the files that match a path, folder, or glob, relative to `cwd` and sorted. */
 async function filesOf(pattern: string, cwd: string): Promise<readonly string[]> {
@@ -189,7 +175,12 @@ async function filesOf(pattern: string, cwd: string): Promise<readonly string[]>
   const files = status?.isFile()
     ? [path]
     : status?.isDirectory()
-      ? await glob(`**/*.${EXTENSIONS}`, { cwd: path, absolute: true, ignore: IGNORED_IN_FOLDERS })
+      ? await glob('**/*.{ts,mts,cts,js,mjs,cjs}', {
+          cwd: path,
+          absolute: true,
+          // Compiled copies of the sources are loaded only if you list them explicitly.
+          ignore: [...IGNORED, '**/dist/**'],
+        })
       : await glob(pattern, { cwd, absolute: true, ignore: IGNORED, expandDirectories: false });
   return files.map((file) => relative(cwd, file)).sort();
 }

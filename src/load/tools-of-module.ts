@@ -17,12 +17,6 @@ export interface RefusedClass {
   readonly tools: readonly string[];
 }
 
-/** The tools in a module. */
-interface ModuleTools {
-  readonly tools: readonly FoundTool[];
-  readonly refused: readonly RefusedClass[];
-}
-
 /**
  * Matches the names of exported functions to call, such as `tools`, `createTools`,
  * `makeOrderTools`, or `buildRegistry`.
@@ -39,17 +33,17 @@ const MAKER =
  * instance is used, because it was constructed with the right arguments. Different tools with the
  * same name are all returned.
  */
-export async function toolsOfModule(module: object): Promise<ModuleTools> {
+export async function toolsOfModule(module: object) {
   const values = await Promise.all(
     exportsOf(module).map(async ([name, value]) => (isMaker(name, value) ? await value() : value)),
   );
-  const exported = [...objectsIn(values)];
+  // Classes come last, because the tools of their instances count as the same tools.
+  const sources = [...objectsIn(values)].sort(
+    (one, other) => Number(typeof one === 'function') - Number(typeof other === 'function'),
+  );
   const tools: FoundTool[] = [];
   const refused: RefusedClass[] = [];
-  for (const source of [
-    ...exported.filter((each) => typeof each !== 'function'),
-    ...exported.filter((each) => typeof each === 'function'),
-  ]) {
+  for (const source of sources) {
     try {
       for (const entry of findDefinitions(source).map(entryOf)) {
         const tool = { entry, source };
@@ -57,8 +51,8 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
           tools.push(tool);
       }
     } catch (error) {
-      const unmade = unmadeClass(error);
-      if (unmade !== undefined) refused.push({ source, ...unmade });
+      const unmade = unmadeClass(source, error);
+      if (unmade !== undefined) refused.push(unmade);
       else if (!isToolError(error, 'NOT_A_TOOL')) throw error;
     }
   }
@@ -66,20 +60,22 @@ export async function toolsOfModule(module: object): Promise<ModuleTools> {
 }
 
 /**
- * Returns the reason why a class can't be constructed without arguments, or `undefined` for any
- * other error.
+ * Returns a class that can't be constructed without arguments, with the reason. Returns `undefined`
+ * for any other error.
  */
-function unmadeClass(error: unknown): Omit<RefusedClass, 'source'> | undefined {
+function unmadeClass(source: object, error: unknown): RefusedClass | undefined {
   if (!isToolError(error, 'INVALID_ARGUMENT') || !('requiredArguments' in error.details))
     return undefined;
   const { tools } = error.details as { tools: readonly string[] };
-  return { tools, reason: `${error.message} Export the instance or the registry.` };
+  return { source, tools, reason: `${error.message} Export the instance or the registry.` };
 }
 
 /** Returns true if a refused class's tools exist after all, on an instance or in a registry. */
 export function isMade({ source, tools }: RefusedClass, made: readonly FoundTool[]): boolean {
-  if (tools.every((name) => made.some(({ entry }) => entry.name === name))) return true;
-  return typeof source === 'function' && made.some((tool) => tool.source instanceof source);
+  return (
+    tools.every((name) => made.some(({ entry }) => entry.name === name)) ||
+    (typeof source === 'function' && made.some((tool) => tool.source instanceof source))
+  );
 }
 
 /**
@@ -103,15 +99,12 @@ function isMaker(exportName: string, value: unknown): value is () => unknown {
  * tools are the same.
  */
 export function isSameTool(one: FoundTool, other: FoundTool): boolean {
-  if (
+  return (
     one.source === other.source ||
     classOf(one.source) === other.source ||
-    one.source === classOf(other.source)
-  )
-    return true;
-  return (
-    one.entry.digest === other.entry.digest &&
-    isToolDefinition(one.source) !== isToolDefinition(other.source)
+    one.source === classOf(other.source) ||
+    (one.entry.digest === other.entry.digest &&
+      isToolDefinition(one.source) !== isToolDefinition(other.source))
   );
 }
 

@@ -141,7 +141,7 @@ describe('tools with the same name', () => {
     const { code, out, err } = await tooldex(['list', '--json', '--tools', '.'], { cwd: folder });
     expect(namesIn(out)).toEqual(['same', 'other']);
     expect(err.trim().split('\n')).toEqual([
-      expect.stringContaining('b.ts: "same" is already the name of another tool in a.ts'),
+      expect.stringContaining('b.ts: "same" is already taken by the tool "same" in a.ts'),
     ]);
     expect(code).toBe(1);
   });

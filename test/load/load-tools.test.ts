@@ -73,14 +73,14 @@ describe('loadTools', () => {
     const { tools, problems } = await loadTools(['*.mjs', 'nothing/*.ts'], { cwd });
     expect(tools.map(({ name }) => name)).toEqual(['one']);
     expect(problems).toEqual([
-      {
-        file: 'nothing/*.ts',
-        reason: 'No TypeScript or JavaScript file matches this file, folder or glob.',
-      },
       { file: 'b.mjs', reason: 'Error: no database' },
       {
         file: 'c.mjs',
-        reason: '"one" is already the name of another tool in a.mjs. Rename one of them.',
+        reason: '"one" is already taken by the tool "one" in a.mjs. Rename one of them.',
+      },
+      {
+        file: 'nothing/*.ts',
+        reason: 'No TypeScript or JavaScript file matches this file, folder or glob.',
       },
     ]);
   });
