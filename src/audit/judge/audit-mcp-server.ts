@@ -171,7 +171,6 @@ async function runServer(
   return runTools(
     undefined,
     {
-      command,
       args: args.map((word, index) => (index > 0 && resolve(cwd, word) === root ? root : word)),
       env,
     },
