@@ -1,6 +1,9 @@
 import { wordsIn } from './known-value.js';
 
-/** A change, with whether it's more than an addition and whether repeating it changes nothing more. */
+/**
+ * A pattern for commands, with its meaning. A change is destructive unless it only adds, and
+ * idempotent if repeating it changes nothing more.
+ */
 type Rule = readonly [
   pattern: RegExp,
   what: 'reads' | 'unknown' | readonly [destructive: boolean | null, idempotent: boolean | null],
@@ -9,19 +12,19 @@ const CHANGED = [true, null] as const;
 const DRY: Rule = [/(?:^| )--dry-run(?:=client|=server)?(?: |$)/, 'reads'];
 
 /**
- * Subcommands according to each program's documentation: lists with commas, `*` for all others, `(none)` for the
- * program alone.
+ * A program's subcommands, according to its documentation. The lists are separated by commas. `*`
+ * means all other subcommands, and `(none)` the program without a subcommand.
  */
 export interface Program {
   readonly reads?: string;
   /** The subcommands that only add. */
   readonly adds?: string;
   readonly changes?: string;
-  /** Options with a value that may come before the subcommand. */
+  /** Options that take a value and may come before the subcommand. */
   readonly values?: string;
-  /** Subcommands that aren't decided by some of their words, such as a device. */
+  /** Matches words that don't affect the meaning of a command, such as a device. */
   readonly drop?: RegExp;
-  /** Words and options that decide before the lists do, in this order. */
+  /** Patterns that take precedence over the lists, in this order. */
   readonly rules?: readonly Rule[];
 }
 

@@ -195,7 +195,7 @@ async function runOne(
     await session.close();
     const records = readRecord(scratch, from);
     const refused = records.filter((record) => record.refused);
-    // It's unknown what a refused write would have led to.
+    // A refused write may have changed what the second call does.
     if (refused.length > 0) secondChanged = null;
     const { code } = options;
     const files = [
@@ -274,7 +274,9 @@ function readRecord({ record }: Scratch, from: number): readonly Seen[] {
   return rows.flatMap((row) => (row.endsWith('}') ? [JSON.parse(row) as Seen] : []));
 }
 
-/** Returns the effects of calls. Writes in the scratch folder count only if they change something. */
+/**
+ * Returns the effects of calls. Writes in the scratch folder count only if they change something.
+ */
 function effectsIn(
   records: readonly Seen[],
   changes: readonly Change[],

@@ -85,7 +85,6 @@ export async function openSession(
   root: string | undefined,
 ): Promise<Session> {
   const { folder, record, sink } = scratch;
-  const [home, temporary] = [`${folder}/home`, `${folder}/tmp`];
   const env = {
     ...Object.fromEntries(
       ['PATH', 'LANG', 'SystemRoot'].flatMap((name) => {
@@ -93,11 +92,7 @@ export async function openSession(
         return value === undefined ? [] : [[name, value]];
       }),
     ),
-    HOME: home,
-    USERPROFILE: home,
-    TMPDIR: temporary,
-    TMP: temporary,
-    TEMP: temporary,
+    ...homeIn(`${folder}/home`, `${folder}/tmp`),
     ...('env' in subject && subject.env),
     [CONFINEMENT]: JSON.stringify({ folder, record, sink }),
   };
@@ -191,24 +186,51 @@ async function openFiles(
   return { call, close };
 }
 
+/** Returns the variables for the folders of a process that must not see the user's own. */
+export const homeIn = (home: string, temporary: string) => ({
+  HOME: home,
+  USERPROFILE: home,
+  TMPDIR: temporary,
+  TMP: temporary,
+  TEMP: temporary,
+});
+
+/** Starts an MCP server and lists its tools. The caller closes the discovery. */
+export async function startServer(command: {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}): Promise<
+  { readonly discovery: McpDiscovery } & (
+    { readonly tools: readonly unknown[] } | { readonly error: string }
+  )
+> {
+  const audited = { ...command, trusted: true, max_tools: 10_000 };
+  const discovery = new McpDiscovery({ enabled: true, servers: { audited } }, { env: {} });
+  await discovery.refresh();
+  const [listing = { error: 'none' }] = discovery.rawListings();
+  return { discovery, ...listing };
+}
+
 async function openServer(
   args: readonly string[],
   { root: cwd, record }: Scratch,
   env: Readonly<Record<string, string>>,
 ): Promise<Session> {
-  const server = { command: process.execPath, args, env, cwd, trusted: true, max_tools: 10_000 };
-  const discovery = new McpDiscovery({ enabled: true, servers: { audited: server } }, { env: {} });
-  await discovery.refresh();
-  const [listing] = discovery.rawListings();
-  if (listing === undefined || 'error' in listing || statSync(record).size === 0) {
+  const { discovery, ...listing } = await startServer({
+    command: process.execPath,
+    args,
+    env,
+    cwd,
+  });
+  if ('error' in listing || statSync(record).size === 0) {
     await discovery.close();
     throw new ToolError(
       'PROVIDER_UNAVAILABLE',
       expectedGot(
         'a server in Node that lists its tools',
-        listing !== undefined && 'error' in listing
-          ? listing.error
-          : 'one that starts without the recorder',
+        'error' in listing ? listing.error : 'one that starts without the recorder',
       ),
     );
   }
