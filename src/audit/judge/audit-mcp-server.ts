@@ -42,7 +42,8 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known'
    */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Installs a missing package into a temporary folder, without running its scripts. @default false
+   * Installs a missing package into `~/.cache/tooldex/audit`, without running its scripts. @default
+   * false
    */
   readonly install?: boolean;
   /**
@@ -70,7 +71,7 @@ function refuse(expected: string, got: string, advice: string): never {
   throw new ToolError('INVALID_ARGUMENT', expectedGot(expected, got, advice));
 }
 
-/** The program that runs a server. */
+/** The command that starts a server. */
 interface Command {
   readonly command: string;
   readonly args: readonly string[];

@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly code?: string | undefined;
   /** The inputs of tools by name, in addition to the `examples` in their schemas. @default none */
   readonly inputs?: Readonly<Record<string, readonly unknown[]>> | undefined;
-  /** Runs tools that have no input with a minimal one that fits their schema. @default false */
+  /** Runs tools without examples with a minimal input that fits their schema. @default false */
   readonly generate?: boolean | undefined;
   /** Also runs tools that need approval. @default false */
   readonly unsafe?: boolean | undefined;
