@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,9 +10,9 @@ import { expectedGot, invalidArgument } from '../../core/issues.js';
 import { aFunction, checkOptions, text, type FieldsOf } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { withoutSecrets } from '../../core/public-message.js';
-import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import { readMcpSettings } from '../../mcp/settings/read-mcp-settings.js';
 import type { Effect } from '../effect.js';
+import { homeIn, startServer } from '../run/session.js';
 import { runTools, type RunChoice, type RunOptions, type RunResult } from '../run/run-tools.js';
 import {
   auditDeclared,
@@ -42,7 +42,8 @@ export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known'
    */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Installs a missing package into a temporary folder, without running its scripts. @default false
+   * Installs a missing package into `~/.cache/tooldex/audit`, without running its scripts. @default
+   * false
    */
   readonly install?: boolean;
   /**
@@ -66,7 +67,11 @@ const optionsSchema = z.strictObject({
 
 type Progress = AuditOptions['onProgress'] | undefined;
 
-/** The program that runs a server. */
+function refuse(expected: string, got: string, advice: string): never {
+  throw new ToolError('INVALID_ARGUMENT', expectedGot(expected, got, advice));
+}
+
+/** The command that starts a server. */
 interface Command {
   readonly command: string;
   readonly args: readonly string[];
@@ -171,7 +176,6 @@ async function runServer(
   return runTools(
     undefined,
     {
-      command,
       args: args.map((word, index) => (index > 0 && resolve(cwd, word) === root ? root : word)),
       env,
     },
@@ -190,13 +194,10 @@ function toolsIn(listing: unknown): readonly unknown[] {
       : []),
   ].find(Array.isArray);
   if (tools === undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'a listing as tools/list gives it',
-        'another value',
-        'It is {"tools": […]}, or the list alone.',
-      ),
+    refuse(
+      'a listing as tools/list gives it',
+      'another value',
+      'It is {"tools": […]}, or the list alone.',
     );
   return tools;
 }
@@ -240,22 +241,16 @@ function commandIn(
         : undefined
       : servers.find((each) => each.name === name);
   if (found === undefined)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `the name of one of the servers ${servers.map((each) => JSON.stringify(each.name)).join(', ') || '(none)'}`,
-        name === undefined ? 'none' : JSON.stringify(name),
-        'Pass it as settings.json:name.',
-      ),
+    refuse(
+      `the name of one of the servers ${servers.map((each) => JSON.stringify(each.name)).join(', ') || '(none)'}`,
+      name === undefined ? 'none' : JSON.stringify(name),
+      'Pass it as settings.json:name.',
     );
   if (found.transport.kind !== 'stdio')
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'a server that is started here',
-        'one over the network, whose code is not',
-        'Pass its package or folder, and its tools with --listing.',
-      ),
+    refuse(
+      'a server that is started here',
+      'one over the network, whose code is not',
+      'Pass its package or folder, and its tools with --listing.',
     );
   const { command, args, env, cwd } = found.transport;
   // Servers that need a key start with any key. The real keys aren't passed on.
@@ -329,36 +324,23 @@ async function findInstalled(
     : ['node_modules/.bin', ...(process.env['PATH'] ?? '').split(delimiter)];
   const found = folders.map((folder) => resolve(from, folder, command)).find(isFile);
   const real = found === undefined ? missing(command) : realpathSync(found);
-  if (!SCRIPT.test(real) && !/^#!.*\bnode\b/.test(await beginningOf(real)))
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'a server made for Node',
-        `the program ${JSON.stringify(command)}`,
-        'Only TypeScript and JavaScript code can be read.',
-      ),
+  if (!SCRIPT.test(real) && !/^#!.*\bnode\b/.test(await readFile(real, 'latin1')))
+    refuse(
+      'a server made for Node',
+      `the program ${JSON.stringify(command)}`,
+      'Only TypeScript and JavaScript code can be read.',
     );
   return ofScript(real, { ...asked, command: process.execPath, args: [real, ...args] });
-}
-
-async function beginningOf(path: string): Promise<string> {
-  let text = '';
-  for await (const chunk of createReadStream(path, { end: 127, encoding: 'latin1' }))
-    text += String(chunk);
-  return text;
 }
 
 const isFile = (path: string) => existsSync(path) && statSync(path).isFile();
 const isFolder = (path: string) => existsSync(path) && statSync(path).isDirectory();
 
 function missing(place: string): never {
-  throw new ToolError(
-    'INVALID_ARGUMENT',
-    expectedGot(
-      'the code of an MCP server',
-      `nothing at ${JSON.stringify(place)}`,
-      'Pass its folder, its file, an installed package or the command that starts it. Build compiled code first.',
-    ),
+  refuse(
+    'the code of an MCP server',
+    `nothing at ${JSON.stringify(place)}`,
+    'Pass its folder, its file, an installed package or the command that starts it. Build compiled code first.',
   );
 }
 
@@ -422,13 +404,10 @@ async function ofName(
       return ofPackage(realpathSync(folder), args, asked, bin);
   }
   if (!install)
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        `the package ${spec} to be installed`,
-        'none that is found',
-        `Nothing is installed without your consent: add --install, or run npm install ${spec}.`,
-      ),
+    refuse(
+      `the package ${spec} to be installed`,
+      'none that is found',
+      `Nothing is installed without your consent: add --install, or run npm install ${spec}.`,
     );
   // Installing starts npm, on Windows through a shell.
   if (!/^[\w.*+~^-]*$/.test(spec.slice(name.length + 1)))
@@ -497,39 +476,21 @@ async function listTools(
   onProgress: Progress,
 ): Promise<readonly unknown[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'tooldex-audit-'));
-  const own = {
-    HOME: scratch,
-    USERPROFILE: scratch,
-    TMPDIR: scratch,
-    TEMP: scratch,
-    TMP: scratch,
-    ...env,
-  };
-  const { command, args, cwd = scratch } = start;
   onProgress?.(
     `starting ${basename(folder)}/${entry} to list its tools, without keys and with an empty home`,
   );
-  const discovery = new McpDiscovery(
-    {
-      enabled: true,
-      servers: { audited: { command, args: [...args], env: own, cwd, max_tools: 10_000 } },
-    },
-    { env: {} },
-  );
+  const { command, args, cwd = scratch } = start;
   try {
-    await discovery.refresh();
-    const [listing] = discovery.rawListings();
-    if (listing !== undefined && 'tools' in listing) return listing.tools;
-    throw new ToolError(
-      'INVALID_ARGUMENT',
-      expectedGot(
-        'a server that lists its tools',
-        listing === undefined ? 'none' : listing.error,
-        'If it needs keys, start it yourself, and pass its response to tools/list with --listing <file>.',
-      ),
+    const own = { ...homeIn(scratch, scratch), ...env };
+    const server = await startServer({ command, args, cwd, env: own });
+    await server.discovery.close();
+    if ('tools' in server) return server.tools;
+    return refuse(
+      'a server that lists its tools',
+      server.error,
+      'If it needs keys, start it yourself, and pass its response to tools/list with --listing <file>.',
     );
   } finally {
-    await discovery.close();
     await rm(scratch, { recursive: true, force: true });
   }
 }

@@ -17,7 +17,7 @@ const READS = new Set(
       'getdocument enable',
   ),
 );
-/** User actions on a page, which may do anything, every time again. The later ones replace the values of fields. */
+/** User actions on a page. Each of them may change anything, every time. */
 const ACTS = new Set(
   wordsIn(
     'click dblclick tap press presssequentially type inserttext sendcharacter sendkeys drag ' +
@@ -25,6 +25,7 @@ const ACTS = new Set(
       'dispatchevent dispatchmouseevent dispatchkeyevent dispatchtouchevent act',
   ),
 );
+/** User actions that set the value of a field. */
 const SETS = new Set(
   wordsIn('fill check uncheck setchecked selectoption select setvalue clearvalue'),
 );
@@ -67,7 +68,7 @@ export function browserEffects(
   if (/^setdefault\w*timeout$/.test(key)) return [];
   if (key === 'saveas') return [writes('fs-write', call, true, true)];
   if (TOLD.test(key)) return [undecided('browser-action', call)];
-  // With an address, WebDriver goes there. Without one, and on other objects, the call only reads it.
+  // With an address, WebDriver opens it. In all other cases, the call only reads the address.
   if (/^(?:url|get|to)$/.test(key) && args.length > 0 && /^(?:selenium|webdriver)/.test(call))
     return [writes('browser-action', call)];
   if (READS.has(key) || /^(?:pdf|url|get|to)$/.test(key)) return [reads('browser-action', call)];

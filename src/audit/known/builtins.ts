@@ -9,7 +9,9 @@ const FS_READS = new Set(
     'access exists fstat glob lstat openAsBlob opendir read readFile readLines readableWebStream readdir readlink readv realpath stat statfs createReadStream watch watchFile',
   ),
 );
-/** The writing functions of fs with [destructive, idempotent], according to Node's documentation. */
+/**
+ * The writing functions of fs with [destructive, idempotent], according to Node's documentation.
+ */
 const FS_WRITES: Readonly<Record<string, readonly [boolean | null, boolean | null]>> = {
   appendFile: [false, false],
   chmod: [true, true],
@@ -69,7 +71,7 @@ function fileEffects(path: readonly string[], args: readonly KnownValue[]): read
 }
 
 const PROGRAM_STARTS = new Set(wordsIn('exec execFile execFileSync execSync fork spawn spawnSync'));
-/** Modules without lasting effects outside the process. */
+/** Node modules that have no lasting effects outside the process. */
 const PURE = new Set(
   wordsIn(
     'assert async_hooks buffer console constants crypto diagnostics_channel domain events trace_events sea module path perf_hooks punycode querystring readline stream string_decoder sys test timers tty url util zlib',
@@ -117,8 +119,9 @@ function processEffects(
 }
 
 /**
- * Returns the effects of a call on a built-in module of Node or on `global`, by its path of names. `()` in the path
- * stands for the result of a call. `undefined` for an unknown module.
+ * Returns the effects of a call to a built-in module of Node or to `global`. `path` contains the
+ * names after the module, with `()` for the result of a call. Returns `undefined` for an unknown
+ * module.
  */
 export function builtinEffects(
   module: string,
@@ -204,7 +207,10 @@ export function builtinEffects(
   }
 }
 
-/** Without a method in its options, a request is a GET. If the options are unknown, so is the method. */
+/**
+ * Returns a request's method. It's GET unless the options contain a method, and unknown if the
+ * options are unknown.
+ */
 function textOr(method: KnownValue, args: readonly KnownValue[]): string | undefined {
   if (typeof method === 'string') return method;
   const isOpen = args.some((arg, at) =>

@@ -38,7 +38,7 @@ const READ_VERBS = new Set(
 );
 type Facts = readonly [destructive: boolean | null, idempotent: boolean | null];
 const verbs = (facts: Facts, list: string) => wordsIn(list).map((verb) => [verb, facts] as const);
-/** The kind of write by the verb in a method's name. */
+/** The verbs of methods that write, with the kind of change. */
 const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
   ...verbs(
     [false, false],
@@ -48,7 +48,7 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
     [true, true],
     'delete remove drop destroy truncate purge prune clear erase wipe revoke cancel terminate kill abort stop shutdown uninstall unregister unsubscribe archive trash del flush quit',
   ),
-  // It changes existing things, so it's more than an addition.
+  // These verbs change existing things, so they do more than add.
   ...verbs(
     [true, null],
     'update upsert put patch replace rename move edit modify change merge reset rollback overwrite',
@@ -58,13 +58,16 @@ const WRITE_VERBS: ReadonlyMap<string, Facts> = new Map([
     'copy set save write restore enable disable start restart reboot approve reject reopen assign unassign lock unlock grant deny deploy promote resize scale pause resume push commit tag label transfer mark toggle bulk sync install transact pay refund capture',
   ),
 ]);
-/** Verbs that are common in all programs. Without an argument, or directly on a package's exports, they say little. */
+/**
+ * Verbs that all kinds of programs use. They prove nothing without an argument, or directly on a
+ * package's exports.
+ */
 const BARE =
   /^(?:add|append|clear|close|commit|copy|create|delete|merge|move|open|patch|pause|publish|push|put|register|remove|replace|reset|resume|save|send|set|start|stop|submit|sync|tag|toggle|update|write|insert|post|abort|cancel|mark|destroy)$/;
-/** Methods for settings and for making things inside the program. Both stay inside. */
+/** Methods that set options or create objects inside the program. */
 const OF_CLIENT =
   /^set(?:Api|Access|Auth|Credentials|Token|Headers?$|Timeout|Base|Endpoint|Region|Log|Options|Config|Debug|UserAgent|Proxy)|^create\w*(?:Client|Connection|Transport|Context|Instance|Reader|Writer|Stream|Logger|Parser|Agent|Pool|Hash|Interface|Url|Builder|Element)$/;
-/** Reads that also change what they found, or create what they didn't find. */
+/** Methods that read and then change or create things. */
 const AND_WRITES =
   /(?:And|Or)(?:Update|Upsert|Delete|Replace|Remove|Modify|Create|Insert|Save)(?=[A-Z]|$)/;
 
@@ -105,8 +108,8 @@ const FILE_WRITES: Readonly<Record<string, RegExp>> = {
 /**
  * Returns the effect of a call on a package's client, by the package's documentation or else by the verb in the name.
  *
- * @param path the names after the package; `()` stands for the result of a call.
- * @returns `undefined` if nothing is known about it.
+ * @param path The names after the package, with `()` for the result of a call.
+ * @returns `undefined` if nothing is known about the call.
  */
 export function clientEffects(
   pkg: string,
@@ -190,7 +193,7 @@ export function clientEffects(
     : effects;
 }
 
-/** Returns your own knowledge of a call, by package and name or by the name alone. */
+/** Returns the user's own classification of a call, by package and name or by the name alone. */
 export function toldOf(
   known: AuditKnowledge | undefined,
   pkg: string,
@@ -202,7 +205,7 @@ export function toldOf(
     .map((key) => calls[key])[0];
 }
 
-/** The ways in which packages start programs: with a list of words, or a text for a shell. */
+/** Returns the effects of starting a program, with a list of words or a shell command. */
 function starterEffects(
   names: readonly string[],
   [program, list]: readonly KnownValue[],
@@ -221,7 +224,7 @@ function starterEffects(
     : programEffects(program, words, known);
 }
 
-/** Methods of HTTP clients that send nothing, and those that read a response. */
+/** Methods of HTTP clients that don't send a request. */
 const NO_REQUEST =
   /^[A-Z]|^(?:create|extend|defaults|isAxiosError|setGlobalDispatcher|use|eject|interceptors|json|text|buffer|setHeader|set)$/;
 
@@ -241,7 +244,8 @@ function httpClientEffects(
 }
 
 /**
- * A request whose method is in a text before the path, in the options or in the name, or that is a GraphQL document.
+ * Returns the effects of a request. Its method is before the path, in the options or in the name.
+ * Otherwise it may be a GraphQL document.
  */
 function requestOf(name: string, [first, second]: readonly KnownValue[]): readonly CallEffect[] {
   const path = typeof first === 'string' ? first : (textIn(first, 'path') ?? textIn(first, 'url'));

@@ -10,7 +10,7 @@ const SQL_METHODS = new Set(
       '$executerawunsafe',
   ),
 );
-/** Connections and transactions. Only the calls inside them count. */
+/** Methods for connections and transactions. Only the calls inside them count. */
 const AROUND =
   /^(?:release|close|end|connect|disconnect|quit|duplicate|on|once|begin\w*|commit\w*|rollback\w*|startTransaction|runTransaction|withTransaction|\$transaction|transaction|execute(?:Read|Write)|initialize|ping|create(?:Client|Pool|Connection|Cluster)?|multi|pipeline|auth|use)$/;
 /** The Redis commands that read. */
@@ -26,8 +26,8 @@ const REDIS_READS = new Set(
 );
 
 /**
- * Returns the effect of a method on a database client, if its arguments or own commands decide. `undefined` if its name
- * has to.
+ * Returns the effect of a database client's method if its arguments or commands decide, or
+ * `undefined` if only its name can.
  */
 export function databaseEffects(
   pkg: string,

@@ -10,17 +10,17 @@ const METHODS: Readonly<Record<string, readonly [boolean | null, boolean | null]
 };
 const SAFE = /^(?:GET|HEAD|OPTIONS|TRACE|PROPFIND|REPORT|SEARCH|QUERY)$/;
 
-/** Last words of addresses where a POST changes existing things. */
+/** The last words of addresses where a POST changes existing things. */
 const CHANGES =
   /[/:](?:pause|reset|merge|rebase|deploy|rollback|restart|reboot|stop|cancel|abort|terminate|kill|delete|remove|destroy|purge|archive|close|disable|revoke|replace|overwrite|migrations?)\/?(?:$|[?#])/i;
-/** Last words of addresses where a POST creates or sends something. */
+/** The last words of addresses where a POST creates or sends something. */
 const MAKES =
   /[/:_.-](?:create|add|insert|update|upsert|save|edit|rename|move|copy|duplicate|upload|import|send|submit|publish|post|write|reply|invite|assign|approve|reject|enable|activate|subscribe|register|book|pay|trigger|start|resume|execute|dispatch(?:es)?)(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_WORK =
   /[/:_.-](?:message|comment|issue|ticket|task|note|post|page|item|record|row|file|folder|document|project|label|tag|deployment|release|pull|merge_request|job|run|repo|repositorie|gist|reaction|vote|like|tweet|email|mail|notification|alert|incident|thing)s?(?:\/x)?\/?(?:$|[?#])/i;
 const THINGS_OF_BUSINESS =
   /[/:_.-](?:charge|refund|payment|payout|order|transfer|invoice|customer|user|account|webhook|hook|member|team|group|channel|contact|lead|deal|product|reservation|booking|subscription|key|secret|collection|table|database|bucket|object)s?(?:\/x)?\/?(?:$|[?#])/i;
-/** Words of addresses where a POST only asks a question. */
+/** Words in addresses where a POST only reads. */
 const ASKS =
   /(?:^|[/_.:?=-])(?:_?m?search|query|queries|find|lookup|list|graphql|gql|rpc|jsonrpc|batch_?get|read|count|validate|analy[sz]e|explain|similar|recommend(?:ations)?|embeddings?|completions?|v\d+\/messages$|generate|translate|token|oauth|login|auth|scrape|crawl|extract|parse|convert|batch|map|preview|estimate|compile|check|compare|rank|rerank|classify|detect|simulate|diff)(?:$|[/?#:_.-])/i;
 const GRAPHQL_READ = /^\s*(?:#[^\n]*\n\s*)*(?:query\b|\{)/;
@@ -60,14 +60,15 @@ export function httpEffects(
       /graphql|gql/i.test(url ?? 'graphql')
     )
       return [reads('net-read', call)];
-    // The body names a remote procedure. Only the path of an address says that it asks, not the host.
+    // A JSON-RPC body may call a procedure that only reads. For an address, only the path counts,
+    // not the host.
     if (
       typeof fieldOf(body, 'jsonrpc') === 'string' ||
       (url !== undefined && ASKS.test(url.replace(/^\w+:\/\/[^/]*/, '')))
     )
       return [undecided('net-write', call)];
   }
-  // A request to an unknown address may just ask, too.
+  // A POST to an unknown address may also only read.
   if (
     verb === 'POST' &&
     !CHANGES.test(url ?? '') &&

@@ -1,6 +1,6 @@
 import type { CallEffect, EffectKind } from '../effect.js';
 
-/** The constant part of an argument. `undefined` if nothing is constant. */
+/** The constant part of an argument, or `undefined` if nothing is constant. */
 export type KnownValue =
   | string
   | number
@@ -11,7 +11,8 @@ export type KnownValue =
   | { readonly [key: string]: KnownValue };
 
 /**
- * Your own knowledge of calls and programs: `{calls: {'some-client.sync': 'write'}, programs: {deployctl: 'unknown'}}`.
+ * Your own knowledge of calls and programs: `{calls: {'some-client.sync': 'write'}, programs:
+ * {deployctl: 'unknown'}}`.
  */
 export interface AuditKnowledge {
   /** The access of calls, by package and method or by method alone. @default none */
@@ -71,8 +72,8 @@ export const textIn = (value: KnownValue, key: string): string | undefined => {
 };
 
 /**
- * Returns a test for package names in a list, where `name*` stands for all names with that beginning. A path inside a
- * package belongs to the package.
+ * Returns a function that tests whether a package is in a list. `name*` matches all names that
+ * start with it. A path inside a package belongs to the package.
  */
 export function packagesIn(list: string): (name: string) => boolean {
   const exact = new Set(wordsIn(list));

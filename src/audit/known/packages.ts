@@ -1,6 +1,6 @@
 import { packagesIn } from './known-value.js';
 
-/** Packages whose calls have no effect that matters here: telemetry, logs and pure computation. */
+/** Packages for telemetry, logs and pure computation. Their calls don't count as effects. */
 export const isHarmless = packagesIn(
   '@opentelemetry/* @sentry/* posthog* @segment/* mixpanel @amplitude/* amplitude amplitude-js ' +
     '@amplitude analytics winston winston-* pino pino-* bunyan log4js debug loglevel consola ' +
@@ -24,7 +24,7 @@ export const isHarmless = packagesIn(
     'common google-auth-library @azure/identity @aws-sdk/credential-* @aws-sdk/s3-request- ' +
     'presigner @smithy/* fastmcp mcp-framework openapi-types openapi-typescript',
 );
-/** Clients of models. An answer of a model changes nothing. */
+/** Clients of language models. Asking a model changes nothing. */
 export const isModel = packagesIn(
   'openai @anthropic-ai/* @google/genai @google/generative-ai groq-sdk cohere-ai @mistralai/* ' +
     'replicate @huggingface/* ollama @ai-sdk/* ai voyageai together-ai exa-js tavily @tavily/*',
@@ -33,7 +33,7 @@ export const isBrowser = packagesIn(
   'playwright* @playwright/* patchright* rebrowser-* puppeteer* chrome-remote-interface ' +
     'selenium-webdriver webdriver webdriverio appium* @browserbasehq/stagehand @mobilenext/*',
 );
-/** Databases that take SQL. */
+/** Clients of databases that take SQL. */
 export const isSqlDatabase = packagesIn(
   'pg pg-* postgres @neondatabase/serverless mysql mysql2 mariadb better-sqlite3 sqlite sqlite3 ' +
     'sql.js @libsql/* libsql knex kysely sequelize typeorm drizzle-orm @prisma/* prisma ' +
@@ -59,7 +59,9 @@ export const isStarter = packagesIn(
     'promisify-child-process',
 );
 
-/** Returns true if a table knows the package's methods, so that the verbs in their names don't count. */
+/**
+ * Returns true if a table knows the package's methods. Then the verbs in their names don't count.
+ */
 export const isKnownPackage = (pkg: string): boolean =>
   [isHarmless, isModel, isBrowser, isSqlDatabase, isDatabase, isHttpClient, isStarter].some((has) =>
     has(pkg),

@@ -1,6 +1,9 @@
 import { wordsIn } from './known-value.js';
 
-/** A change, with whether it's more than an addition and whether repeating it changes nothing more. */
+/**
+ * A pattern for commands, with its meaning. A change is destructive unless it only adds, and
+ * idempotent if repeating it changes nothing more.
+ */
 type Rule = readonly [
   pattern: RegExp,
   what: 'reads' | 'unknown' | readonly [destructive: boolean | null, idempotent: boolean | null],
@@ -9,29 +12,29 @@ const CHANGED = [true, null] as const;
 const DRY: Rule = [/(?:^| )--dry-run(?:=client|=server)?(?: |$)/, 'reads'];
 
 /**
- * Subcommands according to each program's documentation: lists with commas, `*` for all others, `(none)` for the
- * program alone.
+ * A program's subcommands, according to its documentation. The lists are separated by commas. `*`
+ * means all other subcommands, and `(none)` the program without a subcommand.
  */
 export interface Program {
   readonly reads?: string;
   /** The subcommands that only add. */
   readonly adds?: string;
   readonly changes?: string;
-  /** Options with a value that may come before the subcommand. */
+  /** Options that take a value and may come before the subcommand. */
   readonly values?: string;
-  /** Subcommands that aren't decided by some of their words, such as a device. */
+  /** Matches words that don't affect the meaning of a command, such as a device. */
   readonly drop?: RegExp;
-  /** Words and options that decide before the lists do, in this order. */
+  /** Patterns that take precedence over the lists, in this order. */
   readonly rules?: readonly Rule[];
 }
 
 const PACKAGES: Program = {
   reads:
-    'list, ls, view, info, search, outdated, why, audit, config get, config list, root, bin, prefix, ping, whoami, explain, show, freeze, check, index, help, doctor, licenses, version, pkg get, dist-tag ls, cache dir, cache list',
+    'list, ls, view, info, search, outdated, why, audit, config get, config list, root, bin, prefix, ping, whoami, explain, show, help, doctor, licenses, version, pkg get, dist-tag ls, cache dir, cache list',
   rules: [DRY, [/(?:^| )--fix$/, CHANGED]],
   adds: 'pack',
   changes:
-    'audit fix, version *, deprecate, pkg *, dist-tag *, config *, cache *, set, install, i, ci, add, remove, uninstall, un, rm, update, upgrade, up, link, unlink, dedupe, prune, publish, unpublish, init, rebuild, download, wheel',
+    'audit fix, version *, deprecate, pkg *, dist-tag *, config *, cache *, set, install, i, ci, add, remove, uninstall, un, rm, update, upgrade, up, link, unlink, dedupe, prune, publish, unpublish, init, rebuild',
   values: '--prefix -C --dir --cwd --registry -w --workspace --index-url',
 };
 const COMPOSE_VALUES = '-f --file -p --project-name --profile --env-file --project-directory';
@@ -48,13 +51,6 @@ const within = (
   reads: read.replace(/[^,]+/g, (each) => `${name} ${each.trim()}`),
   changes: changes.replace(/[^,]+/g, (each) => `${name} ${each.trim()}`),
 });
-const SYSTEM_PACKAGES: Program = {
-  reads:
-    'list, search, show, info, policy, depends, rdepends, outdated, config, deps, uses, desc, home, doctor, services list, services info, --prefix',
-  changes:
-    'install, remove, purge, update, upgrade, autoremove, uninstall, reinstall, add, del, tap, untap, link, unlink, cleanup, services',
-};
-
 export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
   git: {
     values: '-C -c --git-dir --work-tree --namespace --exec-path',
@@ -111,15 +107,6 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
   npm: PACKAGES,
   pnpm: PACKAGES,
   yarn: { ...PACKAGES, changes: `${PACKAGES.changes!}, (none)` },
-  pip: PACKAGES,
-  pip3: PACKAGES,
-  brew: SYSTEM_PACKAGES,
-  apt: SYSTEM_PACKAGES,
-  'apt-get': SYSTEM_PACKAGES,
-  'apt-cache': { reads: '*' },
-  apk: SYSTEM_PACKAGES,
-  dnf: SYSTEM_PACKAGES,
-  yum: SYSTEM_PACKAGES,
   gh: {
     rules: [
       [/^api graphql/, 'unknown'],
@@ -160,25 +147,6 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
     adds: 'pr create, issue create, repo create, release create, gist create, label create, pr comment, issue comment, repo fork, repo clone',
     changes:
       'pr *, issue *, repo *, release *, run *, workflow *, gist *, label *, secret *, variable *, auth *, cache *, project *, config *, ssh-key *, gpg-key *, alias *, extension *, codespace *',
-  },
-  terraform: {
-    values: '-chdir',
-    reads:
-      'plan, show, output, validate, state list, state show, version, providers, graph, workspace list, workspace show, console',
-    rules: [
-      [/ -check$/, 'reads'],
-      [/ -out(?:[= ]|$)/, CHANGED],
-    ],
-    changes:
-      'providers *, ' +
-      'apply, destroy, init, import, taint, untaint, state *, workspace *, fmt, refresh, force-unlock, get',
-  },
-  systemctl: {
-    reads:
-      'status, show, list-units, list-unit-files, list-timers, list-sockets, list-dependencies, is-active, is-enabled, is-failed, cat, get-default, help, (none)',
-    changes:
-      'start, stop, restart, reload, try-restart, reload-or-restart, kill, enable, disable, reenable, mask, unmask, link, edit, set-property, set-default, isolate, daemon-reload, daemon-reexec, reset-failed, poweroff, reboot, halt, suspend, hibernate, set-environment, unset-environment, revert, preset',
-    values: '-H -M -n -o -p -t',
   },
   simctl: {
     reads:
@@ -224,13 +192,10 @@ export const PROGRAM_TABLE: Readonly<Record<string, Program>> = {
     changes: '*',
   },
   sed: { reads: '*', rules: [[/(?:^| )(?:-[nEr]*i|--in-place)/, CHANGED]] },
-  yq: { reads: '*', rules: [[/(?:^| )(?:-i|--inplace)/, CHANGED]] },
   sort: { reads: '*', rules: [[/(?:^| )(?:-o|--output)/, CHANGED]] },
   find: { reads: '*, (none)', rules: [[/(?:^| )-(?:delete|fprint|fls)/, CHANGED]] },
   awk: { reads: '*', rules: [[/>\s*"|system\s*\(|\|\s*"|(?:^| )-i(?: |$)/, 'unknown']] },
   date: { reads: '*, (none)', rules: [[/(?:^| )(?:-s|--set)/, CHANGED]] },
-  hostname: { reads: '*, (none)', rules: [[/^[^-]/, CHANGED]] },
-  journalctl: { reads: '*, (none)', rules: [[/(?:^| )--(?:vacuum|rotate|flush)/, CHANGED]] },
   dumpsys: {
     reads: '*, (none)',
     rules: [[/ (?:set|reset|unplug|enable|disable|write)(?: |$)/, CHANGED]],

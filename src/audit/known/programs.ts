@@ -38,7 +38,7 @@ const CHANGERS = new Set(
   ),
 );
 const ADDERS = new Set(wordsIn('mkdir touch mktemp screenrecord'));
-/** Programs that start the program after them, with those of their options that have a value. */
+/** Programs that start another program, with their options that take a value. */
 const WRAPPERS: Readonly<Record<string, string>> = {
   sudo: '-u -g -h -p -C -D',
   doas: '-u -C',
@@ -64,7 +64,7 @@ const SQL_OPTIONS: Readonly<Record<string, RegExp>> = {
   sqlcmd: /^-[qQ]$/,
   sqlite3: /^[^-].*$/,
 };
-/** Programs of clouds. The first verb among their words decides. */
+/** Command-line tools of cloud providers. The first verb among their words decides. */
 const CLOUDS = new Set(
   wordsIn(
     `
@@ -79,7 +79,9 @@ const CLOUD_WRITE =
   /^(?:get-credentials|create|delete|remove|rm|del|update|set|unset|add|put|deploy|undeploy|start|stop|restart|reboot|terminate|run-|batch-write|batch-delete|transact-write|apply|patch|enable|disable|attach|detach|modify|import|cp|mv|sync|mb|rb|publish|send|login|logout|push|pull|reset|rollback|scale|resize|destroy|move|copy|upload|associate|disassociate|register|deregister|authorize|revoke|grant|tag|untag|upgrade|replace|write|kill|cancel|promote|link|unlink|install|uninstall|init|reconcile|restore|purge|drain|join|leave|change|edit|rename|rotate|suspend|resume)(?:$|-|(?<=-))/;
 const isOption = (arg: string | undefined) => arg?.startsWith('-') === true;
 
-/** Returns the words of a command without options and the values of options before the subcommand. */
+/**
+ * Returns the words of a command without options and the values of options before the subcommand.
+ */
 function plainWords(args: Words, values: ReadonlySet<string>): Words {
   const words: (string | undefined)[] = [];
   for (let at = 0; at < args.length; at += 1) {
@@ -102,8 +104,8 @@ const hasBelow = (list: string | undefined, words: string) =>
   [...entriesOf(list)].some((entry) => entry.startsWith(`${words} `));
 
 /**
- * Returns the table's effect of a program's subcommand: from its rules first, then from its lists, with the longest
- * match first.
+ * Returns the table's effect of a program's subcommand: from its rules first, then from its lists,
+ * with the longest match first.
  */
 function ofProgram(name: string, program: Program, args: Words): CallEffect {
   const { adds, changes, drop, reads: looks, rules = [], values = '' } = program;
@@ -135,7 +137,7 @@ function ofProgram(name: string, program: Program, args: Words): CallEffect {
     const some = words.slice(0, length);
     if (some.length < length || some.includes('…')) continue;
     const key = some.join(' ');
-    // The next word, which would select a nested subcommand, is unknown.
+    // The next word would select a nested subcommand, but it's unknown.
     if (words[length] === '…') {
       if (has(changes, `${key} *`) && !hasBelow(looks, key))
         return writes('process-spawn', call, true);
@@ -172,7 +174,7 @@ function curlEffects(args: Words): readonly CallEffect[] {
   ];
 }
 
-/** Returns your own knowledge of a program. */
+/** Returns the user's own classification of a program. */
 function toldOf(known: AuditKnowledge | undefined, name: string, [first]: Words) {
   const programs = known?.programs ?? {};
   const key = [`${name} ${first ?? ''}`, name].find((each) => Object.hasOwn(programs, each));
@@ -250,7 +252,8 @@ export function programEffects(
   if (READERS.has(name)) return [reads('process-spawn', call)];
   if (CHANGERS.has(name)) return [writes('process-spawn', call, true)];
   if (ADDERS.has(name)) return [writes('fs-write', call, false, name !== 'mktemp')];
-  // A verb of change says as much for other programs as for clouds. A verb of reading doesn't.
+  // A verb that changes something counts for all programs. A verb that reads counts only for cloud
+  // tools.
   const words = plainWords(args, new Set(wordsIn('--profile --region --project -o --output')));
   for (const word of words.slice(0, CLOUDS.has(name) ? 6 : 2)) {
     if (word === undefined || /^(?:exec|ssh|console|execute)$/.test(word)) break;
@@ -260,7 +263,7 @@ export function programEffects(
   return unknown;
 }
 
-/** Returns true for a wrapper's own word, before the program that it starts. */
+/** Returns true if a word belongs to the wrapper, not to the program that it starts. */
 const isOfWrapper = (name: string, arg: string) =>
   isOption(arg) ||
   (name.endsWith('timeout') && /^[\d.]+[smhd]?$/.test(arg)) ||

@@ -1,6 +1,6 @@
 /**
- * A simple command in a shell text: its words, undefined where a variable decides, and the files that its output goes
- * to.
+ * A simple command in a shell text: its words, and the files that its output goes to. A word from a
+ * variable is undefined.
  */
 interface ShellCommand {
   readonly words: readonly (string | undefined)[];
@@ -26,12 +26,12 @@ const KEYWORDS = new Set([
 ]);
 const HEADS = new Set(['for', 'case', 'select', 'function']);
 const HARMLESS_TARGET = /^(?:\/dev\/(?:null|stdout|stderr|tty)|&?[0-9-])$/;
-/** The depth to which nested substitutions are read. */
+/** Maximum depth of nested substitutions that are read. */
 const DEEPEST = 5;
 
 /**
- * Returns the simple commands in a shell text, including those in substitutions. It reads quotes, redirections and
- * variables, but not here-documents.
+ * Returns the simple commands in a shell text, including those in substitutions. It reads quotes,
+ * redirections and variables, but not here-documents.
  */
 export function shellCommands(text: string, depth = 0): readonly ShellCommand[] {
   const commands: ShellCommand[] = [];

@@ -11,22 +11,12 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import worker_threads from 'node:worker_threads';
+import { confinement, record, watch, type Args, type Watched, type Work } from './recorder.js';
 import {
-  confinement,
-  fileWith,
-  record,
-  watch,
-  type Args,
-  type Watched,
-  type Work,
-} from './recorder.js';
-import { CONFINEMENT } from './seen-effects.js';
-import {
-  answerToNobody,
-  dnsStandIn,
-  FIRST_PID,
   programStandIn,
+  resolveNothing,
   runNoProgram,
+  sendNothing,
   socketStandIn,
   toSink,
 } from './stand-ins.js';
@@ -34,7 +24,6 @@ import {
 // Preloaded into a process that runs tools for an audit. The recorder replaces the Node functions
 // below.
 
-const { env: environment } = process;
 type Members = Readonly<Record<string, unknown>>;
 
 /**
@@ -124,8 +113,6 @@ function placeOf(args: Args): Args {
     : [host ?? servername ?? 'localhost', Number(port)];
 }
 
-const names = (owner: object) =>
-  Object.getOwnPropertyNames(owner).filter((name) => /^(?:lookup|resolve|reverse)/.test(name));
 const { sink } = confinement;
 const connect = Reflect.get(net.Socket.prototype, 'connect') as Work;
 
@@ -149,25 +136,15 @@ const WATCHED: readonly Watched[] = [
     },
     instead: (args, _name, self) => runNoProgram(args, self),
   },
-  {
-    owner: http,
+  ...Object.entries({ http, https }).map(([scheme, owner]) => ({
+    owner,
     module: 'http',
     names: ['request', 'get'],
-    told: (args) => requestOf('http', args),
-  },
-  {
-    owner: https,
-    module: 'http',
-    names: ['request', 'get'],
-    told: (args) => requestOf('https', args),
-  },
+    told: (args: Args) => requestOf(scheme, args),
+  })),
   { owner: globalThis, module: 'global', names: ['fetch'], told: fetchOf },
-  {
-    owner: globalThis,
-    module: 'global',
-    names: ['WebSocket', 'EventSource'],
-    told: ([url]) => [String(url)],
-  },
+  { owner: globalThis, module: 'global', names: ['WebSocket', 'EventSource'] },
+  { owner: http2, module: 'http2', names: ['connect'] },
   {
     owner: tls,
     module: 'tls',
@@ -182,92 +159,48 @@ const WATCHED: readonly Watched[] = [
     told: placeOf,
     instead: (args, _name, self) => toSink(connect, sink, args, self),
   },
-  { owner: http2, module: 'http2', names: ['connect'], told: ([url]) => [String(url)] },
   {
     owner: dgram.Socket.prototype,
     module: 'dgram',
     names: ['send'],
     told: (args) => [args.findLast((each) => typeof each === 'string')],
-    instead: (args) => answerToNobody(args, [null, 0]),
+    instead: sendNothing,
   },
-  { owner: dns, module: 'dns', names: names(dns), instead: dnsStandIn },
-  {
-    owner: dns.Resolver.prototype,
-    module: 'dns',
-    names: names(dns.Resolver.prototype),
-    instead: dnsStandIn,
-  },
-  ...[dns.promises, dns.promises.Resolver.prototype].map((owner) => ({
+  ...[dns, dns.promises, dns.Resolver.prototype, dns.promises.Resolver.prototype].map((owner) => ({
     owner,
     module: 'dns',
-    path: ['promises'],
-    names: names(owner),
-    instead: (args: Args, name: string) =>
-      new Promise((done) =>
-        dnsStandIn([...args, (_error: null, answer: unknown) => done(answer)], name, true),
-      ),
+    names: Object.getOwnPropertyNames(owner).filter((name) =>
+      /^(?:lookup|resolve|reverse)/.test(name),
+    ),
+    instead: resolveNothing,
   })),
   { owner: process, module: 'process', names: ['chdir'] },
   {
     owner: process,
     module: 'process',
-    // The first calls the second. The third lets a debugger into another process.
+    // `_debugProcess` lets a debugger into another process.
     names: ['kill', '_kill', '_debugProcess'],
-    as: 'kill',
-    told: (args) => (Math.abs(Number(args[0])) >= FIRST_PID ? undefined : args),
-    instead: (args, name, self, original) =>
-      args[0] === process.pid || args[1] === 0
-        ? Reflect.apply(original, self, args)
-        : name === 'kill' || 0,
-  },
-  {
-    owner: process,
-    module: 'process',
-    // Node's internal bindings would bypass all of this.
-    names: ['binding'],
-    instead: () => {
-      throw new Error(
-        'Expected code that needs no bindings of Node, got process.binding. It is not there in an audit.',
-      );
-    },
+    instead: () => true,
   },
   {
     owner: worker_threads,
     module: 'worker_threads',
     names: ['Worker'],
-    told: () => undefined,
-    instead: ([first, given], _name, newTarget, original) => {
-      const options = (given ?? {}) as worker_threads.WorkerOptions;
-      const execArgv = options.execArgv && [...options.execArgv, ...confinement.preload];
-      const env = {
-        ...(typeof options.env === 'object' ? options.env : environment),
-        [CONFINEMENT]: JSON.stringify(confinement),
-      };
-      return Reflect.construct(
-        original,
-        [
-          options.eval === true ? fileWith(String(first)) : first,
-          { ...options, eval: false, env, ...(execArgv && { execArgv }) },
-        ],
-        newTarget as typeof worker_threads.Worker,
-      ) as unknown;
+    instead: () => {
+      throw new Error('Workers are not available during an audit, because they are not recorded.');
     },
   },
 ];
 
 for (const row of WATCHED) watch(row);
 
-const variable = <T>(name: string | symbol, act: () => T, ...rest: readonly string[]): T =>
-  record(
-    'process',
-    ['env', String(name), ...rest],
-    () => (typeof name === 'symbol' ? undefined : []),
-    act,
-  );
-process.env = new Proxy(environment, {
+/** Records that the tool reads an environment variable, or all of them. */
+const variable = <T>(name: string | symbol, act: () => T): T =>
+  typeof name === 'symbol'
+    ? act()
+    : record({ module: 'process', path: ['env', name], args: [], writes: [] }, act);
+process.env = new Proxy(process.env, {
   get: (target, name) => variable(name, () => Reflect.get(target, name) as unknown),
   ownKeys: (target) => variable('*', () => Reflect.ownKeys(target)),
-  set: (target, name, value: unknown) =>
-    variable(name, () => Reflect.set(target, name, value), 'set'),
 });
 syncBuiltinESMExports();

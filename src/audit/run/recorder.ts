@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { threadId } from 'node:worker_threads';
 import type { KnownValue } from '../known/known-value.js';
 import { CONFINEMENT, type Confinement, type Seen } from './seen-effects.js';
 
@@ -28,15 +27,10 @@ export interface Watched {
   readonly module: string;
   readonly path?: readonly string[];
   readonly names: readonly string[];
-  /** The name that records show for all of them. @default each function's own */
-  readonly as?: string;
-  /**
-   * Returns the recorded part of a call, or undefined if the call has no effect. @default its
-   * arguments
-   */
-  readonly told?: (args: Args, name: string, self: unknown) => Args | undefined;
+  /** Returns the recorded part of a call. @default its arguments */
+  readonly told?: (args: Args, name: string) => Args;
   /** Does something else instead of the call. @default the call is made */
-  readonly instead?: (args: Args, name: string, self: unknown, original: Work) => unknown;
+  readonly instead?: (args: Args, name: string, self: unknown) => unknown;
   /** Returns the files that a call writes. @default none */
   readonly writes?: (args: Args, name: string) => readonly string[];
 }
@@ -46,14 +40,17 @@ export function watch({ owner, module, path: before = [], names, ...row }: Watch
   for (const name of names) {
     const original = Reflect.get(owner, name) as Work | undefined;
     if (typeof original !== 'function') continue;
+    const { told, instead, writes } = row;
     const tell = (args: Args, self: unknown, act: () => unknown) =>
       record(
-        module,
-        [...before, row.as ?? name],
-        () => (row.told === undefined ? args : row.told(args, name, self)),
-        () => (row.instead === undefined ? act() : row.instead(args, name, self, original)),
+        {
+          module,
+          path: [...before, name],
+          args: told?.(args, name) ?? args,
+          writes: writes?.(args, name) ?? [],
+        },
         act,
-        row.writes?.(args, name),
+        instead === undefined ? act : () => instead(args, name, self),
       );
     const value = new Proxy(original, {
       apply: (target, self, args: unknown[]) =>
@@ -61,58 +58,47 @@ export function watch({ owner, module, path: before = [], names, ...row }: Watch
       construct: (target, args: unknown[], newTarget) =>
         tell(args, newTarget, () => Reflect.construct(target, args, newTarget) as object) as object,
     });
-    Object.defineProperty(owner, name, {
-      configurable: true,
-      enumerable: Object.getOwnPropertyDescriptor(owner, name)?.enumerable ?? true,
-      writable: true,
-      value,
-    });
+    const { enumerable = true } = Object.getOwnPropertyDescriptor(owner, name) ?? {};
+    Object.defineProperty(owner, name, { configurable: true, enumerable, writable: true, value });
   }
+}
+
+interface Call {
+  readonly module: string;
+  readonly path: readonly string[];
+  readonly args: Args;
+  readonly writes: readonly string[];
 }
 
 let isBusy = false;
 
 /**
- * Records a call and makes it. Calls that Node makes inside it are part of it, and a loader's own
- * calls aren't counted.
+ * Records a call and makes it. Calls that Node makes inside it are part of it. A loader's own calls
+ * aren't recorded.
  *
- * @param act Makes the call. `original` makes it unchanged, for loaders.
+ * @param original Makes the call unchanged, for loaders.
+ * @param act Makes the call, or does something else instead.
  */
 export function record<T>(
-  module: string,
-  steps: readonly string[],
-  told: () => Args | undefined,
-  act: () => T,
-  original: () => T = act,
-  writes: readonly string[] = [],
+  { module, path: steps, args, writes }: Call,
+  original: () => T,
+  act: () => T = original,
 ): T {
   const { frames, isLoading, isInternal } = framesHere();
   if (isLoading) return original();
-  if (isInternal && (isBusy || steps[0] === 'env' || (module === 'fs' && writes.length === 0)))
-    return act();
+  // Node makes sockets, for example, for the requests that have already been recorded.
+  const isWork = module === 'child_process' || writes.length > 0;
+  if (isInternal && (isBusy || !isWork)) return act();
   const wasBusy = isBusy;
   isBusy = true;
   try {
     const targets = writes.map(realPath);
-    const refused = targets.some((target) => !isBelow(target, confinement.hold));
-    const args = told()?.map((value) => plain(value));
-    if (args !== undefined)
-      write({
-        module,
-        path: steps,
-        args,
-        ...(targets.length > 0 && { targets }),
-        ...(refused && { refused }),
-        frames,
-      });
+    const refused = targets.some((target) => !isBelow(target, confinement.folder));
+    const shown = args.map((value) => plain(value));
+    write({ module, path: steps, args: shown, targets, refused, frames });
     if (!refused) return act();
-    const syscall = steps.at(-1);
-    throw Object.assign(
-      new Error(
-        `EACCES: permission denied, ${syscall} outside of the copy in which tools are audited`,
-      ),
-      { code: 'EACCES', errno: -13, syscall },
-    );
+    const message = 'EACCES: permission denied, an audited tool may write only to its copy';
+    throw Object.assign(new Error(message), { code: 'EACCES', syscall: steps.at(-1) });
   } finally {
     isBusy = wasBusy;
   }
@@ -123,29 +109,17 @@ const MOST_LINES = 20_000;
 let lines = 0;
 
 function write(seen: Seen): void {
-  if (++lines <= MOST_LINES) append(confinement.record, 'a', `${stringify(seen)}\n`);
+  if (++lines <= MOST_LINES) append(`${stringify(seen)}\n`);
 }
 
-function append(file: string, flags: string, text: string): void {
-  const open = openSync(file, flags);
-  writeSync(open, text);
-  closeSync(open);
+function append(text: string): void {
+  const file = openSync(confinement.record, 'a');
+  writeSync(file, text);
+  closeSync(file);
 }
 
 // Proves that the recorder is active.
-append(confinement.record, 'a', '\n');
-
-let texts = 0;
-
-/** Writes a worker's source text to a file, because nothing can be preloaded before source text. */
-export function fileWith(text: string): string {
-  const file = path.join(
-    path.dirname(confinement.record),
-    `worker-${process.pid}-${threadId}-${++texts}.cjs`,
-  );
-  append(file, 'w', text);
-  return file;
-}
+append('\n');
 
 const FRAME = /^\s+at (?:.*? \()?((?:file:\/\/|\/|[A-Za-z]:\\|node:).*?):(\d+):\d+\)?$/;
 const LOADERS = /^node:internal\/modules\/|[\\/]node_modules[\\/](?:tsx|esbuild|get-tsconfig)[\\/]/;

@@ -1,24 +1,24 @@
-import { spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { on, once } from 'node:events';
 import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
 import { ToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
-import { digestOf, isPlainObject } from '../../core/plain-data.js';
 import { McpDiscovery } from '../../mcp/discovery/mcp-discovery.js';
 import type { ToolOutcome } from '../../safety/calls.js';
 import { runTool } from '../../testing/run-tool.js';
 import { entryOf, type ToolDefinition, type ToolEntry } from '../../tool/tool-definition.js';
 import type { Scratch } from './scratch.js';
-import { CONFINEMENT, type Confinement } from './seen-effects.js';
+import { CONFINEMENT } from './seen-effects.js';
 
 /** The end of a call, without the tool's result. */
 export interface RunAnswer {
-  readonly status: ToolOutcome['status'] | 'timeout' | 'crashed';
-  readonly message?: string;
-  /** A digest of the result. */
-  readonly digest: string;
+  readonly status: ToolOutcome['status'];
+  readonly message?: string | undefined;
 }
 
 export interface RunRequest {
@@ -26,8 +26,6 @@ export interface RunRequest {
   readonly name: string;
   readonly input: unknown;
   readonly timeoutMs: number;
-  /** The scratch folder's path. Results that differ only in it are equal. */
-  readonly scratch: string;
 }
 
 /** A confined process that runs tools. */
@@ -35,7 +33,7 @@ export interface Session {
   /** The tools of a server. */
   readonly entries?: readonly ToolEntry[];
   readonly call: (request: RunRequest) => Promise<RunAnswer>;
-  /** Kills the process and its whole group. */
+  /** Kills the process. */
   readonly close: () => Promise<void>;
 }
 
@@ -43,304 +41,205 @@ export interface Session {
 export type RunSubject =
   | { readonly files: readonly string[] }
   | {
-      readonly command: string;
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
     };
 
-/** Milliseconds that tools may take to load, or a server to be ready. */
+/** Milliseconds that tools may take to load. */
 const START_MS = 60_000;
 /** Milliseconds that a call may take to report its timeout. */
 const LATE_MS = 1_000;
+/** Milliseconds to wait after a call for work that the tool has started but doesn't await. */
+const SETTLE_MS = 100;
 /** Memory limit of a process for objects, in MB. Buffers don't count. */
 const MEMORY_MB = 512;
+
+/** The message of a child process that has loaded its tools. */
+export const READY = { id: 'ready', status: 'ok' };
 
 /** Makes a call the way an executor would: approved, and once. */
 export async function callOnce(
   definition: ToolDefinition,
-  { input, timeoutMs, scratch }: RunRequest,
+  { input, timeoutMs }: RunRequest,
 ): Promise<RunAnswer> {
   const { outcome } = await runTool(definition, input, {
     approve: true,
     executor: { timeoutMs, maxAttempts: 1 },
   });
-  // Work that the tool doesn't await gets a few turns to start.
-  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-  const status =
-    outcome.status === 'error' && outcome.code === 'TIMEOUT' ? 'timeout' : outcome.status;
+  await delay(SETTLE_MS);
   return {
-    status,
+    status: outcome.status,
     ...('message' in outcome && { message: outcome.message }),
-    digest: digestOf(
-      outcome.status === 'ok'
-        ? (JSON.stringify(outcome.value) ?? '').replaceAll(scratch, '')
-        : status,
-    ),
   };
 }
 
 /**
- * Starts a process for tools in a scratch folder. With `isPermitted`, Node's permission model
- * confines it. @throws ToolError if it doesn't start.
+ * Starts a process for tools in a scratch folder, confined by Node's permission model and the
+ * recorder.
+ *
+ * @throws ToolError if it doesn't start.
  */
 export async function openSession(
   subject: RunSubject,
   scratch: Scratch,
   root: string | undefined,
-  isPermitted: boolean,
 ): Promise<Session> {
-  const preload = preloadArguments();
-  const confinement: Confinement = {
-    record: scratch.record,
-    hold: scratch.folder,
-    sink: scratch.sink,
-    preload,
-  };
-  const own = `${scratch.folder}/home`;
-  const temporary = `${scratch.folder}/tmp`;
-  const kept = Object.fromEntries(
-    ['PATH', 'LANG', 'SystemRoot'].flatMap((name) =>
-      process.env[name] === undefined ? [] : [[name, process.env[name]]],
-    ),
-  );
+  const { folder, record, sink } = scratch;
   const env = {
-    ...kept,
-    HOME: own,
-    USERPROFILE: own,
-    TMPDIR: temporary,
-    TMP: temporary,
-    TEMP: temporary,
+    ...Object.fromEntries(
+      ['PATH', 'LANG', 'SystemRoot'].flatMap((name) => {
+        const value = process.env[name];
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ),
+    ...homeIn(`${folder}/home`, `${folder}/tmp`),
     ...('env' in subject && subject.env),
-    [CONFINEMENT]: JSON.stringify(confinement),
+    [CONFINEMENT]: JSON.stringify({ folder, record, sink }),
   };
   const isTypeScript =
     IS_SOURCE || ('files' in subject && subject.files.some((file) => !/\.[cm]?js$/.test(file)));
-  const flags = isPermitted ? permissionFlags(scratch, { programs: isTypeScript }) : [];
-  const node = [
-    process.execPath,
-    ...flags,
+  const flags = [...confiningFlags(dirname(folder), isTypeScript), ...preloadFlags()];
+  if ('files' in subject) return openFiles(subject.files, flags, scratch.root, env);
+  const args = subject.args.map((word) =>
+    root !== undefined && resolve(word) === root ? scratch.root : word,
+  );
+  return openServer([...flags, ...args], scratch, env);
+}
+
+/**
+ * Returns the flags for Node's permission model. The process may write only to the record and the
+ * scratch folder, and can't load native addons. Compiling TypeScript needs a program and a worker.
+ */
+function confiningFlags(place: string, isTypeScript: boolean): readonly string[] {
+  const known = process.allowedNodeEnvironmentFlags;
+  return [
+    known.has('--permission') ? '--permission' : '--experimental-permission',
+    '--allow-fs-read=*',
+    `--allow-fs-write=${place}`,
+    ...(isTypeScript ? ['--allow-child-process', '--allow-worker'] : []),
+    ...(known.has('--allow-net') ? ['--allow-net'] : []),
     `--max-old-space-size=${MEMORY_MB}`,
     '--no-warnings',
-    ...preload,
   ];
-  const line =
-    'files' in subject
-      ? [...node, moduleOf('child'), JSON.stringify(subject.files)]
-      : [
-          ...node,
-          ...subject.args.map((word) =>
-            root !== undefined && resolve(word) === root ? scratch.root : word,
-          ),
-        ];
-  const [command, ...args] = line;
-  return 'files' in subject
-    ? openFiles(command!, args, scratch.root, env)
-    : openServer(command!, args, scratch, env);
 }
 
-/** This file's URL, in ES modules and in CommonJS. */
-const HERE = addressIn(
-  /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/m.exec(new Error().stack ?? '')?.[1] ?? '/',
-);
-
-function addressIn(file: string): string {
-  return file.startsWith('file:') ? file : pathToFileURL(file).href;
-}
+/** This file's path or URL, in ES modules and in CommonJS. */
+const HERE = /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/m.exec(new Error().stack ?? '')![1]!;
 
 /** True if this runs from source through tsx. */
 const IS_SOURCE = HERE.endsWith('.ts');
 
-function moduleOf(name: string): string {
-  const { href, pathname } = new URL(IS_SOURCE ? `./${name}.ts` : `./audit/${name}.js`, HERE);
-  return name === 'child' ? decodeURIComponent(pathname).replace(/^\/(?=[A-Za-z]:)/, '') : href;
+function moduleOf(name: string): URL {
+  const here = HERE.startsWith('file:') ? HERE : pathToFileURL(HERE);
+  return new URL(IS_SOURCE ? `./${name}.ts` : `./audit/${name}.js`, here);
 }
 
-function preloadArguments(): readonly string[] {
+function preloadFlags(): readonly string[] {
   const tsx = IS_SOURCE ? ['--import', pathToFileURL(createRequire(HERE).resolve('tsx')).href] : [];
-  return [...tsx, '--import', moduleOf('preload')];
+  return [...tsx, '--import', moduleOf('preload').href];
 }
 
-function isAnswer(value: unknown): value is RunAnswer {
-  return (
-    isPlainObject(value) &&
-    typeof value['status'] === 'string' &&
-    typeof value['digest'] === 'string' &&
-    (value['message'] === undefined || typeof value['message'] === 'string')
-  );
-}
+/** The messages from a child process. A tool can send others through the same channel. */
+const answerSchema = z.object({
+  id: z.string(),
+  status: z.enum(['ok', 'error', 'ask_user', 'halt', 'manual', 'denied', 'approval_required']),
+  message: z.string().optional(),
+});
 
 async function openFiles(
-  command: string,
-  args: readonly string[],
+  files: readonly string[],
+  execArgv: readonly string[],
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Session> {
-  const child = spawn(command, [...args], {
+  const child = fork(moduleOf('child'), [JSON.stringify(files)], {
     cwd,
     env,
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    detached: process.platform !== 'win32',
+    execArgv: [...execArgv],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  const waiting = new Map<string, (answer: RunAnswer) => void>();
-  let said = '';
-  child
-    .stderr!.setEncoding('utf8')
-    .on('data', (text: string) => (said = (said + text).slice(-4_000)));
-  const ended = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) =>
-      resolve(
-        /heap out of memory/.test(said)
-          ? `more than the ${MEMORY_MB} MB of memory that it gets`
-          : signal === null
-            ? `the exit code ${code}`
-            : `the signal ${signal}`,
-      ),
-    );
-  });
-  const kill = () => {
+  const ended = once(child, 'exit');
+  const close = async () => void (child.kill('SIGKILL'), await ended);
+  const answerTo = async (wanted: string, ms: number): Promise<RunAnswer> => {
+    const signal = AbortSignal.timeout(ms);
     try {
-      if (child.pid !== undefined)
-        process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL');
+      for await (const [message] of on(child, 'message', { signal, close: ['exit'] })) {
+        const { data } = answerSchema.safeParse(message);
+        if (data?.id === wanted) return { status: data.status, message: data.message };
+      }
     } catch {
-      // It has ended.
+      await close();
+      return { status: 'error', message: `no answer within ${ms} ms` };
     }
+    return {
+      status: 'error',
+      message: `its process ended with ${String((await ended).find(Boolean) ?? 0)}`,
+    };
   };
-  const ready = new Promise<void>((resolve, reject) => {
-    void ended.then((how) =>
-      reject(
-        new ToolError(
-          'NOT_A_TOOL',
-          expectedGot(
-            'tools that are loaded for the audit',
-            `the end of their process with ${how}`,
-            said.trim().split('\n').at(-1),
-          ),
-        ),
-      ),
-    );
-    // The tool can also write to the channel.
-    child.on('message', (message: unknown) => {
-      if (!isPlainObject(message)) return;
-      if (message['ready'] === true) resolve();
-      else if (typeof message['id'] === 'string' && isAnswer(message['answer']))
-        waiting.get(message['id'])?.(message['answer']);
-    });
-  });
-  await within(START_MS, ready).catch((error: unknown) => {
-    kill();
-    throw error;
-  });
-  const call = (request: RunRequest) =>
-    answerOf(request, kill, (settle) => {
-      waiting.set(request.id, settle);
-      void ended.then((how) => settle({ status: 'crashed', message: how, digest: '' }));
-      child.send(
-        request,
-        (error) => error && settle({ status: 'crashed', message: error.message, digest: '' }),
-      );
-    });
-  return { call, close: async () => (kill(), void (await ended)) };
+  const { message } = await answerTo(READY.id, START_MS);
+  if (message !== undefined)
+    throw new ToolError('NOT_A_TOOL', `The tools couldn't be loaded for the audit: ${message}.`);
+  const call = (request: RunRequest) => {
+    if (child.connected) child.send(request);
+    return answerTo(request.id, request.timeoutMs + LATE_MS);
+  };
+  return { call, close };
 }
 
-/** Waits for a call's result. Kills the process if none arrives. */
-async function answerOf(
-  { timeoutMs }: RunRequest,
-  kill: () => void,
-  ask: (settle: (answer: RunAnswer) => void) => void,
-): Promise<RunAnswer> {
-  return within(timeoutMs + LATE_MS, new Promise<RunAnswer>(ask)).catch((error: unknown) => {
-    kill();
-    return { status: 'timeout', message: error instanceof Error ? error.message : '', digest: '' };
-  });
-}
+/** Returns the variables for the folders of a process that must not see the user's own. */
+export const homeIn = (home: string, temporary: string) => ({
+  HOME: home,
+  USERPROFILE: home,
+  TMPDIR: temporary,
+  TMP: temporary,
+  TEMP: temporary,
+});
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>(
-    (_, reject) =>
-      (timer = setTimeout(
-        () => reject(new ToolError('TIMEOUT', expectedGot(`an end within ${ms} ms`, 'none'))),
-        ms,
-      )),
-  );
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+/** Starts an MCP server and lists its tools. The caller closes the discovery. */
+export async function startServer(command: {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}): Promise<
+  { readonly discovery: McpDiscovery } & (
+    { readonly tools: readonly unknown[] } | { readonly error: string }
+  )
+> {
+  const audited = { ...command, trusted: true, max_tools: 10_000 };
+  const discovery = new McpDiscovery({ enabled: true, servers: { audited } }, { env: {} });
+  await discovery.refresh();
+  const [listing = { error: 'none' }] = discovery.rawListings();
+  return { discovery, ...listing };
 }
 
 async function openServer(
-  command: string,
   args: readonly string[],
   { root: cwd, record }: Scratch,
   env: Readonly<Record<string, string>>,
 ): Promise<Session> {
-  const discovery = new McpDiscovery(
-    {
-      enabled: true,
-      servers: {
-        audited: { command, args: [...args], env, cwd, trusted: true, max_tools: 10_000 },
-      },
-    },
-    { env: {} },
-  );
-  await discovery.refresh();
-  const [listing] = discovery.rawListings();
-  if (listing === undefined || 'error' in listing || statSync(record).size === 0) {
+  const { discovery, ...listing } = await startServer({
+    command: process.execPath,
+    args,
+    env,
+    cwd,
+  });
+  if ('error' in listing || statSync(record).size === 0) {
     await discovery.close();
     throw new ToolError(
       'PROVIDER_UNAVAILABLE',
       expectedGot(
         'a server in Node that lists its tools',
-        listing !== undefined && 'error' in listing
-          ? listing.error
-          : 'one that starts without the recorder',
+        'error' in listing ? listing.error : 'one that starts without the recorder',
       ),
     );
   }
-  const byName = new Map(
-    discovery
-      .definitions()
-      .map((definition) => [definition.providers?.[0]?.config?.['tool'], definition]),
-  );
-  const close = () => discovery.close();
-  const call = async (request: RunRequest) =>
-    answerOf(
-      request,
-      () => void close(),
-      (settle) => {
-        const definition = byName.get(request.name);
-        if (definition === undefined)
-          return settle({ status: 'error', message: 'the server no longer lists it', digest: '' });
-        void callOnce(definition, request).then(settle, (error: unknown) =>
-          settle({ status: 'error', message: String(error), digest: '' }),
-        );
-      },
-    );
-  return { entries: discovery.definitions().map(entryOf), call, close };
-}
-
-/** The limits of a preload without a sandbox. Every audit that runs tools reports them. */
-export const GAPS_OF_A_PRELOAD: readonly string[] = [
-  'native addons, if Node’s permission model is off: they call the operating system without being recorded',
-  "reading: the user's files can be read without being copied",
-  'a tool built to deceive it, which can reach Node’s own functions in other ways',
-];
-
-/**
- * Returns the flags for Node's permission model. The tool may write only below its scratch folder,
- * and can't load native addons.
- */
-function permissionFlags(
-  scratch: Scratch,
-  { programs }: { readonly programs: boolean },
-): readonly string[] {
-  const flags = process.allowedNodeEnvironmentFlags;
-  const model = flags.has('--permission') ? '--permission' : '--experimental-permission';
-  return [
-    model,
-    '--allow-fs-read=*',
-    `--allow-fs-write=${dirname(scratch.folder)}`,
-    '--allow-worker',
-    ...(programs ? ['--allow-child-process'] : []),
-    ...(flags.has('--allow-net') ? ['--allow-net'] : []),
-  ];
+  const entries = discovery.definitions().map(entryOf);
+  const call = async (request: RunRequest): Promise<RunAnswer> => {
+    const entry = entries.find(({ providers }) => providers[0]!.config?.['tool'] === request.name);
+    return entry === undefined
+      ? { status: 'error', message: 'the server no longer lists it' }
+      : callOnce(entry.definition, request);
+  };
+  return { entries, call, close: () => discovery.close() };
 }

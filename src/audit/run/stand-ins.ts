@@ -26,10 +26,6 @@ export function programStandIn(args: Args, name: string): unknown {
     : stdout;
 }
 
-/** The first process id of stub programs. Real process ids are lower. */
-export const FIRST_PID = 2 ** 30;
-let lastPid = FIRST_PID;
-
 /** Makes a `ChildProcess` behave like a program that succeeds at once without output. */
 export function runNoProgram(args: Args, self: unknown): number {
   const child = self as { -readonly [Key in keyof ChildProcess]: ChildProcess[Key] };
@@ -41,7 +37,8 @@ export function runNoProgram(args: Args, self: unknown): number {
   const stdin =
     kindOf(0) === 'pipe' ? new Writable({ write: (_chunk, _encoding, done) => done() }) : null;
   Object.assign(child, {
-    pid: ++lastPid,
+    // No real process has this id.
+    pid: 2 ** 30,
     stdin,
     stdout: readable(1),
     stderr: readable(2),
@@ -87,23 +84,17 @@ export function socketStandIn(connect: Connect, sink: string, args: Args): net.S
   return toSink(connect, sink, [{}], socket) as net.Socket;
 }
 
-/** Calls the callback at the end of the arguments, as if the work was done. */
-export function answerToNobody(args: Args, answer: Args): object {
+/** Pretends that a datagram was sent. */
+export function sendNothing(args: Args): void {
   const done = args.at(-1);
-  if (typeof done === 'function') process.nextTick(done, ...answer);
-  return {};
+  if (typeof done === 'function') process.nextTick(done, null, 0);
 }
 
-/** Answers a DNS query: every name resolves to this machine and has no other records. */
-export function dnsStandIn(args: Args, name: string, isPromise: unknown): object {
-  const options = args[1];
-  const address = '127.0.0.1';
-  const one = { address, family: 4 };
-  if (name !== 'lookup')
-    return answerToNobody(args, [null, name === 'resolve4' || name === 'resolve' ? [address] : []]);
-  const isAll = (options as { readonly all?: unknown } | undefined)?.all === true;
-  return answerToNobody(
-    args,
-    isAll ? [null, [one]] : isPromise === true ? [null, one] : [null, address, 4],
-  );
+/** Fails a DNS query, because no name can be resolved during an audit. */
+export function resolveNothing(args: Args): unknown {
+  const error = Object.assign(new Error('getaddrinfo ENOTFOUND: an audit has no network'), {
+    code: 'ENOTFOUND',
+  });
+  const done = args.at(-1);
+  return typeof done === 'function' ? process.nextTick(done, error) : Promise.reject(error);
 }

@@ -9,12 +9,12 @@ export const SQL =
   /^\s*(?:--.*\n\s*|\/\*[^]*?\*\/\s*)*(?:select|insert|update|delete|create|drop|alter|truncate|with|pragma|explain|replace|merge|grant|revoke|vacuum|call|show|begin|commit|rollback|set)\b/iu;
 export const SQL_CALLS =
   /^(?:query|exec|execute|run|all|get|prepare|raw|unsafe|each|sql|\$(?:query|execute)RawUnsafe|executeSql|queryRaw|one|many|none|any|oneOrNone)$/u;
-/** Methods of databases whose text is always SQL. */
+/** Database methods that always take SQL. */
 export const SQL_ONLY =
   /^(?:query|exec|execute|prepare|raw|unsafe|simple|sql|queryRaw|executeSql|\$(?:query|execute)RawUnsafe)$/u;
 const MUTATES = /^(?:push|unshift|pop|shift|splice|set|add|delete|clear|sort|reverse|fill)$/u;
 export const isMutator = (name: string): boolean => MUTATES.test(name);
-/** Method names that many classes have. Such a name alone doesn't show whose method is called. */
+/** Method names that many classes share, so the name alone doesn't identify the method. */
 export const COMMON: ReadonlySet<string> = new Set(
   wordsIn(
     'get set has add delete clear push pop update create remove send write read close open start stop run call apply bind emit log info warn error debug trace then catch finally next parse render toString end destroy init reset connect disconnect execute handle process load save list find query fetch request',
@@ -27,25 +27,25 @@ export const HTTP_PACKAGES: ReadonlySet<string> = new Set(
 );
 export const DATABASES =
   /^(?:pg|pg-promise|postgres|mysql2?|mariadb|better-sqlite3|sqlite3?|libsql|@libsql\/client|duckdb|@duckdb\/.*|mssql|oracledb|knex|sequelize|typeorm|snowflake-sdk|@clickhouse\/client|@neondatabase\/serverless|@planetscale\/database|sql\.js)(?:\/|$)/u;
-/** Addresses that collect telemetry, according to their owners' documentation. */
+/** Addresses that collect telemetry, according to their documentation. */
 export const TELEMETRY =
   /^https?:\/\/(?:\w+\.i\.posthog\.com|(?:api|cdn)\.segment\.(?:io|com)|api\.mixpanel\.com|api2?\.amplitude\.com|(?:www\.)?google-analytics\.com|[\w.]+\.ingest\.(?:\w+\.)?sentry\.io|events\.statsigapi\.net)\//u;
 export const METHODS = /^(?:get|head|options|post|put|patch|del(?:ete)?)$/u;
-/** Functions that compilers and bundlers use to load a module of the other kind. */
+/** Functions that compilers and bundlers use to load a module of the other format. */
 export const INTEROP =
   /^(?:__toESM|__toCommonJS|__importDefault|__importStar|_?interopRequire(?:Default|Wildcard)\w*|_interop_require_\w+|_interopNamespace\w*)\d*$/u;
 export const SPAWNERS = /^(?:exec(?:File)?(?:Sync)?|spawn(?:Sync)?|fork)$/u;
-/** Builtins whose results matter: their methods have effects or take callbacks. */
+/** Builtins whose results have methods with effects or callbacks. */
 export const LIVE =
   /^(?:spawn|fork|exec|execFile|create(?:(?:Read|Write)Stream|Connection|Server|Interface)|request|get|connect|open|Socket|Worker|DatabaseSync|WebSocket|EventSource|EventEmitter|AsyncLocalStorage)$/u;
 
 const BROWSER_THINGS =
   /^_?#?(?:tab|\w*(?:page|locator|frame|keyboard|mouse|touchscreen|dialog|tracing|screencast|browser|browserContext|fileChooser|elementHandle))\d*$/iu;
-/** Methods that only browsers and their pages have, according to Playwright, Puppeteer and WebDriver. */
+/** Methods that only browsers and pages have in Playwright, Puppeteer and WebDriver. */
 const BROWSER_METHODS =
   /^(?:click|dblclick|hover|selectOption|setInputFiles|uploadFile|dragTo|dragAndDrop|pressSequentially|sendKeys|bringToFront|setViewport(?:Size)?|goBack|goForward|evaluateOnNewDocument|addInitScript)$/u;
 
-/** Returns the name of the browser object that a method is called on, as the code names it or its origin. */
+/** Returns the name of a browser object, from its variable or its origin. */
 export function browserThing(node: Node, method: string): string | undefined {
   const names: string[] = [];
   let at = node['callee'] as Node | undefined;
@@ -72,7 +72,7 @@ const nameIn = (node: Node): string =>
   String(((node['property'] as Node | undefined) ?? node)['name'] ?? '');
 export const readable = (text: string): string | undefined =>
   text.includes(HOLE) ? undefined : text;
-/** Programs that act on something other than the files they are given. */
+/** Programs that act on more than the files in their arguments. */
 export const ELSEWHERE_PROGRAMS =
   /^(?:kubectl|oc|helm|kustomize|docker|podman|nerdctl|terraform|tofu|pulumi|ansible\S*|aws|gcloud|az|gh|glab|doctl|heroku|psql|mysql|mongosh|redis-cli|sqlcmd|npm|pnpm|yarn)\b/u;
 
@@ -82,17 +82,17 @@ const LANGUAGE =
   /^(?:console|process|global|globalThis|Intl|JSON|Math|Atomics|WebAssembly|Object|Function|Array|String|Number|Boolean|BigInt|Symbol|Date|RegExp|Promise|Map|Set|WeakMap|WeakSet|WeakRef|FinalizationRegistry|Iterator|\w*Error|\w+Array|\w*ArrayBuffer|DataView)$/u;
 const PLATFORM =
   /^(?:navigator|performance|crypto|Buffer|Blob|File|FormData|Headers|Request|Response|URL\w*|Event\w*|CustomEvent|Message\w+|DOMException|Abort\w+|Text\w+|\w+Stream\w*|WebSocket|XMLHttpRequest|BroadcastChannel|(?:local|session)Storage)$/u;
-/** Returns true for a global of the language, Node or browsers whose calls the tables know. */
+/** Returns true for a global whose calls the tables know. */
 export const isKnownGlobal = (name: string): boolean =>
   [GLOBAL_FUNCTIONS, LANGUAGE, PLATFORM].some((names) => names.test(name));
 
 /** Methods that every object has. */
 export const OF_OBJECTS =
   /^(?:to(?:Locale)?String|valueOf|hasOwnProperty|isPrototypeOf|propertyIsEnumerable)$/u;
-/** Methods of lists and texts that packages rarely use for anything else. */
+/** Methods of lists and strings whose names packages rarely use for anything else. */
 export const OF_LISTS =
   /^(?:map|filter|forEach|some|every|reduce|flatMap|flat|slice|join|includes|indexOf|concat|keys|entries|values|sort|to(?:ISO)?String|to(?:Lower|Upper)Case|trim|split|(?:starts|ends)With|replace(?:All)?)$/u;
-/** Methods of collections, events and streams, of clocks, and of bytes and texts, in the language and Node. */
+/** Built-in methods of collections, events, streams, clocks, bytes and strings. */
 const OF_EVENTS =
   /^(?:get|has|append|set|delete|on|once|off|emit|(?:add|remove)EventListener|removeAllListeners|removeListener|abort|throwIfAborted|unref|ref|then|catch|finally|next|return)$/u;
 const OF_STREAMS =
@@ -104,8 +104,8 @@ const OF_TIMES =
 const OF_TEXTS =
   /^(?:isWellFormed|toWellFormed|groupBy|toSpliced|copyWithin|findLastIndex|anchor|fromCodePoint|toExponential|toPrecision|trimLeft|trimRight|raw)$/u;
 /**
- * Returns true for a method of plain data. An argument has only those of JSON; values of the language and Node have
- * theirs.
+ * Returns true for a method of plain data. Arguments are JSON, so they have fewer methods than the
+ * built-in values.
  */
 export const isOfData = (value: Value, key: string): boolean =>
   PURE.has(key) ||

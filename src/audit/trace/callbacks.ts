@@ -17,7 +17,8 @@ import {
 } from './values.js';
 
 /**
- * Methods of texts, arrays, dates, headers and the like that change nothing outside. They run their callbacks at once.
+ * Methods of strings, arrays, dates, headers and similar values that change nothing else. They run
+ * their callbacks at once.
  */
 export const PURE: ReadonlySet<string> = new Set(
   wordsIn(
@@ -29,10 +30,10 @@ export const PURE: ReadonlySet<string> = new Set(
 );
 const LATER =
   /^(?:on|once|(?:add|prepend)Listener|addEventListener|subscribe|setTimeout|setInterval|watch|watchFile|onExit|onClose|onError)$/u;
-/** Returns true for calls that run their callbacks later, when something happens. */
+/** Returns true if a function runs its callbacks later, for example after an event. */
 export const runsLater = (name: string): boolean => LATER.test(name);
 
-/** Calls the functions in the arguments of code that isn't followed. */
+/** Calls the functions that are passed to code that isn't followed. */
 export function runCallbacks(
   m: Machine,
   name: string,
@@ -49,7 +50,9 @@ export function runCallbacks(
   return results.length === 0 ? UNKNOWN : join(...results);
 }
 
-/** Calls a promise's method on a value. The value stands for its own promise. Undefined for other methods. */
+/**
+ * Calls a promise method. A value represents its own promise. Returns undefined for other methods.
+ */
 export function promiseMethod(
   m: Machine,
   value: Value,

@@ -56,12 +56,12 @@ import {
   type Value,
 } from './values.js';
 
-/** Packages whose functions return members of the lists that they take. */
+/** Packages whose functions return members of the lists that you pass. */
 const OF_DATA = /^(?:lodash|ramda|underscore|p-|async|rxjs|immer)/u;
 
 /**
- * Calls values. It runs functions of the code, records the effects of known functions, and treats all others as
- * unknown.
+ * Calls values. It follows the code's own functions, records the effects of known functions, and
+ * treats all other functions as unknown.
  */
 export class Calls {
   readonly classes: Classes;
@@ -119,7 +119,7 @@ export class Calls {
     }
   }
 
-  /** Makes an instance for `new`. */
+  /** Creates an instance for `new`. */
   make(callee: Value, args: readonly Value[], place: Place, name: string): Value {
     return join(
       ...options(callee).map((one): Value => {
@@ -169,7 +169,7 @@ export class Calls {
     }
   }
 
-  /** Calls a method on something that the code makes. */
+  /** Calls a method of an object that the code creates. */
   #ofMade(
     object: Value & { t: 'obj' | 'class' | 'fn' },
     key: string,
@@ -214,7 +214,7 @@ export class Calls {
       : this.#unknown(unknown(deepTags(object), false), key, args, place);
   }
 
-  /** Calls a method on something of the language or Node. */
+  /** Calls a method of a value that JavaScript or Node provides. */
   #ofNative(object: Native, key: string, args: readonly Value[], place: Place): Value {
     const { m } = this;
     const { path } = object;
@@ -231,7 +231,7 @@ export class Calls {
       if (key === 'getStore') return UNKNOWN;
       return runsLater(key) ? object : DATA;
     }
-    // A method of the language may be used on a different object.
+    // Code may call a built-in method on a different object.
     if (path[1] === 'prototype' && path.length > 2 && !PURE.has(path[2] ?? ''))
       return this.#unknown(UNKNOWN, key, args, place);
     if (key === 'bind') return object;
@@ -306,7 +306,7 @@ export class Calls {
       }
       default:
     }
-    // The flags that open a file may be the tool's own argument.
+    // The flags for opening a file may come from the tool's argument.
     const flags = module.startsWith('fs') ? args.slice(1).map((arg) => deepTags(arg)) : [];
     const temporary = args.find((arg) => tagsOf(arg).includes('tmp'));
     this.#record(
@@ -327,7 +327,7 @@ export class Calls {
     const name = path.at(-1) ?? 'default';
     const isListed = isKnownPackage(pkg);
     const result: Value = { ...schemaOf(m, external, name, args), path: path.slice(-8), args };
-    // A package's result is often a list or a text.
+    // Packages often return lists or strings.
     if (
       PURE.has(name) &&
       (external.args.length > 0 ? OF_LISTS.test(name) : path.length > 1 && isListed) &&
@@ -339,7 +339,7 @@ export class Calls {
     const parsed = validated(m, name, args, external.shape);
     if (parsed !== undefined) return parsed;
     if (name === 'promisify' || name === 'pify') return args[0] ?? UNKNOWN;
-    // Functions on lists return their members. Others return their own results.
+    // List functions return the list's members. All other functions return new values.
     const given =
       isListed && OF_DATA.test(pkg)
         ? unknownLike(...args.filter((arg) => !isCallable(arg)))
@@ -361,13 +361,13 @@ export class Calls {
       this.known,
     );
     this.#record(found, `${pkg}: ${calls.join('.')}`, place);
-    // A verb in a name can show danger, but never safety.
+    // A verb in a name can prove that a call is dangerous, but never that it's safe.
     if (!isListed && found?.every(({ access }) => access === 'read') === true && found.length > 0)
       m.unknownCall(`${pkg}: ${calls.join('.')} is known by its name only`, place);
     return got.t === 'unknown' ? result : join(got, result);
   }
 
-  /** Calls an HTTP client. Undefined if the call sends no request. */
+  /** Calls an HTTP client. Returns undefined if the call sends no request. */
   #client(
     { path, pkg }: External,
     name: string,
@@ -391,7 +391,7 @@ export class Calls {
     return request(m, first.t === 'obj' ? HOLE : textOf(first), settings, `${pkg}.${name}`, place);
   }
 
-  /** Calls a method on something that wasn't followed, or with `bare` the thing itself. */
+  /** Calls a method of a value that wasn't followed. With `bare`, it calls the value itself. */
   #unknown(object: Value, key: string, args: readonly Value[], place: Place, bare = false): Value {
     const { m } = this;
     const { methods, methodsOfObjects } = this.classes;
@@ -411,7 +411,7 @@ export class Calls {
       });
     if (state !== undefined && key === 'kill')
       m.record(writes('process-spawn', key, true, true), place);
-    // A receiver with the name of a browser object, and one of its documented methods.
+    // The receiver's name and the method's name both fit a browser object.
     const thing = bare ? undefined : browserThing(place.node, key);
     const plain = args.map((arg) => toPlain(arg));
     const browser =
@@ -437,7 +437,8 @@ export class Calls {
         `${key === '' ? 'a function' : key} is called on something that is not known`,
         place,
       );
-    // If only a few classes or one object have a method of this name, it's probably theirs.
+    // If only one object or a few classes have a method with this name, the code probably calls
+    // that method.
     if (!bare && !COMMON.has(key)) {
       const classes = [...(methods.get(key) ?? [])];
       if (classes.length > 0 && classes.length <= 3)
@@ -458,7 +459,7 @@ const isReadOnly = (arg: Value): boolean =>
   arg.t === 'obj' &&
   [...arg.props].some(([key, one]) => /^read_?only$/iu.test(key) && truth(one) === true);
 
-/** Returns the result of a package's call. A schema of arguments keeps its content. */
+/** Returns the result of calling a package. An argument schema keeps its content. */
 function schemaOf(
   m: Machine,
   external: External,

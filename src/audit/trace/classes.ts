@@ -16,7 +16,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Methods that the language itself calls, for example to convert an object to text. It's unknown whether it does. */
+/** Methods that JavaScript may call implicitly, for example to convert an object to a string. */
 const HOOKS = /^(?:toString|valueOf|toJSON|then|next|@@\w+)$/u;
 const FIELD = /PropertyDefinition$|AccessorProperty$/u;
 const MAX_INSTANCES = 8;
@@ -31,14 +31,14 @@ export const functionOf = (node: Node, scope: Scope, name = '', home?: ClassValu
   props: new Map(),
 });
 
-/** Calls the methods that the language may call. */
+/** Calls the methods that JavaScript may call implicitly. */
 function askLater(m: Machine, self: Value, methods: Iterable<readonly [string, Value]>, at: Place) {
   for (const [key, method] of m.epoch === 0 ? [] : methods)
     if (HOOKS.test(key) && method.t === 'fn')
       m.under(PERHAPS, () => m.invoke(method, self, [UNKNOWN], at));
 }
 
-/** Sets a getter or setter next to its counterpart. */
+/** Adds a getter or setter, and keeps its counterpart. */
 function setAccessor(m: Machine, props: Map<string, Value>, key: string, kind: string, fn: Fn) {
   const old = props.get(key);
   const { get, set } = old?.t === 'accessor' ? old : { get: () => UNDEFINED, set: undefined };
@@ -50,15 +50,15 @@ function setAccessor(m: Machine, props: Map<string, Value>, key: string, kind: s
   );
 }
 
-/** Makes classes, objects and instances, and finds their methods. */
+/** Creates classes, objects and instances, and finds their methods. */
 export class Classes {
   readonly methods = new Map<string, Set<ClassValue>>();
   /** The methods in objects, by name. */
   readonly methodsOfObjects = new Map<string, Map<Node, Fn>>();
-  /** The instances that the program makes while it starts, by the node of their class. */
+  /** The instances that the program creates while it starts, by class node. */
   readonly instances = new Map<Node, Obj[]>();
   readonly standIns = new Map<ClassValue, Obj>();
-  /** Above 0 while a representative instance is made. */
+  /** Is above 0 while a representative instance is created. */
   #standingIn = 0;
 
   constructor(
@@ -72,7 +72,7 @@ export class Classes {
     ) => Value,
   ) {}
 
-  /** Makes an object from a literal. */
+  /** Creates an object from a literal. */
   objectOf(n: Node, s: Scope): Value {
     const { m } = this;
     const object = m.object();
@@ -126,7 +126,7 @@ export class Classes {
     }
   }
 
-  /** Makes a class with its methods and static members. */
+  /** Creates a class with its methods and static members. */
   classOf(node: Node, s: Scope, name = ''): ClassValue {
     const { m } = this;
     const scope = m.scope(s, s.frame, s.module);
@@ -180,7 +180,7 @@ export class Classes {
     return cls;
   }
 
-  /** Sets a field of a class, or of a new instance of it. */
+  /** Sets a field of a class or of its new instance. */
   #field(member: Node, cls: ClassValue, self: Value): void {
     const { m } = this;
     const scope = m.scope(cls.scope, { self, home: cls, args: [], returns: [] }, cls.module);
@@ -216,7 +216,9 @@ export class Classes {
     else if (cls.parent !== undefined) this.super(cls, self, args, place);
   }
 
-  /** Runs `super(…)` in a constructor: makes the instance as the parent does, then sets the fields. */
+  /**
+   * Runs `super(…)` in a constructor. The parent creates the instance, and then the fields are set.
+   */
   super(cls: ClassValue, self: Value, args: readonly Value[], place: Place): void {
     const { parent = UNKNOWN } = cls;
     if (parent.t === 'class') this.#initialise(parent, self, args, place);
@@ -230,11 +232,13 @@ export class Classes {
         this.#field(member, cls, self);
   }
 
-  /** Returns an instance of a class: one that the program has made, or a representative for future ones. */
+  /**
+   * Returns an instance of a class. If the program hasn't created any, it returns a representative.
+   */
   instanceOf(cls: ClassValue): Obj {
     const known = this.instances.get(cls.node)?.[0] ?? this.standIns.get(cls);
     if (known !== undefined) return known;
-    // The constructor gets its default values. Other arguments are unknown.
+    // The constructor's parameters get their defaults. All other arguments are unknown.
     const args = ((constructorOf(cls)?.['params'] ?? []) as Node[]).map((param) =>
       (param['parameter'] ?? param).type === 'AssignmentPattern' ? UNDEFINED : UNKNOWN,
     );
@@ -253,14 +257,17 @@ export class Classes {
     }
   }
 
-  /** Returns the instances that the program has made of a class, instead of the representative. */
+  /** Replaces a class's representative with the instances that the program has created. */
   madeOf(self: Value): Value {
     const cls = self.t === 'obj' ? self.cls : undefined;
     if (cls === undefined || this.standIns.get(cls) !== self) return self;
     return join(...(this.instances.get(cls.node) ?? [self]));
   }
 
-  /** Evaluates the decorators of a class and its members. Decorators that register tools get the class or method. */
+  /**
+   * Evaluates the decorators of a class and its members. They receive the class or method, because
+   * they may register tools.
+   */
   decorate(cls: ClassValue, s: Scope): void {
     const { m } = this;
     const run = (node: Node, target: () => Value | undefined): void => {

@@ -26,7 +26,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Calls an array's method. Undefined if arrays have no such method. */
+/** Calls an array method. Returns undefined if arrays have no such method. */
 export function arrayMethod(
   m: Machine,
   array: Obj,
@@ -141,7 +141,7 @@ export function arrayMethod(
   }
 }
 
-/** Calls a method of a Map or Set. Undefined if they have no such method. */
+/** Calls a method of a Map or Set. Returns undefined if it has no such method. */
 export function mapMethod(
   m: Machine,
   map: Obj,

@@ -6,7 +6,8 @@ import type { Scope, Value } from './values.js';
 const hoisted = new WeakMap<readonly Node[], readonly string[]>();
 
 /**
- * Declares the names of a block or function before it runs: functions, classes later, and variables without a value.
+ * Declares the names of a block or function before it runs. Functions get their values at once, and
+ * classes and variables later.
  */
 export function hoist(
   m: Machine,
@@ -51,7 +52,7 @@ export function declaredNames(node: Node): readonly string[] {
   return names;
 }
 
-/** Visits the nodes below. It enters a node only if the visitor returns true. */
+/** Visits all nodes below a node. It enters a child only if the visitor returns true. */
 export function walk(below: unknown, visit: (node: Node) => boolean): void {
   const stack = [below];
   while (stack.length > 0) {
@@ -63,7 +64,7 @@ export function walk(below: unknown, visit: (node: Node) => boolean): void {
   }
 }
 
-/** Notes the names that code assigns to later. They may hold another value at the next call. */
+/** Collects the names that code reassigns. They may have a different value at the next call. */
 export function noteAssigned(body: readonly Node[], into: Set<string>): void {
   walk(body, (node) => {
     if (node.type === 'MethodDefinition' && node['kind'] === 'constructor') {

@@ -41,11 +41,11 @@ interface Test {
   readonly no: Condition;
 }
 
-/** Returns true if `?.` ends the chain because there is certainly no value. */
+/** Returns true if `?.` certainly ends the chain. */
 const isSkipped = (n: Node, value: Value): boolean =>
   n['optional'] === true && options(value).every((one) => isFixed(one) && isNothing(one));
 
-/** Evaluates expressions. Each gives one or more possible values. */
+/** Evaluates expressions. An expression can have several possible values. */
 export class Expressions {
   constructor(
     private readonly m: Machine,
@@ -157,7 +157,8 @@ export class Expressions {
   #template(n: Node, s: Scope): Value {
     const parts = (n['expressions'] as Node[]).map((one) => this.evaluate(one, s));
     const tags = allTags(parts);
-    // A part with two possible texts, as in a conditional, gives two texts. So both programs or addresses are known.
+    // If a part has two possible strings, as in a conditional, the result has two as well. So both
+    // programs or addresses are known.
     const several = parts.findIndex(
       (part) =>
         part.t === 'union' && part.of.length <= 3 && part.of.every((one) => one.t === 'const'),
@@ -291,7 +292,7 @@ export class Expressions {
     let lazily = false;
     if (operator === '') {
       value = right();
-      // `x = x || y` sets x on its first use, like `x ||= y`.
+      // `x = x || y` sets x on first use, like `x ||= y`.
       lazily = n['right'].type === 'LogicalExpression' && text(n['left']) === text(n['right'].left);
     } else if (/^(?:\|\||&&|\?\?)$/u.test(operator)) {
       value = this.#logical(operator, this.test(n['left'], s), right);
@@ -304,7 +305,7 @@ export class Expressions {
     return value;
   }
 
-  /** Returns the object before the dot. For `super`, the parent's methods. */
+  /** Returns the object before the dot. For `super`, it returns the parent's methods. */
   #objectOf(n: Node, s: Scope): Value {
     if (n['object'].type !== 'Super') return this.evaluate(n['object'], s);
     const parent = s.frame.home?.parent ?? UNKNOWN;
@@ -337,12 +338,12 @@ export class Expressions {
     return calls.call(value, UNDEFINED, args(), place, callee['name'] ?? '');
   }
 
-  /** Evaluates a test, and returns the conditions for each branch. */
+  /** Evaluates a test and returns the conditions of each branch. */
   test(n: Node, s: Scope): Test {
     const value = this.evaluate(n, s);
     const tags = tagsOf(value);
     const named = argumentsIn(tags);
-    // An argument's default decides the branch for calls without it.
+    // If a call omits the argument, the argument's default decides the branch.
     const usual = new Set(
       named.length === 0
         ? []

@@ -24,20 +24,21 @@ export interface Candidate {
   readonly fn: Value;
   readonly self: Value;
   readonly rank: number;
-  /** The way in which the arguments arrive: as the first parameter, by parameter names, or in a request. */
+  /** How the arguments are passed: as the first parameter, by parameter name, or in a request. */
   readonly how: 'first' | 'named' | 'request';
-  /** The fields of the argument schema, if there's one next to it. */
+  /** The fields of the argument schema next to the function, if any. */
   readonly shape?: Obj | undefined;
 }
 
 /**
- * The ranks: for functions that just contain the tool's name, for entries of a table, and for objects with the name.
+ * The ranks of functions that only contain the tool's name, of table entries, and of objects with
+ * the name.
  */
 export const GUESSED = 8;
 const TABLED = 7;
 const BESIDE = 6;
 
-/** The names of handlers, the likeliest first. */
+/** The usual names of handlers, most likely first. */
 const HANDLERS =
   'handler handle execute run call callback cb invoke fn func action implementation process perform toolCallback handleRequest handleCall toolHandler exec apply do method impl toolFunction function'.split(
     ' ',
@@ -48,18 +49,18 @@ const NO_HANDLER =
 const NAMED_BY = /name$|^id$|^tool$|^command$|^operationId$|^key$|^method$/iu;
 const REGISTERS =
   /^(?:registerTool|registerAppTool|tool|addTool|addTools|registerResource|registerResourceTemplate|resource|registerPrompt|prompt|setRequestHandler|setNotificationHandler|addResource|addPrompt)$/u;
-/** Listeners and commands of command lines. Their names may equal those of tools. */
+/** Functions that add listeners or commands. Their names may equal tool names. */
 const OTHERS = /^(?:command|emit|dispatch|off|alias|describe|it|test)$/u;
 const IS_ARGUMENTS =
   /^_?(?:args?|arguments|params?|parameters|input|inputs|toolArgs|toolInput|rawArgs|payload|opts|options|data|body)\d*$/iu;
-/** The call that lets an MCP server receive all calls of tools. */
+/** Matches the function that sets an MCP server's handler for all tools. */
 const DISPATCHES = /setRequestHandler\s*\([^,]{0,60}(?:CallTool|tools\/call)/u;
 const isNamedIn = (text: string, name: string): boolean =>
   [`'${name}'`, `"${name}"`, `\`${name}\``, `{${name}:`, `,${name}:`, ` ${name}:`].some((one) =>
     text.includes(one),
   );
 
-/** A function of the code, with the instance that it's a method of. */
+/** A function of the code, with its instance if it's a method. */
 interface Method {
   readonly fn: Value;
   readonly self: Value;
@@ -67,14 +68,14 @@ interface Method {
 }
 
 /**
- * Finds the functions that handle tools. It runs the program's start and looks at the values that go together with a
- * tool's name.
+ * Finds the functions that handle tools. It follows the program's start and looks for functions
+ * that are passed together with a tool's name.
  */
 export class Handlers {
   readonly found = new Map<string, Candidate[]>();
   readonly dispatchers: Candidate[] = [];
   readonly #named = new Map<Obj | ClassValue, Set<string>>();
-  /** Objects whose keys are names of tools. */
+  /** The objects whose keys are tool names. */
   readonly #tables = new Set<Obj | ClassValue>();
 
   constructor(
@@ -102,18 +103,18 @@ export class Handlers {
     return this.names.has(text) ? text : undefined;
   }
 
-  /** Returns the tool's name that a value is or contains. */
+  /** Returns the tool name in a value. */
   #nameOf(value: Value): string | undefined {
     if (value.t !== 'obj' && value.t !== 'class') return this.#toolNamed(value);
     const [name, ...more] = this.#named.get(value) ?? [];
     return more.length === 0 ? name : undefined;
   }
 
-  /** Returns the function that an object handles calls with. */
+  /** Returns an object's function for handling calls. */
   #handlerIn(value: Value): Method | undefined {
     if (isCallable(value)) return { fn: value, self: UNKNOWN };
     if (value.t === 'union') return firstOf(value.of, (one) => this.#handlerIn(one));
-    // If a package wraps a tool, the tool's own handler counts.
+    // If a package wraps a tool, the tool's own handler is used.
     if (value.t === 'external')
       return firstOf(value.args, (arg) => {
         const inner = arg.t === 'obj' ? this.#handlerIn(arg) : undefined;
@@ -130,7 +131,10 @@ export class Handlers {
     return others.length === 1 && others[0] ? { fn: others[0][1], self } : undefined;
   }
 
-  /** Returns the fields of a schema, made by a package or a plain object of such schemas. */
+  /**
+   * Returns the fields of a schema. The schema comes from a package, or is a plain object of such
+   * schemas.
+   */
   #shapeIn(value: Value, depth = 2): Obj | undefined {
     if (value.t === 'external') return value.shape;
     if (value.t !== 'obj' || value.kind !== 'object' || depth === 0) return undefined;
@@ -155,7 +159,7 @@ export class Handlers {
     }
     if (/prompt|resource/iu.test(name) && !/tool/iu.test(name)) return !own;
     const named = firstOf(args, (arg) => this.#nameOf(arg));
-    // The function after the name and its schema is the handler.
+    // The handler is the function after the name and the schema.
     const handler =
       named === undefined ? undefined : firstOf([...args].reverse(), (arg) => this.#handlerIn(arg));
     if (named === undefined || handler === undefined) return !own && REGISTERS.test(name);
@@ -180,7 +184,10 @@ export class Handlers {
     if (this.names.has(key)) this.#tables.add(object);
   }
 
-  /** Adds the handlers in objects with a tool's name. The objects are complete when the start is over. */
+  /**
+   * Adds the handlers in objects that have a tool's name. It runs after the start, when the objects
+   * are complete.
+   */
   collect(): void {
     for (const [object, names] of this.#named) {
       const [name, ...more] = names;
@@ -205,7 +212,10 @@ export class Handlers {
     this.#tables.clear();
   }
 
-  /** Reads code that the start didn't reach but that contains missing names, and runs the functions around them. */
+  /**
+   * Reads code that the start didn't reach. It runs the functions that contain the names of missing
+   * tools.
+   */
   search(program: Program, folder: string): void {
     const has = (text: string): readonly string[] | undefined => {
       const here = this.missing().filter((name) => isNamedIn(text, name));
@@ -229,7 +239,7 @@ export class Handlers {
     }
   }
 
-  /** Reads code that makes instances of classes that no other code makes. */
+  /** Reads code that creates instances of classes without an instance so far. */
   makers(program: Program, folder: string): void {
     const { instances, standIns } = this.interpreter.classes;
     const names = [...standIns.keys()].flatMap(({ node }) =>
@@ -258,7 +268,7 @@ export class Handlers {
     this.m.attempt(() => void this.m.invoke(fn, self, args, { module, node }), 400_000);
   }
 
-  /** Returns the outermost functions of a module that contain a text. */
+  /** Returns a module's outermost functions that contain a string. */
   #around(
     module: Module,
     has: (text: string) => readonly string[] | undefined,
@@ -290,12 +300,15 @@ export class Handlers {
     return all;
   }
 
-  /** Returns the values of a handler's parameters for a call of the tool. */
+  /** Returns the values of a handler's parameters when the tool is called. */
   argumentsFor({ fn, how, rank, shape }: Candidate, name: string): readonly Value[] {
     const { m } = this;
     const tool = constant(name);
     const root = shape === undefined ? unknown(['arg:']) : argumentsOf(m, shape);
-    /** An object with the arguments under some keys. With `also`, it may be the arguments itself, or contain more. */
+    /**
+     * Returns an object with the arguments under some keys. With `also`, the object may be the
+     * arguments, or contain more.
+     */
     const holder = (keys: readonly string[], also?: Value): Obj => {
       const object = m.object([['name', tool], ...keys.map((key) => [key, root] as const)]);
       if (also === root) object.props.delete('name');

@@ -31,26 +31,29 @@ import {
   type Value,
 } from './values.js';
 
-/** The end of a statement: normal (undefined), or by leaving the loop or function. */
+/** Describes how a statement ends: normally (undefined), or by leaving its loop or function. */
 type Completion = 'break' | 'continue' | 'return' | 'throw' | undefined;
 interface Memo {
   count: number;
   result: Value;
   entries: readonly Entry[];
   base: number;
-  /** Keeps the named value, so that no other value gets its number. */
+  /** Keeps the value alive, so that no other value gets its number. */
   readonly holds: unknown;
 }
 
 const MAX_DEPTH = 44;
 const MAX_LOOP = 400;
-/** Words in answers that refuse the input. */
+/** Matches answers that reject the input. */
 const REFUSAL =
   /error|invalid|required|missing|must\b|not (?:found|provided|allowed|supported|available)|please|fail/iu;
 const leaves = (completion: Completion): boolean =>
   completion === 'return' || completion === 'throw';
 
-/** Runs the statements of a program as far as they are known. It takes every possible branch once. */
+/**
+ * Follows the statements of a program as far as their values are known. It takes every possible
+ * branch once.
+ */
 export class Interpreter {
   readonly classes: Classes;
   readonly modules: Modules;
@@ -78,7 +81,7 @@ export class Interpreter {
     m.evaluate = (node, scope, named) => this.#expressions.evaluate(node, scope, named);
   }
 
-  /** Forgets the results of functions, so that the next tool's call gets its own. */
+  /** Clears the cached results of functions, so that each tool's call gets new results. */
   forget(): void {
     this.#memo = new Map();
   }
@@ -106,7 +109,7 @@ export class Interpreter {
     const isArrow = fn.node.type === 'ArrowFunctionExpression';
     const key = [fn, ...(isArrow ? [] : [self]), ...args].map(signatureOf).join('/');
     const known = this.#memo.get(key);
-    // A list made in this call may have grown since. All other arguments are the same.
+    // A list that was created in this call may have grown. All other arguments are the same.
     if (
       known !== undefined &&
       (++known.count > 3 ||
@@ -127,7 +130,7 @@ export class Interpreter {
     via.push(place);
     stack.push({ node: fn.node, name: fn.name });
     let result: Value = UNKNOWN;
-    // A call gets half of the remaining steps, so that the code after it always gets some.
+    // A call gets half of the remaining steps, so that some always remain for the code after it.
     const isDone = m.attempt(
       () => (result = this.#run(fn, isArrow, self, args)),
       Math.max(2_000, (limit - steps) / 2),
@@ -180,7 +183,9 @@ export class Interpreter {
     hoist(this.m, body, scope, whole, functionOf);
   }
 
-  /** Runs the statements of a module. One that takes too long doesn't stop the others. */
+  /**
+   * Follows the statements of a module. A statement that reaches its limit doesn't stop the others.
+   */
   #body(body: readonly Node[], scope: Scope): void {
     const { m } = this;
     this.#hoist(body, scope, true);
@@ -292,7 +297,7 @@ export class Interpreter {
     return cls;
   }
 
-  /** Gives a variable its first value, or another one if a `var` is declared again. */
+  /** Initializes a variable. If a `var` is declared again, it assigns the new value. */
   #set(s: Scope, name: string, value: Value, fixed: boolean, isVar = false): void {
     const binding = isVar ? lookup(s, name) : s.vars.get(name);
     if (binding === undefined || (binding.value !== undefined && !isVar))
@@ -331,14 +336,16 @@ export class Interpreter {
     const no = m.under(test.no, () => branch(n['alternate']));
     if (yes !== undefined && no !== undefined)
       return yes === no || no === 'throw' ? yes : yes === 'throw' ? no : 'return';
-    // A branch that sometimes leaves, such as one that uses a cache, comes before the code after it.
+    // A branch that may leave the function, for example with a cached result, runs before the code
+    // after it.
     if (yes === undefined && left.length > 0)
       m.conditions.push({
         tags: mergeTags(test.yes.tags, ...left.map(({ tags }) => tags)),
         special: false,
         kind: 'test',
       });
-    // Only the other branch reaches the code after a branch that leaves. A failing check isn't a choice.
+    // If one branch always leaves, only the other branch reaches the code after it. A check that
+    // fails isn't a choice.
     const [gone, branchGone, other] =
       yes !== undefined
         ? [yes, n['consequent'] as Node, test.no]
@@ -402,7 +409,7 @@ export class Interpreter {
     return undefined;
   }
 
-  /** Runs a loop. Conditions that its body left behind end with it. */
+  /** Runs a loop. Conditions from its body end with the loop. */
   #bounded(run: () => Completion): Completion {
     const before = this.m.conditions.length;
     const completion = run();
@@ -460,7 +467,7 @@ export class Interpreter {
   }
 }
 
-/** Returns the keys that a loop visits. */
+/** Returns the keys that a `for…in` loop visits. */
 function keysOf(value: Value): readonly Value[] {
   return options(value).flatMap((one) =>
     one.t === 'obj'

@@ -26,13 +26,13 @@ import {
   type Value,
 } from './values.js';
 
-/** Methods of texts that are really called, if the text and arguments are known and short. */
+/** String methods that are executed if the string and the arguments are known and short. */
 const CALCULATED =
   /^(?:to(?:Lower|Upper)Case|trim(?:Start|End)?|slice|substr(?:ing)?|charAt|split|replace(?:All)?|(?:starts|ends)With|includes|(?:lastI|i)ndexOf|toString|at)$/u;
 const OF_PARTS = /^(?:trim|to(?:Lower|Upper)Case|toString)$/u;
 const MAX_LENGTH = 2_000;
 
-/** Calls a text's method. Undefined if texts have no such method. */
+/** Calls a string method. Returns undefined if strings have no such method. */
 export function textMethod(
   m: Machine,
   { v: text, tags: own }: Value & { t: 'const' },
@@ -61,7 +61,7 @@ export function textMethod(
   return unknown(tags);
 }
 
-/** Returns the possible keys and values of a value. Values under unknown keys have no key. */
+/** Returns the possible entries of a value. If a key is unknown, the entry has no key. */
 function pairsOf(
   m: Machine,
   value: Value,
@@ -79,11 +79,14 @@ function pairsOf(
   });
 }
 
-/** Globals that only make or compute something. */
+/** Globals that only create or compute values. */
 const CALCULATES =
   /^(?:Math|Date|Number|String|Buffer|Intl|BigInt|Symbol|Atomics|performance|crypto|console|Array|Object|Promise|JSON)$/u;
 
-/** Calls a function of the language, such as `Object.entries`. Undefined if it doesn't matter here. */
+/**
+ * Calls a built-in function, such as `Object.entries`. Returns undefined if it needs no special
+ * treatment.
+ */
 export function globalCall(
   m: Machine,
   path: readonly string[],
@@ -240,7 +243,7 @@ export function globalCall(
         allTags(args),
       );
     }
-    // The traps of a proxy aren't followed, so everything about it is unknown.
+    // A proxy's traps aren't followed, so everything about the proxy is unknown.
     case 'Proxy':
       m.unknownCall('a proxy is made');
       return join(first, unread('a proxy'));
@@ -255,7 +258,7 @@ export function globalCall(
   }
 }
 
-/** Converts plain data to values of the analysis. */
+/** Converts plain data to a value of the analysis. */
 export function fromData(m: Machine, data: unknown, depth = 30): Value {
   m.step();
   if (typeof data !== 'object' || data === null) return constant(data as string);
@@ -265,7 +268,7 @@ export function fromData(m: Machine, data: unknown, depth = 30): Value {
     : m.object(Object.entries(data).map(([key, value]) => [key, fromData(m, value, depth - 1)]));
 }
 
-/** Paths as texts. They are known as far as their parts are. */
+/** Computes a path. Unknown parts become holes. */
 export function pathCall(path: readonly string[], args: readonly Value[]): Value {
   const tags = allTags(args);
   const [first] = args.map(textOf);

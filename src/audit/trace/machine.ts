@@ -31,15 +31,15 @@ import {
   type Value,
 } from './values.js';
 
-/** The reason why a place is reached: a test (`special` if it needs its own input), a `catch`, or a late callback. */
+/** A condition for reaching a place. A test is `special` if only an input made for it passes. */
 export interface Condition {
   readonly tags: Tags;
   readonly special: boolean;
   readonly kind: 'test' | 'catch' | 'later';
 }
-/** Inside a `catch`. */
+/** The code is inside a `catch`. */
 export const CAUGHT: Condition = { tags: [], special: false, kind: 'catch' };
-/** Inside a callback that runs later, or inside one of several alternatives. */
+/** The code is inside a callback that runs later, or inside one of several alternatives. */
 export const PERHAPS: Condition = { tags: [], special: false, kind: 'later' };
 
 /** An effect, with the conditions and calls that led to it. */
@@ -51,9 +51,9 @@ export interface Entry {
   readonly names: readonly string[];
   /** The function that contains it. */
   readonly by: Node | undefined;
-  /** The path, if it's temporary. A file that is removed again doesn't count. */
+  /** The path of a temporary file. If the code removes the file again, the effect doesn't count. */
   readonly temporary?: string;
-  /** The changed memory, if memory is changed. */
+  /** The memory that the effect changes, if any. */
   readonly state?: string;
 }
 
@@ -63,18 +63,18 @@ class Run {
   /** The memory that was read, with the functions that read it. */
   readonly reads = new Map<string, Set<Node | undefined>>();
   readonly unknowns = new Set<string>();
-  /** The functions that were run. */
+  /** The functions that the call ran. */
   readonly visited = new Set<Node>();
   /** The arguments that the tool's schema requires. */
   readonly required = new Set<string>();
-  /** The number of uses of the tool's name as a key. */
+  /** Counts how often the code uses the tool's name as a key. */
   hits = 0;
   firstHit: Place | undefined;
-  /** Restores the memory. */
+  /** Restores the memory from before the call. */
   readonly undo: (() => void)[] = [];
 }
 
-/** Thrown when a limit is reached. The call that had the limit is then unknown. */
+/** Thrown when a call reaches its limit. The effects of that call are then unknown. */
 const EXHAUSTED = new Error('more steps or time than is taken');
 
 /** The ways in which a call changes memory. */
@@ -91,17 +91,17 @@ const setting = (what: string): Change => ({
 
 const MAX_ENTRIES = 4_000;
 const MAX_ITEMS = 2_000;
-/** Members of `process` that are plain data. */
+/** The members of `process` that are plain data. */
 const PROCESS_DATA = /^(?:versions?|arch|p?pid|release|title|config|features|exitCode|argv0)$/u;
-/** Built-in modules whose functions have effects outside. */
+/** The built-in modules whose functions have effects outside the process. */
 const ACTING =
   /^(?:fs|fs\/promises|child_process|https?|net|tls|dgram|vm|worker_threads|process|sqlite)$/u;
-/** Parameter names that stand for all arguments of a handler. */
+/** Parameter names that handlers use for the object with all arguments. */
 const ALL_ARGUMENTS = /^arg:(?:params|args|arguments|input|options)?$/u;
 
-/** The state of a run through the code: limits, conditions, the way so far, observations, and the code's memory. */
+/** Holds the state while code is followed: limits, conditions, observations and memory. */
 export class Machine {
-  /** 0 while the program starts, then 1 in a tool's call. Values from an earlier epoch outlive the call. */
+  /** Is 0 during the start and 1 during a call. A value from an earlier epoch outlives the call. */
   epoch = 0;
   steps = 0;
   limit = Infinity;
@@ -109,27 +109,27 @@ export class Machine {
   readonly via: Place[] = [];
   readonly stack: { readonly node: Node; readonly name: string }[] = [];
   run = new Run();
-  /** Memory that is set after it was tested: caches, and things made on first use. */
+  /** Memory that the code tests before setting it, such as a cache. */
   readonly once = new Set<string>();
-  /** Memory that a `finally` restores. */
+  /** The memory that a `finally` restores. */
   readonly released = new Set<string>();
-  /** Above 0 while a `finally` runs. */
+  /** Is above 0 while a `finally` runs. */
   #leaving = 0;
   #quiet = 0;
-  /** True once the code has opened a database for reading only. */
+  /** True if the code has opened a database in read-only mode. */
   readOnlyData = false;
-  /** The traced tool. Texts equal to its name count as uses. */
+  /** The name of the tool that is followed. Each equal string in the code counts as a use. */
   toolName: string | undefined;
-  /** Names of properties and variables that the code assigns to later. */
+  /** The names of properties and variables that the code reassigns. */
   readonly assigned = new Set<string>();
-  /** Receives calls while the program starts. Returns true for one that registers a handler, which isn't followed. */
+  /** Receives calls during the start. Returns true if the call registers a handler. */
   onCall: (
     callee: { readonly name: string; readonly own: boolean },
     args: readonly Value[],
     place: Place,
   ) => boolean = () => false;
   onObject: (object: Obj | ClassValue, key: string, value: Value) => void = () => undefined;
-  // The parts of the interpreter set these:
+  // The interpreter's parts set these fields:
   invoke: (fn: Value, self: Value, args: readonly Value[], place: Place) => Value = () => UNKNOWN;
   evaluate: (node: Node, scope: Scope, named?: string) => Value = () => UNKNOWN;
   #ids = 0;
@@ -141,7 +141,7 @@ export class Machine {
     private readonly now: () => number,
   ) {}
 
-  /** True if no time is left. */
+  /** True if the time limit is reached. */
   get isOver(): boolean {
     return this.now() > this.deadline;
   }
@@ -151,7 +151,7 @@ export class Machine {
     if (this.steps > this.limit || this.#isLate) throw EXHAUSTED;
   }
 
-  /** Runs something within a number of steps. Returns false if it takes more. */
+  /** Runs `work` within a limit of steps. Returns false if the limit is reached. */
   attempt(run: () => void, steps = Infinity): boolean {
     const { limit } = this;
     this.limit = Math.min(limit, this.steps + steps);
@@ -166,7 +166,7 @@ export class Machine {
     }
   }
 
-  // ── what the code makes ──
+  // ── values that the code creates ──
   object(
     props: Iterable<readonly [string, Value]> = [],
     kind: Obj['kind'] = 'object',
@@ -221,7 +221,7 @@ export class Machine {
   }
 
   // ── properties ──
-  /** Returns the property as it's stored: an own one, or one of the class or its parents. */
+  /** Returns a stored property: the object's own, or an inherited one. */
   lookup(object: Value, key: string): Value | undefined {
     for (let at: Value | undefined = object, depth = 0; depth < 16; depth++) {
       if (at?.t !== 'obj' && at?.t !== 'class' && at?.t !== 'fn') return undefined;
@@ -240,7 +240,7 @@ export class Machine {
     return at;
   }
 
-  /** Reads a member of a value. Without a key, reads all of them. */
+  /** Reads a member of a value. Without a key, it reads all members. */
   get(object: Value, key: string | undefined, index: Value, place: Place): Value {
     return join(...solid(object).map((one) => this.#get(one, key, index, place)));
   }
@@ -303,7 +303,7 @@ export class Machine {
   #getUnknown(one: Value & { t: 'unknown' }, key: string | undefined): Value {
     const [only = '', ...more] = one.tags;
     if (only === 'unread:a proxy') this.unread(one);
-    // Every context has the language's signal.
+    // A handler's context always has an `AbortSignal`.
     if (key === 'signal' && !one.data && !one.tags.some((tag) => tag.startsWith('unread:')))
       return DATA;
     if (more.length === 0 && ALL_ARGUMENTS.test(only))
@@ -412,9 +412,9 @@ export class Machine {
     }
   }
 
-  /** Notes changes of objects of the language or Node. Their behaviour is unknown from then on. */
+  /** Records a change to a builtin, whose behaviour is unknown from then on. */
   #patch({ module, path }: Native, key: string | undefined): void {
-    // Servers redirect printed text, which isn't an effect.
+    // Servers replace `console` functions to redirect output, which has no effect outside.
     if (
       path.at(-1) === '()' ||
       path[0] === 'console' ||
@@ -455,7 +455,7 @@ export class Machine {
     return this.epoch > object.born ? this.#fromState(value, `o${object.id}[]`) : value;
   }
 
-  /** Marks everything in an object from before the call as read, and returns its origin. */
+  /** Marks everything in an object from before the call as read. Returns its origin. */
   touch(value: Value, depth = 4): Tags {
     if (value.t === 'union') return mergeTags(...value.of.map((one) => this.touch(one, depth)));
     if (value.t !== 'obj' || depth === 0) return [];
@@ -477,7 +477,7 @@ export class Machine {
     return withTags(value, [`state:${place}`]);
   }
 
-  /** Reads something in order to change it. That doesn't count as reading memory. */
+  /** Reads a value to change it, which doesn't count as reading memory. */
   quietly<T>(run: () => T): T {
     this.#quiet++;
     try {
@@ -516,7 +516,7 @@ export class Machine {
     });
   }
 
-  /** Records an effect again, under other conditions. */
+  /** Records an effect a second time, under different conditions. */
   again(entry: Entry, conditions: readonly Condition[]): void {
     if (this.run.entries.length <= MAX_ENTRIES) this.run.entries.push({ ...entry, conditions });
   }
@@ -530,7 +530,7 @@ export class Machine {
     if (this.epoch === 0) return;
     if (this.#leaving > 0) this.released.add(state);
     const object = /^o\d+/u.exec(state)?.[0];
-    // A change after a test of the same memory is a cache, or something made on first use.
+    // If the code tested the same memory before changing it, the memory is a cache.
     const cached = this.conditions.some(({ tags }) =>
       tags.some(
         (tag) =>
@@ -542,13 +542,13 @@ export class Machine {
     else this.record({ kind: 'memory-state', access: 'write', ...how }, place, { state });
   }
 
-  /** Notes that something wasn't followed. Adds the place unless the reason names it. */
+  /** Records why some code wasn't followed. Adds the place unless the reason names it. */
   unknownCall(reason: string, place?: Place): void {
     if (this.epoch > 0 && this.run.unknowns.size < 60)
       this.run.unknowns.add(place === undefined ? reason : `${reason} (${this.at(place)})`);
   }
 
-  /** Notes a call of an export of an unread module. */
+  /** Records a call to an export of a module that wasn't read. */
   unread(value: Value): void {
     const tag = tagsOf(value).find((one) => one.startsWith('unread:'));
     if (tag !== undefined) this.unknownCall(`${tag.slice(7)} was not read`);

@@ -22,7 +22,8 @@ interface Loaded {
   readonly isModule: boolean;
 }
 /**
- * Loads each module once, as Node does, and returns its exports. Packages outside the audited code are known by name.
+ * Loads each module once, as Node does, and returns its exports. Of packages outside the audited
+ * code, only the names are known.
  */
 export class Modules {
   readonly loaded = new Map<Module, Loaded>();
@@ -147,7 +148,7 @@ export class Modules {
     }
   }
 
-  /** Runs a bundler's functions for modules that load on demand: functions of the bundle without parameters. */
+  /** Runs the functions that a bundler generates for modules that load on demand. */
   initialiseBundled(): void {
     for (const [module, { scope }] of [...this.loaded])
       for (const { name, value } of [...scope.vars.values()])

@@ -4,7 +4,7 @@ import type { Effect } from '../effect.js';
 import { httpEffects } from '../known/http.js';
 import { codeFiles, type Program } from './program.js';
 
-/** The effect of an operation in an OpenAPI document, with its place. */
+/** The effect of an OpenAPI operation, with the operation's place in the document. */
 interface Operation {
   readonly at: string;
   readonly effects: readonly Effect[];

@@ -27,7 +27,9 @@ export function lookup(scope: Scope, name: string): Binding | undefined {
   return undefined;
 }
 
-/** Returns the name of a property and the value it's computed from. The name is undefined if it's unknown. */
+/**
+ * Returns a property's name, or undefined if it's unknown, and the value that it's computed from.
+ */
 export function keyIn(m: Machine, n: Node, s: Scope): readonly [string | undefined, Value] {
   const node: Node = n['property'] ?? n['key'];
   if (n['computed'] !== true) return [nameOfKey(node), UNKNOWN];
@@ -137,7 +139,7 @@ export function bind(
   }
 }
 
-/** Returns an object without some keys. */
+/** Returns a copy of an object without some keys. */
 function restOf(m: Machine, value: Value, taken: readonly (string | undefined)[]): Value {
   const all = options(value);
   const rest = m.object();
@@ -151,11 +153,11 @@ function restOf(m: Machine, value: Value, taken: readonly (string | undefined)[]
 
 export const WRAPPERS =
   /^(?:TS(?:As|Satisfies|NonNull|Instantiation)Expression|TSTypeAssertion|(?:Parenthesized|Chain|Await)Expression)$/u;
-/** Returns the node inside one that doesn't change the value, such as `await` or a type. */
+/** Unwraps nodes that don't change the value, such as `await` or a type assertion. */
 export const unwrapped = (n: Node): Node =>
   WRAPPERS.test(n.type) ? unwrapped(n['expression'] ?? n['argument']) : n;
 
-/** Returns true if the `then` branch needs an input of its own, and the `else` branch works without one. */
+/** Returns true if the `then` branch needs a special input and the `else` branch doesn't. */
 export function isPositive(node: Node): boolean {
   const n = unwrapped(node);
   if (n.type === 'UnaryExpression') return n['operator'] !== '!' || !isPositive(n['argument']);
@@ -168,7 +170,7 @@ export function isPositive(node: Node): boolean {
   return (n['operator'] as string).startsWith('!') === [n['left'], n['right']].some(isNothing);
 }
 
-/** Returns true for a test that only asks whether something is given. */
+/** Returns true if a test only checks whether a value is given. */
 export function isPresence(node: Node): boolean {
   const n = unwrapped(node);
   if (n.type === 'LogicalExpression') return isPresence(n['left']) && isPresence(n['right']);

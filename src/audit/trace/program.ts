@@ -17,7 +17,7 @@ export interface Node {
 
 export interface Module {
   readonly file: string;
-  /** Relative to the root, with `/`. */
+  /** The path relative to the root, with `/`. */
   readonly name: string;
   readonly text: string;
   readonly body: readonly Node[];
@@ -29,7 +29,7 @@ type Resolved =
   | { readonly file: string }
   | { readonly builtin: string }
   | { readonly pkg: string; readonly sub: string };
-/** An unread file, with the reason. */
+/** A file that wasn't read, with the reason. */
 export interface Skipped {
   readonly name: string;
   readonly reason: string;
@@ -40,12 +40,12 @@ const EXTENSIONS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx', '.jsx'
 const MAX_FILE_BYTES = 12_000_000;
 const MAX_ALL_BYTES = 80_000_000;
 const MAX_FILES = 4_000;
-/** Text of this length can't be nested more deeply than the parser's stack allows. */
+/** Maximum length of source text that is certainly not nested too deeply for the parser's stack. */
 const SAFE_LENGTH = 2_000;
 const MAX_TRIAL_BYTES = 60_000_000;
 const MAX_FAILED = 40;
 
-/** Returns the package of a file below `node_modules`. Undefined for other files. */
+/** Returns the package that a file in `node_modules` belongs to, or undefined for other files. */
 function packageOf(file: string): string | undefined {
   const at = file.lastIndexOf('/node_modules/');
   if (at < 0) return undefined;
@@ -60,15 +60,18 @@ const packageOfSpecifier = (specifier: string): { pkg: string; sub: string } => 
 };
 
 /**
- * Parses files in turn, in a thread of a separate process, and writes a byte for each success. The parser is native
- * code, which crashes on text that is nested more deeply than its stack allows.
+ * Parses files one by one in a thread of a separate process, and writes a byte for each success.
+ * The parser is native code, which crashes if text is nested too deeply for its stack.
  */
 const TRIAL = `const { Worker, workerData, isMainThread } = require('worker_threads'); const fs = require('fs');
 const deep = (n, run) => (n === 0 ? run() : deep(n - 1, run));
 if (isMainThread) new Worker(process.env.TRIAL, { eval: true, workerData: JSON.parse(fs.readFileSync(0, 'utf8')) });
 else import(workerData.parser).then(({ parseSync }) => { for (const [file, lang] of workerData.files) { try { const text = fs.readFileSync(file, 'utf8'); deep(4000, () => parseSync(file, text, { lang, preserveParens: false })); } catch {} fs.writeSync(1, '.'); } });`;
 
-/** Returns the parser's URL for another process. Only the stack names this file in both ES modules and CommonJS. */
+/**
+ * Returns the parser's URL for another process. The stack trace is the only way to get this file's
+ * path in both ES modules and CommonJS.
+ */
 function parserAddress(): string {
   const [, here] =
     /\(?((?:file:\/\/|\/|[A-Za-z]:\\).*?):\d+:\d+\)?$/mu.exec(new Error().stack ?? '') ?? [];
@@ -84,15 +87,18 @@ interface Parser {
   ): { readonly program: Node; readonly errors: readonly unknown[] };
 }
 
-/** The audited code. Modules are parsed on demand, within limits. Unread ones are in `skipped`. */
+/**
+ * The audited code. It parses modules on demand, within limits. `skipped` lists the modules that
+ * weren't read.
+ */
 export class Program {
   readonly skipped: Skipped[] = [];
-  /** Packages whose code is followed like the audited code. */
+  /** The packages that are followed like the audited code. */
   readonly entered = new Set<string>();
   readonly #modules = new Map<string, Module | undefined>();
   readonly #resolutions = new Map<string, Resolved | undefined>();
   #bytes = 0;
-  /** The files that the parser has survived elsewhere. */
+  /** The files that a separate process has parsed without a crash. */
   readonly #tried = new Map<string, boolean>();
   #failed = 0;
 
@@ -104,7 +110,7 @@ export class Program {
   ) {}
 
   static async open(root: string): Promise<Program> {
-    // Each import is caught directly, so that bundlers accept missing packages.
+    // Each import has its own `catch`, so that bundlers accept missing packages.
     const failures = new Map<string, unknown>();
     const missing = (name: string) => (cause: unknown) => void failures.set(name, cause);
     const [parsing, resolving] = await Promise.all([
@@ -136,14 +142,14 @@ export class Program {
         };
       },
     };
-    // The resolver would wait for the end of a pipe.
+    // If the file were a pipe, the resolver would wait forever.
     for (const manifest of ['package.json', 'tsconfig.json'].map((name) => path.join(root, name)))
       if (existsSync(manifest) && !statSync(manifest).isFile())
         throw new ToolError(
           'INVALID_ARGUMENT',
           expectedGot(`${path.basename(manifest)} as a file`, 'something else'),
         );
-    // Modules are known by their real paths. A root behind a link would contain none of them.
+    // Modules are identified by their real paths, so the root needs its real path too.
     return new Program(
       existsSync(root) ? realpathSync.native(root) : path.resolve(root),
       parser,
@@ -181,7 +187,7 @@ export class Program {
     return packageOfSpecifier(specifier);
   }
 
-  /** Returns the file of a package's entry, so that it can be followed. */
+  /** Returns a package's entry file, so that the package can be followed. */
   fileOf(from: string, specifier: string): string | undefined {
     try {
       return this.resolver(from, specifier);
@@ -209,7 +215,7 @@ export class Program {
     if (this.#modules.size >= MAX_FILES) return skip('more files than are read');
     try {
       const status = statSync(file);
-      // Reading a pipe or device would never end.
+      // Reading a pipe or a device might never end.
       if (!status.isFile()) return skip('not a file');
       const { size } = status;
       if (size > MAX_FILE_BYTES) return skip('larger than is read');
@@ -234,7 +240,7 @@ export class Program {
     }
   }
 
-  /** Tries the parser in a separate process on all files of the file's package. */
+  /** Tries to parse all files of the file's package in a separate process. */
   #parsesElsewhere(file: string): boolean {
     const known = this.#tried.get(file);
     if (known !== undefined) return known;
@@ -260,7 +266,8 @@ export class Program {
         stdio: ['pipe', 'pipe', 'ignore'],
       });
       const through = stdout?.length ?? 0;
-      // If no process can be started, or it doesn't find the parser, nothing was tried. Then the files are read anyway.
+      // If the process doesn't start or doesn't find the parser, the files are parsed without this
+      // check.
       if (
         through === 0 &&
         (status === 1 ||
@@ -309,7 +316,7 @@ const CODE = /\.(?:[cm]?[jt]s|[jt]sx)$/u;
 const NO_CODE =
   /\.d\.[cm]?ts$|(?:^|\/)(?:node_modules|test|tests|__tests__|[\w-]+-tests|benchmarks|fixtures|\.git|coverage|examples|docs)(?:\/|$)|\.(?:test|spec)\.[cm]?[jt]sx?$/u;
 
-/** Lists the code files below a folder, without packages and tests. */
+/** Lists the code files in a folder, except packages and tests. */
 export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly string[] {
   const files: string[] = [];
   const folders = [folder];
@@ -332,7 +339,7 @@ export function codeFiles(folder: string, most = 3_000, kind = CODE): readonly s
   return files;
 }
 
-/** Returns the files that a package.json names as programs and exports. */
+/** Returns the programs and exports that a package.json lists. */
 export function entriesOf(root: string): readonly string[] {
   const found: string[] = [];
   const add = (value: unknown): void => {
@@ -352,7 +359,7 @@ export function entriesOf(root: string): readonly string[] {
     ) as Record<string, unknown>;
     [bin, main, module, exports].forEach(add);
   } catch {
-    // Without a package.json, the usual names are tried.
+    // Without a package.json, common names are tried.
   }
   const usual = [
     'index.js',
@@ -386,7 +393,7 @@ export function folderOf(
   return file === undefined || at < 0 ? undefined : file.slice(0, at + 14 + pkg.length);
 }
 
-/** Returns the dependency whose code contains the names. */
+/** Returns the dependency whose code contains the given names. */
 export function packageWith(
   program: Program,
   files: readonly string[],

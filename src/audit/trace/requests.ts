@@ -25,7 +25,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Returns the tool's arguments according to a schema, with defaults and required fields. */
+/** Returns the tool's arguments as a schema describes them, with defaults and required fields. */
 export function argumentsOf(m: Machine, shape: Obj): Value {
   const object = m.object();
   object.rest = unknown(['arg:']);
@@ -39,7 +39,7 @@ export function argumentsOf(m: Machine, shape: Obj): Value {
   return object;
 }
 
-/** A validator returns its input, so the tool's arguments stay the same. */
+/** Calls a validator. It returns its input, so the tool's arguments stay the same. */
 export function validated(
   m: Machine,
   name: string,
@@ -63,7 +63,7 @@ export function validated(
   return /^(?:parse|cast|decode)/u.test(name) ? data : undefined;
 }
 
-/** Records a request with the method and body in its settings. Returns its answer. */
+/** Records a request whose options contain the method and body. Returns the response. */
 export function request(m: Machine, url: string, given: Value, call: string, place: Place): Value {
   if (TELEMETRY.test(url)) return DATA;
   const settings = options(given).filter((one): one is Obj => one.t === 'obj');
@@ -103,8 +103,8 @@ export function request(m: Machine, url: string, given: Value, call: string, pla
 }
 
 /**
- * Records the effect of a method that takes SQL. `database` means that its receiver certainly is one. Returns true if
- * it was SQL.
+ * Records the effect of a method that takes SQL. `database` is true if the receiver is certainly a
+ * database. Returns true if the argument was SQL.
  */
 export function runSql(
   m: Machine,

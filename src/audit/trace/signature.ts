@@ -3,14 +3,14 @@ import type { Value } from './values.js';
 const ids = new WeakMap<object, number>();
 let last = 0;
 
-/** Returns an object's own number. */
+/** Returns a number that identifies an object. */
 function idOf(object: object): number {
   const id = ids.get(object) ?? ++last;
   ids.set(object, id);
   return id;
 }
 
-/** Returns the same text for values that a function can't tell apart. */
+/** Returns a string that is equal for values that a function can't distinguish. */
 export function signatureOf(value: Value): string {
   switch (value.t) {
     case 'const':

@@ -20,7 +20,7 @@ import {
   type Value,
 } from './values.js';
 
-/** Returns the name of a program if only its folder is unknown. */
+/** Returns a program's name if only its folder is unknown. */
 const programName = (text: string): string =>
   readable(/[\\/][\w.-]+$/u.exec(text)?.[0].slice(1) ?? text) ?? '(unknown)';
 const isSet = (settings: Value, key: string): boolean => {
@@ -29,8 +29,8 @@ const isSet = (settings: Value, key: string): boolean => {
 };
 
 /**
- * Records the effect of starting a program with `child_process` or a similar package. `name` is the function that
- * starts it.
+ * Records the effect of starting a program with `child_process` or a similar package. `name` is the
+ * name of the called function.
  */
 export function startProgram(
   m: Machine,
@@ -60,7 +60,7 @@ export function startProgram(
   const sure = words.filter(
     (_, index) => !list?.items[index] || isSure(list.items[index], m.conditions),
   );
-  // A different path, such as from a variable, leads to the same program.
+  // A path from a variable leads to the same program.
   const named = new Map(textsOf(first).map((text) => [programName(text), text]));
   if (named.size > 1 && argumentsIn(tagsOf(first)).length === 0) named.delete('(unknown)');
   const programs = inShell ? textsOf(first) : [...named.values()];
@@ -70,7 +70,7 @@ export function startProgram(
       : inShell
         ? programEffects('sh', ['-c', program.replaceAll(HOLE, '$unknown')], known)
         : programEffects(programName(program), words, known);
-  // Without a word such as `--dry-run`, which is there only sometimes, a program may do more.
+  // A word such as `--dry-run` may be missing. Without it, the program may do more.
   const possibleEffects = (program: string): readonly CallEffect[] => {
     const effects = effectsOf(program, words);
     const onlyReads = effects.every(({ access }) => access === 'read');
@@ -90,7 +90,8 @@ export function startProgram(
   const temporary = list?.items.find((item) => tagsOf(item).includes('tmp'));
   for (const program of programs)
     for (const effect of possibleEffects(program)) {
-      // An effect through a temporary file, as in `kubectl delete -f`, doesn't change that file.
+      // A command that reads a temporary file, such as `kubectl delete -f`, doesn't change that
+      // file.
       const isOfFile =
         temporary !== undefined &&
         (effect.kind === 'fs-write' || !ELSEWHERE_PROGRAMS.test(effect.call));
@@ -103,7 +104,10 @@ export function startProgram(
     }
 }
 
-/** Records an effect that the tool's argument decides completely, such as the text of a command. It may be anything. */
+/**
+ * Records that the tool's argument decides the whole effect, such as the text of a command. The
+ * effect may be anything.
+ */
 export function chosen(m: Machine, effect: CallEffect, tags: Tags, place: Place): boolean {
   const open = argumentsIn(tags);
   if (

@@ -9,7 +9,7 @@ import { Program, entriesOf, folderOf, packageWith, type Node, type Skipped } fr
 import { argumentsIn, deepTags, mergeTags, options, type Tags } from './values.js';
 
 interface TraceSubject {
-  /** The folder with the code: a package or a project. */
+  /** The folder with the code of a package or project. */
   readonly root: string;
   /** The files where the program starts, relative to the root. @default those that package.json names */
   readonly entries?: readonly string[];
@@ -27,7 +27,10 @@ interface TraceOptions {
 
 export interface Trace {
   readonly tools: readonly TracedTool[];
-  /** Effects that nearly all tools have besides their own work, such as logs and telemetry. They count for no tool. */
+  /**
+   * Effects that nearly all tools share, such as logs and telemetry. They aren't counted for any
+   * tool.
+   */
   readonly shared: readonly Effect[];
   readonly skipped: readonly Skipped[];
 }
@@ -40,25 +43,32 @@ interface Traced {
   readonly reads: ReadonlyMap<string, ReadonlySet<Node | undefined>>;
   readonly returned: Tags;
   readonly unknowns: readonly string[];
-  /** The function that was guessed to be the handler, perhaps for several tools. */
+  /** The function that is probably the handler. Several tools may share it. */
   readonly guess?: Node | undefined;
 }
 
-/** A log's change counts as the server's if this share of tools makes it. */
+/** If at least this share of the tools changes a log, the change belongs to the server. */
 const BOOKED = 0.8;
 const MAX_BOOT_STEPS = 12_000_000;
 const MAX_TOOL_STEPS = 500_000;
-/** Names of code that logs calls. Its writes are the server's if several tools share them. */
+/**
+ * Matches names of functions that log calls. If several tools share their writes, the writes belong
+ * to the server.
+ */
 const BOOKKEEPING =
   /log(?:ger|ging)?$|^log|telemetr|track|analytic|metric|usage|histor|^audit|auth|token|credential|refresh|cache|capture|report|posthog|sentry|survey|onboard|notif|version|heartbeat|session|migrat|middleware/iu;
-/** Names of code that gets or checks something that several tools need, and makes it if it's missing. */
+/**
+ * Matches names of functions that get or check something for several tools, and create it if it's
+ * missing.
+ */
 const NEEDED = /^_?#?(?:get|is|has|read|load|validate|resolve|check|require)[A-Z_]/u;
 const MADE = /^_?#?(?:ensure|init|initialize|initialise|setup|connect|getOrCreate)(?:[A-Z_]|$)/u;
 const BOOKS = /histor|telemetr|analytic|logger|logging|metrics|posthog|tracking|usage-?track/iu;
 
 /**
- * Follows the code of tools from their handlers to the calls with effects. It runs nothing. It reads the program's
- * start to find the handlers, and then follows each handler with arguments of which only the names are known.
+ * Follows the code of tools from their handlers to the calls with effects, without running it. It
+ * follows the program's start to find the handlers. Then it follows each handler with arguments
+ * whose values are unknown.
  */
 export async function traceTools(
   { root, entries, tools }: TraceSubject,
@@ -79,7 +89,7 @@ export async function traceTools(
         ? entriesOf(program.root)
         : entries.map((file) => path.resolve(program.root, file));
     start(machine, handlers, program, interpreter, files);
-    // If a package only starts another one, its tools are there.
+    // If a package only starts another package, the other package has the tools.
     const inner =
       handlers.missing().length > Math.min(2, names.size / 2) &&
       handlers.dispatchers.length < 100 &&
@@ -92,7 +102,8 @@ export async function traceTools(
     }
     const traced = tools.map(({ name }) => traceOne(machine, interpreter, handlers, name));
     const { tools: found, ...rest } = finish(machine, traced, program.skipped);
-    // A server that makes its tools from a document does the things in the document, unless its code shows them.
+    // If a server generates its tools from a document and its code doesn't show their effects, the
+    // document does.
     const operation = found.every(({ handler }) => handler !== undefined)
       ? () => undefined
       : operationsIn(program);
@@ -108,7 +119,7 @@ export async function traceTools(
   }
 }
 
-/** Runs the program's start, and looks for handlers that it doesn't show. */
+/** Follows the program's start, and then looks for the handlers that are still missing. */
 function start(
   machine: Machine,
   handlers: Handlers,
@@ -149,13 +160,14 @@ function traceOne(
   if (machine.isOver) return nothing(name, 'there was no time left');
   const candidates = [...(handlers.found.get(name) ?? [])].sort((a, b) => a.rank - b.rank);
   const [best] = candidates;
-  // A dispatcher that gets the name shows how the arguments reach the handler.
+  // A dispatcher that receives the name shows how the arguments reach the handler.
   for (const dispatcher of best?.rank === 1 ? [] : handlers.dispatchers.slice(0, 6)) {
     const { hits, traced, visited } = runOne(machine, interpreter, handlers, name, dispatcher);
     const reached = candidates.find((one) => visited.has(functionIn(one)?.node as Node));
     if (reached !== undefined)
       return { ...traced, handler: placeOfHandler(machine, reached) ?? traced.handler };
-    // A function that contains the name is a guess. A dispatcher that compares the name isn't.
+    // A function that only contains the name is a guess. A dispatcher that compares the name is
+    // not.
     if (hits > 0 && (best === undefined || best.rank >= GUESSED)) return traced;
   }
   if (best === undefined) return nothing(name, 'its handler was not found');
@@ -206,7 +218,7 @@ function runOne(
   };
 }
 
-/** Returns an effect under its conditions. It names the argument that decides. */
+/** Returns the effect of an observation, with the argument that decides whether it happens. */
 function certaintyOf(conditions: readonly Condition[]): {
   readonly certainty: 'does' | 'may';
   readonly argument?: string;
@@ -222,10 +234,10 @@ function certaintyOf(conditions: readonly Condition[]): {
   return argument === undefined ? { certainty: 'does' } : { certainty: 'may', argument };
 }
 
-// ── what was met, as effects ──
+// ── from observations to effects ──
 function finish(machine: Machine, traced: readonly Traced[], skipped: readonly Skipped[]): Trace {
   const handled = traced.filter(({ handler }) => handler !== undefined);
-  // Tools with the same guessed handler look alike because of the guess.
+  // Tools that share a guessed handler look alike only because of the guess.
   const handlers = new Set(handled.map(({ guess, name }) => guess ?? name)).size;
   const all = new Map(traced.map((one) => [one.name, effectsOf(machine, one, handled)]));
   const count = (
@@ -244,7 +256,7 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   const booked = count(
     (key, { ways }) => new Set([...ways.values()].flat().map((root) => `${root} ${key}`)),
   );
-  // Several tools log in the same way, and nearly all reach the code around the handlers in the same way.
+  // Several tools use the same logging, and nearly all tools reach the code around the handlers.
   const isShared = (key: string, { ways, effect }: Met): boolean =>
     effect.access !== 'read' &&
     [...ways.values()].every((roots) =>
@@ -272,7 +284,7 @@ function finish(machine: Machine, traced: readonly Traced[], skipped: readonly S
   return { tools, shared: [...shared.values()], skipped };
 }
 
-/** `ways`: the logging functions on each way to the effect. */
+/** An effect of a tool. `ways` contains the logging functions on each path to it. */
 interface Met {
   readonly effect: Effect;
   readonly ways: ReadonlyMap<string, readonly string[]>;
@@ -300,7 +312,7 @@ function effectsOf(
     )
       continue;
     const { certainty, argument: named } = certaintyOf(entry.conditions);
-    // The argument that leads to an unknown call doesn't decide its effect.
+    // An argument that leads to an unknown call doesn't decide the call's effect.
     const argument = entry.effect.access === 'unknown' ? undefined : named;
     const effect: Effect = {
       ...entry.effect,
@@ -322,7 +334,7 @@ function effectsOf(
   return met;
 }
 
-/** Returns the functions on a call's way that log, or that get and check shared things. */
+/** Returns the functions on a call's path that log, or that get or check shared things. */
 function rootsOf(machine: Machine, entry: Entry): readonly string[] {
   const once = entry.conditions
     .flatMap(({ tags }) => tags)
@@ -349,8 +361,8 @@ const strength = ({ certainty, argument }: Effect): number =>
   certainty === 'does' ? 2 : argument === undefined ? 0 : 1;
 
 /**
- * Returns true if the changed memory reaches an answer, or if another tool reads it outside the functions that change
- * it. Nobody else reads a lock, a rate limit or a count of running calls.
+ * Returns true if the changed memory reaches an answer, or if another tool reads it elsewhere. A
+ * lock, a rate limit or a counter is only read where it's changed.
  */
 function isSeen(state: string, traced: Traced, handled: readonly Traced[]): boolean {
   const tag = `state:${state}`;

@@ -1,9 +1,12 @@
 import type { Value } from './values.js';
 
-/** The conditions of the words that aren't always in their list. */
+/** The conditions of words that are only sometimes in their list. */
 const conditionsOf = new WeakMap<Value, readonly unknown[]>();
 
-/** Returns a word that's in its list only under these conditions. By default, nothing says when. */
+/**
+ * Returns a word that is in its list only under these conditions. @default the conditions are
+ * unknown
+ */
 export function perhaps(value: Value, under: readonly unknown[] = [{}]): Value {
   if (under.length === 0 || (value.t !== 'const' && value.t !== 'unknown')) return value;
   const word = { ...value };
@@ -11,7 +14,7 @@ export function perhaps(value: Value, under: readonly unknown[] = [{}]): Value {
   return word;
 }
 
-/** Returns true if a word is in its list whenever code under these conditions runs. */
+/** Returns true if a word is always in its list when these conditions are met. */
 export function isSure(word: Value, conditions: readonly unknown[]): boolean {
   return (conditionsOf.get(word) ?? []).every((each) => conditions.includes(each));
 }

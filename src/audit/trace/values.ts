@@ -1,11 +1,14 @@
 import { wordsIn, type KnownValue } from '../known/known-value.js';
 import type { Node, Module } from './program.js';
 
-/** The sources of a value: `arg:<name>` of the tool, `env:<name>`, `state:<place>`, `tmp` for temporary paths. */
+/**
+ * The sources of a value: `arg:<name>` for the tool's arguments, `env:<name>`, `state:<place>` for
+ * memory, and `tmp` for temporary paths.
+ */
 export type Tags = readonly string[];
 type Primitive = string | number | boolean | bigint | null | undefined;
 
-/** The unknown part of an otherwise known text, as in `https://host/<hole>/items`. */
+/** Marks an unknown part of a string, as in `https://host/<hole>/items`. */
 export const HOLE = '\u0000';
 
 interface Const {
@@ -14,7 +17,8 @@ interface Const {
   readonly tags: Tags;
 }
 /**
- * `data`: texts, numbers, lists and the like from the language, Node and JSON. Their methods have no effects outside.
+ * An unknown value. With `data`, it's a string, number, list or similar value from JavaScript, Node
+ * or JSON, whose methods have no effects outside the process.
  */
 interface Unknown {
   readonly t: 'unknown';
@@ -25,7 +29,10 @@ interface Union {
   readonly t: 'union';
   readonly of: readonly Value[];
 }
-/** An object, array, Map, Set or instance that the code makes. `rest` joins the values under unknown keys. */
+/**
+ * An object, array, Map, Set or instance that the code creates. `rest` combines all values with
+ * unknown keys.
+ */
 export interface Obj {
   readonly t: 'obj';
   readonly id: number;
@@ -33,7 +40,7 @@ export interface Obj {
   readonly props: Map<string, Value>;
   items: Value[];
   rest: Value | undefined;
-  /** True for a list that may lack some of its items. */
+  /** True if some items of the list may be missing. */
   open: boolean;
   cls: ClassValue | undefined;
   proto: Value | undefined;
@@ -57,7 +64,7 @@ export interface ClassValue {
   readonly module: Module;
   readonly parent: Value | undefined;
   readonly props: Map<string, Value>;
-  /** The prototype of its instances, with their methods. */
+  /** The prototype with the methods of its instances. */
   readonly methods: Obj;
 }
 /** A value that is read on demand, such as an import or getter. */
@@ -67,8 +74,8 @@ interface Accessor {
   readonly set?: Value | undefined;
 }
 /**
- * A member of a Node builtin or of the language's globals (module `global`). `()` in the path stands for the result of
- * a call.
+ * A member of a Node builtin or a global (module `global`). In the path, `()` means the result of a
+ * call.
  */
 export interface Native {
   readonly t: 'native';
@@ -76,18 +83,18 @@ export interface Native {
   readonly path: readonly string[];
   readonly args: readonly Value[];
 }
-/** A member of a package outside the audited code, or the result of its calls. */
+/** A member of a package outside the audited code, or the result of calling it. */
 export interface External {
   readonly t: 'external';
   readonly pkg: string;
   readonly path: readonly string[];
   readonly args: readonly Value[];
-  /** The fields of an argument schema. For a field, its default and whether it may be missing. */
+  /** The fields of an argument schema. A field has its default, and whether it's optional. */
   readonly shape?: Obj | undefined;
   readonly fallback?: Value | undefined;
   readonly optional?: boolean;
 }
-/** A function of the analysis itself, such as a promise's `resolve`. */
+/** A function that the analysis provides, such as a promise's `resolve`. */
 interface Host {
   readonly t: 'host';
   readonly call: (args: readonly Value[]) => Value;
@@ -113,7 +120,7 @@ export interface Scope {
   readonly frame: Frame;
   readonly module: Module;
 }
-/** A run of a function: its `this`, its result, and the class that it's a method of. */
+/** A running function: its `this`, its result, and its class if it's a method. */
 export interface Frame {
   readonly self: Value;
   readonly home: ClassValue | undefined;
@@ -126,30 +133,35 @@ const MAX_TAGS = 24;
 const MAX_TEXT = 20_000;
 const NO_TAGS: Tags = [];
 
-/** Globals of other environments, which don't exist here. */
+/** Globals of other environments, which Node doesn't have. */
 export const ELSEWHERE: ReadonlySet<string> = new Set(
   wordsIn('Bun Deno window document EdgeRuntime WorkerGlobalScope importScripts self'),
 );
 
 export const constant = (v: Primitive, tags: Tags = NO_TAGS): Const => ({ t: 'const', v, tags });
-/** Returns a text with or without holes. */
+/** Returns a string value, with or without holes. */
 export const textual = (text: string, tags: Tags = NO_TAGS): Const =>
   constant(text.slice(0, MAX_TEXT), tags);
 export const UNDEFINED = constant(undefined);
-/** An unknown value. The effects of its methods are unknown. */
+/** Returns an unknown value, whose methods have unknown effects. */
 export const UNKNOWN: Unknown = { t: 'unknown', tags: NO_TAGS, data: false };
 export const DATA: Unknown = { t: 'unknown', tags: NO_TAGS, data: true };
 
-/** Returns data with known sources only. With `data: false`, an unknown value. */
+/**
+ * Returns data whose sources are known, but not its value. With `data: false`, it returns an
+ * unknown value.
+ */
 export const unknown = (tags: Tags = NO_TAGS, data = true): Unknown =>
   tags.length === 0 ? (data ? DATA : UNKNOWN) : { t: 'unknown', tags, data };
-/** Returns an unknown value, which is data only if all the values are. */
+/** Returns an unknown value. It's data only if all given values are data. */
 export const unknownLike = (...values: readonly Value[]): Unknown =>
   unknown(allTags(values), values.every(isData));
-/** The value under a computed name. Nothing is known about it, and a call is reported. */
+/**
+ * Returns the value under a computed name. Nothing is known about it, so calling it is reported.
+ */
 export const unread = (what: string): Value => unknown([`unread:${what}`], false);
 
-/** Returns true for plain data, whose methods are those of the language. */
+/** Returns true for plain data, which only has built-in methods. */
 export function isData(value: Value): boolean {
   if (value.t === 'unknown') return value.data;
   return value.t === 'const' || (value.t === 'union' && value.of.every(isData));
@@ -160,13 +172,13 @@ export function mergeTags(...lists: readonly Tags[]): Tags {
   return full.length < 2 ? (full[0] ?? NO_TAGS) : [...new Set(full.flat())].slice(0, MAX_TAGS);
 }
 
-/** Returns a value's own tags. `deepTags` looks inside objects, too. */
+/** Returns a value's own tags. `deepTags` also looks inside objects. */
 export function tagsOf(value: Value): Tags {
   if (value.t === 'const' || value.t === 'unknown') return value.tags;
   return value.t === 'union' ? allTags(value.of) : NO_TAGS;
 }
 export const allTags = (values: readonly Value[]): Tags => mergeTags(...values.map(tagsOf));
-/** Returns the tool's arguments among the sources of a value, by name. */
+/** Returns the names of the tool's arguments that a value comes from. */
 export const argumentsIn = (tags: Tags): Tags =>
   tags.filter((tag) => tag.startsWith('arg:') && tag.length > 4);
 
@@ -226,13 +238,16 @@ export const isFixed = (value: Value): value is Const =>
 export const isNothing = (value: Value): boolean =>
   value.t === 'const' && (value.v === undefined || value.v === null);
 
-/** Returns the possible values with members: not undefined or null, unless there are no others. */
+/** Returns the possible values except undefined and null, unless there are no others. */
 export function solid(value: Value): readonly Value[] {
   const all = options(value);
   return all.length === 1 ? all : all.filter((one) => !isNothing(one));
 }
 
-/** Returns the result of testing the value. Undefined if both are possible. */
+/**
+ * Returns true for a truthy value and false for a falsy one. Returns undefined if both are
+ * possible.
+ */
 export function truth(value: Value): boolean | undefined {
   if (value.t === 'unknown') return undefined;
   if (value.t === 'union') {
@@ -244,7 +259,7 @@ export function truth(value: Value): boolean | undefined {
   return Boolean(value.v);
 }
 
-/** Returns a value's text, with holes in place of unknown parts. */
+/** Returns a value's string, with holes for unknown parts. */
 export function textOf(value: Value): string {
   if (value.t === 'const') return String(value.v);
   if (value.t === 'obj' && value.kind === 'array' && value.items.length <= 50)
@@ -256,7 +271,7 @@ export function textOf(value: Value): string {
 export const textsOf = (value: Value): readonly string[] =>
   options(value).flatMap((one) => (one.t === 'const' && typeof one.v === 'string' ? [one.v] : []));
 
-/** Returns a constant for the tables of known calls. Undefined for unknown values. */
+/** Returns a constant for the tables of known calls, or undefined for an unknown value. */
 export function toPlain(value: Value, depth = 4): KnownValue {
   if (value.t === 'const')
     return typeof value.v === 'bigint' || isPartial(value) ? undefined : value.v;
@@ -276,14 +291,17 @@ export function toPlain(value: Value, depth = 4): KnownValue {
 export const isCallable = (value: Value): boolean =>
   value.t === 'fn' || value.t === 'host' || (value.t === 'union' && value.of.some(isCallable));
 
-/** Returns the property name that a value stands for. Undefined unless it's one text. */
+/** Converts a value to a property name. Returns undefined unless it's a single known string. */
 export function keyOf(value: Value): string | undefined {
   if (value.t === 'native' && value.path[0] === 'Symbol' && value.path.length === 2)
     return `@@${value.path[1]}`;
   return value.t !== 'const' || isPartial(value) ? undefined : String(value.v);
 }
 
-/** Returns true if two values are the same, and false if they aren't. It assumes a system other than Windows. */
+/**
+ * Returns true if two values are the same, and undefined if that's unknown. It assumes a system
+ * other than Windows.
+ */
 export function isSame(left: Value, right: Value): boolean | undefined {
   if (isFixed(left) && isFixed(right)) return left.v === right.v;
   const [one, other] = isFixed(left) ? [left, right] : [right, left];
@@ -292,7 +310,7 @@ export function isSame(left: Value, right: Value): boolean | undefined {
   return isMade || (one.v === 'win32' && tagsOf(other).includes('platform')) ? false : undefined;
 }
 
-/** Returns the result of an operator for two values: for numbers, and with `+` for texts with holes. */
+/** Applies an operator to two values. It computes numbers, and joins strings with holes for `+`. */
 export function operate(operator: string, left: Value, right: Value): Value {
   const tags = allTags([left, right]);
   const all = options(left).flatMap((a) =>

@@ -67,7 +67,7 @@ const NOTES = `
 A tool lies if it does more than it declares. tooldex reads the tool's code, and only runs it with --run. --mcp starts the server
 to list its tools, without this process's environment variables; with --listing the server isn't started.
 
---run calls each tool in a scratch copy of the folder, with the examples in its input schema: twice in a row, and twice in parallel.
+--run calls each tool in a scratch copy of the folder, with the examples in its input schema: twice in a row.
 Network requests get a stub response, programs are recorded instead of started, and nothing outside the copy is written.
 
 Exit codes:

@@ -17,7 +17,6 @@ export interface Shipped {
     subject:
       | { readonly files: readonly string[] }
       | {
-          readonly command: string;
           readonly args: readonly string[];
           readonly env: Readonly<Record<string, string>>;
         },

@@ -24,7 +24,6 @@ describe('running tools in the audit', () => {
       reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
       byStream: `() => new Promise((done) => fs.createWriteStream('a.txt').end('x', done))`,
       byHandle: `async () => { const file = await open('a.txt', 'w'); await file.write('x'); await file.close(); }`,
-      byWorker: `() => new Promise((done, failed) => new Worker("require('fs').writeFileSync('a.txt', 'x')", { eval: true }).on('error', failed).on('exit', done))`,
       byWrapper: `() => { const files = require('fs'); const { writeFileSync } = files; files.writeFileSync = () => undefined; writeFileSync('a.txt', 'x'); }`,
     });
     expect(held.by).toContain('the recorder');
@@ -36,8 +35,7 @@ describe('running tools in the audit', () => {
     });
     for (const name of ['byStream', 'byHandle', 'byWrapper'])
       expect(of[name]!.effects.map(told), name).toEqual(['fs-write write tools.mjs']);
-    expect(of['byWorker']!.effects.map(told)[0]).toMatch(/^fs-write write /);
-    for (const name of ['byStream', 'byHandle', 'byWrapper', 'byWorker'])
+    for (const name of ['byStream', 'byHandle', 'byWrapper'])
       expect(of[name]!.files, name).toEqual([{ path: 'a.txt', where: 'root', change: 'created' }]);
   });
 
@@ -45,7 +43,6 @@ describe('running tools in the audit', () => {
     const { of } = await runAll(package_, {
       overwrites: `({ path }) => writeFile(path, 'new')`,
       appends: `({ path }) => appendFile(path, 'more')`,
-      deletesNothing: `() => fs.rmSync('not-there', { force: true })`,
       later: `() => { setTimeout(() => fs.writeFileSync('late.txt', ''), 50); }`,
       tidies: `() => { const folder = fs.mkdtempSync('x-'); fs.writeFileSync(folder + '/y', ''); fs.rmSync(folder, { recursive: true }); }`,
     });
@@ -58,10 +55,6 @@ describe('running tools in the audit', () => {
       secondChanged: true,
       effects: [{ kind: 'fs-write', destructive: false, idempotent: false }],
     });
-    expect(of['deletesNothing']).toMatchObject({
-      files: [],
-      effects: [{ kind: 'fs-write', access: 'write', destructive: true }],
-    });
     expect(of['later']!.files).toEqual([{ path: 'late.txt', where: 'root', change: 'created' }]);
     expect(of['tidies']).toMatchObject({ secondChanged: false, effects: [], files: [] });
   });
@@ -72,22 +65,10 @@ describe('running tools in the audit', () => {
       reads: `({ path }) => fs.readFileSync(path, 'utf8')`,
     });
     expect(of['takesAll']).toMatchObject({
-      status: 'crashed',
-      message: 'more than the 512 MB of memory that it gets',
+      status: 'error',
+      message: expect.stringContaining('its process ended') as string,
     });
     expect(of['reads']).toMatchObject({ status: 'ok' });
-  });
-
-  it('a tool has state if a repeated call answers differently, but not if its answers are random', async () => {
-    const { of } = await runAll(package_, {
-      counts: `() => ++count`,
-      throwsDice: `() => Math.random()`,
-    });
-    expect(of['counts']).toMatchObject({
-      secondChanged: true,
-      effects: [{ kind: 'memory-state', access: 'write', idempotent: false }],
-    });
-    expect(of['throwsDice']).toMatchObject({ secondChanged: false, effects: [] });
   });
 
   it("a tool can't start programs, use the network, or read variables, and each attempt is reported", async () => {
@@ -98,7 +79,7 @@ describe('running tools in the audit', () => {
         spawnsAtOnce: `() => [execFileSync('touch', ['made'], { encoding: 'utf8' }), spawnSync('touch made', { shell: true }).status]`,
         fetches: `async () => (await fetch('https://api.example.com/items', { method: 'DELETE' })).json()`,
         gets: `() => new Promise((done, failed) => https.get('https://example.org/', (answer) => done(answer.statusCode)).on('error', failed))`,
-        asks: `() => new Promise((done) => dns.lookup('example.net', (_, address) => done(address)))`,
+        asks: `() => new Promise((done) => dns.lookup('example.net', (error) => done(error.code)))`,
         reads: `() => String(process.env.AUDIT_SECRET)`,
       });
       expect(Object.values(of).map(({ status, message }) => message ?? status)).toEqual([
@@ -167,35 +148,31 @@ describe('running tools in the audit', () => {
       { timeoutMs: 2_000 },
     );
     expect(of['neverEnds']).toMatchObject({
-      status: 'timeout',
+      status: 'error',
+      message: 'no answer within 3000 ms',
       secondChanged: null,
     });
-    expect(of['hangs']).toMatchObject({ status: 'timeout' });
-    expect(of['crashes']).toMatchObject({ status: 'crashed', message: 'the exit code 3' });
+    expect(of['hangs']).toMatchObject({ status: 'error' });
+    expect(of['crashes']).toMatchObject({ status: 'error', message: 'its process ended with 3' });
     for (const name of ['neverEnds', 'crashes'])
       expect(of[name]!.effects.map(told), name).toContain('fs-write write tools.mjs');
   });
 
-  it('a tool can kill its own programs and change the mode of open files', async () => {
-    const { of, held } = await runAll(package_, {
-      stops: `() => { const child = execFile('sleep', ['9']); process.kill(-child.pid); child.kill(); }`,
-      killsBelow: `() => process._kill(process.ppid, 9)`,
+  it("a tool can't stop other processes or start workers", async () => {
+    const { of } = await runAll(package_, {
       kills: `() => process.kill(2 ** 22 + 1)`,
-      modes: `async () => { const file = await open('a.txt', 'w'); await file.chmod(0o600); await file.close(); }`,
+      killsBelow: `() => process._kill(process.ppid, 9)`,
+      byWorker: `() => new Promise((done, failed) => new Worker("require('fs').writeFileSync('a.txt', 'x')", { eval: true }).on('error', failed).on('exit', done))`,
     });
-    expect(of['stops']!.effects.map(({ call }) => call)).toEqual(['sleep 9']);
     expect(of['kills']!.effects).toMatchObject([
       { kind: 'process-spawn', access: 'write', call: 'process.kill' },
     ]);
-    expect(of['killsBelow']).toMatchObject({
-      status: 'ok',
-      effects: [{ kind: 'process-spawn', access: 'write', call: 'process.kill' }],
+    expect(of['killsBelow']!.status).toBe('ok');
+    expect(of['byWorker']).toMatchObject({
+      status: 'error',
+      message: expect.stringContaining('Workers are not available') as string,
+      files: [],
     });
-    expect(of['modes']).toMatchObject({
-      status: 'ok',
-      effects: [{ kind: 'fs-write', access: 'write' }],
-    });
-    expect(held.gaps.join()).toContain('permission model is off for modes');
   });
 
   it("a tool that needs approval or has no examples isn't run unless the user allows it", async () => {
