@@ -27,7 +27,7 @@ export const findingFields = [
 ] as const;
 
 /** A finding in wire format: something to fix in a manifest, or in a tool's metadata. */
-type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
+export type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 

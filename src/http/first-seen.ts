@@ -12,7 +12,7 @@ const AT_ONCE = 32;
 const LONGEST = 65_536;
 
 /** The changes to a tool's definition since it was first seen. */
-interface DefinitionHistory {
+export interface DefinitionHistory {
   /** Milliseconds since 1970. */
   readonly first_seen: number;
   readonly changes: readonly {

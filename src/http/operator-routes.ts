@@ -9,7 +9,7 @@ import { checkOptions } from '../core/options.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { readCallLog, type RecordedCall } from '../execution/call-log.js';
 import type { Role } from '../host/request-guard.js';
-import type { GrantScope } from '../safety/calls.js';
+import type { GrantScope, ToolOutcome } from '../safety/calls.js';
 import { OperatorDesk } from '../safety/operator-desk.js';
 import { readOutcome } from '../safety/read-outcome.js';
 import { FirstSeen } from './first-seen.js';
@@ -36,6 +36,29 @@ const bodies = {
   }),
   run: z.strictObject({ name: z.string(), input: z.unknown().optional() }),
 };
+
+/** A change to a tool since the server started. */
+interface ToolChange {
+  readonly name: string;
+  readonly persona: string | null;
+  readonly change: string;
+  readonly at: number;
+}
+
+/** The response of `/overview`. */
+export interface Overview extends ReturnType<typeof overviewOf> {
+  readonly waiting: number;
+  /** The number of findings by severity. */
+  readonly findings: Readonly<Record<string, number>>;
+  readonly changed_today: readonly ToolChange[];
+}
+
+/** The response of `/run`. */
+export interface Tried {
+  readonly outcome: ToolOutcome;
+  readonly events: readonly ToolEvent[];
+  readonly model_reads: string;
+}
 
 /** Paths that accept bodies, and methods other than GET and HEAD. */
 export const ACTION_PATHS =
@@ -64,7 +87,7 @@ export function addOperatorRoutes(
   });
 
   const firstSeen = new FirstSeen(store, clock);
-  const changed: { name: string; persona: string | null; change: string; at: number }[] = [];
+  const changed: ToolChange[] = [];
   void firstSeen.note(capabilities.tools());
   capabilities.onChange(({ added, edited, removed }) => {
     for (const [change, items] of Object.entries({ added, edited, removed }))
@@ -122,7 +145,7 @@ export function addOperatorRoutes(
       ...overviewOf(await readCallLog(store), clock.now()),
       findings: countBy(findings().map(({ finding }) => finding.severity)),
       changed_today: changed.filter(({ at }) => clock.now() - at < DAY_MS),
-    });
+    } satisfies Overview);
   });
 
   const act = (
@@ -160,7 +183,8 @@ export function addOperatorRoutes(
     const outcome = await executor!
       .execute({ id, name, input: input ?? {} }, { principal: operator, context: settings.context })
       .finally(stop);
-    return sendJson(context, { outcome, events, model_reads: readOutcome(outcome).text });
+    const model_reads = readOutcome(outcome).text;
+    return sendJson(context, { outcome, events, model_reads } satisfies Tried);
   });
   app.get('/metrics', async (context) => {
     const waiting = desk === undefined ? undefined : (await desk.waiting()).length;
@@ -218,17 +242,21 @@ async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.o
   }
 }
 
-/**
- * Returns an object with its keys in snake_case, as everywhere in the HTTP API. The values don't
- * change.
- */
-function snakeCase(fields: object): Record<string, unknown> {
+type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** An object with its keys in snake_case, as everywhere in the HTTP API. */
+export type Wire<T> = { readonly [Name in keyof T as SnakeCase<Name>]: T[Name] };
+
+/** Returns an object with its keys in snake_case. The values don't change. */
+function snakeCase<T extends object>(fields: T): Wire<T> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
       value as unknown,
     ]),
-  );
+  ) as Wire<T>;
 }
 
 const HOUR_MS = 3_600_000;

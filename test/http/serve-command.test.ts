@@ -263,7 +263,11 @@ describe.skipIf(!redisPresent)(
 
     it('reads health under the prefix from --redis-prefix, and reports if there is none', async () => {
       await redis.flush();
-      const store = await RedisStateStore.connect({ url: redis.url, prefix: 'app1:', timeoutMs: 10_000 });
+      const store = await RedisStateStore.connect({
+        url: redis.url,
+        prefix: 'app1:',
+        timeoutMs: 10_000,
+      });
       const health = new PublishedHealth({ store });
       health.record({ kind: 'tool', name: 'read', success: true, latencyMs: 1 });
       await health.close();
