@@ -30,6 +30,8 @@ import { findingsView, workView, type Work } from './work-views.js';
 
 const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];
 const FINDINGS = 200;
+/** Number of tools shown for a search. */
+const FOUND = 200;
 const titled = (view: View) => view.charAt(0).toUpperCase() + view.slice(1);
 
 /** The part of `/health` that the page uses. It tells whether anything has changed. */
@@ -85,6 +87,7 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
     'tools',
     `callable=true&facets=true&fields=${ROW_FIELDS.join()}&${questionOf(parameters)}`,
     version,
+    parameters.get('q') ? FOUND : Infinity,
   );
   const lists = {
     tools,
