@@ -40,7 +40,6 @@ import {
   tagged,
   type Tagged,
   type Env,
-  type Headers,
 } from './send.js';
 import { streamChanges } from './stream-changes.js';
 
@@ -120,8 +119,6 @@ const discoveryOptions = z.strictObject({
   ).optional(),
 } satisfies FieldsOf<DiscoveryOptions>);
 
-/** Maximum length of a request's URL in bytes. */
-const LONGEST_URL = 8_192;
 /** Maximum number of requests whose responses are cached for a second. */
 const KEPT_ANSWERS = 32;
 const ALLOW = 'GET, HEAD';
@@ -216,12 +213,9 @@ export function createDiscoveryApp(
   // Responses are cached for a second, because availability and other processes' reports change
   // without notice.
   const kept = new RecentMap<string, Tagged>(KEPT_ANSWERS);
-  let keptFor = '';
-  const keptAnswer = (key: string, make: () => object): Tagged => {
+  const keptAnswer = (address: string, make: () => object): Tagged => {
     const second = Math.floor(checked.clock.now() / 1_000);
-    const state = `${capabilities.revision} ${capabilities.healthReports} ${second}`;
-    if (state !== keptFor) kept.clear();
-    keptFor = state;
+    const key = `${capabilities.revision} ${capabilities.healthReports} ${second} ${address}`;
     const answer = kept.get(key) ?? tagged(make());
     kept.set(key, answer);
     return answer;
@@ -285,32 +279,23 @@ export function createDiscoveryApp(
   return app;
 }
 
-/** Refuses requests that a read-only service never needs: other methods, very long URLs, bodies. */
+/** Refuses requests that a read-only service never needs: other methods, and bodies. */
 function refuseUnreadable(request: Request): void {
-  const { method, url } = request;
-  const refuse = (status: number, code: string, message: string, headers: Headers = {}) => {
-    throw new HttpError(
-      status,
-      { code, message },
-      { ...(hasBody(request) && { connection: 'close' }), ...headers },
-    );
+  const { method } = request;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (isRead && !hasBody(request)) return;
+  const headers = {
+    ...(hasBody(request) && { connection: 'close' }),
+    ...(!isRead && { allow: ALLOW }),
   };
-  if (method !== 'GET' && method !== 'HEAD') {
-    const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`;
-    refuse(405, 'METHOD_NOT_ALLOWED', message, { allow: ALLOW });
-  }
-  if (url.length > LONGEST_URL)
-    refuse(
-      414,
-      'URL_TOO_LONG',
-      `Expected a URL of at most ${LONGEST_URL} bytes, got ${url.length}.`,
-    );
-  if (hasBody(request))
-    refuse(
-      400,
-      'BODY_NOT_ALLOWED',
-      'Expected a request without a body. Send parameters in the query.',
-    );
+  const [status, code, message] = isRead
+    ? [400, 'BODY_NOT_ALLOWED', 'Expected a request without a body. Send parameters in the query.']
+    : [
+        405,
+        'METHOD_NOT_ALLOWED',
+        `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`,
+      ];
+  throw new HttpError(status, { code, message }, headers);
 }
 
 /** The HTTP status for each error that a request can cause. */
@@ -319,6 +304,7 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
   UNKNOWN_CALL: 404,
   ALREADY_RESOLVED: 409,
   INVALID_APPROVAL: 409,
+  INVALID_ARGUMENT: 400,
   INVALID_INPUT: 400,
   STATE_UNAVAILABLE: 503,
 };
@@ -329,14 +315,12 @@ const STATUS_OF: Readonly<Partial<Record<ToolErrorCode, number>>> = {
  */
 function refusalOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  if (isToolError(error, 'INVALID_ARGUMENT')) {
+  const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
+  if (status !== undefined && isToolError(error)) {
     const { parameter, expected, found } = error.details as Partial<WireError>;
     const place = parameter === undefined ? {} : { parameter, expected: expected!, found: found! };
-    return new HttpError(400, { code: error.code, message: error.message, ...place });
+    return new HttpError(status, { code: error.code, message: error.message, ...place });
   }
-  const status = isToolError(error) ? STATUS_OF[error.code] : undefined;
-  if (status !== undefined && isToolError(error))
-    return new HttpError(status, { code: error.code, message: error.message });
   const message = "The server couldn't answer this request because of an internal error.";
   return new HttpError(500, { code: 'INTERNAL_ERROR', message });
 }

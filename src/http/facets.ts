@@ -37,7 +37,8 @@ export function countFacets(
   return { facets: Object.fromEntries(facets), cells };
 }
 
-function countBy<Item>(
+/** Returns the number of items that have each value. */
+export function countBy<Item>(
   items: readonly Item[],
   valuesFor: (item: Item) => readonly string[],
 ): Counts {

@@ -13,21 +13,8 @@ import { lintEach, withSeverities, type LintRules } from '../registry/lint/lint-
 import { normalizeLabel } from '../tool/metadata-schema.js';
 import { compareText } from '../core/plain-data.js';
 
-export const findingFields = [
-  'severity',
-  'kind',
-  'rule',
-  'name',
-  'persona',
-  'source',
-  'line',
-  'column',
-  'path',
-  'message',
-] as const;
-
 /** A finding in wire format: something to fix in a manifest, or in a tool's metadata. */
-type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
+export type FindingWire = { readonly [Field in 'line' | 'column']: number | null } & {
   readonly [Field in 'kind' | 'rule' | 'name' | 'persona' | 'source' | 'path']: string | null;
 } & { readonly severity: CapabilityFinding['severity']; readonly message: string };
 

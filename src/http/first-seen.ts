@@ -6,13 +6,11 @@ import { definitionFields } from './wire-tool.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Number of writes that run in parallel. */
-const AT_ONCE = 32;
 /** Maximum length of a definition that is stored in full. */
 const LONGEST = 65_536;
 
 /** The changes to a tool's definition since it was first seen. */
-interface DefinitionHistory {
+export interface DefinitionHistory {
   /** Milliseconds since 1970. */
   readonly first_seen: number;
   readonly changes: readonly {
@@ -37,14 +35,14 @@ export class FirstSeen {
    * be reached, it tries again the next time.
    */
   async note(tools: readonly CapabilityTool[]): Promise<void> {
-    const waiting = [...tools];
-    const work = async (): Promise<void> => {
-      for (let tool = waiting.pop(); tool !== undefined; tool = waiting.pop()) {
+    try {
+      for (const tool of tools) {
         const text = JSON.stringify({ at: this.#clock.now(), fields: definitionFields(tool) });
         if (text.length <= LONGEST) await this.#store.compareAndSet(keyOf(tool), undefined, text);
       }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work)).catch(() => undefined);
+    } catch {
+      // The store can't be reached.
+    }
   }
 
   /**

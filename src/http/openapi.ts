@@ -1,16 +1,19 @@
-import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Route } from './routes.js';
 
-const wireError = z.object({
-  error: z.object({
-    code: z.string(),
-    message: z.string(),
-    parameter: z.string().optional().describe('The invalid parameter.'),
-    expected: z.string().optional(),
-    found: z.string().optional(),
-  }),
-});
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+const text = { type: 'string' };
+const ERROR = {
+  type: 'object',
+  properties: {
+    error: {
+      type: 'object',
+      properties: { code: text, message: text, parameter: text, expected: text, found: text },
+      required: ['code', 'message'],
+    },
+  },
+};
 
 /**
  * Returns the OpenAPI 3.1 description of the catalogue. Generated from the schemas that parse the
@@ -32,7 +35,7 @@ export function openApiOf(routes: readonly Route[], needsToken: boolean) {
       '/events': { get: EVENTS },
     },
     components: {
-      schemas: { Error: schemaOf(wireError) },
+      schemas: { Error: ERROR },
       ...(needsToken && { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }),
     },
     ...(needsToken && { security: [{ bearer: [] }] }),
@@ -45,22 +48,24 @@ const EVENTS = {
   responses: {
     200: {
       description: 'The stream.',
-      content: contentOf('text/event-stream', { type: 'string' }),
+      content: contentOf('text/event-stream', text),
     },
     503: failure('Too many clients are already listening.'),
   },
 };
 
-function operationOf({ path, about, query: { parameters, required }, content }: Route) {
+function operationOf({ path, about, query: { parameters, required } }: Route) {
   const isNamed = path.includes(':name');
-  const inQuery = [...parameters].map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    description,
-    required: required.includes(name) && !('default' in schema),
-    schema,
-  }));
-  const name = { name: 'name', in: 'path', required: true, schema: { type: 'string' } };
+  const inQuery = Object.entries<JsonSchema>(parameters).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      description,
+      required: required.includes(name) && !('default' in schema),
+      schema,
+    }),
+  );
+  const name = { name: 'name', in: 'path', required: true, schema: text };
   return {
     summary: about,
     parameters: [
@@ -70,21 +75,16 @@ function operationOf({ path, about, query: { parameters, required }, content }: 
     responses: {
       200: {
         description: 'The answer.',
-        headers: { ETag: { schema: { type: 'string' } } },
-        content: contentOf('application/json', schemaOf(content)),
+        headers: { ETag: { schema: text } },
+        content: contentOf('application/json', { type: 'object' }),
       },
       304: { description: 'The content still matches the ETag in If-None-Match.' },
       400: failure('An unknown parameter, or an invalid value.'),
-      ...((isNamed || parameters.has('persona')) && {
+      ...((isNamed || 'persona' in parameters) && {
         404: failure(isNamed ? 'The tool or the persona is unknown.' : 'The persona is unknown.'),
       }),
     },
   };
-}
-
-function schemaOf(schema: z.ZodType) {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema);
-  return rest;
 }
 
 function failure(description: string) {

@@ -4,14 +4,14 @@ import type { CapabilityRegistry } from '../capability/capability-registry.js';
 import type { CapabilityTool } from '../capability/state/capability-items.js';
 import type { Clock } from '../core/clock.js';
 import { randomUUID } from '../core/crypto.js';
-import { isToolError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import type { ToolEvent } from '../core/tool-event.js';
 import { readCallLog, type RecordedCall } from '../execution/call-log.js';
 import type { Role } from '../host/request-guard.js';
-import type { GrantScope } from '../safety/calls.js';
+import type { GrantScope, ToolOutcome } from '../safety/calls.js';
 import { OperatorDesk } from '../safety/operator-desk.js';
 import { readOutcome } from '../safety/read-outcome.js';
+import { countBy } from './facets.js';
 import { FirstSeen } from './first-seen.js';
 import { HttpError } from './http-error.js';
 import type { operatorField } from './operator-options.js';
@@ -25,17 +25,35 @@ const MOST_BYTES = 262_144;
 /** Maximum number of events shown for a tried call. */
 const MOST_EVENTS = 100;
 
-const bodies = {
-  approve: z.strictObject({ input: z.unknown().optional() }),
-  deny: z.strictObject({}),
-  answer: z.strictObject({ value: z.unknown() }),
-  grant: z.strictObject({
-    input: z.record(z.string(), z.unknown()).optional(),
-    uses: z.number().optional(),
-    until: z.number().optional(),
-  }),
-  run: z.strictObject({ name: z.string(), input: z.unknown().optional() }),
-};
+const grantBody = z.strictObject({
+  input: z.record(z.string(), z.unknown()).optional(),
+  uses: z.number().optional(),
+  until: z.number().optional(),
+});
+const runBody = z.strictObject({ name: z.string(), input: z.unknown().optional() });
+
+/** A change to a tool since the server started. */
+interface ToolChange {
+  readonly name: string;
+  readonly persona: string | null;
+  readonly change: string;
+  readonly at: number;
+}
+
+/** The response of `/overview`. */
+export interface Overview extends ReturnType<typeof overviewOf> {
+  readonly waiting: number;
+  /** The number of findings by severity. */
+  readonly findings: Readonly<Record<string, number>>;
+  readonly changed_today: readonly ToolChange[];
+}
+
+/** The response of `/run`. */
+export interface Tried {
+  readonly outcome: ToolOutcome;
+  readonly events: readonly ToolEvent[];
+  readonly model_reads: string;
+}
 
 /** Paths that accept bodies, and methods other than GET and HEAD. */
 export const ACTION_PATHS =
@@ -58,13 +76,14 @@ export function addOperatorRoutes(
   const desk =
     settings.approvalKey && new OperatorDesk(store, settings.approvalKey, settings.onAction);
   const mayApprove = desk !== undefined && settings.allowApprove;
+  const waitingCalls = async () => (await desk?.waiting()) ?? [];
   const canDo = (context: Ask) => ({
     approve: mayApprove && hasRole(context, 'approve'),
     run: executor !== undefined && hasRole(context, 'run'),
   });
 
   const firstSeen = new FirstSeen(store, clock);
-  const changed: { name: string; persona: string | null; change: string; at: number }[] = [];
+  const changed: ToolChange[] = [];
   void firstSeen.note(capabilities.tools());
   capabilities.onChange(({ added, edited, removed }) => {
     for (const [change, items] of Object.entries({ added, edited, removed }))
@@ -82,8 +101,7 @@ export function addOperatorRoutes(
     return sendJson(context, history ?? { first_seen: null, changes: [] });
   });
   app.get('/pending', async (context) => {
-    const waiting = desk === undefined ? [] : await desk.waiting();
-    const pending = waiting.map((each) => {
+    const pending = (await waitingCalls()).map((each) => {
       const {
         signature: _,
         storeIdentity: __,
@@ -96,14 +114,11 @@ export function addOperatorRoutes(
   });
   app.get('/grants', async (context) =>
     sendJson(context, {
-      grants:
-        desk === undefined
-          ? []
-          : (await desk.grants()).map(({ signature: _, ...each }) => snakeCase(each)),
+      grants: (await desk?.grants())?.map(({ signature: _, ...each }) => snakeCase(each)) ?? [],
     }),
   );
   app.get('/actions', async (context) =>
-    sendJson(context, { actions: desk === undefined ? [] : (await desk.actions()).map(snakeCase) }),
+    sendJson(context, { actions: (await desk?.actions())?.map(snakeCase) ?? [] }),
   );
   app.get('/calls', async (context) => {
     const { tool, principal, conversation, status } = context.req.query();
@@ -116,33 +131,32 @@ export function addOperatorRoutes(
     return sendJson(context, { total: calls.length, calls: calls.map(snakeCase) });
   });
   app.get('/overview', async (context) => {
-    const waiting = desk === undefined ? [] : await desk.waiting();
     return sendJson(context, {
-      waiting: waiting.length,
+      waiting: (await waitingCalls()).length,
       ...overviewOf(await readCallLog(store), clock.now()),
-      findings: countBy(findings().map(({ finding }) => finding.severity)),
+      findings: countBy(findings(), ({ finding }) => [finding.severity]),
       changed_today: changed.filter(({ at }) => clock.now() - at < DAY_MS),
-    });
+    } satisfies Overview);
   });
 
-  const act = (
+  const act = <Body extends z.ZodType>(
     name: 'approve' | 'deny' | 'answer' | 'grant',
-    work: (desk: OperatorDesk, id: string, operator: string, body: never) => Promise<unknown>,
+    schema: Body,
+    work: (id: string, operator: string, body: z.output<Body>) => Promise<unknown>,
   ) =>
     app.post(`/pending/:id/${name}`, async (context) => {
       const operator = requireRole(context, 'approve', mayApprove);
-      const body = await bodyOf(context, bodies[name]);
-      await work(desk!, context.req.param('id'), operator, body as never);
+      await work(context.req.param('id'), operator, await bodyOf(context, schema));
       return sendJson(context, { done: name });
     });
-  act('approve', (at, id, operator, body: z.output<typeof bodies.approve>) =>
-    at.approve(id, operator, 'input' in body ? { input: body.input } : undefined),
+  act('approve', z.strictObject({ input: z.unknown().optional() }), (id, operator, body) =>
+    desk!.approve(id, operator, 'input' in body ? { input: body.input } : undefined),
   );
-  act('deny', (at, id, operator) => at.deny(id, operator));
-  act('answer', (at, id, operator, body: z.output<typeof bodies.answer>) =>
-    at.answer(id, operator, body.value),
+  act('deny', z.strictObject({}), (id, operator) => desk!.deny(id, operator));
+  act('answer', z.strictObject({ value: z.unknown() }), (id, operator, { value }) =>
+    desk!.answer(id, operator, value),
   );
-  act('grant', (at, id, operator, body: GrantScope) => at.grant(id, operator, body));
+  act('grant', grantBody, (id, operator, scope) => desk!.grant(id, operator, scope as GrantScope));
   app.delete('/grants/:id', async (context) => {
     const operator = requireRole(context, 'approve', mayApprove);
     return sendJson(context, { revoked: await desk!.revoke(context.req.param('id'), operator) });
@@ -150,7 +164,7 @@ export function addOperatorRoutes(
 
   app.post('/run', async (context) => {
     const operator = requireRole(context, 'run', executor !== undefined);
-    const { name, input } = await bodyOf(context, bodies.run);
+    const { name, input } = await bodyOf(context, runBody);
     const id = `try-${randomUUID()}`;
     const events: ToolEvent[] = [];
     const stop = executor!.on((event) => {
@@ -160,10 +174,11 @@ export function addOperatorRoutes(
     const outcome = await executor!
       .execute({ id, name, input: input ?? {} }, { principal: operator, context: settings.context })
       .finally(stop);
-    return sendJson(context, { outcome, events, model_reads: readOutcome(outcome).text });
+    const model_reads = readOutcome(outcome).text;
+    return sendJson(context, { outcome, events, model_reads } satisfies Tried);
   });
   app.get('/metrics', async (context) => {
-    const waiting = desk === undefined ? undefined : (await desk.waiting()).length;
+    const waiting = desk && (await waitingCalls()).length;
     const type = 'text/plain; version=0.0.4; charset=utf-8';
     return send(context, 200, metricsOf(capabilities, waiting), {
       ...NO_STORE,
@@ -191,44 +206,37 @@ function requireRole(context: Ask, role: Role, isOn: boolean): string {
   });
 }
 
-/** Reads the JSON body of a request. @throws HttpError 400, 413, 415. */
-async function bodyOf<S extends z.ZodType>(context: Ask, schema: S): Promise<z.output<S>> {
-  const { req } = context;
+/** Reads the JSON body of a request. @throws HttpError 400, 413. */
+async function bodyOf<S extends z.ZodType>({ req }: Ask, schema: S): Promise<z.output<S>> {
   const refuse = (status: number, code: string, message: string) =>
     new HttpError(status, { code, message }, { connection: 'close' });
-  if (!/^application\/json\b/i.test(req.header('content-type') ?? 'application/json'))
-    throw refuse(415, 'UNSUPPORTED_MEDIA_TYPE', 'Expected a body of type application/json.');
-  if (Number(req.header('content-length') ?? 0) > MOST_BYTES)
+  const text = await req.text();
+  if (text.length > MOST_BYTES)
     throw refuse(413, 'BODY_TOO_LARGE', `Expected a body of at most ${MOST_BYTES} bytes.`);
   let body: unknown;
   try {
-    const text = await req.text();
-    if (text.length > MOST_BYTES)
-      throw refuse(413, 'BODY_TOO_LARGE', `Expected a body of at most ${MOST_BYTES} bytes.`);
-    body = text === '' ? {} : JSON.parse(text);
-  } catch (error) {
-    if (error instanceof HttpError) throw error;
+    body = JSON.parse(text || '{}');
+  } catch {
     throw refuse(400, 'INVALID_ARGUMENT', "The body isn't valid JSON.");
   }
-  try {
-    return checkOptions(schema, body, 'fields of the body') as z.output<S>;
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    throw refuse(400, 'INVALID_ARGUMENT', error.message);
-  }
+  return checkOptions(schema, body, 'fields of the body') as z.output<S>;
 }
 
-/**
- * Returns an object with its keys in snake_case, as everywhere in the HTTP API. The values don't
- * change.
- */
-function snakeCase(fields: object): Record<string, unknown> {
+type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** An object with its keys in snake_case, as everywhere in the HTTP API. */
+export type Wire<T> = { readonly [Name in keyof T as SnakeCase<Name>]: T[Name] };
+
+/** Returns an object with its keys in snake_case. The values don't change. */
+function snakeCase<T extends object>(fields: T): Wire<T> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
       value as unknown,
     ]),
-  );
+  ) as Wire<T>;
 }
 
 const HOUR_MS = 3_600_000;
@@ -267,12 +275,6 @@ function overviewOf(calls: readonly RecordedCall[], now: number) {
       .slice(0, MOST_NAMED),
     slowest: rows.sort((a, b) => b.mean_ms - a.mean_ms).slice(0, MOST_NAMED),
   };
-}
-
-function countBy(values: readonly string[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
-  return counts;
 }
 
 /** Returns metrics in the Prometheus text format. */

@@ -13,7 +13,6 @@ import {
   type ToolField,
 } from '../tool/tool-fields.js';
 
-import { cursorField } from './page-of.js';
 import { HEALTH_LEVELS } from './values-on.js';
 
 /** Maximum length of a value. Names, labels and constraints are far shorter. */
@@ -23,7 +22,7 @@ const LONGEST_REQUEST = 8_192;
 const MOST_PARAMETERS = 50;
 
 const label = () => z.string().min(1).max(LONGEST_VALUE);
-const labels = (about: string) => z.array(label()).optional().describe(about);
+export const labels = (about: string) => z.array(label()).optional().describe(about);
 
 /** The fields of a query by their names in the HTTP API. */
 export type QueryFields = Readonly<Record<string, z.ZodType>>;
@@ -58,9 +57,7 @@ export const ONE_PERSONA = {
 
 export const PAGE = {
   limit: z.int().min(1).max(200).default(50).describe('The maximum number of items on a page.'),
-  cursor: cursorField
-    .optional()
-    .describe("The start of the page, from the previous page's `next`."),
+  offset: z.int().min(0).default(0).describe('The number of items on earlier pages.'),
 };
 
 const AVAILABLE = {
@@ -86,15 +83,6 @@ export const WORK = {
   ...AVAILABLE,
   ...PAGE,
 };
-export const SKILL = { skill: labels('A required skill. Repeat it to require several.') };
-export const TAG = { tag: labels('A required tag. Repeat it to require several.') };
-export const CAPABILITY = {
-  capability: labels('A required capability tag. Repeat it to require several.'),
-};
-export const REQUIRED_CAPABILITY = {
-  required_capability: labels('A capability that items require. Repeat it to require several.'),
-};
-
 /** Filter conditions from the table of fields: each query parameter with its filter. */
 export const CONDITIONS: readonly (FieldCondition & { readonly schema: z.ZodType })[] =
   Object.values<ToolField>(TOOL_FIELDS).flatMap(({ kind, filter, most }) => [
@@ -171,26 +159,18 @@ export const TOOL_FILTERS = {
     .describe('If true, adds the number of matching tools for each filter value.'),
 };
 
-type JsonSchema = Readonly<Record<string, unknown>>;
-
 /** A route's query: its schema, and the JSON Schema of each parameter for OpenAPI. */
 export interface Query<Fields extends QueryFields = QueryFields> {
   readonly schema: z.ZodObject<Fields>;
-  readonly parameters: ReadonlyMap<string, JsonSchema>;
+  readonly parameters: Readonly<Record<string, { readonly type?: unknown }>>;
   readonly required: readonly string[];
 }
 
 export function queryOf<Fields extends QueryFields>(fields: Fields): Query<Fields> {
   const schema = z.object(fields) as z.ZodObject<Fields>;
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-  });
-  return {
-    schema,
-    parameters: new Map(Object.entries(properties as Record<string, JsonSchema>)),
-    required,
-  };
+  const options = { io: 'input', unrepresentable: 'any' } as const;
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, options);
+  return { schema, parameters: properties as Query['parameters'], required };
 }
 
 /** Returns the error for an invalid value. The error includes the parameter's name. */
@@ -226,35 +206,32 @@ export function readQuery<Fields extends QueryFields>(
   { schema, parameters }: Query<Fields>,
   query: string,
 ): z.output<z.ZodObject<Fields>> {
-  const given: Record<string, unknown> = {};
-  const texts = [...new URLSearchParams(query)];
-  for (const [index, [name, text]] of texts.entries()) {
-    const known = [...parameters.keys()];
-    const unknown = (expected: string, advice?: string) =>
-      wrongParameter(
+  const texts = new URLSearchParams(query);
+  const known = Object.keys(parameters);
+  const refuseName = (name: string, expected: string, advice?: string) => {
+    const found = `the parameter ${describeValue(name)}`;
+    throw wrongParameter(name, expected, name, expectedGot(expected, found, advice));
+  };
+  const [tooMany] = [...texts.keys()].slice(MOST_PARAMETERS);
+  if (tooMany !== undefined) refuseName(tooMany, `at most ${MOST_PARAMETERS} parameters`);
+  const given = [...new Set(texts.keys())].map((name) => {
+    if (!known.includes(name))
+      refuseName(
         name,
-        expected,
-        name,
-        expectedGot(expected, `the parameter ${describeValue(name)}`, advice),
-      );
-    if (index >= MOST_PARAMETERS) throw unknown(`at most ${MOST_PARAMETERS} parameters`);
-    const type = parameters.get(name)?.['type'] ?? (parameters.has(name) ? 'string' : undefined);
-    if (type === undefined)
-      throw unknown(
         known.length === 0 ? 'no parameters' : `only ${known.join(', ')}`,
         nearTo(name, known),
       );
-    if (type === 'array') given[name] = [...((given[name] as string[] | undefined) ?? []), text];
-    else if (Object.hasOwn(given, name))
-      throw wrongParameter(name, 'a parameter that is given once', text);
-    else given[name] = valueIn(text, type);
-  }
-  const parsed = schema.safeParse(given);
+    const { type = 'string' } = parameters[name]!;
+    const values = texts.getAll(name);
+    if (type === 'array') return [name, values];
+    if (values.length > 1) throw wrongParameter(name, 'a parameter that is given once', values[1]);
+    return [name, valueIn(values[0]!, type)];
+  });
+  const parsed = schema.safeParse(Object.fromEntries(given));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const [name = '', index = 0] = issue!.path.map(String);
-  const values = texts.filter(([each]) => each === name).map(([, text]) => text);
-  throw wrongParameter(name, expectationOf(issue!), values[Number(index)]);
+  throw wrongParameter(name, expectationOf(issue!), texts.getAll(name)[Number(index)]);
 }
 
 /**

@@ -10,30 +10,26 @@ import type {
 import { ToolError } from '../core/errors.js';
 import { expectedGot } from '../core/issues.js';
 import { describeValue } from '../core/plain-data.js';
-import { countFacets } from './facets.js';
-import { findingFields, SEVERITIES, type Findings } from './findings.js';
-import { pageOf } from './page-of.js';
+import { countBy, countFacets } from './facets.js';
+import { SEVERITIES, type Findings } from './findings.js';
 import { compatibilityFor, mayCall } from './personas.js';
 import {
-  CAPABILITY,
   HEALTH,
+  labels,
   nearTo,
   ONE_PERSONA,
   PAGE,
   PERSONA,
   queryOf,
   REQUEST,
-  REQUIRED_CAPABILITY,
-  SKILL,
-  TAG,
   TOOL_FILTERS,
   WORK,
   wrongParameter,
   type Query,
   type QueryFields,
 } from './read-query.js';
-import { toolKey, toolsOf } from './tools-of.js';
-import { DETAIL_FIELDS, LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
+import { conditionsOf, toolKey, toolsOf } from './tools-of.js';
+import { LIST_FIELDS, picked, wireDetail, wireTool } from './wire-tool.js';
 
 /** The parts of a request that its response depends on. */
 interface Asked<Fields extends QueryFields = QueryFields> {
@@ -54,8 +50,6 @@ export interface Route {
   readonly path: string;
   readonly about: string;
   readonly query: Query;
-  /** The schema of the response. */
-  readonly content: z.ZodType;
   readonly answer: (asked: Asked) => object;
 }
 
@@ -63,34 +57,31 @@ function route<Fields extends QueryFields>(
   path: string,
   about: string,
   fields: Fields,
-  content: z.ZodType,
   answer: (asked: Asked<Fields>) => object,
 ): Route {
   const query = queryOf(fields) as unknown as Query;
-  return { path, about, query, content, answer: answer as unknown as Route['answer'] };
+  return { path, about, query, answer: answer as unknown as Route['answer'] };
 }
 
-const objectOf = (fields: readonly string[]) =>
-  z.looseObject(Object.fromEntries(fields.map((field) => [field, z.unknown()])));
-const count = () => z.int().min(0);
+/** Returns the requested page of a list, and facts about the whole list. */
+function pageOf<Item>(items: readonly Item[], asked: Asked<typeof PAGE>) {
+  const { limit, offset } = asked.query;
+  const page = items.slice(offset, offset + limit);
+  return { page, facts: { count: page.length, ...totalOf(items.length, asked) } };
+}
 
-/** Returns the schema for a page of a list. Items have fewer fields if fewer were requested. */
-const listOf = (name: string, fields: readonly string[], beside: z.ZodRawShape = {}) =>
-  z.looseObject({
-    count: count().describe('The number of items on this page.'),
-    total: count().describe('The number of items on all pages.'),
-    revision: count().describe('Increases with every change to the catalogue.'),
-    changed: z.boolean().describe('True if the catalogue has changed since the first page.'),
-    next: z.string().nullable().describe('The address of the next page.'),
-    left_out: count().describe("The number of items that the requested personas don't have."),
-    [name]: z.array(objectOf(fields).partial()),
-    ...beside,
-  });
+function totalOf(total: number, { query, catalogue, address }: Asked<typeof PAGE>) {
+  const end = query.offset + query.limit;
+  const parameters = new URLSearchParams(address.query);
+  parameters.set('offset', String(end));
+  const next = end < total ? `${address.path}?${parameters.toString()}` : null;
+  return { total, revision: catalogue.revision, next };
+}
 
 const HIT_FIELDS = ['score', 'matches', 'corrections', 'explanation'];
 const TOOL_PAGE = {
   q: REQUEST.optional().describe(
-    "A request in the user's words. Returns only matching tools, best first, on a single page.",
+    "A request in the user's words. Returns only matching tools, best first.",
   ),
   ...TOOL_FILTERS,
   callable: z
@@ -158,9 +149,8 @@ function ranked(asked: AskedForTools, text: string, limit: number) {
   }));
   return {
     tools,
+    total: foundOf().length,
     facts: {
-      count: tools.length,
-      total: foundOf().length,
       searched: meant(...FILTER_NAMES).length,
       truncated: hits.some((hit) => hit.truncated),
       ...(query['facets'] === true && countFacets(query, foundOf)),
@@ -176,47 +166,33 @@ const toolsRoute = route(
   '/tools',
   "Lists tools page by page: shared tools first, then by persona and name. With a persona, it also lists shared tools that the persona's own replace; a search doesn't.",
   TOOL_PAGE,
-  listOf('tools', LIST_FIELDS),
   (asked) => {
-    const { catalogue, query, address } = asked;
-    const { revision } = catalogue;
+    const { query } = asked;
     const only = query.fields?.flatMap(namesIn);
     const shown = (tool: object) =>
       only === undefined ? tool : picked(tool, [...only, ...HIT_FIELDS]);
-    const left_out = leftOut(asked, catalogue.tools.bind(catalogue));
     if (query.q !== undefined) {
-      if (query.cursor !== undefined)
-        throw wrongParameter('cursor', 'omitted for a search, which has one page', '');
-      const { tools, facts } = ranked(asked, query.q, query.limit);
-      return { ...facts, revision, changed: false, next: null, left_out, tools: tools.map(shown) };
+      const { tools, total, facts } = ranked(asked, query.q, query.offset + query.limit);
+      const page = tools.slice(query.offset).map(shown);
+      return { count: page.length, ...totalOf(total, asked), ...facts, tools: page };
     }
     const meant = toolsMeant(asked, query.callable === true);
-    const page = pageOf(meant(), query, revision, address);
+    const { page, facts } = pageOf(meant(), asked);
     return {
-      ...page.facts,
-      left_out,
+      ...facts,
       ...(query.facets === true && {
         searched: meant(...FILTER_NAMES).length,
         ...countFacets(query, meant),
       }),
-      tools: page.items.map((tool) => shown(wireFor(asked, tool))),
+      tools: page.map((tool) => shown(wireFor(asked, tool))),
     };
   },
 );
-
-/** Returns the number of items omitted because the requested personas don't have them. */
-function leftOut(
-  { query: { persona } }: { readonly query: { readonly persona?: readonly string[] | undefined } },
-  list: (query?: { readonly personas: readonly string[] }) => readonly unknown[],
-): number {
-  return persona === undefined ? 0 : list().length - list({ personas: persona }).length;
-}
 
 const toolRoute = route(
   '/tools/:name',
   'Returns everything about a tool.',
   ONE_PERSONA,
-  objectOf([...LIST_FIELDS, ...DETAIL_FIELDS]),
   ({ catalogue, query: { persona }, personas, name }) => {
     const tool =
       catalogue.tool(name, persona) ??
@@ -260,132 +236,94 @@ const searchRoute = route(
     ...TOOL_FILTERS,
     limit: PAGE.limit.default(10),
   },
-  objectOf(['query', 'persona', 'count', 'total', 'searched', 'revision', 'results']),
   (asked) => {
     const { catalogue, query, personas } = asked;
-    const { tools, facts } = ranked(asked, query.q, query.limit);
+    const { tools, total, facts } = ranked(asked, query.q, query.limit);
     const persona = personas.length === 1 ? query.persona![0] : null;
-    return { query: query.q, persona, ...facts, revision: catalogue.revision, results: tools };
+    const { revision } = catalogue;
+    return {
+      query: query.q,
+      persona,
+      count: tools.length,
+      total,
+      revision,
+      ...facts,
+      results: tools,
+    };
   },
 );
 
-/** Returns a page of skills, tasks or jobs. */
-function workAnswer<Item extends CapabilitySkill | CapabilityTask | CapabilityJob>(
-  name: string,
-  asked: Asked<typeof PERSONA & typeof PAGE>,
-  list: (query?: { readonly personas: readonly string[] }) => readonly Item[],
-  items: readonly Item[],
+type Work = CapabilitySkill | CapabilityTask | CapabilityJob;
+
+/** Returns the route of skills, tasks or jobs. */
+function workRoute<Item extends Work>(
+  name: 'skills' | 'tasks' | 'jobs',
+  about: string,
+  fields: QueryFields,
   wire: (item: Item) => object,
-) {
-  const { catalogue, query, personas, address } = asked;
-  const page = pageOf(items, query, catalogue.revision, address);
-  const written = page.items.map((item) => ({
-    ...wire(item),
-    available: item.available,
-    compatibility: compatibilityFor(
-      personas,
-      item.owner,
-      'personas' in item ? item.personas : undefined,
-    ),
-  }));
-  return { ...page.facts, left_out: leftOut(asked, list), [name]: written };
+): Route {
+  return route(`/${name}`, about, { ...WORK, ...fields }, (asked) => {
+    const items = asked.catalogue[name](conditionsOf(asked.query)) as readonly Work[];
+    const { page, facts } = pageOf(items as readonly Item[], asked);
+    const written = page.map((item) => ({
+      ...wire(item),
+      available: item.available,
+      compatibility: compatibilityFor(
+        asked.personas,
+        item.owner,
+        'personas' in item ? item.personas : undefined,
+      ),
+    }));
+    return { ...facts, [name]: written };
+  });
 }
 
-const WORK_FIELDS = [
-  'name',
-  'persona',
-  'required_tools',
-  'unresolved',
-  'available',
-  'compatibility',
-];
+const SKILL = { skill: labels('A required skill. Repeat it to require several.') };
+const REQUIRED_CAPABILITY = {
+  required_capability: labels('A capability that items require. Repeat it to require several.'),
+};
 
-const skillsRoute = route(
-  '/skills',
+const skillsRoute = workRoute<CapabilitySkill>(
+  'skills',
   'Lists skills page by page.',
-  { ...WORK, ...CAPABILITY, ...REQUIRED_CAPABILITY },
-  listOf('skills', [...WORK_FIELDS, 'version', 'capability_tags', 'required_capabilities']),
-  (asked) => {
-    const { persona: personas, tool, available, capability, required_capability } = asked.query;
-    const list = asked.catalogue.skills.bind(asked.catalogue);
-    const wanted = given({
-      personas,
-      tool,
-      available,
-      capability,
-      requiredCapability: required_capability,
-    });
-    return workAnswer('skills', asked, list, list(wanted), (skill) => {
-      const { summary = null, category = null, instruction_prompt, safety_notes } = skill.manifest;
-      return { ...skillFields(skill), summary, category, instruction_prompt, safety_notes };
-    });
+  {
+    capability: labels('A required capability tag. Repeat it to require several.'),
+    ...REQUIRED_CAPABILITY,
+  },
+  (skill) => {
+    const { summary = null, category = null, instruction_prompt, safety_notes } = skill.manifest;
+    return { ...skillFields(skill), summary, category, instruction_prompt, safety_notes };
   },
 );
 
-const tasksRoute = route(
-  '/tasks',
+const tasksRoute = workRoute<CapabilityTask>(
+  'tasks',
   'Lists tasks page by page.',
-  { ...WORK, ...SKILL, ...TAG },
-  listOf('tasks', [...WORK_FIELDS, 'summary', 'required_skills', 'tags']),
-  (asked) => {
-    const { persona: personas, tool, available, skill, tag } = asked.query;
-    const list = asked.catalogue.tasks.bind(asked.catalogue);
-    const wanted = given({ personas, tool, available, skill, tag });
-    return workAnswer('tasks', asked, list, list(wanted), taskFields);
-  },
+  { ...SKILL, tag: labels('A required tag. Repeat it to require several.') },
+  taskFields,
 );
 
-const jobsRoute = route(
-  '/jobs',
+const RECURRENCE = ['frequency', 'interval', 'cron', 'timezone', 'start_date', 'end_date'];
+
+const jobsRoute = workRoute<CapabilityJob>(
+  'jobs',
   'Lists jobs page by page. With a persona, lists only jobs that it may schedule.',
-  { ...WORK, ...SKILL, ...REQUIRED_CAPABILITY, ...HEALTH },
-  listOf('jobs', [
-    ...WORK_FIELDS,
-    ...['summary', 'description', 'personas', 'required_skills', 'required_capabilities', 'health'],
-  ]),
-  (asked) => {
-    const { persona: personas, tool, available, skill, ...query } = asked.query;
-    const list = asked.catalogue.jobs.bind(asked.catalogue);
-    const wanted = given({
-      ...{ personas, tool, available, skill },
-      requiredCapability: query.required_capability,
-      minSuccessRate: query.min_success_rate,
-      requireCalls: query.require_calls,
-    });
-    return workAnswer('jobs', asked, list, list(wanted), (job) => {
-      const { task_graph: tasks, recurrence, acceptance_criteria } = job.manifest;
-      return {
-        ...jobFields(job),
-        task_graph: tasks.map((task) => picked(task, ['task', 'depends_on', 'description'])),
-        recurrence:
-          picked(recurrence, [
-            'frequency',
-            'interval',
-            'cron',
-            'timezone',
-            'start_date',
-            'end_date',
-          ]) ?? null,
-        acceptance_criteria,
-      };
-    });
+  { ...SKILL, ...REQUIRED_CAPABILITY, ...HEALTH },
+  (job) => {
+    const { task_graph: tasks, recurrence, acceptance_criteria } = job.manifest;
+    return {
+      ...jobFields(job),
+      task_graph: tasks.map((task) => picked(task, ['task', 'depends_on', 'description'])),
+      recurrence: picked(recurrence, RECURRENCE) ?? null,
+      acceptance_criteria,
+    };
   },
 );
-
-type Given<T> = { readonly [Key in keyof T]?: Exclude<T[Key], undefined> };
-
-/** Returns the conditions that have a value. */
-function given<T extends object>(conditions: T): Given<T> {
-  return Object.fromEntries(
-    Object.entries(conditions).filter(([, value]) => value !== undefined),
-  ) as Given<T>;
-}
 
 const summaryRoute = route(
   '/summary',
   'Returns all tools, skills, tasks and jobs of a persona, or of everyone, with their health.',
   ONE_PERSONA,
-  objectOf(['revision', 'persona', 'tools', 'skills', 'tasks', 'jobs']),
   ({ catalogue, query: { persona } }) => {
     const { tools, ...rest } = catalogue.summary(persona === undefined ? {} : { persona });
     // Provider configurations may contain credentials.
@@ -403,25 +341,20 @@ const findingsRoute = route(
   '/findings',
   'Lists things to fix page by page: invalid manifest entries, dangling references, and lint findings. Errors come first.',
   { ...PERSONA, ...PAGE },
-  listOf('findings', [...findingFields, 'compatibility'], {
-    severities: z
-      .record(z.string(), count())
-      .describe('The number of items on all pages, by severity.'),
-  }),
-  ({ catalogue, findings, query, personas, address }) => {
-    const all = findings();
-    const found = query.persona === undefined ? all : findings(query.persona);
-    const { items, facts } = pageOf(found, query, catalogue.revision, address);
-    const countOf = (severity: string) =>
-      found.filter(({ finding }) => finding.severity === severity).length;
+  (asked) => {
+    const { findings, query, personas } = asked;
+    const found = findings(query.persona);
+    const { page, facts } = pageOf(found, asked);
     return {
       ...facts,
-      left_out: all.length - found.length,
-      findings: items.map(({ finding, allowlist }) => ({
+      findings: page.map(({ finding, allowlist }) => ({
         ...finding,
         compatibility: compatibilityFor(personas, finding.persona, allowlist),
       })),
-      severities: Object.fromEntries(SEVERITIES.map((severity) => [severity, countOf(severity)])),
+      severities: {
+        ...Object.fromEntries(SEVERITIES.map((severity) => [severity, 0])),
+        ...countBy(found, ({ finding }) => [finding.severity]),
+      },
     };
   },
 );
@@ -433,17 +366,6 @@ const healthRoute = route(
   '/health',
   'Reports whether the catalogue is up, how many items it has, how many problems its files and sources have (/findings lists them, together with lint findings), and which tools kept running after their calls had been answered, worst first.',
   {},
-  objectOf([
-    'status',
-    'revision',
-    'personas',
-    'tools',
-    'skills',
-    'tasks',
-    'jobs',
-    'problems',
-    'abandoned',
-  ]),
   ({ catalogue }) => {
     const { revision, personas, findings } = catalogue;
     const tools = catalogue.tools();

@@ -21,7 +21,7 @@ export interface Env {
 type Sendable = Pick<Context<Env>, 'req' | 'env'>;
 
 /** The headers of a response, with lower-case names. */
-export type Headers = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string>>;
 
 /**
  * The page may load resources from this server. Nothing else may run scripts, add styles or frame

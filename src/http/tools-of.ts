@@ -6,33 +6,44 @@ import type { ToolFilter } from '../registry/tool-filter.js';
 import { CONDITIONS } from './read-query.js';
 import { healthLevelOf } from './values-on.js';
 
-/** Conditions of catalogue queries that have a different name in the HTTP API. */
+/** The names of conditions of catalogue queries, by their names in the HTTP API. */
 const NAMES = {
   persona: 'personas',
   available: 'available',
   min_success_rate: 'minSuccessRate',
   require_calls: 'requireCalls',
-} as const;
+  tool: 'tool',
+  skill: 'skill',
+  tag: 'tag',
+  capability: 'capability',
+  required_capability: 'requiredCapability',
+};
+
+/** Returns the conditions in a request under their names in the catalogue. */
+export function conditionsOf(
+  query: Readonly<Record<string, unknown>>,
+  names: readonly (readonly [string, string])[] = Object.entries(NAMES),
+): Readonly<Record<string, unknown>> {
+  const given = names.filter(([name]) => query[name] !== undefined);
+  return Object.fromEntries(given.map(([name, condition]) => [condition, query[name]]));
+}
 
 /** Returns the tools that meet a request's conditions. */
 export function toolsOf(
   catalogue: CapabilityRegistry,
   query: Readonly<Record<string, unknown>>,
 ): readonly CapabilityTool[] {
-  const given = (names: readonly (readonly [string, string])[]) =>
-    Object.fromEntries(
-      names.flatMap(([name, condition]) =>
-        query[name] === undefined ? [] : [[condition, query[name]]],
-      ),
+  const declared = (of?: 'query') => {
+    const wanted = CONDITIONS.filter((each) => each.of === of);
+    return conditionsOf(
+      query,
+      wanted.map(({ param, condition }) => [param, condition]),
     );
-  const conditions = (of?: 'query') =>
-    given(
-      CONDITIONS.filter((each) => each.of === of).map(({ param, condition }) => [param, condition]),
-    );
-  const filter: ToolFilter = { ...conditions(), ...ownMetadata(query['metadata']) };
+  };
+  const filter: ToolFilter = { ...declared(), ...ownMetadata(query['metadata']) };
   const tools = catalogue.tools({
-    ...conditions('query'),
-    ...given(Object.entries(NAMES)),
+    ...declared('query'),
+    ...conditionsOf(query),
     ...(Object.keys(filter).length > 0 && { filter }),
   });
   const { requires_approval: needsApproval, health: levels } = query;

@@ -79,13 +79,6 @@ const LIST = fieldsOn('list');
 const DETAIL = fieldsOn('detail');
 /** The fields of a tool in a list. */
 export const LIST_FIELDS: readonly string[] = LIST.map(([, { wire }]) => wire);
-/** Fields that only `/tools/:name` returns. */
-export const DETAIL_FIELDS: readonly string[] = [
-  ...DETAIL.map(([, { wire }]) => wire),
-  'derived_sets',
-  'shown_to_models',
-];
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The fields of each tool that change only with the registry. */

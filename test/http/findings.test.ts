@@ -9,7 +9,6 @@ import { propertyRuns } from '../property-runs.js';
 
 type Findings = Json & {
   readonly revision: number;
-  readonly changed: boolean;
   readonly severities: Readonly<Record<string, number>>;
 };
 
@@ -54,17 +53,12 @@ describe('GET /findings', () => {
   it('returns 50 findings per page by default, at most 200, and the total', async () => {
     const { get, json } = await sample({}, tree());
     const page = (await json('/findings')) as Findings;
-    expect([page.findings.length, page.count, page.total > 100, page.changed]).toEqual([
-      50,
-      50,
-      true,
-      false,
-    ]);
-    expect(page.next).toMatch(/^\/findings\?cursor=/);
+    expect([page.findings.length, page.count, page.total > 100]).toEqual([50, 50, true]);
+    expect(page.next).toMatch(/^\/findings\?offset=50$/);
     expect(((await json('/findings?limit=200')) as Findings).findings.length).toBeLessThanOrEqual(
       200,
     );
-    for (const query of ['limit=201', 'limit=0', 'cursor=5', 'offset=5'])
+    for (const query of ['limit=201', 'limit=0', 'cursor=5', 'offset=x'])
       expect((await get(`/findings?${query}`)).status, query).toBe(400);
   });
 

@@ -219,11 +219,6 @@ describe('a request', () => {
     },
   );
 
-  it('is refused if its URL is longer than 8 KiB', async () => {
-    expect((await answerTo({ path: `/search?q=${'a'.repeat(8_000)}` })).status).toBe(200);
-    expect((await answerTo({ path: `/search?q=${'a'.repeat(9_000)}` })).status).toBe(414);
-  });
-
   it.each([{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }])(
     'is refused if it has a body (%o)',
     async (headers) => {

@@ -136,7 +136,7 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
   });
 
   it('runs a tool from a form, and shows what a model would read', async () => {
-    const page = await show('tools/status');
+    const page = await show('tools?open=status');
     await page.getByText("Its definition hasn't changed.").waitFor();
     await page.locator('.try input').fill('2');
     await page.locator('.try select').selectOption({ label: '"later"' });
@@ -147,10 +147,10 @@ describe.skipIf(!browserPresent)('the operator page (skipped without a browser)'
   it('names every control for screen readers and has enough contrast at 390 pixels', async () => {
     await refund(1);
     await executor.execute({ id: 'pick', name: 'pick' });
-    for (const view of ['overview', 'waiting', 'calls', 'tools/status']) {
+    for (const view of ['overview', 'waiting', 'calls', 'tools?open=status']) {
       const page = await show(view, TOKEN, 390);
       await page
-        .locator(view === 'tools/status' ? '.try' : '.card, .calls')
+        .locator(view === 'tools?open=status' ? '.try' : '.card, .calls')
         .first()
         .waitFor();
       expect(await page.evaluate(unnamedControls)).toEqual([]);

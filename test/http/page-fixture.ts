@@ -122,7 +122,6 @@ export class FakeCatalogue {
   readonly content: Content;
   readonly #token: string | undefined;
   readonly #server: Server;
-  readonly #listeners = new Set<ServerResponse>();
   readonly #files = new Map(PAGE_FILES.map((file) => [file.path, file]));
 
   private constructor(content: Content, token: string | undefined) {
@@ -143,10 +142,8 @@ export class FakeCatalogue {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  /** Breaks every stream of changes, as a restart does. */
-  dropListeners(): void {
-    for (const listener of this.#listeners) listener.destroy();
-  }
+  /** Whether it breaks off every connection, as a server that is down does. */
+  isDown = false;
 
   async stop(): Promise<void> {
     this.#server.close();
@@ -156,6 +153,7 @@ export class FakeCatalogue {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(request.url!, this.url);
+    if (this.isDown) return void response.destroy();
     response.setHeader('content-security-policy', PAGE_POLICY);
     response.setHeader('x-content-type-options', 'nosniff');
     const file = this.#files.get(pathname);
@@ -163,18 +161,13 @@ export class FakeCatalogue {
       return void response.setHeader('content-type', file.type).end(file.body);
     if (this.#token !== undefined && request.headers.authorization !== `Bearer ${this.#token}`)
       return send(response, { error: { code: 'UNAUTHORIZED', message: 'Expected a token.' } }, 401);
-    if (pathname === '/events') {
-      response
-        .setHeader('content-type', 'text/event-stream')
-        .write('event: ready\ndata: {"revision":1}\n\n');
-      this.#listeners.add(response);
-      return void response.on('close', () => this.#listeners.delete(response));
-    }
     const [, list = '', name] = pathname.split('/');
     const { personas, ...rest } = this.content;
-    if (list === 'health') return send(response, { personas });
+    if (list === 'health') return send(response, { revision: 1, personas });
+    if (!Object.hasOwn({ ...rest, tasks: [] }, list)) return send(response, {}, 404);
+
     const lists: Readonly<Record<string, readonly Item[]>> = { ...rest, tasks: [] };
-    const items = Object.hasOwn(lists, list) ? lists[list]! : [];
+    const items = lists[list]!;
     if (name !== undefined) {
       const tool = items.find((each) => each['name'] === decodeURIComponent(name));
       return tool === undefined
@@ -182,11 +175,7 @@ export class FakeCatalogue {
         : send(response, tool);
     }
     const word = searchParams.get('q');
-    const found = {
-      score: 1,
-      matches: [{ word, fields: ['name'], related: false }],
-      corrections: [],
-    };
+    const found = { score: 1, explanation: `"${word}" in name` };
     const shown = word === null ? items : items.map((item) => ({ ...item, ...found }));
     send(response, {
       total: items.length,
@@ -257,6 +246,8 @@ export function wireTool(name: string, changes: Item = {}): Item {
     parameters: { type: 'object', properties: {} },
     examples: [],
     aliases: [],
+    derived_sets: ['idempotent'],
+    shown_to_models: [],
     ...changes,
   };
 }

@@ -112,12 +112,12 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
 
   it.each([
     '#/tools',
-    `#/tools/hostile?owner=${encodeURIComponent(MARKUP)}`,
+    `#/tools?open=hostile&owner=${encodeURIComponent(MARKUP)}`,
     `#/tools?q=${encodeURIComponent(`hostile ${MARKUP}`)}`,
     '#/skills',
     '#/jobs',
     '#/findings',
-    `#/${encodeURIComponent(MARKUP)}/${encodeURIComponent(MARKUP)}?persona=${encodeURIComponent(MARKUP)}`,
+    `#/${encodeURIComponent(MARKUP)}?open=${encodeURIComponent(MARKUP)}&persona=${encodeURIComponent(MARKUP)}`,
   ])('shows markup as text and never runs or loads it, at %s', async (hash) => {
     const page = await open(server.url + hash);
     await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
@@ -137,7 +137,7 @@ describe.skipIf(!browserPresent)('the page with hostile content', () => {
   });
 
   it.each(NAMES)('opens a tool named %s', async (name) => {
-    const page = await open(`${server.url}#/tools/${encodeURIComponent(name)}`);
+    const page = await open(`${server.url}#/tools?open=${encodeURIComponent(name)}`);
     await page
       .getByRole('complementary', { name: `Tool ${name}` })
       .getByRole('heading', { name: 'Parameters' })

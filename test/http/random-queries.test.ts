@@ -13,7 +13,7 @@ const NAMES = [
   'danger_level',
   'max_danger',
   'limit',
-  'cursor',
+  'offset',
   'fields',
   'name',
   'q',

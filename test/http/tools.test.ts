@@ -17,7 +17,7 @@ describe('GET /tools', () => {
     const { json } = await sample();
     const answer = await json('/tools');
     expect(names(answer)).toEqual(EVERY);
-    expect(answer).toMatchObject({ count: 6, total: 6, revision: 1, changed: false, next: null });
+    expect(answer).toMatchObject({ count: 6, total: 6, revision: 1, next: null });
   });
 
   it("returns a tool's declared values, inferred values, and health", async () => {
@@ -111,7 +111,7 @@ describe('GET /tools', () => {
     ['version=latest', 'version', 'latest', />=1.2/],
     ['available=yes', 'available', 'yes', /true or false/],
     ['limit=201', 'limit', '201', /at most 200/],
-    ['cursor=garbage', 'cursor', 'garbage', /cursor/],
+    ['offset=-1', 'offset', '-1', /a number/],
     ['fields=name,secret', 'fields', 'name,secret', /names of/],
     ['persona=', 'persona', '', /at least 1/],
   ])('refuses %s and says what it expects', async (query, parameter, found, expected) => {
@@ -132,18 +132,18 @@ describe('GET /tools', () => {
 });
 
 describe('pages of /tools', () => {
-  it('report whether the catalogue has changed since the first page', async () => {
+  it('have the revision, which tells whether the catalogue has changed since the first page', async () => {
     const tree = catalogueOf(['a', 'b', 'c']);
     const { json, capabilities } = await sample({}, tree);
     const first = await json('/tools?limit=1&side_effects=none');
-    expect(first).toMatchObject({ count: 1, total: 3, changed: false });
+    expect(first).toMatchObject({ count: 1, total: 3, revision: 1 });
     tree.write('functions.json', [toolEntry('a'), toolEntry('c')]);
     await capabilities.refresh();
-    expect(first.next).toMatch(/^\/tools\?limit=1&side_effects=none&cursor=/);
+    expect(first.next).toMatch(/^\/tools\?limit=1&side_effects=none&offset=1$/);
     expect(await json(first.next!)).toMatchObject({
       count: 1,
       total: 2,
-      changed: true,
+      revision: 2,
       next: null,
       tools: [{ name: 'c' }],
     });

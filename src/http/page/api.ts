@@ -1,10 +1,5 @@
-import type {
-  JobWire,
-  MetricsWire,
-  SkillWire,
-  TaskWire,
-  ToolHealthWire,
-} from '../../capability/wire-types.js';
+import { useEffect, useState } from 'preact/hooks';
+import type { ToolHealthWire } from '../../capability/wire-types.js';
 import type { RequiredFlags } from '../../safety/required-flags.js';
 
 /**
@@ -23,19 +18,14 @@ export interface Tool {
   readonly requires_approval: boolean;
   readonly available: boolean;
   readonly health: ToolHealthWire;
+  /** The score and the matched words, if it was searched for. */
   readonly score?: number;
-  readonly matches?: readonly {
-    readonly word: string;
-    readonly fields: readonly string[];
-    readonly related: boolean;
-  }[];
-  readonly corrections?: readonly { readonly word: string; readonly read_as: string }[];
+  readonly explanation?: string;
 }
 
 /** A tool with all its fields. */
 export interface DetailedTool extends Tool {
-  readonly digest: string;
-  readonly parameters: unknown;
+  readonly parameters: Readonly<Record<string, unknown>>;
   readonly examples: readonly string[];
   readonly inferred: readonly string[];
   readonly cost_unit: string | null;
@@ -45,56 +35,35 @@ export interface DetailedTool extends Tool {
     readonly ready: boolean;
     readonly missing: readonly string[];
   };
-  readonly providers: readonly { readonly name: string; readonly priority: number }[];
-  readonly derived_sets?: readonly string[];
-  readonly shown_to_models?: readonly {
+  readonly derived_sets: readonly string[];
+  readonly shown_to_models: readonly {
     readonly level: string;
     readonly tokens: number;
     readonly shown: unknown;
   }[];
 }
 
-export type Metrics = MetricsWire;
-export type Skill = SkillWire &
-  Readonly<Record<'summary' | 'category', string | null>> &
-  Readonly<Record<'instruction_prompt' | 'safety_notes', string>>;
-export type Task = TaskWire;
-export type Job = JobWire;
-
-export interface Finding {
-  readonly severity: string;
-  readonly message: string;
-  readonly kind: string | null;
-  readonly rule: string | null;
-  readonly name: string | null;
-  readonly persona: string | null;
-  readonly source: string | null;
-  readonly line: number | null;
-  readonly column: number | null;
-  readonly path: string | null;
-}
-
 type Counts = Readonly<Record<string, number>>;
 
-/** A page of a list. Its items are under the name of the list. */
-export interface ListPage {
+/** A list as read so far. */
+export interface List<Item> {
+  readonly items: readonly Item[];
   readonly total: number;
   readonly next: string | null;
   readonly searched?: number;
   readonly facets?: Readonly<Record<string, Counts>>;
   readonly cells?: Counts;
   readonly severities?: Counts;
-  readonly [list: string]: unknown;
+  /** The query that the list answers. */
+  readonly query: string;
 }
 
-/** Number of items per request. The server sends at most this many. */
-const PAGE_SIZE = '200';
 const TOKEN = 'tooldex-token';
+export const keepToken = (token: string) => sessionStorage.setItem(TOKEN, token);
+export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
 
-/**
- * An error response from the server, or no response at all (status 0). The message is for people.
- */
-export class ApiError extends Error {
+/** An error response from the server, or no response (status 0). The message is for people. */
+class ApiError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
     super(message);
@@ -102,122 +71,89 @@ export class ApiError extends Error {
   }
 }
 
-export function keepToken(token: string): void {
-  sessionStorage.setItem(TOKEN, token);
-}
-
-export function hasToken(): boolean {
-  return sessionStorage.getItem(TOKEN) !== null;
-}
-
-/** Sends a request to the server. URLs are relative, so the page works under any path. */
-async function ask(address: string, init: RequestInit): Promise<Response> {
-  const token = sessionStorage.getItem(TOKEN);
-  const headers = new Headers(init.headers);
-  if (token !== null) headers.set('authorization', `Bearer ${token}`);
-  const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {
-    if (init.signal?.aborted === true) throw error;
-    throw new ApiError(0, "The server isn't responding.");
-  });
-  if (response.ok) return response;
-  const said = (await response.json().catch(() => null)) as { error: { message: string } } | null;
+/**
+ * Requests JSON from the server. With a body, sends an operator's action. URLs are relative, so the
+ * page works under any path.
+ *
+ * @throws ApiError
+ */
+export async function ask<T>(address: string, body?: object): Promise<T> {
+  const response = await fetch(address, {
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    headers: {
+      'content-type': 'application/json',
+      ...(hasToken() && { authorization: `Bearer ${sessionStorage.getItem(TOKEN)}` }),
+    },
+  }).catch(() => undefined);
+  const answer = (await response?.json().catch(() => undefined)) as
+    { readonly error?: { readonly message: string } } | undefined;
+  if (response?.ok === true && answer !== undefined) return answer as T;
   throw new ApiError(
-    response.status,
-    said?.error.message ?? `The server responded with status ${response.status}.`,
+    response?.status ?? 0,
+    answer?.error?.message ?? "The server isn't responding.",
   );
 }
 
-export async function getJson<T>(address: string, signal: AbortSignal): Promise<T> {
-  return (await (await ask(address, { signal })).json()) as T;
-}
-
-/** Sends an operator's action. */
-export async function postJson<T>(address: string, body: unknown): Promise<T> {
-  const headers = { 'content-type': 'application/json' };
-  const sent = { method: 'POST', headers, body: JSON.stringify(body) };
-  return (await (await ask(address, sent)).json()) as T;
-}
+/** Milliseconds between requests for the same address. */
+const REFRESH_MS = 2_000;
+export const UNAUTHORIZED = 401;
+const NOT_FOUND = 404;
 
 /**
- * Reads a list page by page, and yields everything read so far after each page.
- *
- * @param most The number of items after which it stops.
+ * Polls an address while the page is visible. Also asks when `version` changes. An address that
+ * isn't found isn't polled.
  */
-export async function* readList<Item>(
-  list: string,
-  parameters: URLSearchParams,
-  signal: AbortSignal,
-  most = Infinity,
-): AsyncGenerator<ListPage & { readonly items: readonly Item[] }> {
-  const items: Item[] = [];
-  let query: URLSearchParams | undefined = new URLSearchParams([
-    ...parameters,
-    ['limit', PAGE_SIZE],
-  ]);
-  let first: ListPage | undefined;
-  while (query !== undefined) {
-    const page: ListPage = await getJson(`${list}?${query.toString()}`, signal);
-    first ??= page;
-    items.push(...(page[list] as readonly Item[]));
-    yield {
-      ...first,
-      ...page,
-      facets: first.facets!,
-      cells: first.cells!,
-      searched: first.searched!,
-      items: [...items],
+export function useJson<T>(address: string, version = '', isPaused = false) {
+  const [state, setState] = useState<{ readonly answer?: T; readonly error?: ApiError }>({});
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let isOver = false;
+    const read = () =>
+      ask<T>(address).then(
+        (answer) => isOver || setState({ answer }),
+        (error: ApiError) => {
+          if (error.status === NOT_FOUND) clearInterval(timer);
+          if (!isOver) setState((last) => ({ ...last, error }));
+        },
+      );
+    const timer = setInterval(() => document.hidden || isPaused || void read(), REFRESH_MS);
+    void read();
+    return () => {
+      isOver = true;
+      clearInterval(timer);
     };
-    if (page.next === null || items.length >= most) return;
-    query = new URLSearchParams(page.next.slice(page.next.indexOf('?')));
-    query.delete('facets');
-  }
+  }, [address, version, isPaused, round]);
+  return { ...state, again: () => setRound((last) => last + 1) };
 }
 
 /**
- * The shortest and longest wait between attempts, in milliseconds. Each wait is twice as long as
- * the previous one.
+ * Reads a list page by page, until it has `most` items. Shows the first page early if the query is
+ * new. Otherwise the list is replaced as a whole, so that nothing jumps.
  */
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 30_000;
-
-export type Connection = 'connecting' | 'live' | 'lost';
-
-/**
- * Follows the server's changes until the signal aborts, and reconnects when the connection breaks.
- * `EventSource` can't send a token, so the stream is read with `fetch`.
- *
- * @param onRevision Called with the server's revision, or with `null` if changes may have been
- * missed.
- */
-export async function followChanges(
-  signal: AbortSignal,
-  onRevision: (revision: number | null) => void,
-  onConnection: (connection: Connection) => void,
-): Promise<void> {
-  let wait = FIRST_WAIT_MS;
-  for (let isFirst = true; !signal.aborted; isFirst = false) {
-    try {
-      onConnection(isFirst ? 'connecting' : 'lost');
-      const { body } = await ask('events', { signal });
-      onConnection('live');
-      // The server may have restarted, so that it counts from one again.
-      if (!isFirst) onRevision(null);
-      wait = FIRST_WAIT_MS;
-      const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
-      let rest = '';
-      for (let part = await reader.read(); !part.done; part = await reader.read()) {
-        const lines = (rest + part.value).split('\n');
-        rest = lines.pop()!;
-        for (const line of lines)
-          if (line.startsWith('data:'))
-            onRevision((JSON.parse(line.slice('data:'.length)) as { revision: number }).revision);
+export function useList<Item>(list: string, query: string, version: string, most = Infinity) {
+  const [answer, setAnswer] = useState<List<Item>>();
+  const [problem, setProblem] = useState('');
+  useEffect(() => {
+    let isOver = false;
+    const read = async () => {
+      let whole: List<Item> | undefined;
+      let next: string | null = `${list}?limit=200&${query}`;
+      while (next !== null && (whole?.items.length ?? 0) < most) {
+        const page: List<Item> & Readonly<Record<string, unknown>> = await ask(next);
+        if (isOver) return;
+        const items = [...(whole?.items ?? []), ...(page[list] as Item[])];
+        if (whole === undefined && answer?.query !== query) setAnswer({ ...page, items, query });
+        whole = { ...page, ...whole, next: page.next, items, query };
+        // Only the first page needs the facets.
+        next = page.next && list + /\?.*/.exec(page.next)![0].replace('facets=true', '');
       }
-    } catch {
-      // Reconnects after any failure.
-    }
-    if (signal.aborted) return;
-    onConnection('lost');
-    await new Promise((resolve) => setTimeout(resolve, wait));
-    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
-  }
+      setAnswer(whole);
+      setProblem('');
+    };
+    read().catch((error: Error) => isOver || setProblem(error.message));
+    return () => {
+      isOver = true;
+    };
+  }, [query, version, most]);
+  return { answer, problem };
 }

@@ -1,364 +1,168 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
+import type { MetricsWire, ProviderHealthWire, SampleWire } from '../../capability/wire-types.js';
 import { flagWords } from '../../safety/required-flags.js';
 import { fieldsOn } from '../../tool/tool-fields.js';
+import type { DefinitionHistory } from '../first-seen.js';
+import type { RecordedCall } from '../../execution/call-log.js';
+import type { Tried, Wire } from '../operator-routes.js';
 import { valuesOn } from '../values-on.js';
-import { getJson, type DetailedTool, type Metrics } from './api.js';
-import { FactMarks, FoldedText, healthWords, milliseconds, NoticeMarks } from './marks.js';
-import { CallTable, usePolled, type Call } from './operator-views.js';
-import { schemaRows } from './schema-rows.js';
-import { TryIt } from './try-it.js';
+import { ask, useJson, type DetailedTool } from './api.js';
+import { callTable, type Waiting } from './operator-views.js';
+import {
+  Bars,
+  Facts,
+  fold,
+  healthWords,
+  levelMarks,
+  milliseconds,
+  noticeMarks,
+  pre,
+  prose,
+  Table,
+  useAction,
+  type Fact,
+} from './parts.js';
+import { hrefWith } from './route.js';
+import { schemaRows, type SchemaRow } from './schema-rows.js';
 
-/** Milliseconds between requests for an open tool. Its health changes without a new revision. */
-const REFRESH_MS = 10_000;
+/** Closes the open tool. The focus returns to its row. */
+export function closeTool(): void {
+  location.assign(hrefWith({ open: null, owner: null }));
+  document.querySelector<HTMLElement>('.row-link[aria-current]')?.focus();
+}
 
 interface ToolProps {
   readonly name: string;
   readonly owner: string | null;
   /** Requests the tool again when it changes. */
-  readonly version: number;
+  readonly version: string;
   /** True if the server has views for operators. */
   readonly hasCalls: boolean;
-  readonly onAsk: (query: string) => void;
-  readonly onClose: () => void;
 }
 
 /** Shows the open tool in a panel. */
-export function OpenTool({ name, owner, version, hasCalls, onAsk, onClose }: ToolProps) {
-  const [tool, setTool] = useState<DetailedTool>();
-  const [problem, setProblem] = useState('');
+export function OpenTool({ name, owner, version, hasCalls }: ToolProps) {
+  const address = `${encodeURIComponent(name)}${owner === null ? '' : `?persona=${encodeURIComponent(owner)}`}`;
+  const { answer: tool, error } = useJson<DetailedTool>(`tools/${address}`, version);
   const title = useRef<HTMLHeadingElement>(null);
-  /** The tool as it was when the panel opened, to show changes since then. */
-  const opened = useRef<DetailedTool>();
-  useEffect(() => title.current?.focus({ preventScroll: true }), []);
-  useEffect(() => {
-    const running = new AbortController();
-    const query = owner === null ? '' : `?${new URLSearchParams({ persona: owner }).toString()}`;
-    const ask = async () => {
-      try {
-        const answer = await getJson<DetailedTool>(
-          `tools/${encodeURIComponent(name)}${query}`,
-          running.signal,
-        );
-        opened.current ??= answer;
-        setTool(answer);
-        setProblem('');
-      } catch (error) {
-        if (!running.signal.aborted) setProblem((error as Error).message);
-      }
-    };
-    void ask();
-    const timer = setInterval(() => document.hidden || void ask(), REFRESH_MS);
-    return () => {
-      running.abort();
-      clearInterval(timer);
-    };
-  }, [version]);
+  useEffect(() => title.current!.focus({ preventScroll: true }), []);
   return html`<aside class="detail" aria-label="Tool ${name}">
     <div class="detail-head">
       <h2 tabindex="-1" ref=${title}>
-        <bdi>${name}</bdi
-        >${tool?.version != null && html`<span class="version">${tool.version}</span>`}
+        <bdi>${name}</bdi>
+        ${tool?.version != null && html`<span class="version">${tool.version}</span>`}
       </h2>
-      <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick=${onClose}>
+      <button type="button" class="quiet" aria-keyshortcuts="Escape" onClick=${closeTool}>
         Close
       </button>
     </div>
-    ${
-      problem !== ''
-        ? html`<p class="problem" role="alert">${problem}</p>`
-        : tool === undefined
-          ? html`<p class="muted">Loading …</p>`
-          : html`<${ToolView}
-              tool=${tool}
-              opened=${opened.current}
-              hasCalls=${hasCalls}
-              onAsk=${onAsk}
-            />`
-    }
+    ${error && html`<p class="problem" role="alert">${error.message}</p>`}
+    ${tool && html`<${ToolView} tool=${tool} address=${hasCalls ? address : undefined} />`}
   </aside>`;
 }
 
+const section = (heading: string, content: unknown) =>
+  html`<section>
+    <h3>${heading}</h3>
+    ${content}
+  </section>`;
+
+/** The fields that put a tool in a derived set. All other sets depend on the access mode. */
+const REASONS: Readonly<Record<string, readonly string[]>> = {
+  dangerous: ['danger_level'],
+  parallelizable: ['access_mode', 'execution_category'],
+  critical: ['priority'],
+  requiringApproval: ['access_mode', 'danger_level', 'requires_consent'],
+};
+
 interface ViewProps {
   readonly tool: DetailedTool;
-  readonly opened: DetailedTool;
-  readonly hasCalls: boolean;
-  readonly onAsk: (query: string) => void;
+  /** The tool's name and persona in URLs of the operator routes, if there are any. */
+  readonly address: string | undefined;
 }
 
 /** Shows all fields of one tool. */
-function ToolView({ tool, opened, hasCalls, onAsk }: ViewProps) {
+function ToolView({ tool, address }: ViewProps) {
   const rows = schemaRows(tool.parameters);
-  const changes = changesOf(opened, tool);
-  const section = (heading: string, content: unknown) =>
-    html`<section>
-      <h3>${heading}</h3>
-      ${content}
-    </section>`;
+  const reasons = tool.derived_sets.map((set): Fact => [
+    set,
+    (REASONS[set] ?? ['access_mode']).map((field) => `${field} ${String(tool[field])}`),
+  ]);
   return html`
-    <div class="marks"><${FactMarks} tool=${tool} /><${NoticeMarks} tool=${tool} /></div>
-    <${FoldedText} text=${tool.description} />
-    ${changes.length > 0 && section('Changed since you opened it', html`<${Facts} facts=${changes} />`)}
-    ${
-      tool.examples.length > 0 &&
-      section(
-        'Example requests',
-        tool.examples.map(
-          (example) =>
-            html`<button
-              type="button"
-              class="example"
-              title="Search for this"
-              onClick=${() => onAsk(example)}
-            >
-              ${example}
-            </button>`,
-        ),
-      )
-    }
-    ${section('Parameters', rows.length === 0 ? html`<p class="muted">It has no parameters.</p>` : html`<${Parameters} rows=${rows} />`)}
-    ${
-      tool.derived_sets !== undefined &&
-      section(
-        'Derived sets',
-        html`<${Facts} facts=${tool.derived_sets.map((set) => [set, reasonFor(set, tool)])} />`,
-      )
-    }
-    ${
-      tool.shown_to_models !== undefined &&
-      section(
-        'What a model sees',
-        tool.shown_to_models.map(
-          ({ level, tokens, shown }) =>
-            html`<details class="level">
-              <summary>${level} <span class="count">about ${tokens} tokens</span></summary>
-              <pre tabindex="0" aria-label="${level} for a model">
-${JSON.stringify(shown, null, 2)}</pre>
-            </details>`,
-        ),
-      )
-    }
-    ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} inferred=${tool.inferred} />`)}
-    ${section('Health', html`<${Health} tool=${tool} />`)}
-    ${hasCalls && html`<${ForOperators} tool=${tool} />`}
-    <details>
-      <summary>Raw JSON</summary>
-      <pre tabindex="0" aria-label="Raw JSON">${JSON.stringify(tool, null, 2)}</pre>
-    </details>
+    <div class="marks">${levelMarks(tool)} ${noticeMarks(tool)}</div>
+    ${prose(tool.description)}
+    ${tool.examples.length > 0 && section('Example requests', tool.examples.map(prose))}
+    ${section('Parameters', parameters(rows))}
+    ${section('Derived sets', html`<${Facts} facts=${reasons} />`)}
+    ${section(
+      'What a model sees',
+      tool.shown_to_models.map(({ level, tokens, shown }) =>
+        fold(`${level}, about ${tokens} tokens`, pre(`${level} for a model`, shown)),
+      ),
+    )}
+    ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} />`)}
+    ${section('Health', health(tool))}
+    ${address !== undefined && html`<${ForOperators} name=${tool.name} address=${address} rows=${rows} />`}
   `;
 }
 
-/** Shows an operator how the tool has changed, who called it, and a form to try it. */
-function ForOperators({ tool }: { readonly tool: DetailedTool }) {
-  const owner = tool.persona === null ? '' : `?persona=${encodeURIComponent(tool.persona)}`;
-  const name = encodeURIComponent(tool.name);
-  const [history] = usePolled<History>(`definitions/${name}${owner}`);
-  const [calls] = usePolled<{ readonly calls: readonly Call[] }>(`calls?tool=${name}`);
-  const [waiting] = usePolled<{ readonly allowed: { readonly run: boolean } }>('pending');
-  const changes = history?.changes ?? [];
-  return html`
-    ${
-      history?.first_seen != null &&
-      html`<section>
-        <h3>Since it was first seen, ${new Date(history.first_seen).toLocaleDateString()}</h3>
-        ${
-          changes.length === 0
-            ? html`<p class="muted">Its definition hasn't changed.</p>`
-            : html`<${Facts}
-                facts=${changes.map(({ field, before, now }) => [field, `${words(before)} → ${words(now)}`])}
-              />`
-        }
-      </section>`
-    }
-    <section>
-      <h3>Recent calls</h3>
-      <${CallTable} route=${undefined} calls=${(calls?.calls ?? []).slice(0, MOST_CALLS)} />
-    </section>
-    ${
-      waiting?.allowed.run === true &&
-      html`<section>
-        <h3>Try it</h3>
-        <${TryIt} tool=${tool} />
-      </section>`
-    }
-  `;
-}
-
-interface History {
-  readonly first_seen: number | null;
-  readonly changes: readonly {
-    readonly field: string;
-    readonly before: unknown;
-    readonly now: unknown;
-  }[];
-}
-
-/** Number of calls shown in the panel. */
-const MOST_CALLS = 20;
-
-/** Returns the reason why a tool is in a derived set. */
-function reasonFor(set: string, tool: DetailedTool): string {
-  const { access_mode: access, danger_level: danger } = tool;
-  switch (set) {
-    case 'dangerous':
-      return `danger is ${danger}`;
-    case 'parallelizable':
-      return `execution is ${String(tool['execution_category'])}`;
-    case 'critical':
-      return 'priority is critical';
-    case 'requiringApproval':
-      return `access is ${access}, danger is ${danger}${tool['requires_consent'] === true ? ', and it requires consent' : ''}`;
-    default:
-      return `access is ${access}`;
-  }
-}
-
-/** Fields that change by themselves or repeat others. */
-const LIVE = new Set([
-  'health',
-  'available',
-  'auth_status',
-  'compatibility',
-  'shown_to_models',
-  'digest',
-]);
-const LONGEST = 120;
-
-function words(value: unknown): string {
-  return (JSON.stringify(value) ?? 'nothing').slice(0, LONGEST);
-}
-
-/** Returns the changes made by the author: each field with its old and new value. */
-function changesOf(before: DetailedTool, now: DetailedTool): readonly Fact[] {
-  return Object.keys(now).flatMap((field): readonly Fact[] =>
-    LIVE.has(field) || words(before[field]) === words(now[field])
-      ? []
-      : [[field, `${words(before[field])} → ${words(now[field])}`]],
-  );
-}
-
-function Parameters({ rows }: { readonly rows: ReturnType<typeof schemaRows> }) {
-  return html`<div class="table-place">
-    <table class="parameters">
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Type</th>
-          <th scope="col">Description</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          ({ path, type, required, description, rules }) =>
-            html`<tr>
-              <th scope="row">
-                <bdi>${path}</bdi>${required && html`<span class="required">required</span>`}
-              </th>
-              <td class="type">${type}</td>
-              <td>
-                ${description !== '' && html`<span>${description}</span>`}
-                ${rules.length > 0 && html`<span class="rules">${rules.join(' · ')}</span>`}
-              </td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
-}
-
-type Fact = readonly [label: string, value: string, field?: string];
-
-/** Shows facts by name. Values that the author didn't declare are marked as inferred. */
-function Facts({
-  facts,
-  inferred = [],
-}: {
-  readonly facts: readonly Fact[];
-  readonly inferred?: readonly string[];
-}) {
-  return html`<dl class="facts">
-    ${facts
-      .filter(([, value]) => value !== '')
-      .map(
-        ([label, value, field]) =>
-          html`<dt>${label}</dt>
-            <dd>
-              <bdi>${value}</bdi>${
-                field !== undefined &&
-                inferred.includes(field) &&
-                html`<span class="inferred" title="not declared, so inferred conservatively"
-                  >inferred</span
-                >`
-              }
-            </dd>`,
-      )}
-  </dl>`;
+function parameters(rows: readonly SchemaRow[]) {
+  if (rows.length === 0) return html`<p class="muted">It has no parameters.</p>`;
+  return html`<${Table}
+    kind="parameters"
+    label="Parameters"
+    heads=${['Name', 'Type', 'Description']}
+    rows=${rows.map(({ path, isRequired, type, schema, rules }) => [
+      html`<bdi>${path}</bdi>${isRequired && html`<span class="required">required</span>`}`,
+      html`<code>${type}</code>`,
+      html`<span>${schema['description']}</span> <span class="rules">${rules}</span>`,
+    ])}
+  />`;
 }
 
 function factsOf(tool: DetailedTool): readonly Fact[] {
+  const { inferred, auth_status: auth, requires_flags: flags, cost_unit: unit } = tool;
+  const missing = auth.missing.length > 0 ? `required; not set: ${auth.missing.join(', ')}` : '';
+  const own: Readonly<Record<string, unknown>> = {
+    authStatus: auth.required
+      ? auth.ready
+        ? 'required, and set'
+        : missing || 'required, and not set'
+      : '',
+    requiresFlags: flagWords(flags),
+    costPerCall: valuesOn(tool['cost_per_call']).map((cost) => `${cost} ${unit ?? ''}`),
+  };
   return fieldsOn('facts').map(([name, { wire, kind, label, words }]) => {
     const value = tool[wire];
-    const unit =
-      kind === 'wholeSeconds' || kind === 'seconds'
-        ? 's'
-        : name === 'costPerCall'
-          ? (tool.cost_unit ?? '')
-          : '';
-    const texts =
-      name === 'authStatus'
-        ? [authWords(tool)]
-        : name === 'requiresFlags'
-          ? flagWords(tool.requires_flags)
+    const content =
+      name in own
+        ? own[name]
+        : kind === 'wholeSeconds'
+          ? valuesOn(value).map((seconds) => `${seconds} s`)
           : kind === 'personas' && Array.isArray(value) && value.length === 0
-            ? ['no persona']
+            ? 'no persona'
             : typeof value === 'boolean' && words !== undefined
-              ? [words[value ? 0 : 1]]
+              ? words[value ? 0 : 1]
               : valuesOn(value);
-    return [label!, texts.map((text) => `${text} ${unit}`.trim()).join(', '), wire];
+    return [label, content, inferred.includes(wire)];
   });
 }
 
-function authWords({ auth_status: { required, ready, missing } }: DetailedTool): string {
-  if (!required) return '';
-  if (ready) return 'required, and set';
-  return missing.length === 0
-    ? 'required, and not set'
-    : `required; not set: ${missing.join(', ')}`;
-}
-
-/** Shows the health of a tool and of its providers, in the order in which they are tried. */
-function Health({ tool: { health, providers } }: { readonly tool: DetailedTool }) {
-  const known = new Map(Object.entries(health.providers));
-  const inOrder = [...providers].sort((a, b) => a.priority - b.priority).map(({ name }) => name);
-  // Two providers with the same name are distinguished by a digest of their configuration, so some
-  // names are only in `health`.
-  const names = [...new Set([...inOrder, ...known.keys()])];
+/** Shows the health of a tool and of its providers. */
+function health({ health: { tool, providers, last_success_provider: last } }: DetailedTool) {
   return html`
-    <${Figures} numbers=${health.tool} abandoned=${health.tool.abandoned} />
-    <${LatencyChart} samples=${health.tool.samples} />
-    ${names.map(
-      (name) =>
-        html`<${Provider}
-          name=${name}
-          health=${known.get(name)}
-          isLast=${name === health.last_success_provider}
-        />`,
-    )}
+    ${figures(tool, tool.samples)}
+    ${Object.entries(providers).map(([name, each]) => provider(name, each, name === last))}
   `;
 }
 
-interface ProviderProps {
-  readonly name: string;
-  readonly health: ProviderHealthWire | undefined;
-  readonly isLast: boolean;
-}
-
-function Provider({ name, health, isLast }: ProviderProps) {
-  const until = health?.router.backoff_until ?? null;
+function provider(name: string, { metrics, router, samples }: ProviderHealthWire, isLast: boolean) {
+  const { backoff_until: until } = router;
   return html`<div class="provider">
     <h4>
-      <bdi>${name}</bdi>${isLast && html`<span class="tag">answered last</span>`}
+      <bdi>${name}</bdi>
+      ${isLast && html`<span class="tag">answered last</span>`}
       ${
         until !== null &&
         html`<span class="tag warning"
@@ -366,68 +170,128 @@ function Provider({ name, health, isLast }: ProviderProps) {
         >`
       }
     </h4>
-    ${health !== undefined && html`<${Figures} numbers=${health.metrics} /><${LatencyChart} samples=${health.samples} />`}
+    ${figures(metrics, samples)}
   </div>`;
-}
-
-function Figures({
-  numbers,
-  abandoned = 0,
-}: {
-  readonly numbers: Metrics;
-  readonly abandoned?: number;
-}) {
-  const { total, average_latency_ms: average, p95_latency_ms: p95 } = numbers;
-  const latencies =
-    total === 0 ? '' : ` · average ${milliseconds(average)} · p95 ${milliseconds(p95)}`;
-  return html`<p class="figures">
-    ${healthWords(numbers)}${latencies}${abandoned > 0 && ` · ${abandoned} abandoned`}
-  </p>`;
 }
 
 /** Number of calls in the chart, which is as many as the server keeps. */
 const MOST = 100;
-const HEIGHT = 48;
-const STEP = 4;
-const BAR = 3;
-const LOWEST = 2;
 
-/**
- * Shows recent calls as bars, with the newest on the right. The height is the duration, and failed
- * calls are highlighted.
- */
-function LatencyChart({ samples = [] }: { readonly samples?: readonly SampleWire[] }) {
-  if (samples.length === 0) return null;
-  const calls = samples.slice(-MOST);
-  const slowest = Math.max(1, ...calls.map(({ latency_ms }) => latency_ms));
-  const failed = calls.filter(({ success }) => !success).length;
-  const label = `The last ${calls.length} calls: ${failed} failed, the slowest took ${milliseconds(slowest)}`;
-  return html`<figure class="chart">
-    <svg
-      viewBox="0 0 ${MOST * STEP} ${HEIGHT}"
-      preserveAspectRatio="none"
-      role="img"
-      aria-label=${label}
-    >
-      ${calls.map(({ at, success, latency_ms: latency }, index) => {
-        const height = Math.max(LOWEST, (latency / slowest) * HEIGHT);
-        return html`<rect
-          x=${(MOST - calls.length + index) * STEP}
-          y=${(HEIGHT - height).toFixed(1)}
-          width=${BAR}
-          height=${height.toFixed(1)}
-          class=${success ? 'call' : 'call failed'}
-        >
-          <title>
-            ${new Date(at * 1_000).toLocaleString()}: ${success ? 'succeeded' : 'failed'} after
-            ${milliseconds(latency)}
-          </title>
-        </rect>`;
-      })}
-    </svg>
-    <figcaption>
-      <span>last ${calls.length}, ${failed} failed</span
-      ><span>slowest ${milliseconds(slowest)}</span>
-    </figcaption>
-  </figure>`;
+/** Shows statistics, and the durations of recent calls as bars with the newest on the right. */
+function figures(metrics: MetricsWire, samples: readonly SampleWire[] = []) {
+  const { total, average_latency_ms: average, p95_latency_ms: p95 } = metrics;
+  const failed = samples.filter(({ success }) => !success).length;
+  const slowest = Math.max(0, ...samples.map(({ latency_ms }) => latency_ms));
+  return html`
+    <p class="figures">
+      ${healthWords(metrics)}
+      ${total > 0 && ` · average ${milliseconds(average)} · p95 ${milliseconds(p95)}`}
+    </p>
+    ${
+      samples.length > 0 &&
+      html`<${Bars}
+        label=${`The last ${samples.length} calls: ${failed} failed, the slowest took ${milliseconds(slowest)}`}
+        places=${MOST}
+        bars=${samples.map(({ success, latency_ms: value }) => [{ value, failed: !success }])}
+      />`
+    }
+  `;
+}
+
+interface OperatorProps {
+  readonly name: string;
+  readonly address: string;
+  readonly rows: readonly SchemaRow[];
+}
+
+/** Shows an operator how the tool has changed, who called it, and a form to try it. */
+function ForOperators({ name, address, rows }: OperatorProps) {
+  const { answer: history } = useJson<DefinitionHistory>(`definitions/${address}`);
+  const { answer: log } = useJson<{ readonly calls: readonly Wire<RecordedCall>[] }>(
+    `calls?tool=${encodeURIComponent(name)}`,
+  );
+  const { answer: waiting } = useJson<Waiting>('pending');
+  const changes = (history?.changes ?? []).map(({ field, before, now }): Fact => [
+    field,
+    `${JSON.stringify(before)} → ${JSON.stringify(now)}`,
+  ]);
+  return html`
+    ${
+      history?.first_seen != null &&
+      section(
+        `Since it was first seen, ${new Date(history.first_seen).toLocaleDateString()}`,
+        changes.length === 0
+          ? html`<p class="muted">Its definition hasn't changed.</p>`
+          : html`<${Facts} facts=${changes} />`,
+      )
+    }
+    ${section('Recent calls', callTable((log?.calls ?? []).slice(0, 20)))}
+    ${
+      waiting?.allowed.run === true &&
+      section('Try it', html`<${TryIt} name=${name} rows=${rows.filter((row) => !row.isNested)} />`)
+    }
+  `;
+}
+
+/** Lets an operator run a tool with arguments they type, under the server's policy. */
+function TryIt({ name, rows }: Omit<OperatorProps, 'address'>) {
+  const [tried, setTried] = useState<Tried>();
+  const { act, isBusy, alert } = useAction();
+  const run = (event: Event) => {
+    event.preventDefault();
+    const texts = new FormData(event.target as HTMLFormElement);
+    act(async () => {
+      const given = rows.flatMap(({ path, schema }) => {
+        const text = texts.get(path) as string;
+        if (text === '') return [];
+        return [[path, isText(schema) ? text : (JSON.parse(text) as unknown)]];
+      });
+      setTried(await ask('run', { name, input: Object.fromEntries(given) as object }));
+    });
+  };
+  return html`
+    <form class="try" onSubmit=${run}>
+      ${rows.map(
+        (row) =>
+          html`<label>
+            <span>
+              <bdi>${row.path}</bdi>
+              ${row.isRequired && html`<span class="required">required</span>`}
+            </span>
+            ${control(row)}
+            <span class="count">${row.schema['description']}</span>
+          </label>`,
+      )}
+      <button type="submit" class="primary" disabled=${isBusy}>Run</button>
+    </form>
+    ${alert}
+    ${
+      tried &&
+      html`<div role="status">
+        <p>Outcome: <strong>${tried.outcome.status}</strong></p>
+        ${fold('What the model sees', pre('What the model sees', tried.model_reads), true)}
+        ${fold('Outcome', pre('Outcome', tried.outcome))}
+        ${fold('Events', pre('Events', tried.events))}
+      </div>`
+    }
+  `;
+}
+
+/** Returns true if an argument is typed as it is. All others are typed as JSON. */
+const isText = ({ type, enum: choices }: SchemaRow['schema']) =>
+  type === 'string' && choices === undefined;
+
+function control({ path, isRequired, schema }: SchemaRow) {
+  const { type, enum: choices = type === 'boolean' ? [true, false] : undefined } = schema;
+  if (Array.isArray(choices))
+    return html`<select name=${path} required=${isRequired}>
+      <option></option>
+      ${choices.map((choice) => html`<option>${JSON.stringify(choice)}</option>`)}
+    </select>`;
+  const isShort = ['string', 'number', 'integer'].includes(type as string);
+  return html`<${isShort ? 'input' : 'textarea'}
+    name=${path}
+    required=${isRequired}
+    placeholder=${isShort ? '' : 'JSON'}
+  />`;
 }

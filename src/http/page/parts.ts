@@ -1,0 +1,184 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { healthLevelOf } from '../values-on.js';
+import type { MetricsWire } from '../../capability/wire-types.js';
+import type { Tool } from './api.js';
+
+export const number = (value: number) => value.toLocaleString('en');
+export const time = (at: number) => new Date(at).toLocaleTimeString();
+
+export function milliseconds(value: number | null): string {
+  if (value === null) return '–';
+  return value < 1_000
+    ? `${value.toFixed(value < 10 ? 1 : 0)} ms`
+    : `${(value / 1_000).toFixed(2)} s`;
+}
+
+/**
+ * Returns the success rate in percent, or "no calls". Rounds down, because 99.96 % with failures
+ * isn't 100 %.
+ */
+export function healthWords({ success_rate: rate, total }: MetricsWire): string {
+  return rate === null || total === 0
+    ? 'no calls'
+    : `${Math.floor(rate * 1_000) / 10} % of ${total}`;
+}
+
+/** Shows a level as a word. Colour is only an additional cue. */
+export function mark(kind: 'access' | 'danger' | 'cost', level: string) {
+  return html`<span class="fact ${kind}" data-level=${level}
+    >${level}<span class="unit"> ${kind}</span></span
+  >`;
+}
+
+/** Shows a tool's access, danger, cost and health. */
+export function levelMarks({ access_mode: access, danger_level: danger, ...tool }: Tool) {
+  const { tool: metrics } = tool.health;
+  return html`
+    ${mark('access', access)} ${mark('danger', danger)} ${mark('cost', tool.cost_tier)}
+    <span class="fact" data-level=${healthLevelOf(metrics.success_rate)}
+      >${healthWords(metrics)}</span
+    >
+  `;
+}
+
+/** Shows the facts that callers of the tool should know first. Usually there are none. */
+export function noticeMarks({ persona, requires_approval: approval, available, health }: Tool) {
+  const { abandoned } = health.tool;
+  return html`
+    ${persona !== null && html`<bdi class="tag owner" title="its persona">${persona}</bdi>`}
+    ${approval && html`<span class="tag">needs approval</span>`}
+    ${!available && html`<span class="tag warning">unavailable</span>`}
+    ${
+      abandoned > 0 &&
+      html`<span
+        class="tag warning"
+        title="calls whose work was still running when they were answered"
+        >${abandoned} abandoned</span
+      >`
+    }
+  `;
+}
+
+/** A name with a text, texts or elements. `isInferred` marks a value that nobody declared. */
+export type Fact = readonly [name: unknown, content: unknown, isInferred?: boolean];
+
+/** Lists facts. Facts without content are left out. */
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return html`<dl class="facts">
+    ${facts.map(([name, content, isInferred]) => {
+      const parts = [content]
+        .flat()
+        .filter((part) => part !== '' && part !== false && part != null);
+      return (
+        parts.length > 0 &&
+        html`<dt>${name}</dt>
+          <dd>
+            ${parts.map((part) => html`<bdi>${part}</bdi>`)}
+            ${isInferred === true && html`<span class="inferred">inferred</span>`}
+          </dd>`
+      );
+    })}
+  </dl>`;
+}
+
+interface TableProps {
+  readonly kind: 'parameters' | 'calls' | 'cells';
+  readonly label: string;
+  readonly heads: readonly string[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** Shows a table whose rows start with a heading. */
+export function Table({ kind, label, heads, rows }: TableProps) {
+  return html`<div class="table-place" tabindex="0" role="region" aria-label=${label}>
+    <table class=${kind}>
+      <thead>
+        <tr>
+          ${heads.map((head) => html`<th scope="col">${head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ([first, ...cells]) =>
+            html`<tr>
+              <th scope="row">${first}</th>
+              ${cells.map((cell) => html`<td>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** Shows a text as it is, or data as JSON. */
+export function pre(label: string, content: unknown) {
+  return html`<pre tabindex="0" aria-label=${label}>
+${typeof content === 'string' ? content : JSON.stringify(content, null, 2)}</pre>`;
+}
+
+export function fold(summary: unknown, content: unknown, isOpen = false) {
+  return html`<details open=${isOpen}>
+    <summary>${summary}</summary>
+    ${content}
+  </details>`;
+}
+
+/** Number of characters shown of a long text. */
+const SHOWN = 600;
+
+/** Shows a text. Only the start of a long text is shown until a user unfolds it. */
+export function prose(text: string) {
+  return html`<div class="prose">
+    ${text.length <= SHOWN ? text : fold(`${text.slice(0, SHOWN)} …`, text.slice(SHOWN))}
+  </div>`;
+}
+
+interface BarsProps {
+  readonly label: string;
+  /** The number of bars that fit. Fewer bars are shown on the right. */
+  readonly places: number;
+  /** The bars of the same place are drawn over each other. */
+  readonly bars: readonly (readonly { readonly value: number; readonly failed: boolean }[])[];
+}
+
+/** Shows numbers as bars. */
+export function Bars({ label, places, bars }: BarsProps) {
+  const most = Math.max(1, ...bars.flat().map(({ value }) => value));
+  return html`<figure class="chart">
+    <svg viewBox="0 0 ${places} 1" preserveAspectRatio="none" role="img" aria-label=${label}>
+      ${bars.map((place, index) =>
+        place.map(
+          ({ value, failed }) =>
+            html`<rect
+              x=${places - bars.length + index}
+              y=${1 - value / most}
+              width="0.8"
+              height=${value / most}
+              class=${failed ? 'call failed' : 'call'}
+            />`,
+        ),
+      )}
+    </svg>
+    <figcaption>${label}</figcaption>
+  </figure>`;
+}
+
+/**
+ * Returns a function that performs a user's action, whether one is going on, and an element that
+ * shows why the last one failed.
+ */
+export function useAction() {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const act = (work: () => Promise<void>) => {
+    setBusy(true);
+    // Arguments are parsed in `work`.
+    const running = Promise.resolve().then(work);
+    const failed = (error: Error) =>
+      error instanceof SyntaxError ? "This isn't valid JSON." : error.message;
+    void running.then(() => '', failed).then((text) => (setProblem(text), setBusy(false)));
+  };
+  const alert = problem !== '' && html`<p class="problem" role="alert">${problem}</p>`;
+  return { act, isBusy, alert };
+}
