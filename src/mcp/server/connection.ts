@@ -8,7 +8,7 @@ import type {
 import { randomUUID } from 'node:crypto';
 import { isPlainObject } from '../../core/plain-data.js';
 import { errorResult } from './call-result.js';
-import { Offers, type OfferParts } from './offers.js';
+import { offersOf, type OfferParts } from './offers.js';
 import { contextOf } from './request-context.js';
 import { CALL_TOOL, FIND_TOOLS } from './served-tools.js';
 import { canShow, type AskedBefore, type By } from './tool-calls.js';
@@ -36,7 +36,7 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     ...everyone,
   });
   const instructions = [options.instructions, isSearched && INSTRUCTIONS].filter(Boolean);
-  const offers = new Offers(parts);
+  const offers = offersOf(parts);
   const server = new sdk.Server(
     { name: options.name, version: options.version },
     {
