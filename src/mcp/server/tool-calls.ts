@@ -19,6 +19,7 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OnElicit } from '../connection/elicitation.js';
+import { picked } from '../settings/tool-settings.js';
 import { relayProgress } from './relay-progress.js';
 import type { RelayedCalls } from './relayed-calls.js';
 import type { RequestContext } from './server-options.js';
@@ -82,6 +83,9 @@ interface RequestedCall {
 /** The caller of a request, and how to ask them. */
 export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 
+const QUESTION_FIELDS = [
+  ...(['question', 'options', 'choices', 'multiple', 'allowOther', 'form'] as const),
+];
 /** The key of the only question in a round. */
 const ASKED = 'tooldex';
 
@@ -239,38 +243,21 @@ export class ToolCalls {
   ): Promise<CallToolResult | InputRequiredResult> {
     const { entry, canAsk, resultOf = (each) => outcomeResult(entry, each) } = call;
     if (!canAsk('form'))
-      return outcome.status === 'approval_required'
-        ? refusedUnasked(entry, outcome)
-        : resultOf(outcome);
+      return outcome.status === 'approval_required' ? refusedUnasked(outcome) : resultOf(outcome);
     if (outcome.status === 'approval_required') {
       const { input: _input, ...pending } = outcome.pending;
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
     }
     if (outcome.status === 'ask_user') {
-      const {
-        question,
-        options,
-        choices,
-        multiple,
-        allowOther,
-        form,
-        pending: { expiresAt },
-      } = outcome;
-      const asked: Question = {
-        question,
-        ...(options && { options }),
-        ...(choices && { choices }),
-        ...(multiple && { multiple }),
-        ...(allowOther && { allowOther }),
-        ...(form && { form }),
-      };
+      const { pending, ...rest } = outcome;
+      const asked: Question = picked(rest, QUESTION_FIELDS);
       return this.#ask(
         questionForm(entry.name, asked),
         {
           kind: 'question',
           ...sameCall(call),
           question: asked,
-          ...(expiresAt !== undefined && { expiresAt }),
+          ...picked(pending, ['expiresAt']),
         },
         request,
       );
