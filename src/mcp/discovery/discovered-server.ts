@@ -68,29 +68,20 @@ interface DiscoveredServerOptions extends Omit<
 
 interface Listing extends RawListing {
   readonly offered: OfferedTools;
-  /** Time at which the tools were listed: the clock's elapsed time, and a date for users. */
+  /** Time at which the tools were listed, in milliseconds since 1970. */
   readonly at: number;
-  readonly date: number;
 }
 
 interface Failure {
   readonly error: unknown;
-  /** True for a failed call. The failure is cleared once another call succeeds. */
-  readonly isOfCall: boolean;
   readonly reason: string;
   readonly failures: number;
-  /** End of the backoff: the clock's elapsed time, and a date for users. */
-  readonly until: number;
+  /** End of the backoff, in milliseconds since 1970. */
   readonly nextAttemptAt: number;
 }
 
 /** Minimum milliseconds between two listings of a server that keeps announcing changes. */
 const CHANGE_GAP_MS = 250;
-/**
- * Maximum number of listings that one call waits for, because a server may announce changes all the
- * time.
- */
-const MOST_LISTINGS = 2;
 /** Maximum number of tools whose first definition is remembered. */
 const MOST_REMEMBERED = 10_000;
 
@@ -142,11 +133,6 @@ export class DiscoveredServer {
     });
   }
 
-  /** The names of all tools in the server's last listing. `undefined` before the first listing. */
-  get names(): readonly string[] | undefined {
-    return this.#listing?.names;
-  }
-
   /** The usable tools, by their names at the server. */
   get tools(): ReadonlyMap<string, ToolDefinition> {
     return this.#table.tools;
@@ -181,7 +167,7 @@ export class DiscoveredServer {
       server: this.server.name,
       tools: this.#table.tools.size,
       findings: this.findings,
-      lastDiscoveredAt: this.#listing?.date ?? null,
+      lastDiscoveredAt: this.#listing?.at ?? null,
       era: this.#listing?.era ?? null,
       ...(stderr !== '' && { stderr }),
     };
@@ -276,7 +262,7 @@ export class DiscoveredServer {
           onProgress: reportProgress && ((progress) => reportProgress({ ...progress })),
         });
       });
-      if (this.#failure?.isOfCall === true) this.#failure = undefined;
+      this.#failure = undefined;
       // The executor checks the result against the definition's output schema.
       return this.#withoutSecrets(callResult(result));
     } catch (error) {
@@ -285,8 +271,7 @@ export class DiscoveredServer {
         return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
       } catch (readable) {
         // The status also shows that a login has ended.
-        if (isLoginNeeded(readable) && readable !== this.#failure?.error)
-          this.#failed(readable, true);
+        if (isLoginNeeded(readable) && readable !== this.#failure?.error) this.#failed(readable);
         throw readable;
       }
     }
@@ -326,8 +311,8 @@ export class DiscoveredServer {
 
   /** True while the listing is fresh or the server is backing off. */
   get #isLeftAlone(): boolean {
-    const now = this.#options.clock.elapsed();
-    if (this.#failure !== undefined) return now < this.#failure.until;
+    const now = this.#options.clock.now();
+    if (this.#failure !== undefined) return now < this.#failure.nextAttemptAt;
     return (
       this.#listing !== undefined &&
       !this.#isChanged &&
@@ -352,15 +337,17 @@ export class DiscoveredServer {
         error,
       );
     });
-    const isUnsure = () => this.#isInDoubt || this.#running !== undefined || !this.#isLeftAlone;
     const tool = this.#table.tools.get(toolName);
     const isReadonly = tool !== undefined && entryOf(tool).accessMode === AccessMode.READONLY;
-    let mustList = isUnsure() || (!isReadonly && !session.announces);
-    for (let count = 0; mustList && count < MOST_LISTINGS; count += 1) {
+    if (
+      this.#isInDoubt ||
+      this.#running !== undefined ||
+      !this.#isLeftAlone ||
+      (!isReadonly && !session.announces)
+    ) {
       await this.ask(true);
       if (this.#failure !== undefined)
         throw this.#away('could not list its tools again, although they may have changed');
-      mustList = isUnsure();
     }
     return session;
   }
@@ -410,11 +397,7 @@ export class DiscoveredServer {
       `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was checked, so nothing was sent. Call it again to have it checked against the new definition.`,
     );
     throw withRenewal(error, (judged) =>
-      isServed(judged)
-        ? now
-        : declaredPart(judged) === undefined
-          ? joinDefinitions(judged, now, true)
-          : this.#joined(declaredPart(judged)!, toolName, now),
+      isServed(judged) ? now : this.#joined(declaredPart(judged) ?? judged, toolName, now),
     );
   }
 
@@ -459,7 +442,7 @@ export class DiscoveredServer {
   async #list(): Promise<void> {
     const { clock, tell } = this.#options;
     const server = this.server.name;
-    this.#askedAt = clock.elapsed();
+    this.#askedAt = clock.now();
     try {
       const listing = await this.#connection.listTools(() => {
         this.#isChanged = this.#isInDoubt = false;
@@ -473,8 +456,7 @@ export class DiscoveredServer {
         tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)],
         names: [...listing.names, ...offered.names],
         offered,
-        at: clock.elapsed(),
-        date: clock.now(),
+        at: clock.now(),
       };
       this.#failure = undefined;
       await this.#rebuild();
@@ -509,14 +491,12 @@ export class DiscoveredServer {
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
   }
 
-  #failed(error: unknown, isOfCall = false): void {
+  #failed(error: unknown): void {
     const { clock, random, tell } = this.#options;
     const failures = (this.#failure?.failures ?? 0) + 1;
-    const backoffMs = Math.ceil(exponentialBackoff(failures, { random }));
     const reason = describeConnectionFailure(error);
-    const nextAttemptAt = clock.now() + backoffMs;
-    const until = clock.elapsed() + backoffMs;
-    this.#failure = { error, isOfCall, reason, failures, until, nextAttemptAt };
+    const nextAttemptAt = clock.now() + Math.ceil(exponentialBackoff(failures, { random }));
+    this.#failure = { error, reason, failures, nextAttemptAt };
     tell({ type: 'failed', at: clock.now(), server: this.server.name, reason, nextAttemptAt });
   }
 
@@ -532,7 +512,7 @@ export class DiscoveredServer {
     const { clock, tell } = this.#options;
     tell({ type: 'list-changed', at: clock.now(), server: this.server.name });
     this.#cancelTimer = clock.after(
-      Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.elapsed()),
+      Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.now()),
       () => {
         this.#cancelTimer = undefined;
         if (this.#isChanged) void this.ask(true);

@@ -54,8 +54,6 @@ export class McpDiscovery {
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #events = new Listeners<McpDiscoveryEvent>();
-  /** The listeners for tool changes. Each is called with the server's name. */
-  readonly #moves = new Listeners<string>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -166,7 +164,7 @@ export class McpDiscovery {
           name: name === '' ? 'mcp' : `mcp:${name}`,
           load: ({ force }: { readonly force: boolean }) => this.#load(name, force),
           onChange: (listener: (tools: SourceTools) => void) =>
-            this.#moves.add((moved) => moved === name && listener(this.#toolsOf(name))),
+            this.onChange(({ server }) => server === name && listener(this.#toolsOf(name))),
         }),
       ),
     );
@@ -255,7 +253,11 @@ export class McpDiscovery {
     this.#settings = next;
     this.#servers = this.#serversOf(next);
     const left = [...before].filter(([name, server]) => this.#servers.get(name) !== server);
-    for (const [name] of left) this.#moves.tell(name);
+    for (const [server, { tools }] of left) {
+      const removed = [...tools.values()].map(({ name }) => name);
+      const at = this.#options.clock.now();
+      this.#events.tell({ type: 'changed', at, server, added: [], edited: [], removed });
+    }
     await Promise.all(left.map(([, server]) => server.close()));
   }
 
@@ -268,7 +270,7 @@ export class McpDiscovery {
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
     const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
     const logins = typeof given === 'string' ? loginsIn(given) : given;
-    const tell = (event: McpDiscoveryEvent) => this.#tell(event);
+    const tell = (event: McpDiscoveryEvent) => this.#events.tell(event);
     return new Map(
       settings.servers.map((server) => {
         // If the settings are disabled, servers and tools are released.
@@ -364,11 +366,6 @@ export class McpDiscovery {
         ? `The call specifies no MCP server, and there is no default_server. Specify one of: ${known}.`
         : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${known}.`,
     );
-  }
-
-  #tell(event: McpDiscoveryEvent): void {
-    this.#events.tell(event);
-    if (event.type === 'changed') this.#moves.tell(event.server);
   }
 }
 
