@@ -112,11 +112,6 @@ export class DiscoveredServer {
    * it.
    */
   readonly #first = new RecentMap<string, string>(MOST_REMEMBERED);
-  /** The program's tools, joined with the server's tools. */
-  readonly #joins = new WeakMap<
-    ToolDefinition,
-    { readonly served: ToolDefinition; readonly joined: ToolDefinition }
-  >();
 
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
@@ -406,13 +401,9 @@ export class DiscoveredServer {
    * requires consent, unless pins check it.
    */
   #joined(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
-    const known = this.#joins.get(declared);
-    if (known?.served === served) return known.joined;
     const isPinned = this.#options.pins !== undefined;
     const isOther = this.#first.get(toolName) !== digestIn(served);
-    const joined = joinDefinitions(declared, served, !isPinned && isOther);
-    this.#joins.set(declared, { served, joined });
-    return joined;
+    return joinDefinitions(declared, served, !isPinned && isOther);
   }
 
   #meantBy(
