@@ -11,6 +11,7 @@ import { fail, type ToolResult } from '../../tool/outcome.js';
 import { entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import {
+  ANYTHING,
   McpConnection,
   type McpConnectionOptions,
   type RawListing,
@@ -246,15 +247,23 @@ export class DiscoveredServer {
         if (context.toolName !== undefined || digest !== undefined)
           this.#assertJudged(toolName, tool, digest);
         const offered = this.offered.get(toolName);
-        if (offered !== undefined)
-          return this.#connection.askIn(session, context, (ask) => offered.answer(input, ask));
-        return this.#connection.callTool(session, {
-          tool: toolName,
-          inputSchema: tool.inputSchema,
-          arguments: input,
-          context,
-          // Without a listener, the server doesn't have to report progress.
-          onProgress: reportProgress && ((progress) => reportProgress({ ...progress })),
+        return this.#connection.useIn(session, signal, ({ client, elicitation }, options) => {
+          if (offered !== undefined)
+            return offered.answer(input, (method, params) =>
+              client.request({ method, params }, ANYTHING, options),
+            );
+          const call = { name: toolName, arguments: input as Record<string, unknown> };
+          const all = {
+            ...options,
+            // Given a definition, the SDK doesn't compile the server's output schema, which could
+            // be crafted to hang it.
+            toolDefinition: { name: toolName, inputSchema: tool.inputSchema as { type: 'object' } },
+            // Without a listener, the server doesn't have to report progress.
+            ...(reportProgress && { onprogress: (told: object) => reportProgress({ ...told }) }),
+          };
+          return elicitation === undefined
+            ? client.callTool(call, all)
+            : elicitation.call(client, call, all, context);
         });
       });
       this.#failure = undefined;

@@ -152,7 +152,7 @@ export interface McpDiscoveryOptions {
   /** Returns a number from 0 up to 1, for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
   /** Loads the optional packages: the SDK's client, its stdio part, and `ws`. @default import */
-  readonly packages?: { readonly [Name in keyof McpPackages]: () => Promise<unknown> };
+  readonly packages?: Readonly<Record<'client' | 'stdio' | 'ws', () => Promise<unknown>>>;
 }
 
 /** The schema of the options. */

@@ -13,7 +13,7 @@ export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
     if (typeof node !== 'object' || node === null) return false;
     const { [KEY]: name, type } = node as Readonly<Record<string, unknown>>;
     if (name !== undefined) {
-      const isRight = place === 'argument' && TYPES.includes(type) && TOKEN.test(String(name));
+      const isRight = place === 'argument' && TYPES.includes(type) && TOKEN.test(name as string);
       if (typeof name !== 'string' || !isRight || names.has(name.toLowerCase())) return true;
       names.add(name.toLowerCase());
     }
