@@ -7,9 +7,9 @@ import type {
 } from '@modelcontextprotocol/client';
 import { pauseFor, type Clock } from '../../core/clock.js';
 import { onAbort } from '../../core/listeners.js';
-import { isPlainObject } from '../../core/plain-data.js';
 import { pauseLimits } from '../../core/time-limit.js';
 import { untilAborted } from '../../execution/with-deadline.js';
+import { withDefaults } from '../../tool/question.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 
 // These types are declared here. Importing the SDK's types would force everyone who imports this
@@ -150,30 +150,17 @@ export class Elicitation {
           });
         },
       );
-      return withDefaults(
-        await untilAborted(answered, controller.signal, toolName ?? 'the question'),
-        params.requestedSchema,
+      const { action, content = {} } = await untilAborted(
+        answered,
+        controller.signal,
+        toolName ?? 'the question',
       );
+      if (action !== 'accept') return { action };
+      const filled = withDefaults(params.requestedSchema ?? {}, content);
+      return { action, content: filled as NonNullable<ElicitResult['content']> };
     } finally {
       for (const goOn of goOns) goOn();
       for (const stop of stops) stop();
     }
   }
-}
-
-/** Adds the form's defaults for fields that the user left empty. */
-function withDefaults(
-  { action, content = {} }: Awaited<ReturnType<OnElicit>>,
-  schema: ElicitParams['requestedSchema'],
-): ElicitResult {
-  if (action !== 'accept') return { action };
-  const fields = isPlainObject(schema?.['properties']) ? Object.entries(schema['properties']) : [];
-  const defaults = fields.flatMap(([name, field]) =>
-    isPlainObject(field) &&
-    field['default'] !== undefined &&
-    (!Object.hasOwn(content, name) || content[name] === undefined)
-      ? [[name, field['default']] as const]
-      : [],
-  );
-  return { action, content: { ...content, ...Object.fromEntries(defaults) } } as ElicitResult;
 }
