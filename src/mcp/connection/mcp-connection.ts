@@ -9,7 +9,7 @@ import { abortError } from '../../providers/run-attempt.js';
 import { inTime, labelOf, unavailable } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
-import { Elicitation, type OnElicit } from './elicitation.js';
+import { elicitationOf, type OnElicit } from './elicitation.js';
 import {
   inAnySession,
   isMethodNotFound,
@@ -297,7 +297,7 @@ export class McpConnection {
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
           : { mode: 'legacy' },
     });
-    const elicitation = onElicit && new Elicitation(name, onElicit, clock);
+    const elicitation = onElicit && elicitationOf(name, onElicit, clock);
     if (elicitation !== undefined)
       client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
         elicitation.answer(params, mcpReq.signal),
