@@ -110,12 +110,6 @@ export interface McpDiscoveryOptions {
    */
   readonly patternEngine?: PatternEngine;
   /**
-   * Lets `autoApprove`, `alwaysAllow` and `trust` in the settings relax restrictions on tools. Use
-   * it only for your own file, because any repository may contain such a file.
-   * @default false: they're reported in `findings`
-   */
-  readonly trustAutoApprove?: boolean;
-  /**
    * Maximum time that `discoverMcpTools` and a registry wait for a server, in milliseconds. A
    * slower server's tools are added later.
    * @default 10,000
@@ -159,7 +153,6 @@ export interface McpDiscoveryOptions {
 export const discoveryOptions = z.strictObject({
   pins: withMethods<PinGuard>('pins with a check method', 'check').optional(),
   patternEngine: aFunction<PatternEngine>().optional(),
-  trustAutoApprove: z.boolean().default(false),
   waitMs: milliseconds().default(WAIT_MS),
   clientInfo: z
     .object({ name: z.string().min(1), version: z.string().min(1) })

@@ -17,7 +17,6 @@ import type { ServerListing } from '../pins/definition-changes.js';
 import { serverNameOf } from '../settings/read-mcp-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
-import { withApprovals } from '../settings/tool-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
@@ -276,28 +275,18 @@ export class McpDiscovery {
         // If the settings are disabled, servers and tools are released.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        const trusted = options.trustAutoApprove ? withApprovals(server) : server;
         const all = { ...options, env, logins, settings, tell };
-        return [server.name, new DiscoveredServer(trusted, all)];
+        return [server.name, new DiscoveredServer(server, all)];
       }),
     );
   }
 
   #settingFindings(): readonly McpFinding[] {
-    const { servers, warnings } = this.#settings;
-    const find = (server: string, message: string) => findingOf('settings', server, message);
-    return [
-      ...warnings.map((warning) => {
-        const [, server] = warning.path;
-        return find(
-          server === undefined ? '' : serverNameOf(String(server)),
-          formatIssues([warning]),
-        );
-      }),
-      ...servers
-        .filter(({ autoApprove }) => autoApprove.length > 0 && !this.#options.trustAutoApprove)
-        .map(({ name }) => find(name, UNTRUSTED)),
-    ];
+    return this.#settings.warnings.map((warning) => {
+      const [, server] = warning.path;
+      const name = server === undefined ? '' : serverNameOf(String(server));
+      return findingOf('settings', name, formatIssues([warning]));
+    });
   }
 
   /**
@@ -368,9 +357,6 @@ export class McpDiscovery {
     );
   }
 }
-
-const UNTRUSTED =
-  'The file approves tools, but any repository may contain such a file, so calls still need approval. Set trustAutoApprove to trust it, or declare the tools\' permissions under "tools".';
 
 /**
  * Lets a tool of an MCP server answer calls, as one of a tool's providers.

@@ -79,11 +79,6 @@ export interface McpServerSettings {
   readonly tools: readonly McpToolSetting[];
   /** Maximum number of tools it may list. @default 1,000 */
   readonly maxTools: number;
-  /**
-   * Patterns of tools that the file approves in the style of other programs. They only apply with
-   * `trustAutoApprove`. Empty by default.
-   */
-  readonly autoApprove: readonly string[];
   /** The credentials that calls need. @default none */
   readonly auth?: McpServerAuth;
   /**
@@ -189,9 +184,8 @@ export function readMcpSettings(input: unknown): McpSettings {
       });
       continue;
     }
-    const result = readServer(name, values, read.data);
-    if (Array.isArray(result)) warn(...result);
-    else if (result !== undefined)
+    const result = readServer(name, values, read.data, warn);
+    if (result !== undefined)
       servers.set(name, { ...result, signature: digestOf({ ...result, global: filters }) });
   }
   const isDefault = defaultServer !== undefined && servers.has(defaultServer);
@@ -228,18 +222,19 @@ const UNUSED = [
 ];
 
 /**
- * Returns a server's settings, the issues that keep it from being loaded, or `undefined` if it's
- * disabled.
+ * Returns a server's settings, or `undefined` if it's disabled or has issues that keep it from
+ * being loaded.
  */
 function readServer(
   name: string,
   written: unknown,
   global: FileValues,
-): Omit<McpServerSettings, 'signature'> | Issue[] | undefined {
+  warn: (...issues: readonly Issue[]) => void,
+): Omit<McpServerSettings, 'signature'> | undefined {
   const { values: given, issues: ambiguous } = spelled(written, SERVER_PLACES);
-  if (ambiguous.length > 0) return [...ambiguous];
+  if (ambiguous.length > 0) return void warn(...ambiguous);
   if (!isPlainObject(given))
-    return [{ path: [], message: expectedGot('an object of settings', kindOf(given)) }];
+    return void warn({ path: [], message: expectedGot('an object of settings', kindOf(given)) });
   const values = Object.fromEntries(Object.entries(given).filter(([key]) => !UNUSED.includes(key)));
   // Some clients list the allowed tools here.
   if (Array.isArray(values['tools'])) {
@@ -247,7 +242,7 @@ function readServer(
     delete values['tools'];
   }
   const parsed = serverSchema().safeParse(values, { error: knownKeys });
-  if (!parsed.success) return [...toIssues(parsed.error, values)];
+  if (!parsed.success) return void warn(...toIssues(parsed.error, values));
   const { data } = parsed;
   if (data.enabled === false || data.disabled === true) return undefined;
   const {
@@ -268,11 +263,16 @@ function readServer(
       contradictions(withOverrides(overrides, tool.overrides), 'tools', tool.pattern),
     ),
   ];
-  if ('message' in transport || issues.length > 0) return issues;
+  if ('message' in transport || issues.length > 0) return void warn(...issues);
+  if ([data.autoApprove].flat().some(Boolean))
+    warn({
+      path: ['autoApprove'],
+      message: `Approvals for tools are ignored, because any repository may contain such a file. Set access and consent for the tools under "tools".`,
+    });
   const { allowTools, persona, personaAllowlist } = data;
   return {
     ...{ name, transport, timeoutMs, startupTimeoutMs, healthCheckIntervalMs, maxTools },
-    ...picked(data, ['denyTools', 'trusted', 'resources', 'prompts', 'autoApprove']),
+    ...picked(data, ['denyTools', 'trusted', 'resources', 'prompts']),
     ...without({ allowTools, persona, personaAllowlist, auth: authOf(data) }),
     ...{ overrides, tools },
   };

@@ -230,10 +230,7 @@ export const serverSchema = once(() =>
         `at most ${LIMITS.listLength} tool names or patterns`,
       )
       .optional(),
-    autoApprove: z.preprocess(
-      (value) => (typeof value === 'boolean' ? (value ? ['*'] : []) : value),
-      names().default([]),
-    ),
+    autoApprove: z.unknown().optional(),
     auth: z
       .strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() })
       .optional(),
