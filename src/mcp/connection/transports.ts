@@ -12,7 +12,7 @@ import { publicMessage } from '../../core/public-message.js';
 import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
 import { once } from '../../core/options.js';
-import type { McpSettings } from '../settings/read-mcp-settings.js';
+import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
 
 /** The functions that load the optional packages. */
@@ -41,10 +41,10 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
  * @throws ToolError `MISSING_PACKAGE`. The message says what to install.
  */
 export async function checkTransports(
-  settings: Pick<McpSettings, 'servers'>,
-  packages: McpPackages = MCP_PACKAGES,
+  servers: readonly Pick<McpServerSettings, 'transport'>[],
+  packages: McpPackages,
 ): Promise<void> {
-  const kinds = new Set(settings.servers.map(({ transport }) => transport.kind));
+  const kinds = new Set(servers.map(({ transport }) => transport.kind));
   if (kinds.size > 0) await packages.client();
   if (kinds.has('stdio')) await packages.stdio();
   if (kinds.has('websocket')) await packages.ws();

@@ -80,9 +80,12 @@ export class McpDiscovery {
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
-    if (!this.#settings.enabled || this.#closed) return;
-    await checkTransports(this.#settings, this.#options.packages);
-    await Promise.all([...this.#servers.values()].map((server) => server.ask(force)));
+    const servers = [...this.#active.values()];
+    await checkTransports(
+      servers.map(({ server }) => server),
+      this.#options.packages,
+    );
+    await Promise.all(servers.map((server) => server.ask(force)));
   }
 
   /** Returns all usable tools, by name. An unchanged tool is still the same object. */
@@ -294,9 +297,9 @@ export class McpDiscovery {
    * contacted again.
    */
   async #load(name: string, force: boolean): Promise<SourceTools> {
-    const server = this.#servers.get(name);
-    if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
-    await checkTransports({ servers: [server.server] }, this.#options.packages);
+    const server = this.#active.get(name);
+    if (server === undefined) return { definitions: [] };
+    await checkTransports([server.server], this.#options.packages);
     const asked = server.ask(force);
     if (force || server.status.lastDiscoveredAt === null)
       await withDeadline(() => asked, {
@@ -308,8 +311,8 @@ export class McpDiscovery {
 
   /** Returns the known tools of a server. */
   #toolsOf(name: string): SourceTools {
-    const server = this.#servers.get(name);
-    if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
+    const server = this.#active.get(name);
+    if (server === undefined) return { definitions: [] };
     const { tools, findings } = server;
     return {
       definitions: [...tools.values()],
@@ -322,9 +325,12 @@ export class McpDiscovery {
   }
 
   #join(name: string, declared: ToolDefinition): ToolDefinition | undefined {
-    return this.#settings.enabled
-      ? this.#servers.get(name)?.join(declared, name === this.#defaultServer)
-      : undefined;
+    return this.#active.get(name)?.join(declared, name === this.#defaultServer);
+  }
+
+  /** The servers that may be contacted. */
+  get #active(): ReadonlyMap<string, DiscoveredServer> {
+    return this.#settings.enabled && !this.#closed ? this.#servers : new Map();
   }
 
   /** The server for calls that don't specify one. */
@@ -370,10 +376,10 @@ export class McpDiscovery {
  * ```
  */
 export class McpProvider implements Provider {
-  readonly #discovery: Pick<McpDiscovery, 'callTool' | 'check'>;
-  readonly #server: string | undefined;
-  readonly #tool: string;
-  readonly #digest: string | undefined;
+  /** Calls the tool. @throws ToolError like `McpDiscovery.callTool`. */
+  readonly call: (input: unknown, context: ToolContext) => Promise<unknown>;
+  /** Resolves to true when the server responds to a ping. */
+  readonly check: (signal: AbortSignal) => Promise<boolean>;
 
   /**
    * @param config The same as in manifests. `tool` is the name at the server, and `server` is a
@@ -385,27 +391,13 @@ export class McpProvider implements Provider {
     discovery: Pick<McpDiscovery, 'callTool' | 'check'>,
     { server, tool, digest }: Readonly<Record<string, unknown>>,
   ) {
-    if (typeof tool !== 'string' || tool.trim() === '')
-      throw invalidArgument('the name of a tool in the configuration of the provider mcp', tool);
-    if (server !== undefined && typeof server !== 'string')
-      throw invalidArgument(
-        'the name of a server in the configuration of the provider mcp',
-        server,
-      );
-    this.#discovery = discovery;
-    this.#server = server;
-    this.#tool = tool;
-    this.#digest = typeof digest === 'string' ? digest : undefined;
-  }
-
-  /** Calls the tool. @throws ToolError like `McpDiscovery.callTool`. */
-  call(input: unknown, context: ToolContext): Promise<unknown> {
-    return this.#discovery.callTool(this.#server, this.#tool, input, context, this.#digest);
-  }
-
-  /** Resolves to true when the server responds to a ping. */
-  check(signal: AbortSignal): Promise<boolean> {
-    return this.#discovery.check(this.#server, signal);
+    const wanted = (what: string, got: unknown) =>
+      invalidArgument(`the name of a ${what} in the configuration of the provider mcp`, got);
+    if (typeof tool !== 'string' || tool.trim() === '') throw wanted('tool', tool);
+    if (server !== undefined && typeof server !== 'string') throw wanted('server', server);
+    const judged = typeof digest === 'string' ? digest : undefined;
+    this.call = (input, context) => discovery.callTool(server, tool, input, context, judged);
+    this.check = (signal) => discovery.check(server, signal);
   }
 }
 
