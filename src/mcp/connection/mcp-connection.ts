@@ -13,7 +13,7 @@ import { elicitationOf, type OnElicit } from './elicitation.js';
 import {
   inAnySession,
   isMethodNotFound,
-  keepWhole,
+  keepRawLists,
   readAllPages,
   SessionExpiredError,
 } from './server-answers.js';
@@ -315,7 +315,7 @@ export class McpConnection {
     } finally {
       stop();
     }
-    keepWhole(transport);
+    keepRawLists(transport);
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
     onDoubt(); // After a restart it may be a different program.

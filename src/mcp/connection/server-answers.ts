@@ -229,24 +229,12 @@ class ListingError extends Error {
 }
 
 /**
- * Keeps the SDK from losing parts of messages. Call it once the transport is connected.
- *
- * Listings bypass the SDK's checks, which drop a whole page because of one invalid tool. Each tool
- * is checked later. A response is held back until the progress that came just before it has been
- * reported, because the SDK drops the progress listener once it reads the response.
+ * Lets listings bypass the SDK's checks, which drop a whole page because of one invalid tool. Each
+ * tool is checked later. Call it once the transport is connected.
  */
-export function keepWhole(transport: Transport): void {
+export function keepRawLists(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
-  let isTelling = false;
-  transport.onmessage = (message, extra) => {
-    const deliver = () => receive?.(withRawLists(message), extra);
-    if ('method' in message) {
-      isTelling ||= message.method === 'notifications/progress';
-      if (isTelling) setImmediate(() => (isTelling = false));
-    }
-    if (isTelling && !('method' in message)) setImmediate(deliver);
-    else deliver();
-  };
+  transport.onmessage = (message, extra) => receive?.(withRawLists(message), extra);
 }
 
 function withRawLists<M extends JSONRPCMessage>(message: M): M {
