@@ -19,7 +19,8 @@ import type { McpTransportSettings } from '../settings/transport-settings.js';
 export interface McpPackages {
   readonly client: () => Promise<typeof McpClient>;
   readonly stdio: () => Promise<typeof McpStdio>;
-  readonly ws: () => Promise<typeof Ws>;
+  /** Its types are a package of their own, which users of this one needn't install. */
+  readonly ws: () => Promise<unknown>;
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
@@ -113,7 +114,7 @@ export async function createTransport(
       return webSocketTransport(
         url,
         { ...headers, ...Object.fromEntries((await ownHeaders?.()) ?? []) },
-        await packages.ws(),
+        (await packages.ws()) as typeof Ws,
         parseJSONRPCMessage,
       );
   }
