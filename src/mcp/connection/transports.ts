@@ -19,7 +19,7 @@ import type { McpTransportSettings } from '../settings/transport-settings.js';
 export interface McpPackages {
   readonly client: () => Promise<typeof McpClient>;
   readonly stdio: () => Promise<typeof McpStdio>;
-  /** Its types are a package of their own, which users of this one needn't install. */
+  /** Loads `ws`. Its types are another package, which users of this one may not have. */
   readonly ws: () => Promise<unknown>;
 }
 
