@@ -69,6 +69,9 @@ interface ToolCallsOptions {
   readonly now: () => number;
 }
 
+/** A call's result, or questions for the user. */
+export type Reply = Promise<CallToolResult | InputRequiredResult>;
+
 /** A client's call. */
 interface RequestedCall {
   readonly entry: ToolEntry;
@@ -106,10 +109,7 @@ export class ToolCalls {
     return this.#options.executor;
   }
 
-  async call(
-    call: RequestedCall,
-    request: ServerContext,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  async call(call: RequestedCall, request: ServerContext): Reply {
     const before = request.mcpReq.requestState<AskedBefore>();
     if (before === undefined) return this.#run(call, request, randomUUID());
     const { sdk } = this.#options;
@@ -139,7 +139,7 @@ export class ToolCalls {
     request: ServerContext,
     shown: Omit<PendingApproval, 'input'>,
     isApproved: boolean,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  ): Reply {
     const { executor } = this.#options;
     let approval: Approval;
     try {
@@ -162,7 +162,7 @@ export class ToolCalls {
     request: ServerContext,
     asked: Extract<AskedBefore, { kind: 'question' }>,
     accepted: Readonly<Record<string, unknown>> | undefined,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  ): Reply {
     const { now } = this.#options;
     if (accepted === undefined)
       return errorResult(
@@ -177,12 +177,7 @@ export class ToolCalls {
     return answerToQuestion(entry, plainValue(answer.value));
   }
 
-  async #run(
-    call: RequestedCall,
-    request: ServerContext,
-    id: string,
-    approval?: Approval,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Reply {
     const { executor, running } = this.#options;
     const { entry, input, context, canAsk } = call;
     return this.#follow(call, request, id, () =>
@@ -205,7 +200,7 @@ export class ToolCalls {
     request: ServerContext,
     callId: string,
     wait: () => ReturnType<RelayedCalls['run']>,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  ): Reply {
     const token = request.mcpReq._meta?.progressToken;
     const stop =
       token === undefined
@@ -236,11 +231,7 @@ export class ToolCalls {
     );
   }
 
-  async #answer(
-    call: RequestedCall,
-    request: ServerContext,
-    outcome: ToolOutcome,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  async #answer(call: RequestedCall, request: ServerContext, outcome: ToolOutcome): Reply {
     const { entry, canAsk, resultOf = (each) => outcomeResult(entry, each) } = call;
     if (!canAsk('form'))
       return outcome.status === 'approval_required' ? refusedUnasked(outcome) : resultOf(outcome);
