@@ -25,7 +25,6 @@ export {
   DEFAULT_LOCK_FILE,
   DefinitionPins,
   type DefinitionPinsOptions,
-  type QuarantinedTool,
 } from './mcp/pins/definition-pins.js';
 export type { DefinitionChange, PinFinding, ServerListing } from './mcp/pins/definition-changes.js';
 export type { PinnedDefinition } from './mcp/pins/pin.js';

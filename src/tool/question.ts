@@ -228,7 +228,7 @@ function parsed(given: Json): readonly Json[] {
  * Fills in missing fields of an object with the defaults from its schema. Returns other values
  * unchanged.
  */
-function withDefaults({ properties }: Readonly<Record<string, unknown>>, value: Json): Json {
+export function withDefaults({ properties }: { readonly properties?: unknown }, value: Json): Json {
   if (!isPlainObject(value) || !isPlainObject(properties)) return value;
   const defaults = Object.entries(properties).flatMap(([name, field]) =>
     isPlainObject(field) && 'default' in field && !Object.hasOwn(value, name)

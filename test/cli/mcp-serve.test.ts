@@ -193,7 +193,7 @@ describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
 
   it("refuses an untrusted server's readonly tools, and explains which setting allows them", async () => {
     await gateway({ access_mode: 'readonly' }, async (note) =>
-      expect(note).toContain('"consent":false}} for the server "files" in the MCP settings'),
+      expect(note).toContain('with access and consent in the MCP settings'),
     );
     const tools = { read_text_file: { access: 'readonly', consent: false } };
     await gateway({ tools }, async (note) => expect(note).toContain('tea at five'));

@@ -11,7 +11,7 @@ describe('tooldex', () => {
     [['list', '--access', 'read'], 'got "read". Did you mean readonly?'],
     [['list', '--categry', 'git'], 'Did you mean --category?'],
     [['search', 'x', '--limit', '0'], 'Expected a whole number of at least 1, got "0".'],
-    [['list', '--trust-auto-approve'], '--trust-auto-approve only works with --mcp.'],
+    [['list', '--base-url', 'https://x.example'], '--base-url only works with --openapi.'],
     [['mcp', 'list', '--config', 'a', '--mcp', 'b'], 'cannot be used with option'],
   ])('reports what is wrong with the arguments %j, and exits with 2', async (args, message) => {
     expect(await run(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) });

@@ -1,9 +1,11 @@
+import { InMemoryTransport, Server, type Tool } from '@modelcontextprotocol/server';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry, type ToolOutcome } from '../../src/index.js';
 import type { OnElicit } from '../../src/mcp/connection/elicitation.js';
 import { ManualClock } from '../../src/testing.js';
 import { signalled } from './server-clients.js';
-import { Demo, discover, official } from './servers/start.js';
+import { IN_PROCESS_PACKAGES } from './servers/in-process.js';
+import { Demo, discover, official, rawTool } from './servers/start.js';
 
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
@@ -144,22 +146,55 @@ it.each([
 );
 
 it("a 2025-protocol server can't ask a user while two principals have calls running", async () => {
-  let questions = 0;
-  const { executor } = await asking(official('everything'), async () => {
-    questions += 1;
-    return { action: 'accept', content: { name: 'Ada' } };
+  // Both calls run until both questions are answered.
+  const [arrived, answered] = [meeting(2), meeting(2)];
+  const server = new Server({ name: 'asks', version: '1' }, { capabilities: { tools: {} } });
+  server.setRequestHandler('tools/list', () => ({ tools: [rawTool('ask') as Tool] }));
+  server.setRequestHandler('tools/call', async () => {
+    await arrived();
+    const { action } = await server.elicitInput({
+      message: 'Your name?',
+      requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+    });
+    await answered();
+    return { content: [{ type: 'text', text: action }] };
   });
-  let started = 0;
-  let goOn = () => undefined as void;
-  const both = new Promise<void>((resolve) => (goOn = resolve));
-  const onStart = async () => {
-    started += 1;
-    if (started === 2) goOn();
-    await both;
-  };
-  const call = (principal: string) =>
-    executor.execute({ id: principal, name: SERVERS[1].tool, input: {} }, { principal, onStart });
-  const outcomes = await Promise.all([call('ada'), call('bob')]);
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await server.connect(far);
+  let questions = 0;
+  const discovery = discover(
+    { mcpServers: { asks: { command: 'asks', ...reads } } },
+    {
+      onElicit: async () => {
+        questions += 1;
+        return { action: 'accept', content: { name: 'Ada' } };
+      },
+      packages: {
+        ...IN_PROCESS_PACKAGES,
+        // Called with `new`, it gives another object than its own.
+        stdio: () =>
+          Promise.resolve({
+            StdioClientTransport: function () {
+              return near;
+            },
+          }),
+      },
+    },
+  );
+  await discovery.refresh();
+  const results = await Promise.all(
+    ['ada', 'bob'].map((principal) => discovery.callTool('asks', 'ask', {}, { principal })),
+  );
   expect(questions).toBe(0);
-  for (const outcome of outcomes) expect(answerIn(outcome)).toMatch(/cancel/i);
+  expect(results).toMatchObject([{ value: 'cancel' }, { value: 'cancel' }]);
 });
+
+/** Returns a function that resolves once it was called so many times. */
+function meeting(count: number): () => Promise<void> {
+  const all = signalled();
+  let come = 0;
+  return () => {
+    if (++come === count) all.fire();
+    return all.fired;
+  };
+}

@@ -170,7 +170,7 @@ describe('OAuth scopes', () => {
     const discovery = discoveryOf(server.url);
     await discovery.login('tickets', { open: approve });
     await expect(call(discovery, 'write')).rejects.toThrow(
-      'needs a login with the scopes "files:write", but the current login lacks them. Run `tooldex mcp login tickets`',
+      'needs a login, but the current login lacks scopes that it requires. Run `tooldex mcp login tickets`',
     );
     expect(await call(discovery)).toBe('ada');
     await discovery.login('tickets', { open: approve });

@@ -20,11 +20,10 @@ describe('discovery with definition pins', () => {
     );
     expect(demo.log('call')).toHaveLength(1);
 
-    const [held] = pins.quarantined();
-    expect(pins.diff('demo', held!.definition)).toEqual([
-      { path: '/annotations', after: { readOnlyHint: true } },
-    ]);
-    pins.approve(held!.server, held!.definition);
+    const [held] = pins.verify(discovery.rawListings());
+    if (held?.kind !== 'changed') throw new Error(held?.kind);
+    expect(held.changes).toEqual([{ path: '/annotations', after: { readOnlyHint: true } }]);
+    pins.approve(held.server, held.definition);
     await discovery.refresh({ force: true });
     expect(namesOf(discovery)).toEqual(['mcp.demo.other', 'mcp.demo.pid']);
     await discovery.callTool('demo', 'pid', {}, {});

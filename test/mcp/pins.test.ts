@@ -26,7 +26,9 @@ describe('definition pins', () => {
     pins.approve('files', ECHO);
     const breaks = (definition: unknown, place: string) => {
       expect(pins.check('files', definition).ok, place).toBe(false);
-      expect(pins.diff('files', definition), place).not.toEqual([]);
+      expect(pins.verify([{ server: 'files', tools: [definition] }])[0], place).toMatchObject({
+        changes: expect.arrayContaining([expect.anything()]) as unknown,
+      });
     };
     for (const path of leavesOf(ECHO))
       for (const leaf of ['Echo ', 'echo\u200b', 'true', 0, null, true, false, [], {}]) {
@@ -45,18 +47,11 @@ describe('definition pins', () => {
     );
   });
 
-  it('a withheld tool is quarantined until it is approved or changes back', () => {
+  it('a withheld tool is used once it is approved', () => {
     const pins = new DefinitionPins();
     pins.check('files', ECHO);
     pins.check('files', evil);
-    const [held] = pins.quarantined();
-    expect(held).toEqual({ server: 'files', tool: 'echo', kind: 'changed', definition: evil });
-    expect(isDeepFrozen(held)).toBe(true);
-    pins.check('files', ECHO);
-    expect(pins.quarantined()).toEqual([]);
-    pins.check('files', evil);
-    pins.approve('files', held!.definition);
-    expect(pins.quarantined()).toEqual([]);
+    pins.approve('files', evil);
     expect(pins.check('files', evil)).toEqual({ ok: true });
     expect(pins.check('files', ECHO)).toMatchObject({ kind: 'changed' });
   });
@@ -103,7 +98,7 @@ describe('definition pins', () => {
 const pins = new DefinitionPins();
 pins.approve('files', ECHO);
 
-it('diff returns the path of each change with the old and the new value', () => {
+it('a changed tool is reported with the path, the old and the new value of each change', () => {
   const after = {
     ...ECHO,
     description: 'Says it twice',
@@ -116,14 +111,16 @@ it('diff returns the path of each change with the old and the new value', () => 
     },
     annotations: { ...ECHO.annotations, readOnlyHint: 'true' },
   };
-  expect(pins.diff('files', after)).toEqual([
+  const [finding] = pins.verify([{ server: 'files', tools: [after] }]);
+  const changes = finding?.kind === 'changed' ? finding.changes : [];
+  expect(changes).toEqual([
     { path: '/annotations/readOnlyHint', before: true, after: 'true' },
     { path: '/description', before: 'Says the same again', after: 'Says it twice' },
     { path: '/inputSchema/properties/a~1b~0c', after: { type: 'string' } },
     { path: '/inputSchema/properties/loud', before: { type: 'boolean', default: false } },
     { path: '/inputSchema/properties/message/type', before: 'string', after: 'number' },
   ]);
-  expect(isDeepFrozen(pins.diff('files', after))).toBe(true);
+  expect(isDeepFrozen(changes)).toBe(true);
 });
 
 describe('verifying pins', () => {

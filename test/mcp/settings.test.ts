@@ -146,7 +146,7 @@ describe('invalid settings', () => {
       'enabled: Expected true or false, got "perhaps".',
     ]);
     expect(issuesIn({ deny_tool: ['x'] })).toEqual([
-      'deny_tool: Expected a known setting, got a list of 1. Did you mean "denyTools"?',
+      'deny_tool: Expected a known option, got "denyTool". Did you mean "denyTools"?',
     ]);
     expect(
       readMcpSettings({ mcpServers: {}, globalShortcut: 'F2', projects: {} }).warnings,

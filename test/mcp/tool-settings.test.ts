@@ -110,7 +110,7 @@ describe('auto-approval in settings of other programs', () => {
   ];
 
   it.each([{ autoApprove: ['read', 'wipe'] }, { alwaysAllow: ['read', 'wipe'] }, { trust: true }])(
-    'is ignored unless the program trusts the file: %o',
+    'is ignored and reported: %o',
     async (settings) => {
       const { registry, findings } = await listed(settings, tools);
       expect(
@@ -121,19 +121,6 @@ describe('auto-approval in settings of other programs', () => {
       ]);
     },
   );
-
-  it('with trustAutoApprove, listed tools run without approval unless they declare damage or the settings are stricter', async () => {
-    const { registry } = await listed({ autoApprove: ['read', 'wipe'] }, tools, {
-      trustAutoApprove: true,
-    });
-    expect(await statusOf(registry, 'mcp.demo.read')).toBe('ok');
-    expect(await statusOf(registry, 'mcp.demo.wipe')).toBe('approval_required');
-    expect(await statusOf(registry, 'mcp.demo.other')).toBe('approval_required');
-    const strict = await listed({ autoApprove: ['*'], access_mode: 'write' }, tools, {
-      trustAutoApprove: true,
-    });
-    expect(await statusOf(strict.registry, 'mcp.demo.read')).toBe('approval_required');
-  });
 });
 
 it('max_tools counts only allowed tools and can be raised for a server with 5,000 tools', async () => {
@@ -310,8 +297,8 @@ const FILES: readonly (readonly [
         },
       },
     },
-    [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, autoApprove: ['a'], denyTools: ['b'] }],
-    [],
+    [{ transport: { kind: 'http' }, timeoutMs: 3_600_000, denyTools: ['b'] }],
+    [/^a\.alwaysAllow: Approvals for tools are ignored/],
   ],
   [
     'Windsurf',
@@ -341,10 +328,10 @@ const FILES: readonly (readonly [
       },
     },
     [
-      { timeoutMs: 30_000, autoApprove: ['*'], allowTools: ['a'], denyTools: ['b'] },
+      { timeoutMs: 30_000, allowTools: ['a'], denyTools: ['b'] },
       { transport: { env: { KEY: '$KEY' } } },
     ],
-    [],
+    [/^a\.trust: Approvals for tools are ignored/],
   ],
 ];
 

@@ -305,7 +305,6 @@ export const SURFACE: Readonly<Record<string, EntrySurface>> = {
       'PinFinding',
       'PinGuard',
       'PinnedDefinition',
-      'QuarantinedTool',
       'RunningMcpServer',
       'ServerListing',
     ],

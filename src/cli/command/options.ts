@@ -114,10 +114,6 @@ export const TOOL_OPTIONS = {
     '<file>',
     'load tools from the MCP servers in a settings file; if tooldex-pins.json is next to it, only approved tools',
   ),
-  trustAutoApprove: flag(
-    "run tools without asking for approval if another program's settings approve them",
-    { needs: ['mcp'] },
-  ),
   openapi: text('<file|url>', 'create a tool from each operation in an OpenAPI document'),
   baseUrl: text('<url>', 'the base URL of the API (default: the first server in the document)', {
     needs: ['openapi'],

@@ -39,11 +39,10 @@ import {
   type Terminal,
 } from '../terminal/terminal.js';
 
-const { trustAutoApprove: _trust, ...PLACES } = TOOL_OPTIONS;
 const needsRun = { needs: ['run'] };
 const needsServer = { needs: ['mcp'] };
 const OPTIONS = {
-  ...PLACES,
+  ...TOOL_OPTIONS,
   mcp: text(
     '<server>',
     'audit an MCP server: a package, a command, or a settings file with :name',

@@ -105,7 +105,7 @@ export const commands = {
 /** Serves the catalogue until the user presses Ctrl-C. */
 async function serveCatalogue(context: ServeContext, closing: Closing): Promise<void> {
   const { terminal, cwd, options } = context;
-  const { tools, manifests, mcp, openapi, baseUrl, auth, trustAutoApprove, redis, json } = options;
+  const { tools, manifests, mcp, openapi, baseUrl, auth, redis, json } = options;
   const lintRules = await lintRulesFor(cwd);
   const shared = redis === undefined ? undefined : await connectRedis(redis, options.redisPrefix);
   const health = shared && (await healthIn(shared, context, closing));
@@ -116,8 +116,7 @@ async function serveCatalogue(context: ServeContext, closing: Closing): Promise<
       ? await loadRegistry({ ...context, options: { tools, openapi, baseUrl, auth, json } })
       : undefined;
   reportProblems(terminal, code?.problems ?? []);
-  const discovery =
-    mcp === undefined ? undefined : await openMcpDiscovery(context, trustAutoApprove);
+  const discovery = mcp === undefined ? undefined : await openMcpDiscovery(context);
   closing.push(() => discovery?.close());
   const capabilities = await CapabilityRegistry.load({
     tools: [...(code?.registry ?? [])].map(({ definition }) => definition),

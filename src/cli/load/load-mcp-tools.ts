@@ -56,12 +56,10 @@ export async function readMcpConfig({
  */
 export async function openMcpDiscovery(
   place: ConfigPlace,
-  trustAutoApprove = false,
   onElicit?: OnElicit,
 ): Promise<McpDiscovery> {
   const { settings, lock } = await readMcpConfig(place);
   return new McpDiscovery(settings, {
-    trustAutoApprove,
     ...(onElicit && { onElicit, elicitUrls: true }),
     ...(existsSync(lock) && { pins: await DefinitionPins.load(lock) }),
   });
@@ -77,10 +75,9 @@ export async function openMcpDiscovery(
  */
 export async function loadMcpTools(
   place: ConfigPlace,
-  trustAutoApprove: boolean | undefined,
   onElicit: OnElicit | undefined,
 ): Promise<LoadedTools & { readonly discovery: McpDiscovery }> {
-  const discovery = await openMcpDiscovery(place, trustAutoApprove, onElicit);
+  const discovery = await openMcpDiscovery(place, onElicit);
   try {
     await discovery.refresh();
   } catch (error) {

@@ -112,7 +112,6 @@ export async function loadRegistry(
   const { loadMcpTools } = await import('./load-mcp-tools.js');
   const { discovery, ...served } = await loadMcpTools(
     { terminal, cwd, options: { mcp } },
-    options.trustAutoApprove,
     onElicit,
   );
   if (registry.size === 0) discovery.follow(registry);

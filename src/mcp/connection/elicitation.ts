@@ -6,10 +6,9 @@ import type {
   RequestOptions,
 } from '@modelcontextprotocol/client';
 import { pauseFor, type Clock } from '../../core/clock.js';
-import { onAbort } from '../../core/listeners.js';
-import { isPlainObject } from '../../core/plain-data.js';
 import { pauseLimits } from '../../core/time-limit.js';
 import { untilAborted } from '../../execution/with-deadline.js';
+import { withDefaults } from '../../tool/question.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 
 // These types are declared here. Importing the SDK's types would force everyone who imports this
@@ -50,130 +49,105 @@ const MOST_ROUNDS = 10;
  */
 const PACE_MS = 250;
 
-type CallParams = CallToolRequest['params'];
 type ElicitParams = Parameters<OnElicit>[1];
 
 /** Forwards a server's questions to the user, for the calls of one session. */
-export class Elicitation {
-  readonly #server: string;
-  readonly #onElicit: OnElicit;
-  readonly #clock: Clock;
-  /** The server's running calls. */
-  readonly #calls = new Set<ToolContext>();
-
-  constructor(server: string, onElicit: OnElicit, clock: Clock) {
-    this.#server = server;
-    this.#onElicit = onElicit;
-    this.#clock = clock;
-  }
-
+export interface Elicitation {
   /**
    * Makes a call, and repeats it with the answers for as long as the server responds with questions
    * (2026-07-28 protocol).
    */
-  async call(
+  call(
     client: Client,
-    params: CallParams,
+    params: CallToolRequest['params'],
     options: RequestOptions & { readonly signal: AbortSignal },
     context: ToolContext,
-  ): Promise<unknown> {
-    this.#calls.add(context);
-    try {
-      let next = params;
-      for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-        const result = (await client.callTool(next, { ...options, allowInputRequired: true })) as {
-          readonly resultType?: unknown;
-        };
-        if (result.resultType !== 'input_required') return result;
-        const { inputRequests = {}, requestState } = result as InputRequiredResult;
-        const asked = Object.entries(inputRequests);
-        if (asked.length === 0) await pauseFor(PACE_MS, this.#clock, options.signal);
-        const answers = await Promise.all(
-          asked.map(async ([key, { method, params: form }]) => {
-            if (method !== 'elicitation/create')
-              throw new Error(
-                `The server asked for ${method}, but only questions to the user (elicitation/create) are supported.`,
-              );
-            return [key, await this.#ask(form, [context], options.signal)] as const;
-          }),
-        );
-        next = {
-          ...params,
-          ...(asked.length > 0 && { inputResponses: Object.fromEntries(answers) }),
-          ...(requestState !== undefined && { requestState }),
-        };
-      }
-      throw new Error(
-        `The server kept asking questions. The call was stopped after ${MOST_ROUNDS} rounds.`,
-      );
-    } finally {
-      this.#calls.delete(context);
-    }
-  }
-
+  ): Promise<unknown>;
   /** Answers a question in the 2025 protocol, which doesn't identify its call. */
-  async answer(params: unknown, signal: AbortSignal): Promise<ElicitResult> {
-    const calls = [...this.#calls];
-    // A user must not answer a question that is meant for someone else.
-    if (new Set(calls.map(({ principal }) => principal)).size > 1) return { action: 'cancel' };
-    return this.#ask(params as ElicitParams, calls, signal);
-  }
-
-  async #ask(
-    params: ElicitParams,
-    calls: readonly ToolContext[],
-    signal: AbortSignal,
-  ): Promise<ElicitResult> {
-    const [first] = calls;
-    const { callId: id, toolName, principal } = first ?? {};
-    const call =
-      calls.length === 1 && id !== undefined && toolName !== undefined
-        ? { id, toolName }
-        : undefined;
-    const controller = new AbortController();
-    const stops = [signal, ...(calls.length === 1 ? [first!.signal] : [])].map((each) =>
-      onAbort(each, () => controller.abort(each!.reason)),
-    );
-    const goOns = calls.map((each) => pauseLimits(each.signal));
-    try {
-      const about = Object.freeze({
-        ...(call && { call: Object.freeze(call) }),
-        ...(principal !== undefined && { principal }),
-        signal: controller.signal,
-      });
-      const answered = (async () => this.#onElicit(this.#server, params, about))().catch(
-        (cause: unknown) => {
-          // The server sees this message. The program's own error may contain hosts, paths and
-          // credentials.
-          throw new Error('The question could not be answered: the program that does so failed.', {
-            cause,
-          });
-        },
-      );
-      return withDefaults(
-        await untilAborted(answered, controller.signal, toolName ?? 'the question'),
-        params.requestedSchema,
-      );
-    } finally {
-      for (const goOn of goOns) goOn();
-      for (const stop of stops) stop();
-    }
-  }
+  answer(params: unknown, signal: AbortSignal): Promise<ElicitResult>;
 }
 
-/** Adds the form's defaults for fields that the user left empty. */
-function withDefaults(
-  { action, content = {} }: Awaited<ReturnType<OnElicit>>,
-  schema: ElicitParams['requestedSchema'],
-): ElicitResult {
-  if (action !== 'accept') return { action };
-  const fields = isPlainObject(schema?.['properties']) ? Object.entries(schema['properties']) : [];
-  const defaults = fields.flatMap(([name, field]) =>
-    isPlainObject(field) &&
-    field['default'] !== undefined &&
-    (!Object.hasOwn(content, name) || content[name] === undefined)
-      ? [[name, field['default']] as const]
-      : [],
-  );
-  return { action, content: { ...content, ...Object.fromEntries(defaults) } } as ElicitResult;
+export function elicitationOf(server: string, onElicit: OnElicit, clock: Clock): Elicitation {
+  /** The server's running calls. */
+  const running = new Set<ToolContext>();
+
+  const ask = async (
+    params: ElicitParams,
+    calls: readonly ToolContext[],
+    given: AbortSignal,
+  ): Promise<ElicitResult> => {
+    const [first] = calls;
+    const { callId: id, toolName, principal, signal: ofCall } = first ?? {};
+    const only = calls.length === 1;
+    const signal = AbortSignal.any([given, ...(only && ofCall ? [ofCall] : [])]);
+    const about = {
+      ...(only && id !== undefined && toolName !== undefined && { call: { id, toolName } }),
+      ...(principal !== undefined && { principal }),
+      signal,
+    };
+    const goOns = calls.map((each) => pauseLimits(each.signal));
+    try {
+      const answered = (async () => onElicit(server, params, about))().catch((cause: unknown) => {
+        // The server sees this message. The program's own error may contain hosts, paths and
+        // credentials.
+        throw new Error('The question could not be answered: the program that does so failed.', {
+          cause,
+        });
+      });
+      const { action, content = {} } = await untilAborted(
+        answered,
+        signal,
+        toolName ?? 'the question',
+      );
+      if (action !== 'accept') return { action };
+      const filled = withDefaults(params.requestedSchema ?? {}, content);
+      return { action, content: filled as NonNullable<ElicitResult['content']> };
+    } finally {
+      for (const goOn of goOns) goOn();
+    }
+  };
+
+  return {
+    async call(client, params, options, context) {
+      running.add(context);
+      try {
+        let next = params;
+        for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+          const result = (await client.callTool(next, {
+            ...options,
+            allowInputRequired: true,
+          })) as Partial<InputRequiredResult>;
+          if (result.resultType !== 'input_required') return result;
+          const { inputRequests = {}, requestState } = result;
+          const asked = Object.entries(inputRequests);
+          if (asked.length === 0) await pauseFor(PACE_MS, clock, options.signal);
+          const answers = await Promise.all(
+            asked.map(async ([key, { method, params: form }]) => {
+              if (method !== 'elicitation/create')
+                throw new Error(
+                  `The server asked for ${method}, but only questions to the user (elicitation/create) are supported.`,
+                );
+              return [key, await ask(form, [context], options.signal)] as const;
+            }),
+          );
+          next = {
+            ...params,
+            ...(asked.length > 0 && { inputResponses: Object.fromEntries(answers) }),
+            ...(requestState !== undefined && { requestState }),
+          };
+        }
+        throw new Error(
+          `The server kept asking questions. The call was stopped after ${MOST_ROUNDS} rounds.`,
+        );
+      } finally {
+        running.delete(context);
+      }
+    },
+    async answer(params, signal) {
+      const calls = [...running];
+      // A user must not answer a question that is meant for someone else.
+      if (new Set(calls.map(({ principal }) => principal)).size > 1) return { action: 'cancel' };
+      return ask(params as ElicitParams, calls, signal);
+    },
+  };
 }

@@ -1,4 +1,3 @@
-import type { Progress } from '@modelcontextprotocol/client';
 import { availableParallelism, homedir } from 'node:os';
 import type { Clock } from '../../core/clock.js';
 import { ToolError } from '../../core/errors.js';
@@ -7,16 +6,14 @@ import { onAbort } from '../../core/listeners.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import { withDeadline } from '../../execution/with-deadline.js';
 import { abortError } from '../../providers/run-attempt.js';
-import type { ToolContext } from '../../tool/tool-options.js';
 import { inTime, labelOf, unavailable } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import { expandTransport, type Environment } from '../settings/transport-settings.js';
-import { Elicitation, type OnElicit } from './elicitation.js';
-import type { Ask } from './offered-answers.js';
+import { elicitationOf, type OnElicit } from './elicitation.js';
 import {
   inAnySession,
   isMethodNotFound,
-  keepWhole,
+  keepRawLists,
   readAllPages,
   SessionExpiredError,
 } from './server-answers.js';
@@ -61,16 +58,6 @@ export interface RawListing {
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-interface CallRequest {
-  /** The tool's name at the server. */
-  readonly tool: string;
-  readonly inputSchema: unknown;
-  readonly arguments: unknown;
-  /** The context of the call that makes this request. */
-  readonly context: ToolContext;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-}
-
 /** Maximum number of names kept for comparison with the settings. */
 const MOST_NAMES = 100_000;
 /** Milliseconds in which a server must prove that it's alive. */
@@ -80,7 +67,7 @@ const GOODBYE_TIMEOUT_MS = 1_000;
  * The SDK requires a schema for results. This schema accepts everything, because results are
  * checked elsewhere.
  */
-const ANYTHING = Object.freeze({
+export const ANYTHING = Object.freeze({
   '~standard': Object.freeze({
     version: 1 as const,
     vendor: 'tooldex',
@@ -123,7 +110,7 @@ export class McpConnection {
       inAnySession(async () => {
         const session = await this.#opened(signal);
         onStart();
-        return this.#useIn(session, signal, async ({ client }, options) => {
+        return this.useIn(session, signal, async ({ client }, options) => {
           const capabilities: Readonly<Record<string, unknown>> = {
             ...client.getServerCapabilities(),
           };
@@ -153,37 +140,25 @@ export class McpConnection {
   }
 
   /**
-   * Calls a tool and returns the response as the server sent it.
+   * Makes requests in a session and returns the responses as the server sent them.
    *
    * @param session The session in which the tool was listed.
-   * @throws SessionExpiredError if the session has ended and the call had no effect. The next call
-   * gets another session.
+   * @throws SessionExpiredError if the session has ended and the requests had no effect. The next
+   * call gets another session.
    * @throws any error from the SDK; see `callFailure`.
    */
-  callTool(
-    session: Session,
-    { tool, inputSchema, arguments: input, context, onProgress }: CallRequest,
-  ): Promise<unknown> {
-    return this.#useIn(session, context.signal, ({ client, elicitation }, options) => {
-      const request = { name: tool, arguments: input as Record<string, unknown> };
-      // Given a definition, the SDK doesn't compile the server's output schema, which could be
-      // crafted to hang it.
-      const toolDefinition = { name: tool, inputSchema: inputSchema as { type: 'object' } };
-      const all = { ...options, toolDefinition, ...(onProgress && { onprogress: onProgress }) };
-      return elicitation === undefined
-        ? client.callTool(request, all)
-        : elicitation.call(client, request, all, context);
-    });
-  }
-
-  /**
-   * Makes requests other than calls, in the session in which they were offered. @throws like
-   * `callTool`.
-   */
-  askIn<T>(session: Session, { signal }: ToolContext, work: (ask: Ask) => Promise<T>): Promise<T> {
-    return this.#useIn(session, signal, ({ client }, options) =>
-      work((method, params) => client.request({ method, params }, ANYTHING, options)),
-    );
+  async useIn<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
+    try {
+      return await this.#withScopes(() => session.request(signal, work));
+    } catch (error) {
+      if (signal?.aborted === true) throw abortError(signal);
+      const { SdkHttpError } = await this.#options.packages.client();
+      // A restarted server rejects old sessions: with 404 according to the protocol, but often with
+      // 400 in practice.
+      if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
+      this.#drop(session);
+      throw new SessionExpiredError(error);
+    }
   }
 
   /** Resolves when the server responds. */
@@ -191,7 +166,7 @@ export class McpConnection {
     const sdk = await this.#options.packages.client();
     await this.#inTime('answer a ping', PING_TIMEOUT_MS, signal, (stop) =>
       inAnySession(async () =>
-        this.#useIn(await this.#opened(stop), stop, ({ client }, options) =>
+        this.useIn(await this.#opened(stop), stop, ({ client }, options) =>
           ping(client, options, sdk),
         ),
       ),
@@ -228,20 +203,6 @@ export class McpConnection {
     await Promise.all(sessions.map((session) => this.#sayGoodbye(session)));
     for (const session of sessions) session.end();
     await Promise.all(sessions.map(async ({ closed }) => closed));
-  }
-
-  async #useIn<T>(session: Session, signal: AbortSignal | undefined, work: Work<T>): Promise<T> {
-    try {
-      return await this.#withScopes(() => session.request(signal, work));
-    } catch (error) {
-      if (signal?.aborted === true) throw abortError(signal);
-      const { SdkHttpError } = await this.#options.packages.client();
-      // A restarted server rejects old sessions: with 404 according to the protocol, but often with
-      // 400 in practice.
-      if (!(error instanceof SdkHttpError) || ![400, 404].includes(error.status)) throw error;
-      this.#drop(session);
-      throw new SessionExpiredError(error);
-    }
   }
 
   /**
@@ -336,7 +297,7 @@ export class McpConnection {
           ? { mode: 'auto', probe: { timeoutMs: startupTimeoutMs / 3 } }
           : { mode: 'legacy' },
     });
-    const elicitation = onElicit && new Elicitation(name, onElicit, clock);
+    const elicitation = onElicit && elicitationOf(name, onElicit, clock);
     if (elicitation !== undefined)
       client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
         elicitation.answer(params, mcpReq.signal),
@@ -354,7 +315,7 @@ export class McpConnection {
     } finally {
       stop();
     }
-    keepWhole(transport);
+    keepRawLists(transport);
     client.onclose = () => this.#drop(session);
     if (settings.kind !== 'stdio') client.onerror = onlyOne(() => this.#verify(session));
     onDoubt(); // After a restart it may be a different program.

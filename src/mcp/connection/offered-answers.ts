@@ -136,29 +136,3 @@ function listIn(result: unknown, field: string): readonly Input[] {
   const list = isPlainObject(result) ? result[field] : undefined;
   return Array.isArray(list) ? list.filter(isPlainObject) : [];
 }
-
-/** Maximum number of template expressions that are examined. */
-const MOST_EXPRESSIONS = 32;
-
-/**
- * Returns true if a server's URI template (RFC 6570) can produce this URI. An expression matches
- * any characters, or without an operator any characters except `/?#`. Each part looks at each
- * character once, so no template can be slow.
- */
-export function isMadeBy(template: string, uri: string): boolean {
-  const parts = template.split(/\{([^{}]*)\}/);
-  if (parts.length > 2 * MOST_EXPRESSIONS + 1 || uri.length > LONGEST) return false;
-  let ends = new Set([0]);
-  for (const [index, part] of parts.entries()) {
-    const next = new Set<number>();
-    for (const end of ends) {
-      if (index % 2 === 0 && uri.startsWith(part, end)) next.add(end + part.length);
-      for (let at = end; index % 2 === 1 && at <= uri.length && !next.has(at); at += 1) {
-        next.add(at);
-        if (/^\w/.test(part) && '/?#'.includes(uri[at] ?? '/')) break;
-      }
-    }
-    ends = next;
-  }
-  return ends.has(uri.length);
-}

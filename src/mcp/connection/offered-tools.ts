@@ -1,7 +1,7 @@
 import { isPlainObject } from '../../core/plain-data.js';
 import { labelOf } from '../login/server-errors.js';
 import type { McpServerSettings } from '../settings/read-mcp-settings.js';
-import { findingOf, quoted, type McpFinding } from '../translate/foreign-text.js';
+import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import {
   getPrompt,
   listPrompts,
@@ -36,60 +36,54 @@ export interface OfferedTools {
 }
 
 const CONTAINS = { contains: { type: 'string', description: 'Text that the entries contain' } };
-const TOOLS: Readonly<
-  Record<
-    'resources' | 'prompts',
-    readonly {
-      readonly name: string;
-      readonly says: string;
-      readonly properties: object;
-      readonly required: readonly string[];
-      readonly answer: (input: Input, ask: Ask) => Promise<unknown>;
-    }[]
-  >
-> = {
-  resources: [
-    {
-      name: 'list_resources',
-      says: 'Lists the resources, and the templates for URIs of further resources, of',
-      properties: CONTAINS,
-      required: [],
-      answer: listResources,
+const TOOLS: readonly {
+  readonly offer: 'resources' | 'prompts';
+  readonly name: string;
+  readonly says: string;
+  readonly properties: object;
+  readonly required?: readonly string[];
+  readonly answer: (input: Input, ask: Ask) => Promise<unknown>;
+}[] = [
+  {
+    offer: 'resources',
+    name: 'list_resources',
+    says: 'Lists the resources, and the templates for URIs of further resources, of',
+    properties: CONTAINS,
+    answer: listResources,
+  },
+  {
+    offer: 'resources',
+    name: 'read_resource',
+    says: 'Reads a resource of',
+    properties: {
+      uri: { type: 'string', description: 'A URI that is listed or matches a listed template' },
     },
-    {
-      name: 'read_resource',
-      says: 'Reads a resource of',
-      properties: {
-        uri: { type: 'string', description: 'A URI that is listed or matches a listed template' },
+    required: ['uri'],
+    answer: readResource,
+  },
+  {
+    offer: 'prompts',
+    name: 'list_prompts',
+    says: 'Lists the prompts, with their arguments, of',
+    properties: CONTAINS,
+    answer: listPrompts,
+  },
+  {
+    offer: 'prompts',
+    name: 'get_prompt',
+    says: 'Gets a prompt, with its arguments filled in, of',
+    properties: {
+      name: { type: 'string', description: 'The name of a listed prompt' },
+      arguments: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'The arguments of the prompt, by name',
       },
-      required: ['uri'],
-      answer: readResource,
     },
-  ],
-  prompts: [
-    {
-      name: 'list_prompts',
-      says: 'Lists the prompts, with their arguments, of',
-      properties: CONTAINS,
-      required: [],
-      answer: listPrompts,
-    },
-    {
-      name: 'get_prompt',
-      says: 'Gets a prompt, with its arguments filled in, of',
-      properties: {
-        name: { type: 'string', description: 'The name of a listed prompt' },
-        arguments: {
-          type: 'object',
-          additionalProperties: { type: 'string' },
-          description: 'The arguments of the prompt, by name',
-        },
-      },
-      required: ['name'],
-      answer: getPrompt,
-    },
-  ],
-};
+    required: ['name'],
+    answer: getPrompt,
+  },
+];
 
 /**
  * Returns the tools for a server's resources and prompts, if its settings enable them.
@@ -109,32 +103,29 @@ export function offeredTools(
   );
   const tools = new Map<string, OfferedTool>();
   const names: string[] = [];
-  const findings: McpFinding[] = [];
-  for (const offer of ['resources', 'prompts'] as const) {
+  for (const { offer, name: offers, says, properties, required = [], answer } of TOOLS) {
     if (!server[offer]) continue;
-    const all = TOOLS[offer].map(({ name: offers, says, properties, required, answer }) => {
-      let name = offers;
-      while (taken.has(name)) name = `mcp_${name}`;
-      const inputSchema = { type: 'object', properties, required, additionalProperties: false };
-      const description = `${says} ${labelOf(server.name)}.`;
-      const raw = { name, description, inputSchema, annotations: { readOnlyHint: true } };
-      const ask: OfferedTool['answer'] = (input, to) =>
-        answer(isPlainObject(input) ? input : {}, to);
-      return { name, tool: { raw, offers, answer: ask } };
-    });
-    names.push(...all.map(({ name }) => name));
-    const wanted = all.filter(({ tool }) => isWanted(tool.raw));
-    const find = (message: string) =>
-      findings.push(
-        findingOf('settings', server.name, `"${offer}": true has no effect: ${message}`),
-      );
-    if (capabilities[offer] === undefined)
-      find(`the server doesn't support ${offer}. Remove the setting.`);
-    else if (wanted.length === 0)
-      find(
-        `the settings exclude ${all.map(({ name }) => quoted(name)).join(' and ')}. Add them to "allow_tools".`,
-      );
-    else for (const { name, tool } of wanted) tools.set(name, tool);
+    let name = offers;
+    while (taken.has(name)) name = `mcp_${name}`;
+    names.push(name);
+    const inputSchema = { type: 'object', properties, required, additionalProperties: false };
+    const description = `${says} ${labelOf(server.name)}.`;
+    const raw = { name, description, inputSchema, annotations: { readOnlyHint: true } };
+    if (capabilities[offer] !== undefined && isWanted(raw))
+      tools.set(name, {
+        raw,
+        offers,
+        answer: (input, ask) => answer(isPlainObject(input) ? input : {}, ask),
+      });
   }
+  const findings = (['resources', 'prompts'] as const)
+    .filter((offer) => server[offer] && capabilities[offer] === undefined)
+    .map((offer) =>
+      findingOf(
+        'settings',
+        server.name,
+        `"${offer}": true has no effect: the server doesn't support ${offer}. Remove the setting.`,
+      ),
+    );
   return { tools, names, findings };
 }

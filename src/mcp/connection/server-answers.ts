@@ -47,8 +47,6 @@ export function callFailure(
   const label = labelOf(server);
   if (isToolError(error)) throw error;
   if (error instanceof ListingError) throw new ToolError('INVALID_RESULT', error.message);
-  if (error instanceof SessionExpiredError)
-    throw unavailable(`${label} ended two sessions before the call. Try again later.`, error);
   if (error instanceof sdk.ProtocolError)
     return fail(`${label} refused the call: ${publicMessage(error)}`, { code: error.code });
   const refused = (why: string) => unavailable(`${label} refused the call: ${why}.`, error);
@@ -69,10 +67,9 @@ export function callFailure(
       throw new ToolError('INVALID_RESULT', `${label}'s response violates the protocol.`, {
         cause: error,
       });
-    if (error.code === sdk.SdkErrorCode.NotConnected)
-      throw unavailable(`There is no connection to ${label}. Try again.`, error);
   }
-  if (codesOf(causesOf(error)).some((code) => NEVER_SENT.has(code)))
+  const codes = codesOf(causesOf(error));
+  if (error instanceof SessionExpiredError || codes.some((code) => NEVER_SENT.has(code)))
     throw unavailable(`${label} can't be reached: ${describeFailure(error)}.`, error);
   throw new Error(
     `${label} didn't respond: ${describeFailure(error)}. The call may or may not have taken effect.`,
@@ -111,8 +108,9 @@ const KNOWN_REASONS: ReadonlyMap<string, string> = new Map([
   ['CONNECTION_CLOSED', 'it exited before it responded (CONNECTION_CLOSED)'],
 ]);
 
-/** Error codes of connections that were never established. */
+/** Error codes of requests that were never sent. */
 const NEVER_SENT = new Set([
+  'NOT_CONNECTED',
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -231,24 +229,12 @@ class ListingError extends Error {
 }
 
 /**
- * Keeps the SDK from losing parts of messages. Call it once the transport is connected.
- *
- * Listings bypass the SDK's checks, which drop a whole page because of one invalid tool. Each tool
- * is checked later. A response is held back until the progress that came just before it has been
- * reported, because the SDK drops the progress listener once it reads the response.
+ * Lets listings bypass the SDK's checks, which drop a whole page because of one invalid tool. Each
+ * tool is checked later. Call it once the transport is connected.
  */
-export function keepWhole(transport: Transport): void {
+export function keepRawLists(transport: Transport): void {
   const receive = transport.onmessage?.bind(transport);
-  let isTelling = false;
-  transport.onmessage = (message, extra) => {
-    const deliver = () => receive?.(withRawLists(message), extra);
-    if ('method' in message) {
-      isTelling ||= message.method === 'notifications/progress';
-      if (isTelling) setImmediate(() => (isTelling = false));
-    }
-    if (isTelling && !('method' in message)) setImmediate(deliver);
-    else deliver();
-  };
+  transport.onmessage = (message, extra) => receive?.(withRawLists(message), extra);
 }
 
 function withRawLists<M extends JSONRPCMessage>(message: M): M {

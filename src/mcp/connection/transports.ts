@@ -5,20 +5,22 @@ import type { Readable } from 'node:stream';
 import { parseEnv } from 'node:util';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type * as McpStdio from '@modelcontextprotocol/client/stdio';
+import type * as Ws from 'ws';
 import { ToolError } from '../../core/errors.js';
 import { missingPackage } from '../../core/issues.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { ServerLogin } from '../login/server-login.js';
 import { cleanText } from '../translate/foreign-text.js';
 import { once } from '../../core/options.js';
-import type { McpSettings } from '../settings/read-mcp-settings.js';
+import type { McpServerSettings } from '../settings/read-mcp-settings.js';
 import type { McpTransportSettings } from '../settings/transport-settings.js';
 
 /** The functions that load the optional packages. */
 export interface McpPackages {
   readonly client: () => Promise<typeof McpClient>;
   readonly stdio: () => Promise<typeof McpStdio>;
-  readonly ws: () => Promise<WsModule>;
+  /** Loads `ws`. Its types are another package, which users of this one may not have. */
+  readonly ws: () => Promise<unknown>;
 }
 
 export const MCP_PACKAGES: McpPackages = Object.freeze({
@@ -40,10 +42,10 @@ export const MCP_PACKAGES: McpPackages = Object.freeze({
  * @throws ToolError `MISSING_PACKAGE`. The message says what to install.
  */
 export async function checkTransports(
-  settings: Pick<McpSettings, 'servers'>,
-  packages: McpPackages = MCP_PACKAGES,
+  servers: readonly Pick<McpServerSettings, 'transport'>[],
+  packages: McpPackages,
 ): Promise<void> {
-  const kinds = new Set(settings.servers.map(({ transport }) => transport.kind));
+  const kinds = new Set(servers.map(({ transport }) => transport.kind));
   if (kinds.size > 0) await packages.client();
   if (kinds.has('stdio')) await packages.stdio();
   if (kinds.has('websocket')) await packages.ws();
@@ -112,7 +114,7 @@ export async function createTransport(
       return webSocketTransport(
         url,
         { ...headers, ...Object.fromEntries((await ownHeaders?.()) ?? []) },
-        await packages.ws(),
+        (await packages.ws()) as typeof Ws,
         parseJSONRPCMessage,
       );
   }
@@ -187,14 +189,11 @@ export function listenToStderr(transport: Transport, hide: (text: string) => str
  */
 const MAX_MESSAGE_BYTES = 16 * 2 ** 20;
 
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-
 /**
  * Returns a `fetch` whose responses are aborted if a single message is larger than 16 MiB.
  *
- * The SDK itself reads bodies of any size. An event stream may last for days, so each event is
- * counted separately. An event ends with an empty line.
+ * The SDK itself reads bodies of any size. An event stream may last for days, so counting starts
+ * again at each empty line, which ends an event.
  *
  * @param onTooLarge Called for such a message. Without it, the SDK would let the call wait forever.
  */
@@ -206,10 +205,13 @@ export function boundedFetch(
     if (response.body === null) return response;
     const isStream =
       response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
-    const isTooLarge = isStream ? countEvents() : countAll();
+    let size = 0;
     const bound = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
-        if (!isTooLarge(chunk)) return controller.enqueue(chunk);
+        const text = isStream ? Buffer.from(chunk).toString('latin1') : '';
+        const end = Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'));
+        size = end === -1 ? size + chunk.length : chunk.length - end;
+        if (size <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk);
         controller.error(
           new Error(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`),
         );
@@ -222,48 +224,6 @@ export function boundedFetch(
     Object.defineProperty(bounded, 'redirected', { value: response.redirected });
     return bounded;
   };
-}
-
-function countAll(): (chunk: Uint8Array) => boolean {
-  let size = 0;
-  return (chunk) => (size += chunk.length) > MAX_MESSAGE_BYTES;
-}
-
-function countEvents(): (chunk: Uint8Array) => boolean {
-  let size = 0;
-  let lineIsEmpty = true;
-  return (chunk) => {
-    for (const byte of chunk) {
-      size += 1;
-      if (byte === LINE_FEED) {
-        if (lineIsEmpty) size = 0;
-        lineIsEmpty = true;
-      } else if (byte !== CARRIAGE_RETURN) lineIsEmpty = false;
-      if (size > MAX_MESSAGE_BYTES) return true;
-    }
-    return false;
-  };
-}
-
-/** The part of the package `ws` that this file uses. */
-interface WsModule {
-  readonly WebSocket: new (
-    url: string,
-    protocol: string,
-    options: {
-      readonly headers: Readonly<Record<string, string>>;
-      readonly maxPayload: number;
-      readonly followRedirects: false;
-    },
-  ) => WsSocket;
-}
-
-interface WsSocket {
-  on(event: 'open' | 'close', listener: () => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  on(event: 'message', listener: (data: unknown, isBinary: boolean) => void): unknown;
-  send(text: string, done: (error?: Error | null) => void): void;
-  terminate(): void;
 }
 
 /**
@@ -279,10 +239,10 @@ interface WsSocket {
 function webSocketTransport(
   url: string,
   headers: Readonly<Record<string, string>>,
-  { WebSocket }: WsModule,
+  { WebSocket }: typeof Ws,
   parse: (value: unknown) => JSONRPCMessage,
 ): Transport {
-  let socket: WsSocket | undefined;
+  let socket: Ws.WebSocket | undefined;
   const receive = (text: string) => {
     let message: JSONRPCMessage;
     try {

@@ -11,6 +11,7 @@ import { fail, type ToolResult } from '../../tool/outcome.js';
 import { entryOf, withRenewal, type ToolDefinition } from '../../tool/tool-definition.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import {
+  ANYTHING,
   McpConnection,
   type McpConnectionOptions,
   type RawListing,
@@ -68,29 +69,20 @@ interface DiscoveredServerOptions extends Omit<
 
 interface Listing extends RawListing {
   readonly offered: OfferedTools;
-  /** Time at which the tools were listed: the clock's elapsed time, and a date for users. */
+  /** Time at which the tools were listed, in milliseconds since 1970. */
   readonly at: number;
-  readonly date: number;
 }
 
 interface Failure {
   readonly error: unknown;
-  /** True for a failed call. The failure is cleared once another call succeeds. */
-  readonly isOfCall: boolean;
   readonly reason: string;
   readonly failures: number;
-  /** End of the backoff: the clock's elapsed time, and a date for users. */
-  readonly until: number;
+  /** End of the backoff, in milliseconds since 1970. */
   readonly nextAttemptAt: number;
 }
 
 /** Minimum milliseconds between two listings of a server that keeps announcing changes. */
 const CHANGE_GAP_MS = 250;
-/**
- * Maximum number of listings that one call waits for, because a server may announce changes all the
- * time.
- */
-const MOST_LISTINGS = 2;
 /** Maximum number of tools whose first definition is remembered. */
 const MOST_REMEMBERED = 10_000;
 
@@ -121,11 +113,6 @@ export class DiscoveredServer {
    * it.
    */
   readonly #first = new RecentMap<string, string>(MOST_REMEMBERED);
-  /** The program's tools, joined with the server's tools. */
-  readonly #joins = new WeakMap<
-    ToolDefinition,
-    { readonly served: ToolDefinition; readonly joined: ToolDefinition }
-  >();
 
   constructor(server: McpServerSettings, options: DiscoveredServerOptions) {
     this.server = server;
@@ -140,11 +127,6 @@ export class DiscoveredServer {
       onToolsChanged: () => this.#listSoon(),
       onDoubt: () => (this.#isInDoubt = true),
     });
-  }
-
-  /** The names of all tools in the server's last listing. `undefined` before the first listing. */
-  get names(): readonly string[] | undefined {
-    return this.#listing?.names;
   }
 
   /** The usable tools, by their names at the server. */
@@ -181,7 +163,7 @@ export class DiscoveredServer {
       server: this.server.name,
       tools: this.#table.tools.size,
       findings: this.findings,
-      lastDiscoveredAt: this.#listing?.date ?? null,
+      lastDiscoveredAt: this.#listing?.at ?? null,
       era: this.#listing?.era ?? null,
       ...(stderr !== '' && { stderr }),
     };
@@ -265,18 +247,26 @@ export class DiscoveredServer {
         if (context.toolName !== undefined || digest !== undefined)
           this.#assertJudged(toolName, tool, digest);
         const offered = this.offered.get(toolName);
-        if (offered !== undefined)
-          return this.#connection.askIn(session, context, (ask) => offered.answer(input, ask));
-        return this.#connection.callTool(session, {
-          tool: toolName,
-          inputSchema: tool.inputSchema,
-          arguments: input,
-          context,
-          // Without a listener, the server doesn't have to report progress.
-          onProgress: reportProgress && ((progress) => reportProgress({ ...progress })),
+        return this.#connection.useIn(session, signal, ({ client, elicitation }, options) => {
+          if (offered !== undefined)
+            return offered.answer(input, (method, params) =>
+              client.request({ method, params }, ANYTHING, options),
+            );
+          const call = { name: toolName, arguments: input as Record<string, unknown> };
+          const all = {
+            ...options,
+            // Given a definition, the SDK doesn't compile the server's output schema, which could
+            // be crafted to hang it.
+            toolDefinition: { name: toolName, inputSchema: tool.inputSchema as { type: 'object' } },
+            // Without a listener, the server doesn't have to report progress.
+            ...(reportProgress && { onprogress: (told: object) => reportProgress({ ...told }) }),
+          };
+          return elicitation === undefined
+            ? client.callTool(call, all)
+            : elicitation.call(client, call, all, context);
         });
       });
-      if (this.#failure?.isOfCall === true) this.#failure = undefined;
+      this.#failure = undefined;
       // The executor checks the result against the definition's output schema.
       return this.#withoutSecrets(callResult(result));
     } catch (error) {
@@ -285,8 +275,7 @@ export class DiscoveredServer {
         return this.#withoutSecrets(callFailure(error, this.server.name, sdk));
       } catch (readable) {
         // The status also shows that a login has ended.
-        if (isLoginNeeded(readable) && readable !== this.#failure?.error)
-          this.#failed(readable, true);
+        if (isLoginNeeded(readable) && readable !== this.#failure?.error) this.#failed(readable);
         throw readable;
       }
     }
@@ -326,8 +315,8 @@ export class DiscoveredServer {
 
   /** True while the listing is fresh or the server is backing off. */
   get #isLeftAlone(): boolean {
-    const now = this.#options.clock.elapsed();
-    if (this.#failure !== undefined) return now < this.#failure.until;
+    const now = this.#options.clock.now();
+    if (this.#failure !== undefined) return now < this.#failure.nextAttemptAt;
     return (
       this.#listing !== undefined &&
       !this.#isChanged &&
@@ -352,15 +341,17 @@ export class DiscoveredServer {
         error,
       );
     });
-    const isUnsure = () => this.#isInDoubt || this.#running !== undefined || !this.#isLeftAlone;
     const tool = this.#table.tools.get(toolName);
     const isReadonly = tool !== undefined && entryOf(tool).accessMode === AccessMode.READONLY;
-    let mustList = isUnsure() || (!isReadonly && !session.announces);
-    for (let count = 0; mustList && count < MOST_LISTINGS; count += 1) {
+    if (
+      this.#isInDoubt ||
+      this.#running !== undefined ||
+      !this.#isLeftAlone ||
+      (!isReadonly && !session.announces)
+    ) {
       await this.ask(true);
       if (this.#failure !== undefined)
         throw this.#away('could not list its tools again, although they may have changed');
-      mustList = isUnsure();
     }
     return session;
   }
@@ -410,11 +401,7 @@ export class DiscoveredServer {
       `The tool ${quoted(toolName)} of ${labelOf(this.server.name)} changed after this call was checked, so nothing was sent. Call it again to have it checked against the new definition.`,
     );
     throw withRenewal(error, (judged) =>
-      isServed(judged)
-        ? now
-        : declaredPart(judged) === undefined
-          ? joinDefinitions(judged, now, true)
-          : this.#joined(declaredPart(judged)!, toolName, now),
+      isServed(judged) ? now : this.#joined(declaredPart(judged) ?? judged, toolName, now),
     );
   }
 
@@ -423,13 +410,9 @@ export class DiscoveredServer {
    * requires consent, unless pins check it.
    */
   #joined(declared: ToolDefinition, toolName: string, served: ToolDefinition): ToolDefinition {
-    const known = this.#joins.get(declared);
-    if (known?.served === served) return known.joined;
     const isPinned = this.#options.pins !== undefined;
     const isOther = this.#first.get(toolName) !== digestIn(served);
-    const joined = joinDefinitions(declared, served, !isPinned && isOther);
-    this.#joins.set(declared, { served, joined });
-    return joined;
+    return joinDefinitions(declared, served, !isPinned && isOther);
   }
 
   #meantBy(
@@ -459,7 +442,7 @@ export class DiscoveredServer {
   async #list(): Promise<void> {
     const { clock, tell } = this.#options;
     const server = this.server.name;
-    this.#askedAt = clock.elapsed();
+    this.#askedAt = clock.now();
     try {
       const listing = await this.#connection.listTools(() => {
         this.#isChanged = this.#isInDoubt = false;
@@ -473,8 +456,7 @@ export class DiscoveredServer {
         tools: [...listing.tools, ...[...offered.tools.values()].map(({ raw }) => raw)],
         names: [...listing.names, ...offered.names],
         offered,
-        at: clock.elapsed(),
-        date: clock.now(),
+        at: clock.now(),
       };
       this.#failure = undefined;
       await this.#rebuild();
@@ -509,14 +491,12 @@ export class DiscoveredServer {
     if (change !== undefined) tell({ type: 'changed', at: clock.now(), ...change });
   }
 
-  #failed(error: unknown, isOfCall = false): void {
+  #failed(error: unknown): void {
     const { clock, random, tell } = this.#options;
     const failures = (this.#failure?.failures ?? 0) + 1;
-    const backoffMs = Math.ceil(exponentialBackoff(failures, { random }));
     const reason = describeConnectionFailure(error);
-    const nextAttemptAt = clock.now() + backoffMs;
-    const until = clock.elapsed() + backoffMs;
-    this.#failure = { error, isOfCall, reason, failures, until, nextAttemptAt };
+    const nextAttemptAt = clock.now() + Math.ceil(exponentialBackoff(failures, { random }));
+    this.#failure = { error, reason, failures, nextAttemptAt };
     tell({ type: 'failed', at: clock.now(), server: this.server.name, reason, nextAttemptAt });
   }
 
@@ -532,7 +512,7 @@ export class DiscoveredServer {
     const { clock, tell } = this.#options;
     tell({ type: 'list-changed', at: clock.now(), server: this.server.name });
     this.#cancelTimer = clock.after(
-      Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.elapsed()),
+      Math.max(0, this.#askedAt + CHANGE_GAP_MS - clock.now()),
       () => {
         this.#cancelTimer = undefined;
         if (this.#isChanged) void this.ask(true);

@@ -110,12 +110,6 @@ export interface McpDiscoveryOptions {
    */
   readonly patternEngine?: PatternEngine;
   /**
-   * Lets `autoApprove`, `alwaysAllow` and `trust` in the settings relax restrictions on tools. Use
-   * it only for your own file, because any repository may contain such a file.
-   * @default false: they're reported in `findings`
-   */
-  readonly trustAutoApprove?: boolean;
-  /**
    * Maximum time that `discoverMcpTools` and a registry wait for a server, in milliseconds. A
    * slower server's tools are added later.
    * @default 10,000
@@ -152,14 +146,13 @@ export interface McpDiscoveryOptions {
   /** Returns a number from 0 up to 1, for the jitter of backoffs. @default Math.random */
   readonly random?: () => number;
   /** Loads the optional packages: the SDK's client, its stdio part, and `ws`. @default import */
-  readonly packages?: { readonly [Name in keyof McpPackages]: () => Promise<unknown> };
+  readonly packages?: Readonly<Record<'client' | 'stdio' | 'ws', () => Promise<unknown>>>;
 }
 
 /** The schema of the options. */
 export const discoveryOptions = z.strictObject({
   pins: withMethods<PinGuard>('pins with a check method', 'check').optional(),
   patternEngine: aFunction<PatternEngine>().optional(),
-  trustAutoApprove: z.boolean().default(false),
   waitMs: milliseconds().default(WAIT_MS),
   clientInfo: z
     .object({ name: z.string().min(1), version: z.string().min(1) })

@@ -17,7 +17,6 @@ import type { ServerListing } from '../pins/definition-changes.js';
 import { serverNameOf } from '../settings/read-mcp-settings.js';
 import type { McpSettings } from '../settings/read-mcp-settings.js';
 import { readMcpSettings } from '../settings/read-mcp-settings.js';
-import { withApprovals } from '../settings/tool-settings.js';
 import { findingOf, type McpFinding } from '../translate/foreign-text.js';
 import { findLookAlikes, findSteering } from '../translate/tool-names.js';
 import { DiscoveredServer } from './discovered-server.js';
@@ -54,8 +53,6 @@ export class McpDiscovery {
   readonly provider: ProviderFactory = (config) => new McpProvider(this, config);
   readonly #options: CheckedDiscoveryOptions;
   readonly #events = new Listeners<McpDiscoveryEvent>();
-  /** The listeners for tool changes. Each is called with the server's name. */
-  readonly #moves = new Listeners<string>();
   #settings: McpSettings;
   #servers: ReadonlyMap<string, DiscoveredServer> = new Map();
   #closed = false;
@@ -83,9 +80,12 @@ export class McpDiscovery {
    */
   async refresh(options: { readonly force?: boolean } = {}): Promise<void> {
     const { force = false } = options;
-    if (!this.#settings.enabled || this.#closed) return;
-    await checkTransports(this.#settings, this.#options.packages);
-    await Promise.all([...this.#servers.values()].map((server) => server.ask(force)));
+    const servers = [...this.#active.values()];
+    await checkTransports(
+      servers.map(({ server }) => server),
+      this.#options.packages,
+    );
+    await Promise.all(servers.map((server) => server.ask(force)));
   }
 
   /** Returns all usable tools, by name. An unchanged tool is still the same object. */
@@ -166,7 +166,7 @@ export class McpDiscovery {
           name: name === '' ? 'mcp' : `mcp:${name}`,
           load: ({ force }: { readonly force: boolean }) => this.#load(name, force),
           onChange: (listener: (tools: SourceTools) => void) =>
-            this.#moves.add((moved) => moved === name && listener(this.#toolsOf(name))),
+            this.onChange(({ server }) => server === name && listener(this.#toolsOf(name))),
         }),
       ),
     );
@@ -255,7 +255,11 @@ export class McpDiscovery {
     this.#settings = next;
     this.#servers = this.#serversOf(next);
     const left = [...before].filter(([name, server]) => this.#servers.get(name) !== server);
-    for (const [name] of left) this.#moves.tell(name);
+    for (const [server, { tools }] of left) {
+      const removed = [...tools.values()].map(({ name }) => name);
+      const at = this.#options.clock.now();
+      this.#events.tell({ type: 'changed', at, server, added: [], edited: [], removed });
+    }
     await Promise.all(left.map(([, server]) => server.close()));
   }
 
@@ -268,34 +272,24 @@ export class McpDiscovery {
   #serversOf(settings: McpSettings): ReadonlyMap<string, DiscoveredServer> {
     const { env = process.env, logins: given = loginFolder(env), ...options } = this.#options;
     const logins = typeof given === 'string' ? loginsIn(given) : given;
-    const tell = (event: McpDiscoveryEvent) => this.#tell(event);
+    const tell = (event: McpDiscoveryEvent) => this.#events.tell(event);
     return new Map(
       settings.servers.map((server) => {
         // If the settings are disabled, servers and tools are released.
         const known = settings.enabled ? this.#servers.get(server.name) : undefined;
         if (known?.server.signature === server.signature) return [server.name, known];
-        const trusted = options.trustAutoApprove ? withApprovals(server) : server;
         const all = { ...options, env, logins, settings, tell };
-        return [server.name, new DiscoveredServer(trusted, all)];
+        return [server.name, new DiscoveredServer(server, all)];
       }),
     );
   }
 
   #settingFindings(): readonly McpFinding[] {
-    const { servers, warnings } = this.#settings;
-    const find = (server: string, message: string) => findingOf('settings', server, message);
-    return [
-      ...warnings.map((warning) => {
-        const [, server] = warning.path;
-        return find(
-          server === undefined ? '' : serverNameOf(String(server)),
-          formatIssues([warning]),
-        );
-      }),
-      ...servers
-        .filter(({ autoApprove }) => autoApprove.length > 0 && !this.#options.trustAutoApprove)
-        .map(({ name }) => find(name, UNTRUSTED)),
-    ];
+    return this.#settings.warnings.map((warning) => {
+      const [, server] = warning.path;
+      const name = server === undefined ? '' : serverNameOf(String(server));
+      return findingOf('settings', name, formatIssues([warning]));
+    });
   }
 
   /**
@@ -303,9 +297,9 @@ export class McpDiscovery {
    * contacted again.
    */
   async #load(name: string, force: boolean): Promise<SourceTools> {
-    const server = this.#servers.get(name);
-    if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
-    await checkTransports({ servers: [server.server] }, this.#options.packages);
+    const server = this.#active.get(name);
+    if (server === undefined) return { definitions: [] };
+    await checkTransports([server.server], this.#options.packages);
     const asked = server.ask(force);
     if (force || server.status.lastDiscoveredAt === null)
       await withDeadline(() => asked, {
@@ -317,8 +311,8 @@ export class McpDiscovery {
 
   /** Returns the known tools of a server. */
   #toolsOf(name: string): SourceTools {
-    const server = this.#servers.get(name);
-    if (server === undefined || !this.#settings.enabled || this.#closed) return { definitions: [] };
+    const server = this.#active.get(name);
+    if (server === undefined) return { definitions: [] };
     const { tools, findings } = server;
     return {
       definitions: [...tools.values()],
@@ -331,9 +325,12 @@ export class McpDiscovery {
   }
 
   #join(name: string, declared: ToolDefinition): ToolDefinition | undefined {
-    return this.#settings.enabled
-      ? this.#servers.get(name)?.join(declared, name === this.#defaultServer)
-      : undefined;
+    return this.#active.get(name)?.join(declared, name === this.#defaultServer);
+  }
+
+  /** The servers that may be contacted. */
+  get #active(): ReadonlyMap<string, DiscoveredServer> {
+    return this.#settings.enabled && !this.#closed ? this.#servers : new Map();
   }
 
   /** The server for calls that don't specify one. */
@@ -365,15 +362,7 @@ export class McpDiscovery {
         : `There is no MCP server ${describeValue(wanted)} in the settings. Configured: ${known}.`,
     );
   }
-
-  #tell(event: McpDiscoveryEvent): void {
-    this.#events.tell(event);
-    if (event.type === 'changed') this.#moves.tell(event.server);
-  }
 }
-
-const UNTRUSTED =
-  'The file approves tools, but any repository may contain such a file, so calls still need approval. Set trustAutoApprove to trust it, or declare the tools\' permissions under "tools".';
 
 /**
  * Lets a tool of an MCP server answer calls, as one of a tool's providers.
@@ -387,10 +376,10 @@ const UNTRUSTED =
  * ```
  */
 export class McpProvider implements Provider {
-  readonly #discovery: Pick<McpDiscovery, 'callTool' | 'check'>;
-  readonly #server: string | undefined;
-  readonly #tool: string;
-  readonly #digest: string | undefined;
+  /** Calls the tool. @throws ToolError like `McpDiscovery.callTool`. */
+  readonly call: (input: unknown, context: ToolContext) => Promise<unknown>;
+  /** Resolves to true when the server responds to a ping. */
+  readonly check: (signal: AbortSignal) => Promise<boolean>;
 
   /**
    * @param config The same as in manifests. `tool` is the name at the server, and `server` is a
@@ -402,27 +391,13 @@ export class McpProvider implements Provider {
     discovery: Pick<McpDiscovery, 'callTool' | 'check'>,
     { server, tool, digest }: Readonly<Record<string, unknown>>,
   ) {
-    if (typeof tool !== 'string' || tool.trim() === '')
-      throw invalidArgument('the name of a tool in the configuration of the provider mcp', tool);
-    if (server !== undefined && typeof server !== 'string')
-      throw invalidArgument(
-        'the name of a server in the configuration of the provider mcp',
-        server,
-      );
-    this.#discovery = discovery;
-    this.#server = server;
-    this.#tool = tool;
-    this.#digest = typeof digest === 'string' ? digest : undefined;
-  }
-
-  /** Calls the tool. @throws ToolError like `McpDiscovery.callTool`. */
-  call(input: unknown, context: ToolContext): Promise<unknown> {
-    return this.#discovery.callTool(this.#server, this.#tool, input, context, this.#digest);
-  }
-
-  /** Resolves to true when the server responds to a ping. */
-  check(signal: AbortSignal): Promise<boolean> {
-    return this.#discovery.check(this.#server, signal);
+    const wanted = (what: string, got: unknown) =>
+      invalidArgument(`the name of a ${what} in the configuration of the provider mcp`, got);
+    if (typeof tool !== 'string' || tool.trim() === '') throw wanted('tool', tool);
+    if (server !== undefined && typeof server !== 'string') throw wanted('server', server);
+    const judged = typeof digest === 'string' ? digest : undefined;
+    this.call = (input, context) => discovery.callTool(server, tool, input, context, judged);
+    this.check = (signal) => discovery.check(server, signal);
   }
 }
 

@@ -1,9 +1,8 @@
 import { ToolError } from '../../core/errors.js';
-import { expectedGot, suggestNames } from '../../core/issues.js';
+import { suggestNames } from '../../core/issues.js';
 import { compareText, digestOf } from '../../core/plain-data.js';
 import { publicMessage } from '../../core/public-message.js';
 import type { PatternEngine } from '../../json-schema/compile-json-schema.js';
-import type { PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolContext } from '../../tool/tool-options.js';
 import { matchesPattern } from '../../safety/name-pattern.js';
 import { defineTool, entryOf, type ToolDefinition } from '../../tool/tool-definition.js';
@@ -126,12 +125,6 @@ const refused = (reason: string): never => {
   throw new ToolError('TOOL_UNAVAILABLE', reason);
 };
 
-const EXPECTED_TEXT: Readonly<Record<PoisonedText['rule'], string>> = {
-  'hidden-text': 'texts that users see as they are',
-  'mixed-alphabets': 'words in one alphabet',
-  'instruction-text': 'texts that say what the tool does',
-};
-
 /**
  * Finds names and patterns in the settings that match none of a server's tools. A misspelt filter
  * doesn't exclude what it should.
@@ -223,20 +216,10 @@ export function translateListing(
     if (toolName !== undefined && !isAllowed(toolName, server, settings)) continue;
     const find = (kind: McpFinding['kind'], message: string) =>
       findings.push(findingOf(kind, server.name, message, toolName));
-    for (const { rule, message, path, offset } of translated.texts ?? [])
-      findings.push(
-        findingOf(
-          rule,
-          server.name,
-          expectedGot(
-            EXPECTED_TEXT[rule],
-            message,
-            'Review the definition before you approve calls.',
-          ),
-          toolName,
-          { path, offset },
-        ),
-      );
+    for (const { rule, message, path, offset } of translated.texts ?? []) {
+      const text = `The tool's text has ${message}. Review the definition before you approve calls.`;
+      findings.push(findingOf(rule, server.name, text, toolName, { path, offset }));
+    }
     if ('refused' in translated) find('refused', translated.refused);
     else if (tools.has(translated.name))
       find('duplicate', `The server lists ${translated.name} twice. The first is used.`);

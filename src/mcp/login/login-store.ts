@@ -1,10 +1,10 @@
-import { chmod, constants, link, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, constants, link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import { pauseFor, type Clock } from '../../core/clock.js';
 import { randomUUID, sha256Of } from '../../core/crypto.js';
-import { isToolError, ToolError } from '../../core/errors.js';
+import { ToolError } from '../../core/errors.js';
 import { isPlainObject } from '../../core/plain-data.js';
 import type { StateStore } from '../../state/state-store.js';
 import type { Environment } from '../settings/transport-settings.js';
@@ -59,8 +59,6 @@ export async function updateLogin(
   );
 }
 
-/** The suffix of a lock's key. */
-const LOCK = '.lock';
 /**
  * Maximum milliseconds that a process may hold a login's lock, and the pause before checking the
  * lock again.
@@ -78,19 +76,20 @@ export async function whileLocked(
   clock: Clock,
   work: () => Promise<void>,
 ): Promise<void> {
-  const lock = key + LOCK;
+  const lock = `${key}.lock`;
   for (;;) {
-    const held = await store.get(lock);
     const own = `${clock.now() + LOCK_MS} ${randomUUID()}`;
-    const isFree = held === undefined || !(parseInt(held, 10) > clock.now());
-    if (isFree && (await store.compareAndSet(lock, held, own))) {
+    if (await store.compareAndSet(lock, undefined, own)) {
       try {
         return await work();
       } finally {
         await store.compareAndSet(lock, own, undefined);
       }
     }
-    await pauseFor(PAUSE_MS, clock);
+    const held = await store.get(lock);
+    if (held !== undefined && !(parseInt(held, 10) > clock.now()))
+      await store.compareAndSet(lock, held, undefined);
+    else await pauseFor(PAUSE_MS, clock);
   }
 }
 
@@ -158,47 +157,18 @@ export function loginsIn(folder: string): LoginStore {
           await mkdir(folder, { recursive: true, mode: 0o700 });
           await writeFile(beside, next, { flag: 'wx', flush: true, mode: 0o600 });
           await chmod(beside, 0o600); // The process's umask may remove some permissions.
-          if (expected === undefined) return await isNewLink(beside, path);
-          if (!key.endsWith(LOCK)) await rename(beside, path);
-          else {
-            // Of all processes that take over the same lock, only one gets this name. It checks the
-            // lock again while it has the name.
-            const turn = `${path}.${sha256Of(expected)}.tmp`;
-            if (!(await isNewLink(beside, turn))) return false;
-            if ((await get(key)) !== expected) {
-              await rm(turn, { force: true });
-              return false;
-            }
-            await rename(turn, path);
-          }
+          // Of several processes that create the file, only one can.
+          await (expected === undefined ? link : rename)(beside, path);
         }
         return true;
       } catch (error) {
-        await rm(beside, { force: true }).catch(() => undefined);
-        throw isToolError(error) ? error : unusable('write', error);
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+        throw unusable('write', error);
+      } finally {
+        await rm(beside, { force: true });
       }
     },
   });
-}
-
-/**
- * Gives a file a new name. If several processes try, only one succeeds. The next attempt may reuse
- * a name that a dead process left behind.
- */
-async function isNewLink(file: string, name: string): Promise<boolean> {
-  try {
-    await link(file, name);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    if (name.endsWith('.tmp')) {
-      const { mtimeMs = Infinity } = (await stat(name).catch(() => undefined)) ?? {};
-      if (mtimeMs < Date.now() - LOCK_MS) await rm(name, { force: true });
-    }
-    return false;
-  } finally {
-    await rm(file, { force: true });
-  }
 }
 
 function unusable(what: string, error: unknown): ToolError {

@@ -23,6 +23,7 @@ import {
   type McpOAuthSettings,
   type McpTransportSettings,
 } from '../settings/transport-settings.js';
+import { without } from '../settings/tool-settings.js';
 import { openCallback } from './callback.js';
 import { inTime, labelOf, loginNeeded, unavailable } from './server-errors.js';
 import { checkedAddress } from './checked-address.js';
@@ -73,9 +74,6 @@ const ANY_USER: McpOAuthSettings = Object.freeze({
 const NO_CALLBACK = 'http://127.0.0.1/callback';
 /** Timeout in milliseconds for all requests of one step at an authorization server. */
 const AUTH_TIMEOUT_MS = 30_000;
-/** Scopes in the syntax of RFC 6749. Anything else is the server's own text and isn't shown. */
-const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}(?: [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/;
-
 /**
  * The login at one server. Provides tokens for requests, refreshes them, and obtains them from the
  * user or with the program's own secret.
@@ -130,14 +128,9 @@ export class ServerLogin implements AuthProvider {
     const { computeScopeUnion } = await this.#options.sdk();
     const { tokens } = await this.#read();
     const wanted = computeScopeUnion(tokens?.scope, missed);
-    if (this.#isMachine) return this.#authorize({ ...(wanted !== undefined && { scope: wanted }) });
-    await this.#update((login) => ({ ...login, ...(wanted !== undefined && { wanted }) }));
-    throw this.#needed(
-      missed !== undefined && SCOPES.test(missed)
-        ? ` with the scopes ${JSON.stringify(missed)}`
-        : ' with more scopes',
-      'the current login lacks them',
-    );
+    if (this.#isMachine) return this.#authorize(without({ scope: wanted }));
+    await this.#update((login) => ({ ...login, ...without({ wanted }) }));
+    throw this.#needed('the current login lacks scopes that it requires');
   }
 
   /**
@@ -154,7 +147,6 @@ export class ServerLogin implements AuthProvider {
     } = checkOptions(logInOptions, options, 'options of the login');
     if (this.#isMachine) return this.#authorize({});
     const url = this.#url;
-    const { computeScopeUnion, extractWWWAuthenticateParams } = await this.#options.sdk();
     const state = randomBytes(32).toString('base64url');
     const callback = await openCallback(state, this.#oauth.callbackPort ?? 0);
     try {
@@ -172,22 +164,15 @@ export class ServerLogin implements AuthProvider {
           signal: stop,
         }),
       );
-      const challenge = extractWWWAuthenticateParams(asked);
+      const about = await this.#requestedBy(asked, wanted);
       await asked.body?.cancel();
-      const scope = computeScopeUnion(this.#oauth.scopes.join(' ') || challenge.scope, wanted);
       let address = '';
       const provider = this.#provider({
         callback: callback.address,
         state,
-        scope,
+        scope: about.scope,
         begin: (found) => void (address = checkedAddress(found, new URL(url))),
       });
-      const about = {
-        ...(scope !== undefined && { scope }),
-        ...(challenge.resourceMetadataUrl && {
-          resourceMetadataUrl: challenge.resourceMetadataUrl,
-        }),
-      };
       await this.#auth(provider, { ...about, forceReauthorization: true });
       const params = await callback.answer(() => open(address), {
         clock: this.#options.clock,
@@ -201,12 +186,8 @@ export class ServerLogin implements AuthProvider {
             ? `The login was not approved: ${params.get('error')!}.`
             : 'The login was not approved: the response has no code.',
         );
-      const iss = params.get('iss');
-      await this.#auth(provider, {
-        ...about,
-        authorizationCode: code,
-        ...(iss !== null && { iss }),
-      });
+      const iss = params.get('iss') ?? undefined;
+      await this.#auth(provider, { ...about, authorizationCode: code, ...without({ iss }) });
     } catch (error) {
       throw this.#readable(error);
     } finally {
@@ -244,13 +225,7 @@ export class ServerLogin implements AuthProvider {
    * others use the new token.
    */
   async #renew(response: Response): Promise<void> {
-    const { extractWWWAuthenticateParams } = await this.#options.sdk();
-    const { resourceMetadataUrl, scope = '' } = extractWWWAuthenticateParams(response);
-    const wanted = this.#oauth.scopes.join(' ') || scope;
-    const about = {
-      ...(resourceMetadataUrl && { resourceMetadataUrl }),
-      ...(wanted !== '' && { scope: wanted }),
-    };
+    const about = await this.#requestedBy(response);
     if (this.#isMachine) return this.#authorize(about);
     const { store, clock } = this.#options;
     const refused = this.#sent.get(response);
@@ -263,7 +238,6 @@ export class ServerLogin implements AuthProvider {
         const { tokens } = login;
         if (tokens?.refresh_token === undefined)
           throw this.#needed(
-            '',
             tokens === undefined ? 'nobody has logged in' : 'the last login has expired',
           );
         await this.#authorize(about);
@@ -272,6 +246,17 @@ export class ServerLogin implements AuthProvider {
       // A login by the user doesn't wait for the lock, so its token may already be there.
       if (!hasAnother(await this.#read())) throw error;
     }
+  }
+
+  /** Returns what a response without access asks for, with these scopes added. */
+  async #requestedBy(
+    response: Response,
+    more?: string,
+  ): Promise<Pick<McpClient.AuthOptions, 'resourceMetadataUrl' | 'scope'>> {
+    const { computeScopeUnion, extractWWWAuthenticateParams } = await this.#options.sdk();
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
+    const wanted = computeScopeUnion(this.#oauth.scopes.join(' ') || scope, more);
+    return without({ resourceMetadataUrl, scope: wanted });
   }
 
   async #authorize(options: Partial<McpClient.AuthOptions>): Promise<void> {
@@ -332,7 +317,7 @@ export class ServerLogin implements AuthProvider {
         response_types: this.#isMachine ? [] : ['code'],
         ...(scopes.length > 0 && { scope: scopes.join(' ') }),
       },
-      ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
+      ...without({ clientMetadataUrl }),
       clientInformation: async (context) => {
         if (
           issuer !== undefined &&
@@ -349,7 +334,7 @@ export class ServerLogin implements AuthProvider {
           };
         const { client } = await this.#read();
         if (user === undefined)
-          return client ?? Promise.reject(this.#needed('', 'nobody has logged in'));
+          return client ?? Promise.reject(this.#needed('nobody has logged in'));
         return (
           registered ??
           (client !== undefined &&
@@ -376,13 +361,13 @@ export class ServerLogin implements AuthProvider {
           const scope = tokens.scope ?? (user === undefined ? before?.scope : user.scope);
           return {
             ...(client && { client: registered ?? client }),
-            tokens: { ...tokens, ...(scope !== undefined && { scope }) },
-            ...(user === undefined && wanted !== undefined && { wanted }),
+            tokens: { ...tokens, ...without({ scope }) },
+            ...(user === undefined && without({ wanted })),
           };
         }),
       state: () => user?.state ?? '',
       redirectToAuthorization: (address) => {
-        if (user === undefined) throw this.#needed('', 'the last login has expired');
+        if (user === undefined) throw this.#needed('the last login has expired');
         user.begin(address);
       },
       saveCodeVerifier: (code) => void (verifier = code),
@@ -399,7 +384,7 @@ export class ServerLogin implements AuthProvider {
       },
       ...(this.#isMachine && {
         prepareTokenRequest: (scope?: string) =>
-          new URLSearchParams({ grant_type: grant, ...(scope !== undefined && { scope }) }),
+          new URLSearchParams({ grant_type: grant, ...without({ scope }) }),
       }),
     };
   }
@@ -415,9 +400,9 @@ export class ServerLogin implements AuthProvider {
     return value;
   }
 
-  #needed(which: string, found: string): ToolError {
+  #needed(found: string): ToolError {
     const advice = `Run \`tooldex mcp login ${this.#options.server}\`, or send a token in "headers".`;
-    return loginNeeded(`${this.#label} needs a login${which}, but ${found}. ${advice}`);
+    return loginNeeded(`${this.#label} needs a login, but ${found}. ${advice}`);
   }
 
   get #label(): string {

@@ -20,7 +20,7 @@ export interface DefinitionChange {
  * A part that was added or removed as a whole counts as one change. So does a changed list. Key
  * order doesn't matter.
  */
-export function diffDefinitions(before: Json, after: Json, path = ''): readonly DefinitionChange[] {
+function diffDefinitions(before: Json, after: Json, path = ''): readonly DefinitionChange[] {
   if (!isPlainObject(before) || !isPlainObject(after))
     return canonicalJson(before) === canonicalJson(after)
       ? []

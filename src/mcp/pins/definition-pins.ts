@@ -1,17 +1,10 @@
 import { z } from 'zod';
 import { shownPath } from '../../capability/manifest/manifest-files.js';
 import { ToolError } from '../../core/errors.js';
-import { RecentMap } from '../../core/recent-map.js';
 import { checkOptions, type FieldsOf } from '../../core/options.js';
-import {
-  diffDefinitions,
-  findingsOf,
-  type DefinitionChange,
-  type PinFinding,
-  type ServerListing,
-} from './definition-changes.js';
+import { findingsOf, type PinFinding, type ServerListing } from './definition-changes.js';
 import { writeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
-import { keyOf, pinOf, sortedPins, type Pin, type PinnedDefinition, type PinTable } from './pin.js';
+import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
 /** Options of `DefinitionPins`. */
 export interface DefinitionPinsOptions {
@@ -32,20 +25,10 @@ const optionsSchema = z.strictObject({
 export const DEFAULT_LOCK_FILE = 'tooldex-pins.json';
 
 /**
- * Maximum number of withheld tools that are remembered, and of tools per server that are trusted at
- * first sight. Without a limit, a server with new names in every listing would exhaust the memory.
+ * Maximum number of tools per server that are trusted at first sight. Without a limit, a server
+ * with new names in every listing would exhaust the memory.
  */
-const MOST_QUARANTINED = 2_000;
 const MOST_TRUSTED = 2_000;
-
-/** A withheld tool, as it was last seen. */
-export interface QuarantinedTool {
-  readonly server: string;
-  readonly tool: string;
-  readonly kind: 'new' | 'changed';
-  /** The definition to pass to `approve` after you have reviewed it. */
-  readonly definition: PinnedDefinition;
-}
 
 /**
  * Detects if a server changes a tool's definition after it was reviewed.
@@ -64,13 +47,8 @@ export class DefinitionPins {
   readonly #options: Required<DefinitionPinsOptions>;
   #file: string | undefined;
   #pins: PinTable = new Map();
-  readonly #quarantine = new RecentMap<string, QuarantinedTool>(MOST_QUARANTINED);
   /** The lock file's text, as last read or written. */
   #text: string | undefined;
-  /**
-   * The last save. Saves run one at a time, because otherwise an earlier save could finish last.
-   */
-  #saving: Promise<unknown> = Promise.resolve();
 
   /**
    * Creates empty pins that trust the first definition of each tool.
@@ -130,9 +108,7 @@ export class DefinitionPins {
   }
 
   /**
-   * Decides if a definition may be used. A withheld definition then appears in `quarantined()`.
-   *
-   * If new tools are trusted, pins a tool's first definition. Never throws.
+   * Decides if a definition may be used. If new tools are trusted, pins a tool's first definition. Never throws.
    *
    * @param tool The definition as the server sent it.
    * @returns the reason, as a sentence, if the definition is withheld.
@@ -149,10 +125,7 @@ export class DefinitionPins {
     const kind = pinned === undefined ? 'new' : 'changed';
     if (!pinnable.ok) return { ok: false, kind, reason: pinnable.reason };
     const { pin } = pinnable;
-    if (pinned?.digest === pin.digest) {
-      this.#quarantine.delete(key);
-      return { ok: true };
-    }
+    if (pinned?.digest === pin.digest) return { ok: true };
     if (
       pinned === undefined &&
       this.#options.onNew === 'trust' &&
@@ -161,30 +134,7 @@ export class DefinitionPins {
       this.#pins.set(key, pin);
       return { ok: true };
     }
-    this.#quarantine.set(
-      key,
-      Object.freeze({ server, tool: pin.tool, kind, definition: pin.definition }),
-    );
     return { ok: false, kind, reason: REASONS[kind] };
-  }
-
-  /** Returns the withheld tools that can be approved, in the order in which they were last seen. */
-  quarantined(): readonly QuarantinedTool[] {
-    return Object.freeze([...this.#quarantine.values()]);
-  }
-
-  /**
-   * Returns the differences between a definition and its pin. If the tool has no pin, everything is
-   * new.
-   *
-   * @throws ToolError `INVALID_ARGUMENT` if the definition can't be pinned.
-   */
-  diff(server: string, tool: unknown): readonly DefinitionChange[] {
-    const pin = pinOrThrow(server, tool);
-    return diffDefinitions(
-      this.#pins.get(keyOf(server, pin.tool))?.definition ?? {},
-      pin.definition,
-    );
   }
 
   /**
@@ -199,10 +149,9 @@ export class DefinitionPins {
    * @throws ToolError `INVALID_ARGUMENT` if the definition can't be pinned.
    */
   approve(server: string, tool: unknown): void {
-    const pin = pinOrThrow(server, tool);
-    const key = keyOf(server, pin.tool);
-    this.#pins.set(key, pin);
-    this.#quarantine.delete(key);
+    const pinnable = pinOf(server, tool);
+    if (!pinnable.ok) throw new ToolError('INVALID_ARGUMENT', pinnable.reason);
+    this.#pins.set(keyOf(server, pinnable.tool), pinnable.pin);
   }
 
   /** Removes a tool's pin and returns true if there was one. Call `save` to store the change. */
@@ -221,18 +170,14 @@ export class DefinitionPins {
    * @throws ToolError `INVALID_ARGUMENT` if another process has changed the file or it can't be
    * written, `LIMIT_EXCEEDED` above 16 Mi characters.
    */
-  save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
-    const saved = this.#saving.then(async () => {
-      if (file === this.#file && (await readLockFile(file)) !== this.#text)
-        throw new ToolError(
-          'INVALID_ARGUMENT',
-          `Another process has changed ${shownPath(file)}. Load it again, and repeat your approvals.`,
-        );
-      this.#text = await writeLockFile(file, this.#pins);
-      this.#file = file;
-    });
-    this.#saving = saved.catch(() => {}); // The caller gets the error.
-    return saved;
+  async save(file: string = this.#file ?? DEFAULT_LOCK_FILE): Promise<void> {
+    if (file === this.#file && (await readLockFile(file)) !== this.#text)
+      throw new ToolError(
+        'INVALID_ARGUMENT',
+        `Another process has changed ${shownPath(file)}. Load it again, and repeat your approvals.`,
+      );
+    this.#text = await writeLockFile(file, this.#pins);
+    this.#file = file;
   }
 }
 
@@ -244,10 +189,4 @@ const REASONS = Object.freeze({
 
 function strictly(options: DefinitionPinsOptions): DefinitionPinsOptions {
   return { ...options, onNew: options.onNew ?? 'quarantine' };
-}
-
-function pinOrThrow(server: string, tool: unknown): Pin {
-  const pinnable = pinOf(server, tool);
-  if (!pinnable.ok) throw new ToolError('INVALID_ARGUMENT', pinnable.reason);
-  return pinnable.pin;
 }

@@ -13,7 +13,7 @@ import {
 export type PinnedDefinition = Readonly<Record<string, Json>> & { readonly name: string };
 
 /** A tool's approved definition, with the names of its server and the tool. */
-export interface Pin {
+interface Pin {
   readonly server: string;
   readonly tool: string;
   /** The SHA-256 of the definition's canonical JSON, as 64 hexadecimal digits. */

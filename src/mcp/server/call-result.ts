@@ -6,8 +6,7 @@ import type { PendingApproval, ToolOutcome } from '../../safety/calls.js';
 import { readOutcome } from '../../safety/read-outcome.js';
 import { isForModel, type ContentPart } from '../../tool/content.js';
 import { choicesOf, flatForm, formWords, type Question } from '../../tool/question.js';
-import { jsonSchemaOf } from '../../tool/tool-schema.js';
-import type { JsonSchema } from '../../tool/tool-schema.js';
+import { jsonSchemaOf, type JsonSchema } from '../../tool/tool-schema.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import { blockOfPart } from '../translate/content-blocks.js';
 
@@ -18,7 +17,7 @@ import { blockOfPart } from '../translate/content-blocks.js';
 const SHOWN_WHOLE = 4_096;
 const SHOWN_ENDS = 1_024;
 /** Characters that are invisible or look like a space. Approved arguments mustn't hide anything. */
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+const UNSEEN = /(?!\n)[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 type Form = ElicitRequestFormParams & { mode: 'form' };
 type Field = Form['requestedSchema']['properties'][string];
@@ -84,40 +83,32 @@ export function outcomeResult(entry: ToolEntry, outcome: ToolOutcome): CallToolR
  * lists the settings that would allow the call.
  */
 export function refusedUnasked(
-  entry: ToolEntry,
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
 ): CallToolResult {
-  const { server, tool } = entry.providers.find(({ name }) => name === 'mcp')?.config ?? {};
-  const settings =
-    typeof server === 'string' && typeof tool === 'string'
-      ? `if the tool only reads, set "tools": ${JSON.stringify({ [tool]: { access: 'readonly', consent: false } })} for the server ${JSON.stringify(server)} in the MCP settings; otherwise use `
-      : '';
   return errorResult(
-    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls: ${settings}--yes ${outcome.pending.danger} with tooldex mcp serve, or a policy rule.`,
+    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls: with access and consent in the MCP settings, --yes ${outcome.pending.danger} with tooldex mcp serve, or a policy rule.`,
   );
 }
 
-const outputSchemas = new WeakMap<ToolEntry, JsonSchema | 'none'>();
+const outputSchemas = new WeakMap<ToolEntry, JsonSchema | undefined>();
 
 /**
  * Returns the JSON Schema for a tool's results, or `undefined` if it isn't for objects or can't be
  * checked. Clients refuse results that don't match it.
  */
 export function outputSchemaOf(entry: ToolEntry): JsonSchema | undefined {
-  let known = outputSchemas.get(entry);
-  if (known === undefined) outputSchemas.set(entry, (known = readOutputSchema(entry)));
-  return known === 'none' ? undefined : known;
+  if (!outputSchemas.has(entry)) outputSchemas.set(entry, readOutputSchema(entry));
+  return outputSchemas.get(entry);
 }
 
-function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | 'none' {
-  if (outputSchema === undefined) return 'none';
+function readOutputSchema({ outputSchema }: ToolEntry): JsonSchema | undefined {
   try {
-    const json = jsonSchemaOf(outputSchema, 'output');
-    if (json['type'] !== 'object') return 'none';
+    const json = outputSchema && jsonSchemaOf(outputSchema, 'output');
+    if (json?.['type'] !== 'object') return undefined;
     compileJsonSchema(json);
     return json;
   } catch {
-    return 'none';
+    return undefined;
   }
 }
 
@@ -188,21 +179,11 @@ function form(
 }
 
 function shownArguments(input: Json): string {
-  const json = seen(JSON.stringify(input, null, 2));
+  const json = JSON.stringify(input, null, 2).replace(UNSEEN, (character) =>
+    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
   if (json === '{}') return 'Without arguments.';
   if (json.length <= SHOWN_WHOLE) return `Arguments:\n${json}`;
   const hidden = json.length - 2 * SHOWN_ENDS;
   return `Arguments of ${json.length} characters, SHA-256 ${digestOf(input)}. The first ${SHOWN_ENDS}:\n${json.slice(0, SHOWN_ENDS)}\n${hidden} characters that are NOT shown, then the last ${SHOWN_ENDS}:\n${json.slice(-SHOWN_ENDS)}`;
-}
-
-function seen(json: string): string {
-  const writtenOut = (character: string) =>
-    Array.from(
-      { length: character.length },
-      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-    ).join('');
-  return json
-    .split('\n')
-    .map((line) => line.replace(UNSEEN, writtenOut))
-    .join('\n');
 }

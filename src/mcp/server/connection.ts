@@ -1,17 +1,11 @@
-import type {
-  CallToolResult,
-  InputRequiredResult,
-  RequestStateCodec,
-  Server,
-  ServerContext,
-} from '@modelcontextprotocol/server';
+import type { RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
 import { isPlainObject } from '../../core/plain-data.js';
 import { errorResult } from './call-result.js';
-import { Offers, type OfferParts } from './offers.js';
+import { offersOf, type OfferParts } from './offers.js';
 import { contextOf } from './request-context.js';
 import { CALL_TOOL, FIND_TOOLS } from './served-tools.js';
-import { canShow, type AskedBefore, type By } from './tool-calls.js';
+import { canShow, type AskedBefore, type By, type Reply } from './tool-calls.js';
 
 interface ConnectionParts extends OfferParts {
   readonly codec: RequestStateCodec<AskedBefore>;
@@ -36,7 +30,7 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     ...everyone,
   });
   const instructions = [options.instructions, isSearched && INSTRUCTIONS].filter(Boolean);
-  const offers = new Offers(parts);
+  const offers = offersOf(parts);
   const server = new sdk.Server(
     { name: options.name, version: options.version },
     {
@@ -65,7 +59,7 @@ export function createConnection(parts: ConnectionParts, lasts: boolean): Server
     input: unknown,
     by: By,
     request: ServerContext,
-  ): Promise<CallToolResult | InputRequiredResult> | undefined => {
+  ): Reply | undefined => {
     const entry = tools.get(name, by.context);
     if (entry === undefined) return undefined;
     if (by.context.conversationId === undefined) warnAlone();

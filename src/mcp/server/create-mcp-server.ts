@@ -15,7 +15,7 @@ import { createHttpFace, listenHttp } from './http-face.js';
 import { ownOutput } from './own-output.js';
 import { RelayedCalls } from './relayed-calls.js';
 import { contextOf, ownerOf } from './request-context.js';
-import { ServedTools } from './served-tools.js';
+import { servedTools } from './served-tools.js';
 import {
   checkServerOptions,
   serveHttpOptions,
@@ -138,7 +138,7 @@ export function createMcpServer(
       ...(store && { store }),
       ...(approvalKey && { approvalKey }),
     });
-  const tools = new ServedTools(registry, options);
+  const tools = servedTools(registry, options);
   const running = new RelayedCalls(clock);
   // Everything that is open, and the functions that notify clients of changes.
   const open = new Set<{ close(): Promise<void> }>();

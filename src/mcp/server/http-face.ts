@@ -13,7 +13,7 @@ import {
 import { createVerifiedTokens } from '../../host/verified-tokens.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import { ownerOf } from './request-context.js';
-import { LegacySessions, rpcRefusal } from './legacy-sessions.js';
+import { legacySessions, rpcRefusal } from './legacy-sessions.js';
 import type { CheckedServerOptions } from './server-options.js';
 import type { ServerSdk } from './tool-calls.js';
 
@@ -61,7 +61,7 @@ export function createHttpFace(
     allowedHosts = LOOPBACK_HOSTS,
     allowedOrigins = allowedHosts,
   } = options;
-  const sessions = new LegacySessions({
+  const sessions = legacySessions({
     sdk,
     connect: () => connect(true),
     maxSessions,

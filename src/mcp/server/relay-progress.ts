@@ -9,15 +9,15 @@ interface McpProgress {
 }
 
 const LONGEST_MESSAGE = 1_000;
-/** The increment used if a tool reports a message without a higher number. */
+/** The increment used if a tool reports no higher number. */
 const LEAST_STEP = 0.001;
 
 /**
  * Forwards a call's progress to the client that requested it.
  *
  * A number is the progress, a string is the message for one more step, and an object has
- * `progress`, `total` and `message`. The protocol requires progress to increase, so a report that
- * doesn't increase it and has no message is dropped.
+ * `progress`, `total` and `message`. The protocol requires progress to increase, so a number that
+ * doesn't is raised.
  *
  * @returns a function that stops it and resolves when everything is sent.
  */
@@ -26,7 +26,7 @@ export function relayProgress(
   callId: string,
   send: (progress: McpProgress) => Promise<void>,
 ): () => Promise<void> {
-  let last = -Infinity;
+  let last = -1;
   let sent = Promise.resolve();
   const stop = executor.on((event) => {
     if (event.type !== 'call-progress' || event.callId !== callId) return;
@@ -38,14 +38,11 @@ export function relayProgress(
           ? told
           : { message: told };
     const { progress = Math.max(last, 0) + 1, total, message } = parts;
-    const text = typeof message === 'string' ? message.slice(0, LONGEST_MESSAGE) : '';
-    const rises = isNumber(progress) && progress > last && progress >= 0;
-    if (!rises && text === '') return;
-    last = rises ? progress : Math.max(last, 0) + LEAST_STEP;
+    last = isNumber(progress) && progress > last ? progress : last + LEAST_STEP;
     const next: McpProgress = {
       progress: last,
       ...(isNumber(total) && { total }),
-      ...(text !== '' && { message: text }),
+      ...(typeof message === 'string' && { message: message.slice(0, LONGEST_MESSAGE) }),
     };
     sent = sent.then(() => send(next)).catch(() => undefined); // The client may be gone.
   });

@@ -41,8 +41,29 @@ const caller = entryOf(
 type Caller = Pick<CallContext, 'persona' | 'scopes'>;
 type Named = { readonly name: string };
 
+/** A registry's tools as a server shows them to a caller. */
+export interface ServedTools {
+  /** Returns a tool by name or alias if it's served to the caller, whether or not it's listed. */
+  get(name: string, by: Caller): ToolEntry | undefined;
+  /**
+   * Returns the tools that relay servers' resources or prompts and are served to the caller, or to
+   * anyone if you pass no caller.
+   */
+  offering(offers: string, by?: Caller): readonly ToolEntry[];
+  /** Returns the schema of the tool with this name or alias, no matter who may call it. */
+  inputSchemaOf(name: string): JsonSchema | undefined;
+  /** Returns true if the caller finds tools by search. */
+  isSearched(by: Caller): boolean;
+  /** Returns the tools listed for the caller, by name. */
+  list(by: Caller): Tool[];
+  /**
+   * Answers a call of `find_tools`. It only shows what lists show, so the policy isn't consulted.
+   */
+  find(input: unknown, by: Caller, signal: AbortSignal): Promise<CallToolResult>;
+}
+
 /**
- * A registry's tools as a server shows them to a caller.
+ * Returns the tools that a server shows.
  *
  * Small catalogues are listed in full, by name. If tools are searched, the list contains the
  * critical tools, `find_tools` and `call_tool`. Tools with a list of personas are visible only to
@@ -50,143 +71,101 @@ type Named = { readonly name: string };
  * are function names (`mcp.files.read` is `mcp__files__read`), unless the option `names` is
  * 'original'. A call may also use the registry's name, or an alias.
  */
-export class ServedTools {
-  readonly #registry: ToolMetadataRegistry;
-  readonly #options: CheckedServerOptions;
-  readonly #passes: (entry: ToolEntry) => boolean;
-  /** The names on the wire, for one revision of the registry. */
-  #codec: { readonly revision: number; readonly names: NameCodec } | undefined;
+export function servedTools(
+  registry: ToolMetadataRegistry,
+  { filter, names, search, maxTools }: CheckedServerOptions,
+): ServedTools {
+  const passes = compileFilter(filter);
+  const isServed = (entry: ToolEntry, by: Caller) => passes(entry) && isFor(entry, by);
 
-  constructor(registry: ToolMetadataRegistry, options: CheckedServerOptions) {
-    this.#registry = registry;
-    this.#options = options;
-    this.#passes = compileFilter(options.filter);
-  }
-
-  /** Returns a tool by name or alias if it's served to the caller, whether or not it's listed. */
-  get(name: string, by: Caller): ToolEntry | undefined {
-    const entry = this.#registry.get(this.#ownName(name));
-    return entry !== undefined && this.#isServed(entry, by) ? entry : undefined;
-  }
-
-  /**
-   * Returns the tools that relay servers' resources or prompts and are served to the caller, or to
-   * anyone if you pass no caller.
-   */
-  offering(offers: string, by?: Caller): readonly ToolEntry[] {
-    return [...this.#registry].filter((entry) => {
-      const mcp = entry.metadata?.['mcp'];
-      if (!isPlainObject(mcp) || mcp['offers'] !== offers) return false;
-      return by === undefined
-        ? this.#passes(entry)
-        : this.#isServed(entry, by) && isAvailable(entry);
-    });
-  }
-
-  /** Returns the schema of the tool with this name or alias, no matter who may call it. */
-  inputSchemaOf(name: string): JsonSchema | undefined {
-    return this.#registry.get(this.#ownName(name))?.inputJsonSchema;
-  }
-
-  /** Returns true if the caller finds tools by search. */
-  isSearched(by: Caller): boolean {
-    const { search, maxTools } = this.#options;
-    if (search !== 'auto') return search;
-    let count = 0;
-    for (const entry of this.#registry)
-      if (this.#isServed(entry, by) && ++count > maxTools) return true;
-    return false;
-  }
-
-  /** Returns the tools listed for the caller, by name. */
-  list(by: Caller): Tool[] {
-    const usable = [...this.#registry].filter(
-      (entry) => this.#isServed(entry, by) && isAvailable(entry),
-    );
-    const isSearched = this.isSearched(by);
-    const own = isSearched ? [this.#finderFor(by), caller] : [];
-    const shown = usable.filter(
-      ({ name, priority }) =>
-        !isSearched ||
-        (priority === Priority.CRITICAL && name !== FIND_TOOLS && name !== CALL_TOOL),
-    );
-    return [...own, ...shown]
-      .sort((a, b) => compareText(a.name, b.name))
-      .map((entry) => this.#toTool(entry));
-  }
-
-  /**
-   * Answers a call of `find_tools`. It only shows what lists show, so the policy isn't consulted.
-   */
-  async find(input: unknown, by: Caller, signal: AbortSignal): Promise<CallToolResult> {
-    const finder = this.#finderFor(by);
-    const checked = await checkInput(finder, input);
-    if (!checked.ok) return errorResult(checked.error.message);
-    const asked = checked.value as { readonly names?: readonly string[] };
-    const names = asked.names?.map((name) => this.#ownName(name));
-    const { found, tools, unknown } = (await finder.definition.execute!(
-      { ...asked, ...(names && { names }) },
-      { signal },
-    )) as { found: readonly Named[]; tools: readonly Named[]; unknown: readonly string[] };
-    const onWire = (each: Named) => ({ ...each, name: this.#wireName(each.name) });
-    const answer = {
-      found: found.map(onWire),
-      tools: tools.map(onWire),
-      unknown: unknown.map((name) => this.#wireName(name)),
-    };
-    return {
-      content: [{ type: 'text', text: JSON.stringify(answer) }],
-      structuredContent: answer,
-    };
-  }
-
-  /** Returns a caller's `find_tools`, which finds only the tools served to this caller. */
-  #finderFor(by: Caller): ToolEntry {
-    const exclude = [...this.#registry]
-      .filter((entry) => !isFor(entry, by))
-      .map(({ name }) => name);
-    const { filter } = this.#options;
-    return entryOf(createToolSearchTool(this.#registry, { name: FIND_TOOLS, filter, exclude }));
-  }
-
-  /** The codec for all names, or `undefined` if names aren't changed. */
-  get #names(): NameCodec | undefined {
-    if (this.#options.names === 'original') return undefined;
-    const { revision } = this.#registry;
-    if (this.#codec?.revision !== revision) {
-      const entries = [...this.#registry];
-      const names = createNameCodec(
+  /** The codec for all names, for one revision of the registry. */
+  let known: { readonly revision: number; readonly codec: NameCodec } | undefined;
+  const codec = (): NameCodec | undefined => {
+    if (names === 'original') return undefined;
+    const { revision } = registry;
+    if (known?.revision !== revision) {
+      const entries = [...registry];
+      const codec = createNameCodec(
         entries.map(({ name }) => name),
         FUNCTION_NAME_RULE,
         entries.flatMap(({ aliases }) => aliases),
       );
-      this.#codec = { revision, names };
+      known = { revision, codec };
     }
-    return this.#codec.names;
-  }
-
-  #wireName(name: string): string {
-    return this.#names?.encode(name) ?? name;
-  }
-
+    return known.codec;
+  };
+  const wireName = (name: string) => codec()?.encode(name) ?? name;
   /** Returns the registry's name for a name on the wire. An unknown name is returned unchanged. */
-  #ownName(wireName: string): string {
-    return this.#names?.decode(wireName) ?? wireName;
-  }
+  const ownName = (name: string) => codec()?.decode(name) ?? name;
 
-  #isServed(entry: ToolEntry, by: Caller): boolean {
-    return this.#passes(entry) && isFor(entry, by);
-  }
+  /** Returns a caller's `find_tools`, which finds only the tools served to this caller. */
+  const finderFor = (by: Caller) => {
+    const exclude = [...registry].filter((entry) => !isFor(entry, by)).map(({ name }) => name);
+    return entryOf(createToolSearchTool(registry, { name: FIND_TOOLS, filter, exclude }));
+  };
 
-  #toTool(entry: ToolEntry): Tool {
+  const toTool = (entry: ToolEntry): Tool => {
     const { outputSchema, ...tool } = toMcpTools([entry.definition], { level: 'full' })[0]!;
-    const name = this.#wireName(entry.name);
+    const name = wireName(entry.name);
     return {
       ...tool,
       ...(name !== entry.name && { name, _meta: { ...tool._meta, 'tooldex/name': entry.name } }),
       ...(outputSchema && outputSchemaOf(entry) && { outputSchema }),
     };
-  }
+  };
+
+  const isSearched = (by: Caller): boolean => {
+    if (search !== 'auto') return search;
+    let count = 0;
+    for (const entry of registry) if (isServed(entry, by) && ++count > maxTools) return true;
+    return false;
+  };
+
+  return {
+    isSearched,
+    get(name, by) {
+      const entry = registry.get(ownName(name));
+      return entry !== undefined && isServed(entry, by) ? entry : undefined;
+    },
+    offering: (offers, by) =>
+      [...registry].filter((entry) => {
+        const mcp = entry.metadata?.['mcp'];
+        if (!isPlainObject(mcp) || mcp['offers'] !== offers) return false;
+        return by === undefined ? passes(entry) : isServed(entry, by) && isAvailable(entry);
+      }),
+    inputSchemaOf: (name) => registry.get(ownName(name))?.inputJsonSchema,
+    list(by) {
+      const usable = [...registry].filter((entry) => isServed(entry, by) && isAvailable(entry));
+      const isOwn = ({ name }: Named) => name === FIND_TOOLS || name === CALL_TOOL;
+      const shown = isSearched(by)
+        ? [
+            ...[finderFor(by), caller],
+            ...usable.filter((each) => each.priority === Priority.CRITICAL && !isOwn(each)),
+          ]
+        : usable;
+      return shown.sort((a, b) => compareText(a.name, b.name)).map(toTool);
+    },
+    async find(input, by, signal) {
+      const finder = finderFor(by);
+      const checked = await checkInput(finder, input);
+      if (!checked.ok) return errorResult(checked.error.message);
+      const asked = checked.value as { readonly names?: readonly string[] };
+      const { found, tools, unknown } = (await finder.definition.execute!(
+        { ...asked, ...(asked.names && { names: asked.names.map(ownName) }) },
+        { signal },
+      )) as { found: readonly Named[]; tools: readonly Named[]; unknown: readonly string[] };
+      const onWire = (each: Named) => ({ ...each, name: wireName(each.name) });
+      const answer = {
+        found: found.map(onWire),
+        tools: tools.map(onWire),
+        unknown: unknown.map(wireName),
+      };
+      return {
+        content: [{ type: 'text', text: JSON.stringify(answer) }],
+        structuredContent: answer,
+      };
+    },
+  };
 }
 
 /**

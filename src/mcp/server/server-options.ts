@@ -4,7 +4,6 @@ import { ToolError } from '../../core/errors.js';
 import {
   aFunction,
   checkOptions,
-  secret,
   text,
   withMethods,
   wholeBetween,
@@ -21,6 +20,7 @@ import {
 } from '../../host/verified-tokens.js';
 import { compileFilter, type ToolFilter } from '../../registry/tool-filter.js';
 import type { ToolMetadataRegistry } from '../../registry/tool-metadata-registry.js';
+import { approvalKey } from '../../safety/approvals.js';
 import type { CallContext, Policy } from '../../safety/calls.js';
 import type { StateStore } from '../../state/state-store.js';
 
@@ -169,11 +169,7 @@ const schema = z
     executor: withMethods<ToolExecutor>('a ToolExecutor', 'execute').optional(),
     policy: withMethods<Policy>('a policy with a decide method', 'decide').optional(),
     store: withMethods<StateStore>('a StateStore', 'compareAndSet').optional(),
-    approvalKey: secret<Uint8Array>(
-      'at least 32 bytes',
-      (value) => value instanceof Uint8Array && value.length >= 32,
-      'Generate it with crypto.randomBytes(32).',
-    ).optional(),
+    approvalKey: approvalKey().optional(),
     context: z
       .custom<NonNullable<McpServerOptions['context']>>(
         (value) => typeof value === 'function' || isPlainObject(value),

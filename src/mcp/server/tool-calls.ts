@@ -19,6 +19,7 @@ import { deniedText, plainValue, unansweredText } from '../../safety/read-outcom
 import { readAnswer, type Question } from '../../tool/question.js';
 import type { ToolEntry } from '../../tool/tool-definition.js';
 import type { OnElicit } from '../connection/elicitation.js';
+import { picked } from '../settings/tool-settings.js';
 import { relayProgress } from './relay-progress.js';
 import type { RelayedCalls } from './relayed-calls.js';
 import type { RequestContext } from './server-options.js';
@@ -68,6 +69,9 @@ interface ToolCallsOptions {
   readonly now: () => number;
 }
 
+/** A call's result, or questions for the user. */
+export type Reply = Promise<CallToolResult | InputRequiredResult>;
+
 /** A client's call. */
 interface RequestedCall {
   readonly entry: ToolEntry;
@@ -82,6 +86,9 @@ interface RequestedCall {
 /** The caller of a request, and how to ask them. */
 export type By = Pick<RequestedCall, 'context' | 'canAsk'>;
 
+const QUESTION_FIELDS = [
+  ...(['question', 'options', 'choices', 'multiple', 'allowOther', 'form'] as const),
+];
 /** The key of the only question in a round. */
 const ASKED = 'tooldex';
 
@@ -102,10 +109,7 @@ export class ToolCalls {
     return this.#options.executor;
   }
 
-  async call(
-    call: RequestedCall,
-    request: ServerContext,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  async call(call: RequestedCall, request: ServerContext): Reply {
     const before = request.mcpReq.requestState<AskedBefore>();
     if (before === undefined) return this.#run(call, request, randomUUID());
     const { sdk } = this.#options;
@@ -135,7 +139,7 @@ export class ToolCalls {
     request: ServerContext,
     shown: Omit<PendingApproval, 'input'>,
     isApproved: boolean,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  ): Reply {
     const { executor } = this.#options;
     let approval: Approval;
     try {
@@ -158,7 +162,7 @@ export class ToolCalls {
     request: ServerContext,
     asked: Extract<AskedBefore, { kind: 'question' }>,
     accepted: Readonly<Record<string, unknown>> | undefined,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  ): Reply {
     const { now } = this.#options;
     if (accepted === undefined)
       return errorResult(
@@ -173,12 +177,7 @@ export class ToolCalls {
     return answerToQuestion(entry, plainValue(answer.value));
   }
 
-  async #run(
-    call: RequestedCall,
-    request: ServerContext,
-    id: string,
-    approval?: Approval,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  #run(call: RequestedCall, request: ServerContext, id: string, approval?: Approval): Reply {
     const { executor, running } = this.#options;
     const { entry, input, context, canAsk } = call;
     return this.#follow(call, request, id, () =>
@@ -201,7 +200,7 @@ export class ToolCalls {
     request: ServerContext,
     callId: string,
     wait: () => ReturnType<RelayedCalls['run']>,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  ): Reply {
     const token = request.mcpReq._meta?.progressToken;
     const stop =
       token === undefined
@@ -232,45 +231,24 @@ export class ToolCalls {
     );
   }
 
-  async #answer(
-    call: RequestedCall,
-    request: ServerContext,
-    outcome: ToolOutcome,
-  ): Promise<CallToolResult | InputRequiredResult> {
+  async #answer(call: RequestedCall, request: ServerContext, outcome: ToolOutcome): Reply {
     const { entry, canAsk, resultOf = (each) => outcomeResult(entry, each) } = call;
     if (!canAsk('form'))
-      return outcome.status === 'approval_required'
-        ? refusedUnasked(entry, outcome)
-        : resultOf(outcome);
+      return outcome.status === 'approval_required' ? refusedUnasked(outcome) : resultOf(outcome);
     if (outcome.status === 'approval_required') {
       const { input: _input, ...pending } = outcome.pending;
       return this.#ask(approvalForm(outcome.pending), { kind: 'approval', pending }, request);
     }
     if (outcome.status === 'ask_user') {
-      const {
-        question,
-        options,
-        choices,
-        multiple,
-        allowOther,
-        form,
-        pending: { expiresAt },
-      } = outcome;
-      const asked: Question = {
-        question,
-        ...(options && { options }),
-        ...(choices && { choices }),
-        ...(multiple && { multiple }),
-        ...(allowOther && { allowOther }),
-        ...(form && { form }),
-      };
+      const { pending, ...rest } = outcome;
+      const asked: Question = picked(rest, QUESTION_FIELDS);
       return this.#ask(
         questionForm(entry.name, asked),
         {
           kind: 'question',
           ...sameCall(call),
           question: asked,
-          ...(expiresAt !== undefined && { expiresAt }),
+          ...picked(pending, ['expiresAt']),
         },
         request,
       );

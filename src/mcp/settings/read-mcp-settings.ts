@@ -1,12 +1,21 @@
 import type { Issue } from '../../core/errors.js';
-import { expectedGot, kindOf, knownKeys, refusal, toIssues } from '../../core/issues.js';
+import {
+  expectedGot,
+  kindOf,
+  knownKeys,
+  refusal,
+  suggestNames,
+  toIssues,
+  unknownOption,
+} from '../../core/issues.js';
 import { cloneFrozen, compareText, digestOf, isPlainObject } from '../../core/plain-data.js';
 import { contradictionsIn } from '../../tool/infer-metadata.js';
-import { asWritten, spelled } from './setting-spellings.js';
+import { asWritten, SERVER_PLACES, spelled } from './setting-spellings.js';
 import {
   fileSchema,
   OVERRIDES,
   serverSchema,
+  type FileValues,
   type ServerValues,
   type ToolValues,
 } from './settings-schema.js';
@@ -17,7 +26,7 @@ import {
   type McpToolOverrides,
   type McpToolSetting,
 } from './tool-settings.js';
-import { inputVariable, type McpTransportSettings } from './transport-settings.js';
+import { inputVariable, transportOf, type McpTransportSettings } from './transport-settings.js';
 
 /** The credentials that a server needs for its calls. */
 export interface McpServerAuth {
@@ -70,11 +79,6 @@ export interface McpServerSettings {
   readonly tools: readonly McpToolSetting[];
   /** Maximum number of tools it may list. @default 1,000 */
   readonly maxTools: number;
-  /**
-   * Patterns of tools that the file approves in the style of other programs. They only apply with
-   * `trustAutoApprove`. Empty by default.
-   */
-  readonly autoApprove: readonly string[];
   /** The credentials that calls need. @default none */
   readonly auth?: McpServerAuth;
   /**
@@ -145,12 +149,12 @@ const READ = Symbol.for('tooldex/mcp-settings/v1');
 export function readMcpSettings(input: unknown): McpSettings {
   if (typeof input === 'object' && input !== null && Object.hasOwn(input, READ))
     return input as McpSettings;
-  const { file, issues: ambiguous } = spelled(input);
+  const { values: file, issues: ambiguous } = spelled(input);
   const place = (...path: Issue['path']) => asWritten(path, input);
   const read = fileSchema().safeParse(file);
   const faults = [
-    ...ambiguous.filter(({ path }) => path.length === 1),
-    ...(read.success ? [] : toIssues(read.error, file)),
+    ...ambiguous,
+    ...(read.success ? misspelt(read.data) : toIssues(read.error, file)),
   ];
   if (faults.length > 0 || !read.success)
     throw refusal(
@@ -158,36 +162,30 @@ export function readMcpSettings(input: unknown): McpSettings {
       faults.map(({ path, message }) => ({ path: place(...path), message })),
     );
 
-  const { servers: given, inputs, enabled, defaultServer, ...global } = read.data;
-  const filters = filtersOf(global);
+  const { servers: given, inputs, enabled, defaultServer, allowTools, denyTools } = read.data;
+  const filters = { ...without({ allowTools }), denyTools };
   const warnings: Issue[] = [...inputsOf(inputs)];
   const servers = new Map<string, McpServerSettings>();
   for (const [written, values] of Object.entries(given)) {
     const name = serverNameOf(written);
-    const warn = (issues: readonly Issue[]) => {
+    const warn = (...issues: readonly Issue[]) => {
       for (const { path, message } of issues)
         warnings.push({ path: place('servers', written, ...path), message });
     };
     if (name !== written.trim())
-      warn([
-        {
-          path: [],
-          message: `A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This server is called ${name}.`,
-        },
-      ]);
-    const own = ambiguous.filter(({ path }) => path.length > 1 && path[1] === written);
-    const result = servers.has(name)
-      ? [
-          {
-            path: [],
-            message: `Another server is already called ${name}, so this one isn't loaded. Rename it.`,
-          },
-        ]
-      : own.length > 0
-        ? own.map(({ path, message }) => ({ path: path.slice(2), message }))
-        : readServer(name, values, global);
-    if (Array.isArray(result)) warn(result);
-    else if (result !== undefined)
+      warn({
+        path: [],
+        message: `A server name has 1 to 64 letters, digits, underscores and hyphens (no dots). This server is called ${name}.`,
+      });
+    if (servers.has(name)) {
+      warn({
+        path: [],
+        message: `Another server is already called ${name}, so this one isn't loaded. Rename it.`,
+      });
+      continue;
+    }
+    const result = readServer(name, values, read.data, warn);
+    if (result !== undefined)
       servers.set(name, { ...result, signature: digestOf({ ...result, global: filters }) });
   }
   const isDefault = defaultServer !== undefined && servers.has(defaultServer);
@@ -206,11 +204,16 @@ export function readMcpSettings(input: unknown): McpSettings {
   return Object.freeze(Object.defineProperty({ ...settings }, READ, { value: true }));
 }
 
-type GlobalValues = Pick<
-  Partial<ServerValues>,
-  keyof Pick<ServerValues, 'timeout' | 'startupTimeout' | 'healthCheckInterval' | 'maxTools'>
-> &
-  Parameters<typeof overridesOf>[0];
+/** Global settings that exclude a tool or tighten its permissions. */
+const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
+
+/** Returns an issue for each unknown global setting that may be a misspelt restriction. */
+function misspelt(file: FileValues): readonly Issue[] {
+  const known = Object.keys(fileSchema().shape);
+  return Object.keys(file)
+    .filter((key) => !known.includes(key) && suggestNames(key, RESTRICTING).length > 0)
+    .map((key) => ({ path: [key], message: unknownOption(key, RESTRICTING) }));
+}
 
 /** Fields that clients keep in a server's settings and that have no meaning here. */
 const UNUSED = [
@@ -219,16 +222,19 @@ const UNUSED = [
 ];
 
 /**
- * Returns a server's settings, the issues that keep it from being loaded, or `undefined` if it's
- * disabled.
+ * Returns a server's settings, or `undefined` if it's disabled or has issues that keep it from
+ * being loaded.
  */
 function readServer(
   name: string,
-  given: unknown,
-  global: GlobalValues,
-): Omit<McpServerSettings, 'signature'> | Issue[] | undefined {
+  written: unknown,
+  global: FileValues,
+  warn: (...issues: readonly Issue[]) => void,
+): Omit<McpServerSettings, 'signature'> | undefined {
+  const { values: given, issues: ambiguous } = spelled(written, SERVER_PLACES);
+  if (ambiguous.length > 0) return void warn(...ambiguous);
   if (!isPlainObject(given))
-    return [{ path: [], message: expectedGot('an object of settings', kindOf(given)) }];
+    return void warn({ path: [], message: expectedGot('an object of settings', kindOf(given)) });
   const values = Object.fromEntries(Object.entries(given).filter(([key]) => !UNUSED.includes(key)));
   // Some clients list the allowed tools here.
   if (Array.isArray(values['tools'])) {
@@ -236,7 +242,7 @@ function readServer(
     delete values['tools'];
   }
   const parsed = serverSchema().safeParse(values, { error: knownKeys });
-  if (!parsed.success) return [...toIssues(parsed.error, values)];
+  if (!parsed.success) return void warn(...toIssues(parsed.error, values));
   const { data } = parsed;
   if (data.enabled === false || data.disabled === true) return undefined;
   const {
@@ -249,26 +255,26 @@ function readServer(
   const tools = Object.entries(data.tools ?? {}).map(([pattern, tool]) =>
     toolSettingOf(pattern, tool),
   );
+  const transport = transportOf(data);
   const issues = [
+    ...('message' in transport ? [transport] : []),
     ...contradictions(overrides),
     ...tools.flatMap((tool) =>
       contradictions(withOverrides(overrides, tool.overrides), 'tools', tool.pattern),
     ),
   ];
-  if (issues.length > 0) return issues;
-  const { transport, persona, personaAllowlist } = data;
+  if ('message' in transport || issues.length > 0) return void warn(...issues);
+  if ([data.autoApprove].flat().some(Boolean))
+    warn({
+      path: ['autoApprove'],
+      message: `Approvals for tools are ignored, because any repository may contain such a file. Set access and consent for the tools under "tools".`,
+    });
+  const { allowTools, persona, personaAllowlist } = data;
   return {
-    ...{ timeoutMs, startupTimeoutMs, healthCheckIntervalMs, maxTools },
-    ...filtersOf(data),
-    ...without({ persona, personaAllowlist, auth: authOf(data) }),
-    name,
-    transport,
-    trusted: data.trusted ?? false,
-    resources: data.resources ?? false,
-    prompts: data.prompts ?? false,
-    overrides,
-    tools,
-    autoApprove: data.autoApprove ?? [],
+    ...{ name, transport, timeoutMs, startupTimeoutMs, healthCheckIntervalMs, maxTools },
+    ...picked(data, ['denyTools', 'trusted', 'resources', 'prompts']),
+    ...without({ allowTools, persona, personaAllowlist, auth: authOf(data) }),
+    ...{ overrides, tools },
   };
 }
 
@@ -303,14 +309,6 @@ function contradictions(overrides: McpToolOverrides, ...path: Issue['path']): re
     (message) => ({ path, message }),
   );
 }
-
-const filtersOf = ({
-  allowTools,
-  denyTools = [],
-}: Pick<Partial<ServerValues>, 'allowTools' | 'denyTools'>) => ({
-  ...without({ allowTools }),
-  denyTools,
-});
 
 /** Explains where the values of VS Code's inputs come from, because nobody is asked here. */
 function inputsOf(inputs: unknown): readonly Issue[] {

@@ -27,54 +27,50 @@ const ALIASES: Readonly<Record<string, string>> = {
   workingDirectory: 'cwd',
 };
 
-/**
- * Objects in a settings file that have settings of their own. `*` stands for every name that the
- * user chose.
- */
-interface Places {
-  readonly [field: string]: Places;
-}
-const FILE: Places = { servers: { '*': { auth: {}, oauth: {}, tools: { '*': {} } } } };
-
 function spellingOf(name: string): string {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const unit = camel.replace(/Seconds$/, '');
   return Object.hasOwn(ALIASES, unit) ? ALIASES[unit]! : unit;
 }
 
+/** Members of a server's settings that have settings of their own. `*` stands for every name. */
+interface Places {
+  readonly [field: string]: Places;
+}
+export const SERVER_PLACES: Places = { auth: {}, oauth: {}, tools: { '*': {} } };
+
 /**
- * Returns a settings file with one spelling for each setting. snake_case, camelCase and other
- * programs' names are equivalent.
+ * Returns settings with one spelling for each. snake_case, camelCase and other programs' names are
+ * equivalent.
  *
  * `null` counts as not set. Two spellings of the same setting are reported as an issue. Invalid
  * values are left unchanged.
  */
-export function spelled(file: unknown): {
-  readonly file: unknown;
-  readonly issues: readonly Issue[];
-} {
+export function spelled(
+  given: unknown,
+  places: Places = {},
+): { readonly values: unknown; readonly issues: readonly Issue[] } {
+  if (!isPlainObject(given)) return { values: given, issues: [] };
+  const { '*': each } = places;
   const issues: Issue[] = [];
-  const spell = (given: unknown, places: Places, path: Issue['path']): unknown => {
-    if (!isPlainObject(given)) return given;
-    const { '*': each } = places;
-    const firstNames = new Map<string, string>();
-    const values: [string, unknown][] = [];
-    for (const [name, value] of Object.entries(given)) {
-      if (each === undefined && (value === undefined || value === null)) continue;
-      const spelling = each === undefined ? spellingOf(name) : name;
-      const before = firstNames.get(spelling);
-      if (before !== undefined)
-        issues.push({
-          path: [...path, name],
-          message: `${before} and ${name} mean the same setting. Remove one of them.`,
-        });
-      firstNames.set(spelling, name);
-      const inner = each ?? (Object.hasOwn(places, spelling) ? places[spelling] : undefined);
-      values.push([spelling, inner === undefined ? value : spell(value, inner, [...path, name])]);
-    }
-    return Object.fromEntries(values);
-  };
-  return { file: spell(file, FILE, []), issues };
+  const names = new Map<string, string>();
+  const values: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (each === undefined && (value === undefined || value === null)) continue;
+    const spelling = each === undefined ? spellingOf(name) : name;
+    const before = names.get(spelling);
+    if (before !== undefined)
+      issues.push({
+        path: [name],
+        message: `${before} and ${name} mean the same setting. Remove one of them.`,
+      });
+    names.set(spelling, name);
+    const inner = each ?? (Object.hasOwn(places, spelling) ? places[spelling] : undefined);
+    const read = inner === undefined ? { values: value, issues: [] } : spelled(value, inner);
+    values[spelling] = read.values;
+    for (const { path, message } of read.issues) issues.push({ path: [name, ...path], message });
+  }
+  return { values, issues };
 }
 
 /** Returns a place in a file, with the names that the file itself uses. */

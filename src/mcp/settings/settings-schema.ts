@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { AccessMode, CostTier, DangerLevel, Priority, SideEffect } from '../../core/enums.js';
 import { FLOW_LABELS, FLOW_TARGETS } from '../../core/flow.js';
 import { LIMITS } from '../../core/limits.js';
-import { suggestNames } from '../../core/issues.js';
 import { once, secret, wholeBetween } from '../../core/options.js';
 import { isPlainObject } from '../../core/plain-data.js';
-import { transportOf } from './transport-settings.js';
 
 // The MCP settings, in the spelling that `spelled` produces. Files may contain numbers, flags and
 // lists as text.
@@ -110,7 +108,7 @@ const limits = () => ({
   healthCheckInterval: seconds(),
   maxTools: number(wholeBetween(1, 100_000)),
 });
-const filters = () => ({ allowTools: names(), denyTools: names() });
+const filters = () => ({ allowTools: names(), denyTools: names().default([]) });
 
 /** The operator's settings for tools, which override the server's information. */
 const overrides = () => ({
@@ -203,74 +201,52 @@ const transport = () =>
 
 /** The schema of one server. */
 export const serverSchema = once(() =>
-  z
-    .strictObject({
-      transport: transport(),
-      type: transport(),
-      command: line(),
-      args: programArguments(),
-      env: textsByName(/^[^=\0]{1,200}$/, 'variables'),
-      cwd: line(),
-      envFile: line(),
-      url: line(),
-      // Names as RFC 9110 allows them (section 5.6.2).
-      headers: textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'headers'),
-      oauth: loginSchema().optional(),
-      enabled: flag(),
-      disabled: flag(),
-      ...limits(),
-      ...filters(),
-      persona: label(),
-      personaAllowlist: names(),
-      trusted: flag(),
-      resources: flag(),
-      prompts: flag(),
-      ...overrides(),
-      tools: z
-        .record(z.string().trim().min(1).max(LIMITS.labelLength), toolSchema())
-        .refine(
-          (tools) => Object.keys(tools).length <= LIMITS.listLength,
-          `at most ${LIMITS.listLength} tool names or patterns`,
-        )
-        .optional(),
-      autoApprove: z.preprocess(
-        (value) => (typeof value === 'boolean' ? (value ? ['*'] : []) : value),
-        names(),
-      ),
-      auth: z
-        .strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() })
-        .optional(),
-      authRequired: flag(),
-      authType: label(),
-      authEnv: variableNames(),
-      scopes: scopes(),
-    })
-    .transform(
-      (
-        { transport, type, command, args, env, cwd, envFile, url, headers, oauth, ...rest },
-        context,
-      ) => ({
-        ...rest,
-        transport: transportOf(
-          { kind: transport ?? type, command, args, env, cwd, envFile, url, headers, oauth },
-          (path, message) =>
-            void context.addIssue({ code: 'custom', path, message, params: { secret: true } }),
-        ),
-      }),
-    ),
+  z.strictObject({
+    transport: transport(),
+    type: transport(),
+    command: line(),
+    args: programArguments(),
+    env: textsByName(/^[^=\0]{1,200}$/, 'variables'),
+    cwd: line(),
+    envFile: line(),
+    url: line(),
+    // Names as RFC 9110 allows them (section 5.6.2).
+    headers: textsByName(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/, 'headers'),
+    oauth: loginSchema().optional(),
+    enabled: flag(),
+    disabled: flag(),
+    ...limits(),
+    ...filters(),
+    persona: label(),
+    personaAllowlist: names(),
+    trusted: flag().default(false),
+    resources: flag().default(false),
+    prompts: flag().default(false),
+    ...overrides(),
+    tools: z
+      .record(z.string().trim().min(1).max(LIMITS.labelLength), toolSchema())
+      .refine(
+        (tools) => Object.keys(tools).length <= LIMITS.listLength,
+        `at most ${LIMITS.listLength} tool names or patterns`,
+      )
+      .optional(),
+    autoApprove: z.unknown().optional(),
+    auth: z
+      .strictObject({ required: flag(), type: label(), scopes: scopes(), env: variableNames() })
+      .optional(),
+    authRequired: flag(),
+    authType: label(),
+    authEnv: variableNames(),
+    scopes: scopes(),
+  }),
 );
 
-/** Global settings (applied to every server) that exclude a tool or tighten its permissions. */
-const RESTRICTING = ['allowTools', 'denyTools', 'requiresConsent', 'accessMode', 'dangerLevel'];
-
 /**
- * The schema of a settings file, with the settings for all servers.
- *
- * Other programs keep more in such files, so unknown members are ignored unless they may be a
- * misspelt filter.
+ * The schema of a settings file, with the settings for all servers. Other programs keep more in
+ * such files, so unknown members are ignored.
  */
-export const fileSchema = once(() => {
-  const known = {
+export const fileSchema = once(() =>
+  z.looseObject({
     enabled: flag(),
     servers: z
       .custom<Readonly<Record<string, unknown>>>(isPlainObject, 'an object of servers by name')
@@ -280,21 +256,10 @@ export const fileSchema = once(() => {
     ...limits(),
     ...filters(),
     ...overrides(),
-  };
-  return z.looseObject(known).superRefine((file, context) => {
-    for (const key of Object.keys(file)) {
-      const [meant] = key in known ? [] : suggestNames(key, RESTRICTING);
-      if (meant !== undefined)
-        context.addIssue({
-          code: 'custom',
-          path: [key],
-          message: 'a known setting',
-          params: { secret: true, advice: `Did you mean "${meant}"?` },
-        });
-    }
-  });
-});
+  }),
+);
 
+export type FileValues = z.output<ReturnType<typeof fileSchema>>;
 export type ServerValues = z.output<ReturnType<typeof serverSchema>>;
 export type ToolValues = z.output<ReturnType<typeof toolSchema>>;
 /** The names of the operator's overrides. */

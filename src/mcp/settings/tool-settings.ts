@@ -75,29 +75,6 @@ export function settingsOf(
 }
 
 /**
- * Returns a server whose file is trusted to approve tools. Approved tools count as read-only,
- * unless the operator says what they touch or the server says that they change something.
- */
-export function withApprovals<S extends ToolWords & { readonly autoApprove: readonly string[] }>(
-  server: S,
-): S {
-  const { accessMode, sideEffects, requiresConsent = false } = server.overrides;
-  const overrides: McpToolOverrides = {
-    requiresConsent,
-    ...(accessMode === undefined && sideEffects === undefined
-      ? { sideEffects: [SideEffect.READ_EXTERNAL_SERVICE] }
-      : {}),
-  };
-  return {
-    ...server,
-    tools: [
-      ...server.autoApprove.map((pattern) => ({ pattern, overrides, extras: {} })),
-      ...server.tools,
-    ],
-  };
-}
-
-/**
  * Returns a server's settings for a tool that only reads. The operator's settings and hints from
  * trusted servers override that.
  */

@@ -1,5 +1,6 @@
-import { ToolError } from '../../core/errors.js';
+import { ToolError, type Issue } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
+import type { ServerValues } from './settings-schema.js';
 import { without } from './tool-settings.js';
 
 /**
@@ -64,48 +65,32 @@ export interface McpOAuthSettings {
 type Kind = McpTransportSettings['kind'];
 type Texts = Readonly<Record<string, string>>;
 
-/** The parts of a server's settings that determine how to reach it. */
-interface GivenTransport {
-  readonly kind: Kind | undefined;
-  readonly command: string | undefined;
-  readonly args: readonly string[] | undefined;
-  readonly env: Texts | undefined;
-  readonly cwd: string | undefined;
-  readonly envFile: string | undefined;
-  readonly url: string | undefined;
-  readonly headers: Texts | undefined;
-  readonly oauth: Unset<McpOAuthSettings> | undefined;
-}
-type Unset<T> = { readonly [K in keyof T]: T[K] | undefined } & Pick<T, 'grant' & keyof T>;
-
-/** Returns how to reach a server. Calls `refuse` with each invalid field and its expected value. */
-export function transportOf(
-  {
-    kind: given,
-    command,
-    args = [],
-    env = {},
-    cwd,
-    envFile,
-    url,
-    headers = {},
-    oauth,
-  }: GivenTransport,
-  refuse: (path: string[], expected: string) => void,
-): McpTransportSettings {
-  const kind = given ?? (url === undefined ? 'stdio' : /^wss?:/i.test(url) ? 'websocket' : 'http');
+/** Returns how to reach a server, or what is wrong in its settings. */
+export function transportOf({
+  transport,
+  type,
+  command,
+  args = [],
+  env = {},
+  cwd,
+  envFile,
+  url,
+  headers = {},
+  oauth,
+}: ServerValues): McpTransportSettings | Issue {
+  const kind =
+    transport ?? type ?? (url === undefined ? 'stdio' : /^wss?:/i.test(url) ? 'websocket' : 'http');
   if (command !== undefined && url !== undefined)
-    refuse(['url'], 'a command or a url, but not both');
-  if (kind === 'stdio') {
-    if (command === undefined)
-      refuse([], given === undefined ? 'a command or a url' : 'a command for transport stdio');
-    return { kind, command: command ?? '', args, env, ...without({ cwd, envFile }) };
-  }
-  if (url === undefined) refuse([], `a url for transport ${kind}`);
+    return { path: ['url'], message: 'Set a command or a url, but not both.' };
+  if (kind === 'stdio')
+    return command === undefined
+      ? { path: [], message: 'Set a command or a url.' }
+      : { kind, command, args, env, ...without({ cwd, envFile }) };
+  if (url === undefined) return { path: [], message: `Set a url for the transport ${kind}.` };
   // A URL with variables is checked once they're filled in.
-  else if (!url.includes('${') && !isAddressFor(kind, url)) refuse(['url'], addressOf(kind));
-  const login = oauth && (without(oauth) as McpOAuthSettings);
-  return { kind, url: url ?? '', headers, ...(login && { oauth: login }) };
+  if (!url.includes('${') && !isAddressFor(kind, url))
+    return { path: ['url'], message: expectedGot(addressOf(kind), 'a string') };
+  return { kind, url, headers, ...(oauth && { oauth: without(oauth) }) };
 }
 
 /** The environment in which variables are looked up. */

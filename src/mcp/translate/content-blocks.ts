@@ -1,5 +1,6 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { isPlainObject } from '../../core/plain-data.js';
+import { without } from '../settings/tool-settings.js';
 import {
   audio,
   describePart,
@@ -90,44 +91,34 @@ function audienceIn(annotations: unknown): { readonly audience?: readonly Audien
  * the protocol doesn't support images by URL.
  */
 export function blockOfPart(part: ContentPart): ContentBlock {
-  const annotations =
-    part.audience === undefined ? {} : { annotations: { audience: [...part.audience] } };
-  if (part.type === 'text') return { type: 'text', text: part.text, ...annotations };
-  const kind = part.mediaType === undefined ? {} : { mimeType: part.mediaType };
-  const size = part.size === undefined ? {} : { size: part.size };
-  if (part.type === 'resource_link')
-    return {
-      type: 'resource_link',
-      uri: part.uri,
-      name: part.name,
-      ...(part.description !== undefined && { description: part.description }),
-      ...kind,
-      ...size,
-      ...annotations,
-    };
+  const annotations = part.audience && { audience: [...part.audience] };
+  if (part.type === 'text') return without({ type: part.type, text: part.text, annotations });
+  const more = { mimeType: part.mediaType, size: part.size, annotations };
+  if (part.type === 'resource_link') {
+    const { type, uri, name, description } = part;
+    return without({ type, uri, name, description, ...more });
+  }
   const { type, mediaType, data, url, name } = part;
   if (data === undefined)
-    return {
-      type: 'resource_link',
+    return without({
+      type: 'resource_link' as const,
       uri: url!,
       name: name ?? describePart({ type, mediaType }),
-      ...kind,
-      ...size,
-      ...annotations,
-    };
-  if (type !== 'file') return { type, data, mimeType: mediaType, ...annotations };
+      ...more,
+    });
+  if (type !== 'file') return without({ type, data, mimeType: mediaType, annotations });
   const uri =
     name !== undefined && URL.canParse(name)
       ? name
       : `attachment:///${encodeURIComponent(name ?? 'file')}`;
   const content = textOfFile(part);
-  return {
-    type: 'resource',
+  return without({
+    type: 'resource' as const,
     resource: {
       uri,
       mimeType: mediaType,
       ...(content === undefined ? { blob: data } : { text: content }),
     },
-    ...annotations,
-  };
+    annotations,
+  });
 }

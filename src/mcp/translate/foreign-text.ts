@@ -1,6 +1,7 @@
 import { LIMITS } from '../../core/limits.js';
 import { publicMessage } from '../../core/public-message.js';
 import { withoutHidden } from '../../core/visible-text.js';
+import { without } from '../settings/tool-settings.js';
 
 /** Returns true for a text with invisible characters or characters that reverse its direction. */
 export function hasHidden(text: string): boolean {
@@ -95,11 +96,8 @@ export function findingOf(
   toolName?: string,
   place?: McpFinding['place'],
 ): McpFinding {
-  return Object.freeze({
-    kind,
-    server,
-    ...(toolName === undefined ? {} : { tool: quoted(toolName) }),
-    message,
-    ...(place === undefined ? {} : { place: Object.freeze(place) }),
-  });
+  const tool = toolName === undefined ? undefined : quoted(toolName);
+  return Object.freeze(
+    without({ kind, server, tool, message, place: place && Object.freeze(place) }),
+  );
 }

@@ -1,43 +1,31 @@
-import { isPlainObject } from '../../core/plain-data.js';
-import { quoted } from './foreign-text.js';
-
 /** The keyword that repeats an argument in the header `Mcp-Param-<name>` (2026 protocol, HTTP). */
 const KEY = 'x-mcp-header';
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 
 /**
- * Describes how the `x-mcp-header` keywords in a schema break the protocol's rules, or returns
- * `undefined` if they don't. Clients must skip such a tool. Each keyword specifies one header, on a
- * string, integer or boolean reached only through `properties`.
+ * Explains the protocol's rules for `x-mcp-header` keywords if a schema breaks them. Clients must
+ * skip such a tool.
  */
 export function wrongMirroredHeader(inputSchema: unknown): string | undefined {
   const names = new Set<string>();
-  const visit = (node: unknown, isReachable: boolean, isRoot: boolean): string | undefined => {
-    if (Array.isArray(node)) return first(node, (each) => visit(each, false, false));
-    if (!isPlainObject(node)) return undefined;
-    if (Object.hasOwn(node, KEY)) {
-      const { [KEY]: name, type } = node;
-      const shown = typeof name === 'string' ? quoted(name) : 'no text';
-      if (!isReachable || isRoot || !TYPES.includes(type))
-        return `"${KEY}" is only allowed on strings, integers and booleans reached through "properties" alone, but it is on ${shown}.`;
-      if (typeof name !== 'string' || !TOKEN.test(name) || names.has(name.toLowerCase()))
-        return `"${KEY}" must be the name of one header that no other argument uses, but it is ${shown}.`;
+  const isWrong = (node: unknown, place: 'root' | 'argument' | 'elsewhere'): boolean => {
+    if (typeof node !== 'object' || node === null) return false;
+    const { [KEY]: name, type } = node as Readonly<Record<string, unknown>>;
+    if (name !== undefined) {
+      const isRight = place === 'argument' && TYPES.includes(type) && TOKEN.test(name as string);
+      if (typeof name !== 'string' || !isRight || names.has(name.toLowerCase())) return true;
       names.add(name.toLowerCase());
     }
-    return first(Object.entries(node), ([key, child]) =>
-      key === 'properties' && isPlainObject(child)
-        ? first(Object.values(child), (each) => visit(each, isReachable, false))
-        : visit(child, false, false),
+    return Object.entries(node).some(([key, child]: [string, unknown]) =>
+      key === 'properties' && typeof child === 'object' && child !== null
+        ? Object.values(child).some((each) =>
+            isWrong(each, place === 'elsewhere' ? 'elsewhere' : 'argument'),
+          )
+        : isWrong(child, 'elsewhere'),
     );
   };
-  return visit(inputSchema, true, true);
-}
-
-function first<T>(all: readonly T[], look: (each: T) => string | undefined): string | undefined {
-  for (const each of all) {
-    const found = look(each);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  return isWrong(inputSchema, 'root')
+    ? `Each "${KEY}" must name a header of its own, on a string, integer or boolean reached through "properties" alone.`
+    : undefined;
 }

@@ -1,4 +1,5 @@
 import { authOptions } from '../../capability/manifest/define-entry.js';
+import { allowsPersona } from '../../capability/manifest/persona.js';
 import { AccessMode, SideEffect } from '../../core/enums.js';
 import { isToolError } from '../../core/errors.js';
 import { expectedGot } from '../../core/issues.js';
@@ -12,7 +13,7 @@ import { poisonedTexts, type PoisonedText } from '../../core/poisoned-text.js';
 import type { ToolAuth, ToolOptions } from '../../tool/tool-options.js';
 import type { JsonSchema } from '../../tool/tool-schema.js';
 import type { McpServerAuth, McpServerSettings } from '../settings/read-mcp-settings.js';
-import { settingsOf } from '../settings/tool-settings.js';
+import { picked, settingsOf, without } from '../settings/tool-settings.js';
 import { inputSchemaOf, soundSchema } from './foreign-schema.js';
 import { cleanText, labelOf, quoted } from './foreign-text.js';
 import { mcpToolName } from './tool-names.js';
@@ -129,10 +130,10 @@ export function translateMcpTool(
       `MCP tool '${quoted(toolName.trim()).slice(1, -1)}' from server '${server.name || 'default'}'`,
     version: labelOf(raw.version) ?? server.overrides.version ?? '1.0.0',
     ...mergeAxes(raw.annotations, server),
-    ...(server.overrides.category === undefined ? {} : { category: server.overrides.category }),
+    ...picked(server.overrides, ['category']),
     timeoutMs: server.timeoutMs,
     auth: auth.auth,
-    ...(capabilities.length > 0 ? { capabilities } : {}),
+    ...(capabilities.length > 0 && { capabilities }),
     ...allowlistOf(raw, server),
     ...extras,
     providers: [{ name: 'mcp', config: { server: server.name, tool: toolName } }],
@@ -141,7 +142,7 @@ export function translateMcpTool(
   // The schemas are already frozen, and copies would lose their mark as foreign schemas.
   const schemas = {
     inputSchema: input.schema,
-    ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}),
+    ...(output && 'schema' in output && { outputSchema: output.schema }),
   };
   return Object.freeze({
     name: named.name,
@@ -194,19 +195,14 @@ function allowlistOf(
         : [],
     );
   const lists = [
-    ...(persona === undefined ? [] : [[persona]]),
-    ...(personaAllowlist === undefined ? [] : [personaAllowlist]),
+    ...(persona ? [[persona]] : []),
+    ...(personaAllowlist ? [personaAllowlist] : []),
     ...given,
   ];
   const [first, ...others] = lists;
   if (first === undefined) return {};
-  const keyOf = (each: string) => each.trim().toLowerCase();
-  const allowed = new Map(first.map((each) => [keyOf(each), each.trim()]));
-  return {
-    personaAllowlist: [...allowed]
-      .filter(([key]) => others.every((list) => list.some((each) => keyOf(each) === key)))
-      .map(([, each]) => each),
-  };
+  const isAllowed = (each: string) => others.every((list) => allowsPersona(list, each));
+  return { personaAllowlist: [...new Set(first)].filter(isAllowed) };
 }
 
 function readDefinition(
@@ -229,10 +225,7 @@ function readDefinition(
     const refused = isToolError(error, 'LIMIT_EXCEEDED')
       ? 'The definition has more than 256 KiB or more than 64 levels.'
       : "The definition isn't plain data.";
-    return {
-      refused,
-      ...(toolName === undefined ? {} : { toolName }),
-    };
+    return { refused, ...without({ toolName }) };
   }
 }
 
@@ -247,11 +240,11 @@ function metadataOf(raw: Raw): Readonly<Record<string, unknown>> {
     .map(labelOf)
     .find((each) => each !== undefined);
   return {
-    ...(shown === undefined ? {} : { title: shown }),
+    ...without({ title: shown }),
     mcp: {
-      ...(hints.length > 0 ? { annotations: Object.fromEntries(hints) } : {}),
+      ...(hints.length > 0 && { annotations: Object.fromEntries(hints) }),
       ...(needsTask(raw) && { taskSupport: 'required' }),
-      ...(isPlainObject(_meta) && isCarried(_meta) ? { _meta } : {}),
+      ...(isPlainObject(_meta) && isCarried(_meta) && { _meta }),
     },
   };
 }
@@ -368,7 +361,7 @@ function mergeAuth(
   const type = labelOf(own['type']) ?? labelOf(own['scheme']) ?? server?.type;
   const auth = authOptions({
     required: server?.required === true || hints.some(({ isRequired }) => isRequired) || implied,
-    ...(type !== undefined && { type }),
+    ...without({ type }),
     scopes: [...new Set([...scopes, ...serverScopes])],
     env: { ...server?.env },
   });
