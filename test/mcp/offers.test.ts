@@ -170,6 +170,7 @@ describe.each(WAYS)("a program's own resources and prompts, with a client %s", (
         uri: 'users://{id}/profile',
         name: 'profile',
         read: (uri, { id }, { principal }) => `${uri} of ${String(id)}, for ${principal}`,
+        complete: { id: (begun) => ['ada', 'alan', 'grace'].filter((id) => id.startsWith(begun)) },
       },
       {
         uri: 'docs://broken',
@@ -185,7 +186,7 @@ describe.each(WAYS)("a program's own resources and prompts, with a client %s", (
         description: 'Reviews code',
         arguments: {
           code: { required: true },
-          language: {},
+          language: { complete: (begun, { code }) => [`${begun}:${code}`] },
         },
         get: ({ code }) => `Review ${code}`,
       },
@@ -255,6 +256,26 @@ describe.each(WAYS)("a program's own resources and prompts, with a client %s", (
     await expect(to.readResource({ uri: 'docs://broken' })).rejects.toThrow(
       expect.not.stringContaining('/home/ada') as never,
     );
+  });
+
+  it('suggest values for variables and arguments', async () => {
+    const to = await client();
+    const suggested = async (ref: object, name: string, value: string, values = {}) =>
+      (
+        await to.complete({
+          ref: ref as never,
+          argument: { name, value },
+          context: { arguments: values },
+        })
+      ).completion;
+    const template = { type: 'ref/resource', uri: 'users://{id}/profile' };
+    expect(await suggested(template, 'id', 'a')).toMatchObject({
+      values: ['ada', 'alan'],
+      total: 2,
+      hasMore: false,
+    });
+    const prompt = { type: 'ref/prompt', name: 'review' };
+    expect((await suggested(prompt, 'language', 'ty', { code: 'x' })).values).toEqual(['ty:x']);
   });
 });
 

@@ -43,6 +43,7 @@ const PASSED = [
     'prompts-get-with-args',
     'prompts-get-embedded-resource',
     'prompts-get-with-image',
+    'completion-complete',
   ],
   ...['server-sse-multiple-streams', 'dns-rebinding-protection'],
 ];

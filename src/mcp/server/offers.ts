@@ -1,5 +1,6 @@
 import type {
   CallToolResult,
+  CompleteRequest,
   GetPromptResult,
   InputRequiredResult,
   Prompt,
@@ -41,6 +42,8 @@ type Answer<R> = Promise<R | InputRequiredResult>;
 const LIST_TIMEOUT_MS = 30_000;
 /** Maximum length of a URI that is matched with templates, because matching may be quadratic. */
 const LONGEST_URI = 2_048;
+/** Maximum number of completion values in one response, set by the protocol. */
+const MOST_VALUES = 100;
 
 /**
  * Returns the capabilities for resources and prompts, and a function that serves them: the
@@ -105,7 +108,7 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
     const isTemplates = key === 'uriTemplate';
     const own = resources
       .filter(({ uri }) => isTemplate(uri) === isTemplates)
-      .map(({ uri, read: _, ...rest }) => ({ [key]: uri, ...rest }));
+      .map(({ uri, read: _, complete: __, ...rest }) => ({ [key]: uri, ...rest }));
     const relayed = await listed(
       'list_resources',
       isTemplates ? 'resourceTemplates' : 'resources',
@@ -117,7 +120,10 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
   const listPrompts = async (by: Asked): Promise<Prompt[]> => {
     const own = prompts.map(({ get: _, arguments: fields = {}, ...prompt }) => ({
       ...prompt,
-      arguments: Object.entries(fields).map(([name, field]) => ({ name, ...field })),
+      arguments: Object.entries(fields).map(([name, { complete: __, ...field }]) => ({
+        name,
+        ...field,
+      })),
     }));
     const relayed = await listed('list_prompts', 'prompts', by);
     return [
@@ -228,11 +234,35 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
     };
   };
 
+  const keyOf = (...place: readonly string[]) => JSON.stringify(place);
+  /** The program's functions that suggest values for a template's variables or a prompt's arguments. */
+  const completes = new Map([
+    ...resources.flatMap(({ uri, complete = {} }) =>
+      Object.entries(complete).map(
+        ([name, suggest]) => [keyOf('ref/resource', uri, name), suggest] as const,
+      ),
+    ),
+    ...prompts.flatMap(({ name: prompt, arguments: fields = {} }) =>
+      Object.entries(fields).flatMap(([name, { complete: suggest }]) =>
+        suggest === undefined ? [] : [[keyOf('ref/prompt', prompt, name), suggest] as const],
+      ),
+    ),
+  ]);
+
+  const complete = async ({ ref, argument, context }: CompleteRequest['params']) => {
+    const owner = ref.type === 'ref/prompt' ? ref.name : ref.uri;
+    const suggest = completes.get(keyOf(ref.type, owner, argument.name));
+    const values = await program(() => suggest?.(argument.value, context?.arguments ?? {}) ?? []);
+    const [total, hasMore] = [values.length, values.length > MOST_VALUES];
+    return { completion: { values: values.slice(0, MOST_VALUES), total, hasMore } };
+  };
+
   const has = (own: readonly object[], list: 'list_resources' | 'list_prompts') =>
     own.length > 0 || tools.offering(list).length > 0;
   const capabilities = {
     ...(has(resources, 'list_resources') && { resources: {} }),
     ...(has(prompts, 'list_prompts') && { prompts: {} }),
+    ...(completes.size > 0 && { completions: {} }),
   };
   return {
     capabilities,
@@ -260,6 +290,8 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
           get(params.name, params.arguments ?? {}, asked(request)),
         );
       }
+      if ('completions' in capabilities)
+        server.setRequestHandler('completion/complete', ({ params }) => complete(params));
     },
   };
 }

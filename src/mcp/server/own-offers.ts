@@ -11,6 +11,15 @@ export type McpOfferContext = CallContext & {
 };
 
 /**
+ * Returns up to 100 completions for the text typed so far. `values` contains the other variables or
+ * arguments.
+ */
+type Complete = (
+  begun: string,
+  values: Readonly<Record<string, string>>,
+) => readonly string[] | Promise<readonly string[]>;
+
+/**
  * Text or bytes that a program serves under one URI, or under every URI that matches a template.
  */
 export interface McpResource {
@@ -29,6 +38,8 @@ export interface McpResource {
     variables: Readonly<Record<string, string | readonly string[]>>,
     context: McpOfferContext,
   ) => string | Uint8Array | Promise<string | Uint8Array>;
+  /** Suggests values for the template's variables, by name. @default none */
+  readonly complete?: Readonly<Record<string, Complete>>;
 }
 
 /** One message of a prompt. */
@@ -50,6 +61,8 @@ export interface McpPrompt {
         readonly description?: string;
         /** True if the argument must be given. @default false */
         readonly required?: boolean;
+        /** Suggests values. @default none */
+        readonly complete?: Complete;
       }
     >
   >;
@@ -68,6 +81,7 @@ export const resourceField: z.ZodType<McpResource, McpResource> = z.strictObject
   ...words,
   mimeType: text().optional(),
   read: aFunction<McpResource['read']>(),
+  complete: z.record(z.string(), aFunction<Complete>()).optional(),
 }) as never;
 
 export const promptField: z.ZodType<McpPrompt, McpPrompt> = z.strictObject({
@@ -79,6 +93,7 @@ export const promptField: z.ZodType<McpPrompt, McpPrompt> = z.strictObject({
       z.strictObject({
         description: z.string().optional(),
         required: z.boolean().optional(),
+        complete: aFunction<Complete>().optional(),
       }),
     )
     .optional(),

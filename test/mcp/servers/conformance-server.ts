@@ -213,7 +213,7 @@ const { url } = await createMcpServer(registry, {
       name: 'test_prompt_with_arguments',
       description: 'A prompt with arguments',
       arguments: {
-        arg1: required,
+        arg1: { ...required, complete: (begun) => [begun, 'paris', 'park', 'party'] },
         arg2: required,
       },
       get: ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
