@@ -185,7 +185,7 @@ describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
       expect(await call('write_file', { path: 'new.txt', content: 'new' })).toMatchObject({
         isError: true,
         text: expect.stringMatching(
-          /needs approval.*This client can't ask the user\. The operator of this server can allow such calls: .*--yes high with tooldex mcp serve, or a policy rule\.$/,
+          /needs approval.*This client can't ask the user\. The operator of this server can allow such calls with tooldex mcp serve --yes high,/,
         ) as string,
       });
     });
@@ -193,7 +193,9 @@ describe("tooldex mcp serve --mcp for a client that can't ask the user", () => {
 
   it("refuses an untrusted server's readonly tools, and explains which setting allows them", async () => {
     await gateway({ access_mode: 'readonly' }, async (note) =>
-      expect(note).toContain('with access and consent in the MCP settings'),
+      expect(note).toContain(
+        'for tools from MCP servers with access and consent in their settings',
+      ),
     );
     const tools = { read_text_file: { access: 'readonly', consent: false } };
     await gateway({ tools }, async (note) => expect(note).toContain('tea at five'));

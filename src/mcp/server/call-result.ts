@@ -86,7 +86,7 @@ export function refusedUnasked(
   outcome: Extract<ToolOutcome, { status: 'approval_required' }>,
 ): CallToolResult {
   return errorResult(
-    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls: with access and consent in the MCP settings, --yes ${outcome.pending.danger} with tooldex mcp serve, or a policy rule.`,
+    `${readOutcome(outcome).text} This client can't ask the user. The operator of this server can allow such calls with tooldex mcp serve --yes ${outcome.pending.danger}, with a policy rule, or for tools from MCP servers with access and consent in their settings.`,
   );
 }
 
