@@ -25,7 +25,7 @@ import {
 } from './audit-tools.js';
 import { factsOfAnnotations, type DeclaredFacts } from './declared-facts.js';
 
-/** Options of `auditMcpServer`. */
+/** Options for `auditMcpServer`. */
 export interface McpAuditOptions extends Pick<AuditOptions, 'observed' | 'known' | 'onProgress'> {
   /** The folder in which files and packages are looked up. @default process.cwd() */
   readonly cwd?: string;

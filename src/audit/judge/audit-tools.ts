@@ -58,7 +58,7 @@ interface TraceOptions {
   readonly onProgress?: (doing: string) => void;
 }
 
-/** Options of `auditTools`. */
+/** Options for `auditTools`. */
 export interface AuditOptions extends TraceOptions {
   /** The folder with the tools' code. Places are relative to it. @default process.cwd() */
   readonly root?: string;
@@ -94,7 +94,7 @@ export const knowledge = z.strictObject({
   programs: z.record(z.string(), z.enum(['read', 'write', 'unknown'])).optional(),
 } satisfies FieldsOf<AuditKnowledge>);
 
-/** Options of `expectHonest`. */
+/** Options for `expectHonest`. */
 export interface HonestOptions extends AuditOptions {
   /** The parsed JSON of a baseline file with the known lies. @default none */
   readonly baseline?: unknown;

@@ -103,12 +103,17 @@ export function snapshotOf({ folder }: Scratch): Snapshot {
       // tsx keeps compiled code in the folder for temporary files.
       if (name === 'node_modules' || name.startsWith('tsx-')) continue;
       const path = join(parent, name);
-      const status = lstatSync(path);
-      const content = status.isFile()
-        ? createHash('sha1').update(readFileSync(path)).digest('hex')
-        : status.isSymbolicLink() && readlinkSync(path);
-      found.set(path, `${status.mode} ${content}`);
-      if (status.isDirectory()) walk(path);
+      try {
+        const status = lstatSync(path);
+        const content = status.isFile()
+          ? createHash('sha1').update(readFileSync(path)).digest('hex')
+          : status.isSymbolicLink() && readlinkSync(path);
+        found.set(path, `${status.mode} ${content}`);
+        if (status.isDirectory()) walk(path);
+      } catch (error) {
+        // The tool's work may still be removing files.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
     }
   };
   walk(folder);

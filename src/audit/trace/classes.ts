@@ -114,13 +114,13 @@ export class Classes {
     const all = options(source);
     for (const one of all) {
       if (one.t === 'obj') {
+        if (one.rest !== undefined) m.fill(object, one.rest, place, '...');
         for (const key of one.props.keys()) {
           const old = all.length > 1 ? object.props.get(key) : undefined;
           const value = m.read(one, key, place);
           m.write(object, key, old === undefined ? value : join(old, value), place, 'making');
         }
         if (one.cls !== undefined) [object.cls, object.proto] = [one.cls, one.proto];
-        if (one.rest !== undefined) m.fill(object, one.rest, place, '...');
       } else if (one.t === 'native') object.proto = one;
       else if (one.t !== 'const') m.fill(object, unknownLike(one), place, '...');
     }

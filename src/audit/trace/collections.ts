@@ -54,7 +54,10 @@ export function arrayMethod(
     case 'splice':
     case 'fill':
       m.changedIn(array, place, { call: key, destructive: true, idempotent: false });
-      if (key === 'splice') m.push(array, args.slice(2), place);
+      if (key === 'splice' && args.length > 2) {
+        m.push(array, args.slice(2), place);
+        m.fill(array, join(...args.slice(2)), place, key);
+      }
       if (key === 'shift' && !open && items.length > 0 && m.conditions.length <= array.depth)
         return array.items.shift();
       return key === 'splice' ? listOf(items) : join(...items, UNDEFINED);

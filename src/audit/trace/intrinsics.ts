@@ -151,9 +151,13 @@ export function globalCall(
       return first;
     }
     case 'Array.isArray':
-      return first.t === 'unknown'
-        ? unknown(tagsOf(first))
-        : constant(first.t === 'obj' && first.kind === 'array');
+      return join(
+        ...options(first).map((one) =>
+          one.t === 'obj' || one.t === 'const'
+            ? constant(one.t === 'obj' && one.kind === 'array', tagsOf(one))
+            : unknown(tagsOf(one)),
+        ),
+      );
     case 'Array.from': {
       const items = iterate(m, first);
       return m.array(

@@ -7,6 +7,7 @@ import {
   UNDEFINED,
   UNKNOWN,
   constant,
+  fillWith,
   contents,
   isPartial,
   join,
@@ -390,7 +391,7 @@ export class Machine {
       }
       if (one.t === 'native') this.#patch(one, key);
       if (one.t !== 'obj' && one.t !== 'fn' && one.t !== 'class') continue;
-      if (key === undefined) {
+      if (key === undefined || (one.t === 'obj' && one.kind === 'array' && /^\d/u.test(key))) {
         if (one.t === 'obj') this.fill(one, value, place, '[…] =');
         continue;
       }
@@ -425,7 +426,7 @@ export class Machine {
     this.unknownCall(`${[module, ...path, key ?? '[…]'].join('.')} is replaced`);
   }
 
-  /** Adds a value under an unknown key. */
+  /** Adds a value under an unknown key, which may be the key of another value. */
   fill(
     object: Obj,
     value: Value,
@@ -434,9 +435,7 @@ export class Machine {
     idempotent: boolean | null = null,
   ): void {
     this.changedIn(object, place, { call, destructive: false, idempotent });
-    const { rest } = object;
-    this.#undoable(() => (object.rest = rest));
-    object.rest = rest === undefined ? value : join(rest, value);
+    this.#undoable(fillWith(object, value));
   }
 
   push(array: Obj, values: readonly Value[], place: Place, call = 'push'): void {

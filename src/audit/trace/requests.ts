@@ -73,8 +73,11 @@ export function request(m: Machine, url: string, given: Value, call: string, pla
     keys.map((key) => first?.props.get(key)).find((one) => one !== undefined);
   const methodOf = ({ props, proto, rest }: Obj): Value =>
     props.get('method') ?? (rest === undefined && proto === undefined ? get : UNKNOWN);
+  const open = options(given).filter((one) => one.t === 'unknown');
   const method =
-    first !== undefined ? join(...settings.map(methodOf)) : given.t === 'unknown' ? UNKNOWN : get;
+    settings.length + open.length === 0
+      ? get
+      : join(...settings.map(methodOf), ...open.map((one) => unknown(tagsOf(one))));
   const body = field('body', 'data', 'json');
   const isNamed = url !== 'undefined' && url.replaceAll(HOLE, '') !== '';
   const address = isNamed ? url : textOf(field('url') ?? UNDEFINED);

@@ -39,13 +39,13 @@ export function startProgram(
   [first = UNDEFINED, second = UNDEFINED, third]: readonly Value[],
   place: Place,
 ): void {
-  const lists = options(second).filter(
-    (one): one is Obj => one.t === 'obj' && one.kind === 'array',
-  );
-  if (lists.length > 1) {
+  const isList = (one: Value): one is Obj => one.t === 'obj' && one.kind === 'array';
+  const lists = options(second).filter(isList);
+  const either = options(second).filter((one) => isList(one) || one.t === 'unknown');
+  if (lists.length > 0 && either.length > 1) {
     const rest = third === undefined ? [] : [third];
-    for (const list of lists)
-      m.under(PERHAPS, () => startProgram(m, known, name, [first, list, ...rest], place));
+    for (const words of either)
+      m.under(PERHAPS, () => startProgram(m, known, name, [first, words, ...rest], place));
     return;
   }
   const [list] = lists;
@@ -79,7 +79,13 @@ export function startProgram(
       : effects;
   };
   const started = undecided('process-spawn', `child_process.${name}`);
-  if (programs.length === 0 && !chosen(m, started, tagsOf(first), place)) m.record(started, place);
+  // A path from an environment variable leads to the same program.
+  const isAny =
+    programs.length === 0 ||
+    options(first).some(
+      (one) => one.t === 'unknown' && !one.tags.every((tag) => tag.startsWith('env:')),
+    );
+  if (isAny && !chosen(m, started, tagsOf(first), place)) m.record(started, place);
   const decides = programs.some(
     (program) => programName(program) === '(unknown)' || (inShell && program.startsWith(HOLE)),
   )

@@ -226,6 +226,29 @@ export function join(...values: readonly Value[]): Value {
   return { t: 'union', of: all };
 }
 
+/**
+ * Adds a value to an object under an unknown key. It may replace any other value, but never a method
+ * by plain data. A table of methods keeps them, too, because each usually has its own key.
+ *
+ * @returns A function that restores the object.
+ */
+export function fillWith(object: Obj, value: Value): () => void {
+  const { rest, items } = object;
+  const before = [...object.props];
+  const replaces = (old: Value) =>
+    old.t !== 'accessor' && !(isCallable(old) && (isJson(value) || isCallable(value)));
+  for (const [key, old] of before) if (replaces(old)) object.props.set(key, join(old, value));
+  object.items = items.map((old) => (replaces(old) ? join(old, value) : old));
+  object.rest = rest === undefined ? value : join(rest, value);
+  return () => {
+    for (const [key, old] of before) object.props.set(key, old);
+    [object.rest, object.items] = [rest, items];
+  };
+}
+
+/** Returns true for plain data, and for the tool's arguments, which are JSON. */
+const isJson = (value: Value): boolean => isData(value) || argumentsIn(tagsOf(value)).length > 0;
+
 const isState = (tag: string): boolean => tag.startsWith('state:');
 /** Returns the memory that a value was last read from. */
 export const stateOf = (value: Value): string | undefined =>

@@ -64,7 +64,7 @@ describe('known programs', () => {
     ['some-program --flag', 'unknown'],
   ])('the command %s is classified as %s', (line, access) => expect(shell(line)).toBe(access));
 
-  it('a program is unknown if the arguments that decide about it are unknown', () => {
+  it('a program is unknown if the arguments that determine its effect are unknown', () => {
     expect(accessOf(programEffects('git', [undefined]))).toBe('unknown');
     expect(accessOf(programEffects('kubectl', ['config', undefined]))).not.toBe('read');
     expect(accessOf(programEffects('git', ['config', undefined]))).toBe('unknown');

@@ -556,3 +556,32 @@ describe('malicious code', () => {
     ).toEqual({ constructor: ['fs.rmSync'], ['__proto__']: [], toString: undefined });
   });
 });
+
+describe('a default, or a value that arguments may replace', () => {
+  it.each([
+    ['a default list', `const { list = [] } = args; if (Array.isArray(list)) fs.rmSync(list[0]);`],
+    ['a spread', `const all = { dry: true, ...args.more }; if (!all.dry) fs.rmSync('x');`],
+    ['Object.assign', `if (!Object.assign({ dry: true }, args.more).dry) fs.rmSync('x');`],
+    [
+      'a computed key',
+      `const all = { dry: true }; for (const key in args.more) all[key] = args.more[key]; if (!all.dry) fs.rmSync('x');`,
+    ],
+    [
+      'a key of a Map',
+      `const all = new Map([['dry', true]]); all.set(args.key, args.value); if (!all.get('dry')) fs.rmSync('x');`,
+    ],
+    ['a default program', `const { list = ['ls'] } = args; spawn(list[0]);`],
+    ['a default command', `const { list = ['status'] } = args; spawn('git', list);`],
+    [
+      'a word of a command',
+      `const list = ['status']; list[0] = args.word ?? ''; spawn('git', list);`,
+    ],
+    [
+      'a spliced command',
+      `const list = ['status']; list.splice(0, 1, ...args.more); spawn('git', list);`,
+    ],
+    ['a default method', `await fetch('https://a.test/x', args.options ?? { method: 'GET' });`],
+  ])("doesn't hide the effects of other values: %s", async (_, code) => {
+    expect(await body(code)).not.toEqual([]);
+  });
+});
