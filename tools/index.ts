@@ -29,7 +29,7 @@ export * from './time/index.js';
 export * from './web/index.js';
 export { FileWall, GitRepository, NoteStore, ProgramWall, UrlWall };
 
-/** Options of `createDefaultTools`. */
+/** Options for `createDefaultTools`. */
 export interface DefaultToolsOptions {
   /**
    * The folder to which files, programs and the repository are confined.

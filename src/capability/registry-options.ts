@@ -20,7 +20,7 @@ import type { CapabilitySource } from './state/capability-source.js';
 import { handlerMap, workOf, type Handlers } from './manifest/load-manifest.js';
 import type { Environment } from './state/capability-items.js';
 
-/** Options of a capability registry. */
+/** Options for a capability registry. */
 export interface CapabilityOptions {
   /**
    * The folder with manifests. See `findManifestFiles` for the files in it.

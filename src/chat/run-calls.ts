@@ -144,7 +144,7 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
   if (await executor.claim(key, storeIdentity)) return;
   throw new ToolError(
     'ALREADY_RESOLVED',
-    `Another copy of this session has already started this call of ${entry.name}. Find out what it did.`,
+    `Another copy of this session has already started this call to ${entry.name}. Find out what it did.`,
     { details: { callId } },
   );
 }

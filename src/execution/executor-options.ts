@@ -36,11 +36,11 @@ export interface Telemetry {
   ): Promise<ToolOutcome>;
 }
 
-/** Options of an executor. */
+/** Options for an executor. */
 export interface ToolExecutorOptions {
   /** The tools that can be called. */
   readonly registry: ToolMetadataRegistry;
-  /** The policy that decides about every call. @default new SafetyPolicy({ registry }) */
+  /** The policy that decides on every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /**
    * Asks the user if the policy's verdict is `confirm`. Without this function, such calls end with
@@ -151,7 +151,7 @@ export interface JudgeOptions extends Omit<CallContext, 'flow'> {
   readonly context?: unknown;
 }
 
-/** Options of one call. */
+/** Options for a single call. */
 export interface ExecuteOptions extends JudgeOptions {
   /** The user's approval of exactly this call. @default none */
   readonly approval?: Approval;

@@ -160,7 +160,7 @@ function reason(earlier: CallProfile, call: CallProfile): string {
       : `there is no tool named ${shown(toolName)}, and unknown tools run alone`;
   }
   if (call.serial && earlier.toolName === call.toolName)
-    return `calls of ${shown(call.toolName)} run one at a time`;
+    return `calls to ${shown(call.toolName)} run one at a time`;
   const key =
     commonKey(earlier.writes, call.writes) ??
     commonKey(earlier.writes, call.reads) ??

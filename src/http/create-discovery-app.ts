@@ -43,7 +43,7 @@ import {
 } from './send.js';
 import { streamChanges } from './stream-changes.js';
 
-/** Options of the catalogue app. */
+/** Options for the catalogue app. */
 export interface DiscoveryOptions {
   /**
    * The credentials of clients, which send `Authorization: Bearer <token>`. The page itself

@@ -116,8 +116,7 @@ type AskedForTools = Pick<Asked, 'catalogue' | 'personas'> & {
 };
 
 /**
- * Returns a function that returns the requested tools. It can ignore the filters of some
- * parameters.
+ * Returns a function that returns the requested tools. Its arguments are the query parameters to ignore.
  */
 function toolsMeant({ catalogue, personas, query }: AskedForTools, isCallable: boolean) {
   const fits = isCallable ? mayCall(catalogue, personas) : () => true;

@@ -13,7 +13,7 @@ import {
 import { HttpError } from './http-error.js';
 import { OUTGOING, sendError } from './send.js';
 
-/** Options of the catalogue server. */
+/** Options for the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
   /** The port. 0 picks a free one. @default 4780 */
   readonly port?: number;

@@ -17,7 +17,7 @@ import { metadataOf } from '../tool/find-definitions.js';
 export interface ToolModuleOptions
   extends Omit<RegistryOptions, 'resolve'>, Omit<ToolExecutorOptions, 'registry' | 'policy'> {
   /**
-   * The policy that decides about every call, or a function that creates it for the registry.
+   * The policy that decides on every call, or a function that creates it for the registry.
    * @default new SafetyPolicy({ registry })
    */
   readonly policy?: Policy | ((registry: ToolMetadataRegistry) => Policy);

@@ -152,7 +152,7 @@ function readOnlyCheck(
   if (isDangerous(danger.level))
     return {
       rule: 'read-only',
-      reason: `this call of ${entry.name} has danger ${danger.level}${danger.raised === undefined ? '' : ` (${danger.raised})`}, and the mode is read-only`,
+      reason: `this call to ${entry.name} has danger ${danger.level}${danger.raised === undefined ? '' : ` (${danger.raised})`}, and the mode is read-only`,
     };
   return undefined;
 }

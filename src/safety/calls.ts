@@ -49,7 +49,7 @@ export interface CallContext {
 }
 
 /**
- * The policy modes. They decide about calls that aren't covered by a rule.
+ * The policy modes. They decide on calls that aren't covered by a rule.
  *
  * - `default` asks for approval of every write and every dangerous call.
  * - `read-only` denies everything that can change something.
@@ -79,7 +79,7 @@ export interface Decision {
 }
 
 /**
- * An object that decides about calls, such as `SafetyPolicy`. If `decide` throws or returns
+ * An object that decides on calls, such as `SafetyPolicy`. If `decide` throws or returns
  * anything but a decision, the call is denied.
  */
 export interface Policy {

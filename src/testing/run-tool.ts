@@ -199,7 +199,7 @@ async function manualResult(entry: ToolEntry, given: unknown): Promise<OutcomeBo
     new ToolError(
       'INVALID_INPUT',
       expectedGot(
-        `a value, ok(value) or fail(message) as the result of the manual call of ${entry.name}`,
+        `a value, ok(value) or fail(message) as the result of the manual call to ${entry.name}`,
         got,
       ),
       { details },

@@ -23,8 +23,7 @@ export interface Axes {
 }
 
 /**
- * Fills in the axes that the author left out. Inference uses only declared options, and assumes the
- * stricter value.
+ * Fills in the axes that the author left out. Inference uses only declared options. When in doubt, it assumes the stricter value.
  *
  * A tool that declares nothing is `mixed`, has high danger, and runs alone. Cost is the exception:
  * it defaults to medium, not to the highest tier, because a cost limit that hides undeclared

@@ -189,8 +189,7 @@ export interface ToolOptions<
   readonly reads?: readonly FlowLabel[];
   /**
    * The destination of a call's arguments. Use `outside` for email, public posts, and URLs in
-   * arguments. @default inferred from the side effects and `executionCategory`; the policy then
-   * counts only network access as sending outside
+   * arguments. @default inferred: the policy assumes that calls send outside only if the tool declares network access
    */
   readonly sends?: FlowTarget;
   /**

@@ -109,7 +109,7 @@ describe('a refresh', () => {
         kind: 'unreadable',
         file: 'functions.json',
         line: 1,
-        message: expect.stringMatching(/Its last good content stays in use\.$/) as string,
+        message: expect.stringMatching(/the file's last valid content stays in use\.$/) as string,
       },
       { severity: 'error', kind: 'unreadable', file: 'skills.json' },
     ]);

@@ -137,7 +137,7 @@ describe('a snapshot', () => {
     expect(Object.isFrozen(session.toJSON())).toBe(true);
   });
 
-  it('a snapshot in another format version is refused', () => {
+  it('a snapshot with a different format version is refused', () => {
     expect(codeOf({ ...whole, version: 2 })).toBe('INVALID_SNAPSHOT');
   });
 

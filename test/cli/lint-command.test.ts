@@ -97,7 +97,7 @@ describe('the rules of tooldex lint', () => {
       "a settings file that isn't JSON",
       { 'tooldex.config.json': '{\n  "lint": {\n  "rules" 1 } }' },
       [],
-      "tooldex.config.json isn't valid JSON: ColonExpected in line 3",
+      "tooldex.config.json isn't valid JSON: ColonExpected on line 3",
     ],
   ])('are refused for %s', async (_, files, args, message) => {
     const { code, err } = await lintIn(open(files), ...args);

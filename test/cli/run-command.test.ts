@@ -66,7 +66,7 @@ describe('tooldex run', () => {
     expect(out).toContain('legacy');
     expect(await runBundled(['list_directory', '--root', 'nowhere'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining("The folder for --root doesn't exist: nowhere"),
+      err: expect.stringContaining("There's no folder for --root at nowhere"),
     });
     expect((await runBundled(['list_directory', '--root', '.', '--tools', '.'])).code).toBe(2);
   });

@@ -104,7 +104,7 @@ describe('--manifests', () => {
     for (const command of ['list', 'serve'])
       expect(await run(command, '--manifests', 'nope')).toMatchObject({
         code: 2,
-        err: "error The folder for --manifests doesn't exist: nope.\n",
+        err: "error There's no folder for --manifests at nope.\n",
       });
   });
 

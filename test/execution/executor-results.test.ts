@@ -112,7 +112,7 @@ describe("values that can't be serialized to JSON", () => {
     ['a BigInt', 1n],
     ['a circular object', circle],
     ['an object with NaN inside', { deep: [Number.NaN] }],
-  ])('%s is rejected as a result', async (_, value) => {
+  ])("a tool can't return %s", async (_, value) => {
     const outcome = await run(() => value);
     expect(outcome).toMatchObject({
       status: 'error',

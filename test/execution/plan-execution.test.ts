@@ -165,7 +165,7 @@ describe('the reason why a call waits', () => {
 
   it("explains that the tool's calls run one at a time", () => {
     expect(reasonsOf(call('push', 'a'), call('ship', 'a'))[1]).toBe(
-      'after call 0, push: calls of push run one at a time',
+      'after call 0, push: calls to push run one at a time',
     );
     expect(reasonsOf(call('look'), call('peek'))[1]).toBe(
       'after call 0, look: calls of look run one at a time',

@@ -21,7 +21,7 @@ describe.each([
   ['OpenAI and Anthropic', FUNCTION_NAME_RULE, /^[A-Za-z0-9_-]{1,64}$/],
   ['Gemini', GEMINI_NAME_RULE, /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/],
 ])('encoded names for %s', (_, rule, allowed) => {
-  it('encoded names are valid and unique, and can be decoded', () => {
+  it('are valid and unique, and can be decoded', () => {
     fc.assert(
       fc.property(names, (list) => {
         const codec = createNameCodec(list, rule);

@@ -93,7 +93,7 @@ describe('the MCP hints of a tool', () => {
 });
 
 describe('hints from an untrusted server', () => {
-  it('hints from an untrusted server never make a tool less strict', () => {
+  it('never make a tool less strict', () => {
     fc.assert(
       fc.property(annotations, (given) => {
         const entry = foreign(given, false);
@@ -113,7 +113,7 @@ describe('hints from an untrusted server', () => {
     );
   });
 
-  it('hints from an untrusted server can mark a tool as writing or destructive', () => {
+  it('can mark a tool as writing or destructive', () => {
     expect(axesFromAnnotations({ readOnlyHint: false }, { trusted: false })).toEqual({
       accessMode: 'mixed',
     });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ToolExecutor, ToolMetadataRegistry } from '../../src/index.js';
 import { DefinitionPins } from '../../src/mcp.js';
+import { isMadeBy } from '../../src/mcp/server/uri-template.js';
 import type { McpDiscoveryOptions } from '../../src/mcp/discovery/discovery-options.js';
 import { discover, here, namesOf, temporaryFolder } from './servers/start.js';
 
@@ -167,4 +168,14 @@ describe('resources and prompts from a server', () => {
         .map(({ tool }) => tool),
     ).toEqual(['"read_resource"', '"echo"', '"mcp_read_resource"']);
   });
+});
+
+it.each([
+  ['users://{id}/profile', 'users://1/profile', true],
+  ['users://{id}/profile', 'users://a/b/profile', false],
+  ['file:///{+path}', 'file:///a/b?c', true],
+  ['search{?q,lang}', 'search?q=a&lang=b', true],
+  ['{a}{b}', 'x', true],
+])('matching the URI template %s with %s returns %s', (template, uri, expected) => {
+  expect(isMadeBy(template, uri)).toBe(expected);
 });

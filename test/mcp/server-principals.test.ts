@@ -100,7 +100,7 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
 }
 
 describe('sessions and principals', () => {
-  it("a session doesn't exist for any other principal: not for calls, answers, streams, or its deletion", async () => {
+  it('other principals get 404 if they call a tool in a session, answer its questions, open its stream, or delete it', async () => {
     const server = serverOf({ verify });
     const ada = { token: 'token-of-ada', session: await open(server, { token: 'token-of-ada' }) };
     const eve = { token: 'token-of-eve', session: ada.session };

@@ -143,7 +143,7 @@ describe.skipIf(!present)('the recorded derived sets', () => {
       expect(set('parallelizable_tools')).toContain(name);
   });
 
-  it('critical, unavailable, and progress-tracked tools are the recorded ones', () => {
+  it('critical, unavailable, and progress-tracked tools match the recorded ones', () => {
     compare('critical', set('critical_tools'), registry.getCriticalTools());
     compare('available', set('available_tools'), names(registry.filter({ available: true })));
     compare('unavailable', set('unavailable_tools'), names(registry.filter({ available: false })));

@@ -38,7 +38,7 @@ describe('a tool rendered at a level', () => {
     });
   });
 
-  it('a compact tool has its first sentence, every parameter, and short descriptions', () => {
+  it('a compact tool keeps the first sentence of its description and every parameter, with short descriptions', () => {
     const { name, description, inputSchema } = rendered(options, 'compact');
     expect([name, description]).toEqual(['tree', 'Shows a tree.']);
     const properties = inputSchema['properties'] as Record<string, { description: string }>;

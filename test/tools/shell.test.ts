@@ -66,7 +66,7 @@ describe('run_shell', () => {
     await executor.close();
   });
 
-  it('runs pipes, variables, and redirections below the root', async () => {
+  it('supports pipes, variables, and redirections below the root', async () => {
     expect(
       await shell('X=b; printf "a\\n$X\\n" > out.txt; cat out.txt | wc -l; exit 3'),
     ).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('2') });

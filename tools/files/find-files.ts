@@ -38,7 +38,7 @@ const Input = z.object({
     'Find all TypeScript files in src',
     'Where is the tsconfig?',
     'Find files named *.test.ts',
-    'Which markdown files are there?',
+    'What Markdown files are in this project?',
   ],
   timeoutMs: 30_000,
 })

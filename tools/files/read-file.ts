@@ -52,7 +52,7 @@ export class ReadFile extends FileTool {
       if (lines.at(-1) === '') lines.pop(); // A final line ending starts no line.
       if (offset > Math.max(lines.length, 1))
         return fail(
-          `${JSON.stringify(path)} has ${lines.length} lines, so "offset" can't be ${offset}. Use at most ${lines.length}.`,
+          `${JSON.stringify(path)} has ${lines.length} lines, so "offset" can't be ${offset}. Use a smaller offset.`,
         );
 
       const { text, count } = takeLines(lines.slice(offset - 1, offset - 1 + limit));

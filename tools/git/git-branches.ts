@@ -31,7 +31,7 @@ interface Branch {
   mandatoryKeywords: ['git branch', 'list branches'],
   stages: ['initial', 'reading'],
   examples: [
-    'Which branches are there?',
+    'What branches does this repository have?',
     'What is the current branch?',
     'List remote branches too',
   ],

@@ -16,7 +16,7 @@ const Input = z.object({
   ...CHANGING_NOTES,
   name: 'note_delete',
   description:
-    "Deletes a note permanently by its id and returns it. The id isn't reused. Take the id from note_list or note_search.",
+    "Permanently deletes the note with this id, and returns it. The id isn't reused. Get the id from note_list or note_search.",
   inputSchema: Input,
   priority: Priority.LOW,
   dangerLevel: 'high',

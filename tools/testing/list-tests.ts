@@ -31,7 +31,11 @@ const Input = z.object({
   mandatoryKeywords: ['list the tests', 'test files'],
   stages: ['reading', 'planning', 'verification'],
   taskTypes: ['analysis', 'search'],
-  examples: ['Which tests are there?', 'Find the test files of the parser', 'List the tests'],
+  examples: [
+    'What tests does this project have?',
+    'Find the test files of the parser',
+    'List the tests',
+  ],
   progressParams: ['contains'],
   timeoutMs: 30_000,
   conflictKeys(this: BehindFileWall) {

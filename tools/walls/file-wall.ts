@@ -41,7 +41,7 @@ const MAX_WALK_DEPTH = 64;
 /** Folders that a walk skips, because they aren't the project's own text. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-/** Options of a file wall. */
+/** Options for a file wall. */
 interface FileWallOptions {
   /** Maximum size of a file to read, in bytes. @default 1,048,576 */ readonly maxReadBytes?: number;
   /** Maximum size of a text to write, in bytes. @default 1,048,576 */ readonly maxWriteBytes?: number;

@@ -76,7 +76,7 @@ export function readList(
     return refused(
       text.trim() === ''
         ? 'The file is empty. It must be JSON.'
-        : `This isn't valid JSON: ${wordsOf(first)}. No part of the file is used.`,
+        : `This isn't valid JSON: ${wordsOf(first)}.`,
       first?.offset,
     );
   const value: unknown = getNodeValue(root);

@@ -20,7 +20,7 @@ export interface MappedFunction {
   };
 }
 
-/** Options of `loadFunctionMap`. */
+/** Options for `loadFunctionMap`. */
 export interface LoadFunctionMapOptions {
   /** A folder with manifests. Use either this or `files`. @default none */
   readonly root?: string | URL;

@@ -67,7 +67,7 @@ export function workOf(works: ReadonlyMap<string, Execute<never>>): ExecuteOf {
   return ({ name, handler_ref: reference }) => works.get(reference ?? name) ?? works.get(name);
 }
 
-/** Options of `loadManifest`. */
+/** Options for `loadManifest`. */
 export interface LoadManifestOptions {
   /**
    * The treatment of entries with errors: `throw` refuses everything, `quarantine` skips those

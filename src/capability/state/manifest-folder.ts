@@ -33,8 +33,7 @@ export class ManifestFolder {
   }
 
   /**
-   * Reads what has changed. Never rejects. An unreadable file or folder keeps its content, and the
-   * problem is reported. Unchanged files keep the same content object.
+   * Reads what has changed. Never rejects. If a file or folder can't be read, its last valid content is kept, and the problem is reported. Unchanged files keep the same content object.
    */
   async read(force: boolean): Promise<FolderContent> {
     const { files, issues } = await findManifestFiles(this.#root);
@@ -62,7 +61,7 @@ export class ManifestFolder {
     // A file that is still being written can't be parsed either.
     const broken = content.findings.find(({ kind }) => kind === 'unreadable');
     if (broken === undefined || !before?.content.total) return { digest, content };
-    const message = `${broken.message} Its last good content stays in use.`;
+    const message = `${broken.message} Until this is fixed, the file's last valid content stays in use.`;
     const others = before.content.findings.filter(({ kind }) => kind !== 'unreadable');
     const findings = [{ ...broken, message }, ...others];
     return { digest, content: { ...before.content, findings } };

@@ -284,7 +284,7 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
 }
 
 /**
- * Returns the data as it is after the store restarted. Later decisions count in the current store.
+ * Returns the data adjusted for a restart of the store, so that decisions are requested again. Later decisions count in the current store.
  */
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);

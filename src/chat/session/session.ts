@@ -235,8 +235,7 @@ export class Session {
 
   /**
    * Answers a call's question. The answer becomes the call's result. If the question offers
-   * choices, pass the value or the label of one of them, or a list or comma-separated text if it
-   * allows several. Other answers are refused unless the question allows them. After the question
+   * choices, pass the value or label of one of them. If it allows several, pass a list, or text with commas between them. Other answers are refused unless the question allows them. After the question
    * has expired, the answer is refused with `TIMEOUT`.
    *
    * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system

@@ -128,7 +128,7 @@ export async function loadRegistry(
 export function existingFolder(option: string, name: string, cwd: string): string {
   const folder = resolve(cwd, name);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw wrongUsage(`The folder for ${option} doesn't exist: ${name}.`);
+    throw wrongUsage(`There's no folder for ${option} at ${name}.`);
   return folder;
 }
 

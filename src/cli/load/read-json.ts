@@ -61,7 +61,7 @@ export function parseJsonc(text: string, where: string): unknown {
   if (first === undefined) return value;
   const line = text.slice(0, first.offset).split('\n').length;
   throw wrongUsage(
-    `${where} isn't valid JSON: ${printParseErrorCode(first.error)} in line ${line}.`,
+    `${where} isn't valid JSON: ${printParseErrorCode(first.error)} on line ${line}.`,
   );
 }
 

@@ -59,7 +59,9 @@ export interface List<Item> {
 }
 
 const TOKEN = 'tooldex-token';
-export const keepToken = (token: string) => sessionStorage.setItem(TOKEN, token);
+/** Stores the token. Headers allow only ASCII, and no token has anything else. */
+export const keepToken = (token: string) =>
+  sessionStorage.setItem(TOKEN, token.replace(/[^\x21-\x7e]/g, ''));
 export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
 
 /** An error response from the server, or no response (status 0). The message is for people. */

@@ -1,5 +1,5 @@
 import { html, render } from 'htm/preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { FindingWire } from '../findings.js';
 import type { Overview } from '../operator-routes.js';
 import {
@@ -30,6 +30,8 @@ import { findingsView, workView, type Work } from './work-views.js';
 
 const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];
 const FINDINGS = 200;
+/** Milliseconds between readings of the lists. */
+const LISTS_MS = 10_000;
 /** Number of tools shown for a search. */
 const FOUND = 200;
 const titled = (view: View) => view.charAt(0).toUpperCase() + view.slice(1);
@@ -80,8 +82,19 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
   const [theme, setTheme] = useState(rememberedTheme);
   const [findingPages, setFindingPages] = useState(1);
   const persona = parameters.get('persona');
-  // Everything is read again when the catalogue has changed, or may have.
-  const version = `${revision} ${isLost}`;
+  // Lists are read again when the catalogue has changed, or may have, and now and then for the
+  // health of the tools.
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const next = () => document.hidden || setRound((last) => last + 1);
+    const timer = setInterval(next, LISTS_MS);
+    document.addEventListener('visibilitychange', next);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', next);
+    };
+  }, []);
+  const version = `${revision} ${isLost} ${round}`;
   const own = questionOf(new URLSearchParams(persona === null ? {} : { persona }));
   const tools = useList<Tool>(
     'tools',

@@ -206,11 +206,14 @@ export function boundedFetch(
     const isStream =
       response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
     let size = 0;
+    let tail = '';
     const bound = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
       transform(chunk, controller) {
-        const text = isStream ? Buffer.from(chunk).toString('latin1') : '';
+        // An empty line can arrive in two chunks.
+        const text = tail + (isStream ? Buffer.from(chunk).toString('latin1') : '');
+        tail = text.slice(-3);
         const end = Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'));
-        size = end === -1 ? size + chunk.length : chunk.length - end;
+        size = end === -1 ? size + chunk.length : text.length - end;
         if (size <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk);
         controller.error(
           new Error(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`),

@@ -81,6 +81,11 @@ interface Failure {
   readonly nextAttemptAt: number;
 }
 
+/**
+ * Maximum number of listings that one call waits for, because a server may announce changes all the
+ * time.
+ */
+const MOST_LISTINGS = 2;
 /** Minimum milliseconds between two listings of a server that keeps announcing changes. */
 const CHANGE_GAP_MS = 250;
 /** Maximum number of tools whose first definition is remembered. */
@@ -341,17 +346,15 @@ export class DiscoveredServer {
         error,
       );
     });
+    const isUnsure = () => this.#isInDoubt || this.#running !== undefined || !this.#isLeftAlone;
     const tool = this.#table.tools.get(toolName);
     const isReadonly = tool !== undefined && entryOf(tool).accessMode === AccessMode.READONLY;
-    if (
-      this.#isInDoubt ||
-      this.#running !== undefined ||
-      !this.#isLeftAlone ||
-      (!isReadonly && !session.announces)
-    ) {
+    let mustList = isUnsure() || (!isReadonly && !session.announces);
+    for (let count = 0; mustList && count < MOST_LISTINGS; count += 1) {
       await this.ask(true);
       if (this.#failure !== undefined)
         throw this.#away('could not list its tools again, although they may have changed');
+      mustList = isUnsure();
     }
     return session;
   }

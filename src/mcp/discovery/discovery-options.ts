@@ -96,7 +96,7 @@ export type HeadersFor = (
   | undefined
   | Promise<Readonly<Record<string, string>> | undefined>;
 
-/** Options of discovery. */
+/** Options for discovery. */
 export interface McpDiscoveryOptions {
   /**
    * Withholds tools whose definitions have changed. Usually a `DefinitionPins`.

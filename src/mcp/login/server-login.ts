@@ -394,7 +394,7 @@ export class ServerLogin implements AuthProvider {
     if (value === undefined || value === '')
       throw new ToolError(
         'INVALID_ARGUMENT',
-        `The settings of an MCP server need the environment variable ${variable}, which isn't set. Set it.`,
+        `The settings of an MCP server need the environment variable ${variable}. Set it to a value that isn't empty.`,
         { details: { variable } },
       );
     return value;

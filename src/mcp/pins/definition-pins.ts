@@ -6,7 +6,7 @@ import { findingsOf, type PinFinding, type ServerListing } from './definition-ch
 import { writeLockFile, lockTextOf, readLockFile, readLockText } from './lock-file.js';
 import { keyOf, pinOf, sortedPins, type PinTable } from './pin.js';
 
-/** Options of `DefinitionPins`. */
+/** Options for `DefinitionPins`. */
 export interface DefinitionPinsOptions {
   /**
    * The treatment of tools without a pin: `quarantine` withholds it until it's approved; `trust`

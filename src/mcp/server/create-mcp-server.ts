@@ -67,7 +67,7 @@ export interface McpToolServer {
    *
    * You can pass this function around by itself.
    *
-   * @param request Its body can have at most 4 MiB.
+   * @param request Its body can be at most 4 MiB.
    * @param options `authInfo` for a token that your program has checked itself. `verify` overrides
    * it.
    * @throws ToolError `MISSING_PACKAGE`, or `TOOL_UNAVAILABLE` after `close`.

@@ -22,6 +22,7 @@ import { outcomeResult } from './call-result.js';
 import type { CheckedServerOptions } from './server-options.js';
 import type { ServedTools } from './served-tools.js';
 import type { By, ServerSdk, ToolCalls } from './tool-calls.js';
+import { isMadeBy } from './uri-template.js';
 
 /** The parts of a server that its resources and prompts need. */
 export interface OfferParts {
@@ -40,8 +41,6 @@ type Answer<R> = Promise<R | InputRequiredResult>;
 
 /** Timeout in milliseconds for a list whose tool has none of its own. */
 const LIST_TIMEOUT_MS = 30_000;
-/** Maximum length of a URI that is matched with templates, because matching may be quadratic. */
-const LONGEST_URI = 2_048;
 /** Maximum number of completion values in one response, set by the protocol. */
 const MOST_VALUES = 100;
 
@@ -185,7 +184,7 @@ export function offersOf({ sdk, options, tools, calls }: OfferParts): {
       const variables =
         own.uri === uri
           ? {}
-          : isTemplate(own.uri) && uri.length <= LONGEST_URI
+          : isTemplate(own.uri) && isMadeBy(own.uri, uri)
             ? new sdk.UriTemplate(own.uri).match(uri)
             : null;
       if (variables === null) continue;

@@ -52,13 +52,13 @@ export interface McpRequestInfo {
 /** The caller of a request, and the value that tools receive as `context.context`. */
 export type RequestContext = CallContext & { readonly context?: unknown };
 
-/** Options of `createMcpServer`. */
+/** Options for `createMcpServer`. */
 export interface McpServerOptions {
   /**
    * Runs the calls. @default an executor for the registry, with `policy`, `store` and `approvalKey`
    */
   readonly executor?: ToolExecutor;
-  /** The policy that decides about every call. @default new SafetyPolicy({ registry }) */
+  /** The policy that decides on every call. @default new SafetyPolicy({ registry }) */
   readonly policy?: Policy;
   /**
    * The state that processes share; see `ToolExecutor`. @default in-memory, for this process only

@@ -122,7 +122,7 @@ export class ToolCalls {
     const { entry, input } = call;
     if (before.toolName !== entry.name || before.inputDigest !== digestOf(input))
       return errorResult(
-        `This answer belongs to a different call of ${entry.name}. Call the tool again.`,
+        `This answer belongs to a different call to ${entry.name}. Call the tool again.`,
       );
     if (before.kind === 'question') return this.#afterQuestion(call, request, before, accepted);
     const answers = new Map(before.keys.map((key) => [key, answerOf(answer(key))] as const));

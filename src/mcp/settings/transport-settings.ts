@@ -84,7 +84,7 @@ export function transportOf({
     return { path: ['url'], message: 'Set a command or a url, but not both.' };
   if (kind === 'stdio')
     return command === undefined
-      ? { path: [], message: 'Set a command or a url.' }
+      ? { path: [], message: `Set a command${url === undefined ? ' or a url' : ''}.` }
       : { kind, command, args, env, ...without({ cwd, envFile }) };
   if (url === undefined) return { path: [], message: `Set a url for the transport ${kind}.` };
   // A URL with variables is checked once they're filled in.

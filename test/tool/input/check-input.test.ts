@@ -191,7 +191,7 @@ describe('checkInput', () => {
     'tokens',
     'clientSecret',
     'Authorization',
-  ])('checkInput shows only the type of a secret value: %s', (name) => {
+  ])("checkInput shows only the type of a secret field's value: %s", (name) => {
     const hidden = 'hunter2';
     const number = { type: 'object', properties: { [name]: { type: 'number' } } };
     const schemas = [
