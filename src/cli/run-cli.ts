@@ -198,7 +198,7 @@ export async function runCli(
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
       const advice = adviceFor(error.code, current, args) ?? 'For help, add --help.';
-      const message = `${error.message.replace(/^error: /, '')}. ${advice}`;
+      const message = `${error.message.replace(/^error: |\.$/g, '')}. ${advice}`;
       if (error.code !== 'commander.help') reportError(terminal, args, 'INVALID_ARGUMENT', message);
       return EXIT.usage;
     }

@@ -487,7 +487,7 @@ async function listTools(
     if ('tools' in server) return server.tools;
     return refuse(
       'a server that lists its tools',
-      server.error,
+      `an error: ${server.error}`,
       'If it needs keys, start it yourself, and pass its response to tools/list with --listing <file>.',
     );
   } finally {

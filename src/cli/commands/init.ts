@@ -82,9 +82,14 @@ async function projectAt(cwd: string): Promise<Project> {
   const tsconfig = await textAt(join(cwd, 'tsconfig.json'));
   const isLegacy = /"experimentalDecorators"\s*:\s*true/.test(tsconfig ?? '');
   const vite = objectIn(await textAt(join(cwd, 'node_modules/vite/package.json')))['version'];
-  const needsLine =
-    typescript && runner === 'vitest' && !isLegacy && !(parseInt(vite as string, 10) < 8);
   const config = files.find((name) => /^vite(?:st)?\.config\.[cm]?[jt]s$/.test(name));
+  const written = config && (await textAt(join(cwd, config)));
+  const needsLine =
+    typescript &&
+    runner === 'vitest' &&
+    !isLegacy &&
+    !written?.includes('decorator') &&
+    !(parseInt(vite as string) < 8);
   const missingDev = [
     ...(typescript ? ['tsx'] : []),
     ...(typescript && runner === 'jest' ? ['@jest/globals'] : []),

@@ -164,7 +164,7 @@ function suggestedTools(tools: readonly ReturnType<typeof listedTool>[]) {
  */
 function reasonOf(server: McpServerStatus): string {
   if (server.state === 'stale') return 'its tools may have changed since they were listed';
-  if (server.state !== 'failed' && server.state !== 'backing-off') return '';
+  if (!('reason' in server)) return '';
   const lastLine = server.stderr?.trimEnd().split('\n').at(-1);
   return lastLine === undefined
     ? server.reason

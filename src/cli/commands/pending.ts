@@ -75,6 +75,7 @@ function answering(
   context: AnswerContext,
   did: string,
   answer: (desk: OperatorDesk, id: string, operator: string) => Promise<object | void>,
+  edited: object = {},
 ): Promise<void> {
   return withDesk(context, async (desk) => {
     const { words, options } = context;
@@ -83,7 +84,7 @@ function answering(
     const result = await answer(desk, id, options.operator);
     print(context, { id, [did]: true, ...result }, () => [
       `${paint('green', did)} ${id}`,
-      ...(call === undefined ? [] : pendingLines(context.terminal, call)),
+      ...(call === undefined ? [] : pendingLines(context.terminal, { ...call, ...edited })),
     ]);
   });
 }
@@ -107,7 +108,7 @@ export const commands = {
           'WAITS FOR': WAITS_FOR[each.kind],
           FOR: each.principal,
           SINCE: minuteOf(each.createdAt),
-          ARGUMENTS: JSON.stringify(each.input),
+          'QUESTION OR ARGUMENTS': 'question' in each ? each.question : JSON.stringify(each.input),
         }));
         print(context, { pending: waiting.map(shown) }, () => [
           rows.length === 0 ? 'nothing waits for an answer with this key' : table(terminal, rows),
@@ -135,11 +136,17 @@ export const commands = {
       const { input, grant } = options;
       const json = grant ?? input;
       const value = json === undefined ? undefined : await readJsonOption(json, terminal, cwd);
-      return answering(context, 'approved', async (desk, id, operator) => {
-        if (grant !== undefined)
-          return { grant: (await desk.grant(id, operator, value as GrantScope)).id };
-        await desk.approve(id, operator, input === undefined ? undefined : { input: value });
-      });
+      const edited = input === undefined ? undefined : { input: value };
+      return answering(
+        context,
+        'approved',
+        async (desk, id, operator) => {
+          if (grant !== undefined)
+            return { grant: (await desk.grant(id, operator, value as GrantScope)).id };
+          await desk.approve(id, operator, edited);
+        },
+        edited && { ...edited, preview: undefined },
+      );
     },
   }),
 
@@ -154,7 +161,7 @@ export const commands = {
     examples: [`answer 3f2a '"blue"' ${STORE}`, `answer 3f2a @result.json ${STORE}`],
     run: async (context) => {
       const { terminal, cwd, words } = context;
-      const value = await readJsonOption(words[1]!, terminal, cwd);
+      const value = await readJsonOption(words[1]!, terminal, cwd, `answer ${words[0]!}`);
       return answering(context, 'answered', (desk, id, operator) =>
         desk.answer(id, operator, value),
       );
@@ -174,9 +181,11 @@ export const commands = {
           USED: `${grant.used} of ${uses ?? 'any number'}`,
           UNTIL: minuteOf(grant.expiresAt),
           'LIMITED TO': [
-            ...(conversationId === undefined ? [] : [`conversation ${conversationId}`]),
-            ...(input === undefined ? [] : [JSON.stringify(input)]),
-          ].join('; '),
+            conversationId && `conversation ${conversationId}`,
+            input && JSON.stringify(input),
+          ]
+            .filter(Boolean)
+            .join('; '),
         }));
         print(context, { grants }, () => [
           rows.length === 0 ? 'no grants' : table(context.terminal, rows),

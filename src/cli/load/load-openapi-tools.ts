@@ -24,7 +24,7 @@ export async function loadOpenApiTools({
   readonly cwd: string;
 }): Promise<LoadedTools> {
   const { tools, findings } = await toolsFromOpenApi(
-    /^https?:\/\//.test(openapi) ? new URL(openapi) : resolve(cwd, openapi),
+    /^https?:\/\//.test(openapi) ? openapi : resolve(cwd, openapi),
     {
       ...(baseUrl !== undefined && { baseUrl }),
       auth: Object.fromEntries(auth.map(credentialOf)),
@@ -47,7 +47,7 @@ export async function loadOpenApiTools({
  */
 function credentialOf(text: string): [string, string] {
   const [, scheme, variable] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  if (scheme === undefined || variable === undefined)
+  if (!scheme || !variable)
     throw wrongUsage(`Expected --auth scheme=VARIABLE, got ${JSON.stringify(text)}.`);
   const value = process.env[variable];
   if (!value)

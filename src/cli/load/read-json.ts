@@ -34,10 +34,11 @@ export async function readJsonOption(
   text: string,
   terminal: Dialog,
   cwd: string,
+  name = '--input',
 ): Promise<unknown> {
   if (text === '-' || text.startsWith('@'))
     return readJsonFile(text.replace(/^@/, ''), terminal, cwd);
-  return parseJson(text, '--input', ' Quote it for the shell, or use --input @file.');
+  return parseJson(text, name, ` Quote it for the shell, or use ${name} @file.`);
 }
 
 /** Parses JSON text. @throws ToolError `INVALID_ARGUMENT`. */
