@@ -7,7 +7,7 @@ interface Role {
   readonly term: number;
   /** 0 for the term's own word. */
   readonly share: number;
-  /** How much of a matching word in a tool's name counts as covered, from 0 to 1. */
+  /** The share of a matching word in a tool's name that counts as covered, from 0 to 1. */
   readonly coverage: number;
 }
 
