@@ -168,7 +168,7 @@ describe('the reason why a call waits', () => {
       'after call 0, push: calls to push run one at a time',
     );
     expect(reasonsOf(call('look'), call('peek'))[1]).toBe(
-      'after call 0, look: calls of look run one at a time',
+      'after call 0, look: calls to look run one at a time',
     );
   });
 
