@@ -179,6 +179,20 @@ describe.each(WAYS)('changed tools $name', (way) => {
 });
 
 describe('servers that announce changes', () => {
+  it('rejects a call if the server announces a change while it lists its tools for the call', async () => {
+    const server = overStdio('modern', SHOWS);
+    const { executor, tool, hearChange } = await setUp(server, WAYS[1]!);
+    server.duringNextListing(() => {
+      server.list(TRANSFERS);
+      server.tellChange();
+    });
+    const heard = hearChange();
+    server.tellChange();
+    await heard;
+    expect(await executor.execute(callOf(tool))).toMatchObject({ code: 'TOOL_CHANGED' });
+    expect(server.calls()).toEqual([]);
+  });
+
   it.each(SERVERS.filter(([name]) => !name.includes('without sessions')))(
     'rejects a call after a server %s announced a change, even before the new listing is read',
     async (_, serverOf) => {

@@ -24,7 +24,7 @@ export interface Candidate {
   readonly fn: Value;
   readonly self: Value;
   readonly rank: number;
-  /** How the arguments are passed: as the first parameter, by parameter name, or in a request. */
+  /** The way the arguments are passed: as the first parameter, by parameter name, or in a request. */
   readonly how: 'first' | 'named' | 'request';
   /** The fields of the argument schema next to the function, if any. */
   readonly shape?: Obj | undefined;

@@ -31,7 +31,7 @@ import { findingsView, workView, type Work } from './work-views.js';
 const SORTS = ['name', 'access_mode', 'danger_level', 'cost_tier', 'health'];
 const FINDINGS = 200;
 /** Milliseconds between readings of the lists. */
-const LISTS_MS = 10_000;
+const LISTS_MS = 30_000;
 /** Number of tools shown for a search. */
 const FOUND = 200;
 const titled = (view: View) => view.charAt(0).toUpperCase() + view.slice(1);

@@ -25,6 +25,13 @@ export function holdBack(listing: string, until: Promise<unknown>): void {
   heldBack.set(listing, until);
 }
 
+const duringListing = new Map<string, () => void>();
+
+/** Calls a function while the servers of a listing answer the next request for it, with what it said before. */
+export function duringNextListing(listing: string, call: () => void): void {
+  duringListing.set(listing, call);
+}
+
 /** The running servers of a listing. */
 export function sessionsOf(listing: string): readonly DemoSession[] {
   return [...(sessions.get(listing) ?? [])];
@@ -88,7 +95,13 @@ class DemoTransport extends PipeEnd {
     serveStdio(
       () => {
         const each = demoServer({
-          tools: () => JSON.parse(readFileSync(listing, 'utf8')) as Tool[],
+          tools: () => {
+            const tools = JSON.parse(readFileSync(listing, 'utf8')) as Tool[];
+            const call = duringListing.get(listing);
+            duringListing.delete(listing);
+            call?.();
+            return tools;
+          },
           note,
           pid,
           env: {},

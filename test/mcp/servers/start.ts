@@ -8,7 +8,13 @@ import { join, resolve } from 'node:path';
 import { afterAll } from 'vitest';
 import { McpDiscovery } from '../../../src/mcp/discovery/mcp-discovery.js';
 import type { McpDiscoveryOptions } from '../../../src/mcp/discovery/discovery-options.js';
-import { holdBack, IN_PROCESS, IN_PROCESS_PACKAGES, sessionsOf } from './in-process.js';
+import {
+  duringNextListing,
+  holdBack,
+  IN_PROCESS,
+  IN_PROCESS_PACKAGES,
+  sessionsOf,
+} from './in-process.js';
 
 const cleanUps: (() => unknown)[] = [];
 afterAll(async () => {
@@ -102,6 +108,10 @@ export class Demo {
   /** Lets it start no sooner than something has happened. */
   holdBack(until: Promise<unknown>): void {
     holdBack(this.#listing, until);
+  }
+
+  duringNextListing(call: () => void): void {
+    duringNextListing(this.#listing, call);
   }
 
   tellChange(): void {

@@ -24,7 +24,10 @@ export interface SwappingServer {
   tellChange(): void;
 }
 
-export function overStdio(era: 'modern' | 'legacy', ...tools: readonly object[]): SwappingServer {
+export function overStdio(
+  era: 'modern' | 'legacy',
+  ...tools: readonly object[]
+): SwappingServer & Pick<Demo, 'duringNextListing'> {
   const demo = new Demo();
   demo.list(...tools);
   return {
@@ -36,6 +39,7 @@ export function overStdio(era: 'modern' | 'legacy', ...tools: readonly object[])
       await nextTurns();
     },
     tellChange: () => demo.tellChange(),
+    duringNextListing: (call) => demo.duringNextListing(call),
   };
 }
 
