@@ -46,9 +46,10 @@ describe.skipIf(!browserPresent)('the tools page', () => {
   const choice = (page: Page, axis: string, value: string) =>
     page.getByRole('group', { name: axis }).getByRole('checkbox', { name: value });
   const hasFocus = (page: Page, name: string) =>
-    page.waitForFunction(
-      `document.activeElement?.classList.contains('row-link') && document.activeElement.textContent === ${JSON.stringify(name)}`,
-    );
+    page
+      .locator('.row-link:focus')
+      .and(page.getByText(name, { exact: true }))
+      .waitFor();
 
   it('lists every tool with its access mode, danger, cost, health, and whether it needs approval', async () => {
     const page = await open();

@@ -218,7 +218,7 @@ describe.skipIf(!browserPresent)('the page shows', () => {
     ]);
     await job.getByRole('link', { name: 'Research' }).click();
     const skill = page.getByRole('article', { name: 'Research' });
-    await page.waitForFunction('document.activeElement.getAttribute("aria-label") === "Research"');
+    await skill.and(page.locator(':focus')).waitFor();
     expect(await skill.locator('.unresolved').allInnerTexts()).toEqual([
       expect.stringMatching(/^telephone\s*unresolved$/),
     ]);
