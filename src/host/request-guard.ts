@@ -90,19 +90,6 @@ export function createGuard({
     const { url, headers } = request;
     const urlHost = authorityOf(url);
     const host = headers.get('host') ?? urlHost; // A request made inside the program has no Host header.
-    // If two parties that read a request disagree about its host or where it ends, an attacker can
-    // exploit that (request smuggling).
-    if (
-      host.includes(',') ||
-      (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked'
-    ) {
-      return refusal(
-        400,
-        'INVALID_ARGUMENT',
-        'The request must have exactly one Host header, and no Transfer-Encoding except chunked. Fix its headers.',
-        CLOSE,
-      );
-    }
     // A request line with a full URL contains a host too.
     if (!isAllowed(host) || !isAllowed(urlHost)) {
       return refusal(
@@ -121,20 +108,8 @@ export function createGuard({
     }
     return undefined;
   };
-  return async (request, { isOpen = false } = {}) => {
-    const admission = placeRefusal(request) ?? (isOpen ? ADMITTED : await authenticate(request));
-    // An unread body keeps its connection busy, and a proxy could mistake it for the next request.
-    return admission.ok || !hasBody(request)
-      ? admission
-      : { ...admission, headers: { ...admission.headers, ...CLOSE } };
-  };
-}
-
-/** Returns true if a request's headers announce a body. */
-export function hasBody({ headers }: GuardedRequest): boolean {
-  return (
-    headers.get('transfer-encoding') !== null || !/^0*$/.test(headers.get('content-length') ?? '')
-  );
+  return async (request, { isOpen = false } = {}) =>
+    placeRefusal(request) ?? (isOpen ? ADMITTED : await authenticate(request));
 }
 
 /** The schema for a token that is valid in a header and too long to guess. */
@@ -204,8 +179,6 @@ export function refusal(
 ): Refusal {
   return { ok: false, status, code, message, headers };
 }
-
-const CLOSE = Object.freeze({ connection: 'close' });
 
 function isOriginAllowed(origin: string, host: string, allowed: ReadonlySet<string>): boolean {
   if (!URL.canParse(origin)) return false; // `null` means an unknown page.

@@ -2,11 +2,9 @@ import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { z } from 'zod';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import { parsePersonas } from '../capability/manifest/persona.js';
 import { systemClock, type Clock } from '../core/clock.js';
 import { RecentMap } from '../core/recent-map.js';
 import { isToolError, type ToolErrorCode } from '../core/errors.js';
-import { invalidArgument } from '../core/issues.js';
 import { checkOptions, clock, secret, wholeBetween, type FieldsOf } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { allowedHosts, LOOPBACK_HOSTS, origin } from '../host/addresses.js';
@@ -14,7 +12,6 @@ import {
   bearerToken,
   bearerTokens,
   createGuard,
-  hasBody,
   LIVENESS_PATH,
   ROLES,
   tokenField,
@@ -28,7 +25,7 @@ import { PAGE_FILES } from './page-files.js';
 import { operatorField, type OperatorOptions } from './operator-options.js';
 import { ACTION_PATHS, addOperatorRoutes } from './operator-routes.js';
 import { personasIn } from './personas.js';
-import { PERSONA, queryOf, readQuery } from './read-query.js';
+import { readQuery } from './read-query.js';
 import { ROUTES } from './routes.js';
 import {
   NO_STORE,
@@ -151,14 +148,6 @@ export function createDiscoveryApp(
   capabilities: CapabilityRegistry,
   options: DiscoveryOptions = {},
 ): DiscoveryApp {
-  const isCapabilityRegistry =
-    typeof capabilities === 'object' && capabilities !== null && 'registryFor' in capabilities; // It may come from the package's other build.
-  if (!isCapabilityRegistry)
-    throw invalidArgument(
-      'a CapabilityRegistry',
-      capabilities,
-      'Create one with CapabilityRegistry.load.',
-    );
   const checked = checkOptions(discoveryOptions, options, 'options of createDiscoveryApp');
   const { auth, allowedOrigins } = checked;
   const guard = createGuard({
@@ -176,7 +165,7 @@ export function createDiscoveryApp(
   let listeners = 0;
 
   const app = new Hono<Env>();
-  app.onError((error, context) => sendError(context, refusalOf(error)));
+  app.onError((error) => sendError(refusalOf(error)));
   for (const path of [LIVENESS_PATH, '/livez'])
     app.get(path, (context) => sendJson(context, { status: 'ok' }));
   app.get('/readyz', async (context) => {
@@ -186,7 +175,7 @@ export function createDiscoveryApp(
     ) ?? true);
     if (isReady) return sendJson(context, { status: 'ok' });
     const message = "The state store isn't responding. Try again later.";
-    return sendError(context, new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
+    return sendError(new HttpError(503, { code: 'STATE_UNAVAILABLE', message }));
   });
   if (allowedOrigins.length > 0)
     app.use(
@@ -205,7 +194,7 @@ export function createDiscoveryApp(
       const { status, code, message, headers } = admission;
       throw new HttpError(status, { code, message }, headers);
     }
-    if (checked.operator === undefined || !ACTION_PATHS.test(path)) refuseUnreadable(raw);
+    if (checked.operator === undefined || !ACTION_PATHS.test(path)) requireRead(raw);
     context.set('operator', admission.operator);
     context.set('roles', admission.roles ?? []);
     await next();
@@ -240,13 +229,8 @@ export function createDiscoveryApp(
   if (checked.operator !== undefined)
     addOperatorRoutes(app, capabilities, checked.operator, checked.clock, findings);
   const description = openApiOf(ROUTES, auth !== undefined);
-  app.get('/openapi.json', (context) => {
-    readQuery(queryOf({}), searchOf(context.req.url));
-    return sendJson(context, description);
-  });
+  app.get('/openapi.json', (context) => sendJson(context, description));
   app.get('/events', (context) => {
-    const { persona } = readQuery(queryOf(PERSONA), searchOf(context.req.url));
-    personasIn(capabilities, persona);
     if (listeners >= checked.maxListeners) {
       const message = `${checked.maxListeners} clients are already listening to /events, which is the maximum. Try again later.`;
       throw new HttpError(503, { code: 'TOO_MANY_LISTENERS', message }, { 'retry-after': '10' });
@@ -255,16 +239,10 @@ export function createDiscoveryApp(
       'content-type': 'text/event-stream; charset=utf-8',
       'x-accel-buffering': 'no',
     };
-    if (context.req.method === 'HEAD') return send(context, 200, null, { ...NO_STORE, ...headers });
+    if (context.req.method === 'HEAD') return send(200, null, { ...NO_STORE, ...headers });
     listeners += 1;
     const onEnd = () => (listeners -= 1);
-    const stream = streamChanges(
-      context,
-      capabilities,
-      parsePersonas(persona),
-      checked.clock,
-      onEnd,
-    );
+    const stream = streamChanges(context, capabilities, checked.clock, onEnd);
     for (const [name, value] of Object.entries({ ...SECURITY_HEADERS, ...NO_STORE, ...headers }))
       stream.headers.set(name, value);
     return stream;
@@ -274,28 +252,16 @@ export function createDiscoveryApp(
   app.notFound((context) => {
     const paths = [...ROUTES.map(({ path }) => path), '/events', '/openapi.json'].join(', ');
     const message = `Expected one of ${paths}, got ${describeValue(context.req.path)}.`;
-    return sendError(context, new HttpError(404, { code: 'NOT_FOUND', message }));
+    return sendError(new HttpError(404, { code: 'NOT_FOUND', message }));
   });
   return app;
 }
 
-/** Refuses requests that a read-only service never needs: other methods, and bodies. */
-function refuseUnreadable(request: Request): void {
-  const { method } = request;
-  const isRead = method === 'GET' || method === 'HEAD';
-  if (isRead && !hasBody(request)) return;
-  const headers = {
-    ...(hasBody(request) && { connection: 'close' }),
-    ...(!isRead && { allow: ALLOW }),
-  };
-  const [status, code, message] = isRead
-    ? [400, 'BODY_NOT_ALLOWED', 'Expected a request without a body. Send parameters in the query.']
-    : [
-        405,
-        'METHOD_NOT_ALLOWED',
-        `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`,
-      ];
-  throw new HttpError(status, { code, message }, headers);
+/** Refuses methods that a read-only service doesn't have. */
+function requireRead({ method }: Request): void {
+  if (method === 'GET' || method === 'HEAD') return;
+  const message = `Expected ${ALLOW}, got ${describeValue(method)}. The catalogue is read-only.`;
+  throw new HttpError(405, { code: 'METHOD_NOT_ALLOWED', message }, { allow: ALLOW });
 }
 
 /** The HTTP status for each error that a request can cause. */

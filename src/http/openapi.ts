@@ -44,7 +44,7 @@ export function openApiOf(routes: readonly Route[], needsToken: boolean) {
 
 const EVENTS = {
   summary:
-    'Streams changes as server-sent events: `ready` at the start, then `change` for each new revision. With a persona, streams only changes to its own and shared items.',
+    'Streams changes as server-sent events: `ready` at the start, then `change` for each new revision.',
   responses: {
     200: {
       description: 'The stream.',

@@ -177,10 +177,10 @@ export function addOperatorRoutes(
     const model_reads = readOutcome(outcome).text;
     return sendJson(context, { outcome, events, model_reads } satisfies Tried);
   });
-  app.get('/metrics', async (context) => {
+  app.get('/metrics', async () => {
     const waiting = desk && (await waitingCalls()).length;
     const type = 'text/plain; version=0.0.4; charset=utf-8';
-    return send(context, 200, metricsOf(capabilities, waiting), {
+    return send(200, metricsOf(capabilities, waiting), {
       ...NO_STORE,
       'content-type': type,
     });

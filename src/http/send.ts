@@ -1,24 +1,16 @@
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { hash } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
 import type { Role } from '../host/request-guard.js';
 import type { HttpError } from './http-error.js';
 
-/** The key under which `serve` puts Node's response in a request's bindings. */
-export const OUTGOING = Symbol('tooldex/outgoing');
-
 /** The values that travel through the app with a request. */
 export interface Env {
-  Bindings: { readonly [OUTGOING]?: ServerResponse };
   Variables: {
     /** The token's name and roles, if the server was started with named tokens. */
     operator: string | undefined;
     roles: readonly Role[];
   };
 }
-
-type Sendable = Pick<Context<Env>, 'req' | 'env'>;
 
 /** The headers of a response, with lower-case names. */
 type Headers = Readonly<Record<string, string>>;
@@ -61,12 +53,12 @@ export function tagged(content: unknown): Tagged {
  * Sends content with an ETag. Clients may cache the response but must revalidate it every time.
  * Unchanged content isn't sent again.
  */
-export function sendJson(context: Sendable, content: unknown): Response {
+export function sendJson(context: Context, content: unknown): Response {
   return sendTagged(context, tagged(content), JSON_TYPE);
 }
 
 export function sendTagged(
-  context: Sendable,
+  context: Context,
   { body, etag }: Tagged,
   type: string = JSON_TYPE,
 ): Response {
@@ -74,37 +66,20 @@ export function sendTagged(
   // Weak tags also match (RFC 9110, section 13.1.2).
   const known = context.req.header('if-none-match')?.split(',');
   if (known?.some((each) => [etag, '*'].includes(each.trim().replace(/^W\//, ''))))
-    return send(context, 304, null, headers);
-  return send(context, 200, body, { ...headers, 'content-type': type });
+    return send(304, null, headers);
+  return send(200, body, { ...headers, 'content-type': type });
 }
 
-export function sendError(
-  context: Pick<Sendable, 'env'>,
-  { status, error, headers }: HttpError,
-): Response {
-  return send(context, status, JSON.stringify({ error }), {
+export function sendError({ status, error, headers }: HttpError): Response {
+  return send(status, JSON.stringify({ error }), {
     ...NO_STORE,
     'content-type': JSON_TYPE,
     ...headers,
   });
 }
 
-/**
- * Sends a response. If Node's response is available, writes to it directly, because that's faster.
- */
-export function send(
-  context: Pick<Sendable, 'env'>,
-  status: number,
-  body: string | null,
-  given: Headers,
-): Response {
-  const headers = {
-    ...SECURITY_HEADERS,
-    ...given,
-    ...(body !== null && { 'content-length': String(Buffer.byteLength(body)) }),
-  };
-  const outgoing = context.env?.[OUTGOING];
-  if (outgoing === undefined) return new Response(body, { status, headers });
-  outgoing.writeHead(status, headers).end(body);
-  return RESPONSE_ALREADY_SENT;
+/** Sends a response with the headers that every response has. */
+export function send(status: number, body: string | null, given: Headers): Response {
+  const length = body !== null && { 'content-length': String(Buffer.byteLength(body)) };
+  return new Response(body, { status, headers: { ...SECURITY_HEADERS, ...given, ...length } });
 }

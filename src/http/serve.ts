@@ -11,7 +11,7 @@ import {
   type DiscoveryOptions,
 } from './create-discovery-app.js';
 import { HttpError } from './http-error.js';
-import { OUTGOING, sendError } from './send.js';
+import { sendError } from './send.js';
 
 /** Options for the catalogue server. */
 export interface ServeOptions extends Omit<DiscoveryOptions, 'auth'> {
@@ -81,10 +81,8 @@ export async function serve(
     host,
     needsToken: token !== undefined || tokens !== undefined,
     silenceMs: SILENCE_MS,
-    // Hono only adds CORS headers to a `Response`.
-    answer: (request, outgoing) =>
-      app.fetch(request, discovery.allowedOrigins.length > 0 ? {} : { [OUTGOING]: outgoing }),
+    answer: (request) => app.fetch(request),
     refuse: ({ status, headers, code, message }) =>
-      sendError({ env: {} }, new HttpError(status, { code, message }, headers)),
+      sendError(new HttpError(status, { code, message }, headers)),
   });
 }

@@ -1,8 +1,6 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { CapabilityRegistry } from '../capability/capability-registry.js';
-import { ownerMatches, type PersonaFilter } from '../capability/manifest/persona.js';
-import type { CapabilityChange } from '../capability/state/build-state.js';
 import type { Clock } from '../core/clock.js';
 
 /**
@@ -15,8 +13,7 @@ const RETRY_MS = 2_000;
 
 /**
  * Sends changes to a client as server-sent events: `ready` at the start, then `change` for each new
- * revision. The data is `{"revision": …}`, and the id is the revision. A client that specifies a
- * persona gets changes to shared items and to that persona's own.
+ * revision. The data is `{"revision": …}`, and the id is the revision.
  *
  * The next event waits until the client has read the last one, and reports the latest revision. So
  * for a slow client only one event is buffered, not all of them.
@@ -24,15 +21,13 @@ const RETRY_MS = 2_000;
 export function streamChanges(
   context: Context,
   capabilities: CapabilityRegistry,
-  personas: PersonaFilter,
   clock: Clock,
   onEnd: () => void,
 ): Response {
   return streamSSE(context, async (stream) => {
     let hasChanged = false;
     let wake = () => {};
-    const stopListening = capabilities.onChange((change) => {
-      if (!concerns(change, personas)) return;
+    const stopListening = capabilities.onChange(() => {
       hasChanged = true;
       wake();
     });
@@ -61,13 +56,4 @@ export function streamChanges(
     stopListening();
     onEnd();
   });
-}
-
-/**
- * Returns true if a change affects an item that these personas have. A change without names only
- * affects findings, which may concern any persona.
- */
-function concerns({ added, edited, removed }: CapabilityChange, personas: PersonaFilter): boolean {
-  const changed = [...added, ...edited, ...removed];
-  return changed.length === 0 || changed.some(({ owner }) => ownerMatches(personas, owner));
 }

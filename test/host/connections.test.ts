@@ -93,7 +93,6 @@ describe.each(SERVERS)('$name', (server) => {
     ['a header line that ends with a bare LF', `${GET}Host: localhost\nX: y\r\n\r\n`],
     ['a bare CR in a header', `${GET}Host: localhost\r\nX: a\rb\r\n\r\n`],
     ['a NUL in a header', `${GET}Host: localhost\r\nX: a\0b\r\n\r\n`],
-    ['two Host headers', `${GET}Host: localhost\r\nHost: evil.com\r\n\r\n`],
   ])(
     "rejects a request with %s and closes the connection, so the remaining bytes aren't read as another request",
     async (_, text) => {

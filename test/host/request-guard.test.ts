@@ -141,14 +141,6 @@ describe.each(SERVERS)('$name', (server) => {
     expect(answer).toMatch(/^www-authenticate: Bearer realm="tooldex"\r$/im);
     expect(answer).not.toContain(TOKEN.slice(1));
   });
-
-  it("closes the connection after rejecting a request whose body wasn't read", async () => {
-    const answer = await talk(
-      await server.start(),
-      `POST /mcp HTTP/1.1\r\nHost: evil.com\r\nContent-Length: 100\r\n\r\n{`,
-    );
-    expect(statuses(answer)).toEqual([403]);
-  });
 });
 
 describe('both servers', () => {

@@ -57,7 +57,7 @@ describe('the Host header of a request', () => {
   });
 
   it('is refused if it lists two hosts', async () => {
-    expect((await answerTo({ headers: { host: 'localhost, evil.com' } })).status).toBe(400);
+    expect((await answerTo({ headers: { host: 'localhost, evil.com' } })).status).toBe(403);
   });
 
   it('is accepted only if the host in an absolute request URL is allowed, too', async () => {
@@ -216,14 +216,6 @@ describe('a request', () => {
         const response = await answerTo({ method, path });
         expect([response.status, response.headers.get('allow')], path).toEqual([405, 'GET, HEAD']);
       }
-    },
-  );
-
-  it.each([{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }])(
-    'is refused if it has a body (%o)',
-    async (headers) => {
-      expect((await answerTo({ headers: headers })).status).toBe(400);
-      expect((await answerTo({ headers: { 'content-length': '0' } })).status).toBe(200);
     },
   );
 

@@ -82,7 +82,7 @@ describe('the persona parameter', () => {
     expect(await json('/tools/ours?persona=Atlas')).toMatchObject({ persona: 'Atlas' });
   });
 
-  it.each([...LISTS, '/tools/alpha', '/summary', '/events'])(
+  it.each([...LISTS, '/tools/alpha', '/summary'])(
     "is refused by %s with a suggestion if the catalogue doesn't have that persona",
     async (path) => {
       const { get } = await sample();

@@ -392,12 +392,6 @@ describe('createDiscoveryApp', () => {
       expect(isToolError(error, 'INVALID_ARGUMENT'), JSON.stringify(options)).toBe(true);
       expect((error as Error).message).not.toContain('canary');
     }
-    expect(
-      isToolError(
-        caught(() => createDiscoveryApp({} as CapabilityRegistry)),
-        'INVALID_ARGUMENT',
-      ),
-    ).toBe(true);
   });
 });
 

@@ -76,13 +76,12 @@ describe('serve', () => {
     }
   });
 
-  it('refuses and closes a connection that sends a body with GET', async () => {
+  it('never reads the body of a GET request as another request', async () => {
     const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n';
     const answer = await talk(
       (await start()).url,
       `GET /tools HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
     );
-    expect(statuses(answer)).toEqual([400]);
-    expect(answer).toContain('BODY_NOT_ALLOWED');
+    expect(statuses(answer)).toEqual([200]);
   });
 });

@@ -25,7 +25,10 @@ export interface Tool {
 
 /** A tool with all its fields. */
 export interface DetailedTool extends Tool {
-  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly parameters: {
+    readonly properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    readonly required?: readonly string[];
+  };
   readonly examples: readonly string[];
   readonly inferred: readonly string[];
   readonly cost_unit: string | null;

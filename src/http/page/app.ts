@@ -79,7 +79,6 @@ interface CatalogueProps {
 /** Shows the catalogue. Its content is derived from the URL and the server's responses. */
 function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
   const { view, parameters } = currentRoute();
-  const [theme, setTheme] = useState(rememberedTheme);
   const [findingPages, setFindingPages] = useState(1);
   const persona = parameters.get('persona');
   // Lists are read again when the catalogue has changed, or may have, and now and then for the
@@ -116,12 +115,6 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
       : each === 'overview' || each === 'calls'
         ? undefined
         : (lists[each].answer?.searched ?? lists[each].answer?.total ?? 0);
-  const nextTheme = () => {
-    const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
-    localStorage.setItem(THEME, next);
-    setTheme(next);
-    document.documentElement.dataset['theme'] = next;
-  };
   document.title = `${parameters.get('open') ?? titled(view)} – tooldex`;
   const content = () => {
     if (view === 'overview') return html`<${OverviewView} />`;
@@ -167,7 +160,6 @@ function Catalogue({ health: { revision, personas }, isLost }: CatalogueProps) {
             (each) => html`<option>${each}</option>`,
           )}
         </select>
-        <button type="button" class="quiet" onClick=${nextTheme}>Theme: ${theme}</button>
       </div>
     </header>
     ${
@@ -320,14 +312,6 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-const THEMES = ['auto', 'light', 'dark'];
-const THEME = 'tooldex-theme';
-function rememberedTheme(): string {
-  return localStorage.getItem(THEME) ?? 'auto';
-}
-
-// Runs while the head is being parsed, so that a dark page doesn't flash white first.
-document.documentElement.dataset['theme'] = rememberedTheme();
 document.addEventListener('DOMContentLoaded', () => {
   const place = document.createElement('div');
   place.className = 'app';

@@ -24,7 +24,6 @@ import {
   type Fact,
 } from './parts.js';
 import { hrefWith } from './route.js';
-import { schemaRows, type SchemaRow } from './schema-rows.js';
 
 /** Closes the open tool. The focus returns to its row. */
 export function closeTool(): void {
@@ -84,7 +83,7 @@ interface ViewProps {
 
 /** Shows all fields of one tool. */
 function ToolView({ tool, address }: ViewProps) {
-  const rows = schemaRows(tool.parameters);
+  const parameters = parametersOf(tool.parameters);
   const reasons = tool.derived_sets.map((set): Fact => [
     set,
     (REASONS[set] ?? ['access_mode']).map((field) => `${field} ${String(tool[field])}`),
@@ -93,7 +92,7 @@ function ToolView({ tool, address }: ViewProps) {
     <div class="marks">${levelMarks(tool)} ${noticeMarks(tool)}</div>
     ${prose(tool.description)}
     ${tool.examples.length > 0 && section('Example requests', tool.examples.map(prose))}
-    ${section('Parameters', parameters(rows))}
+    ${section('Parameters', parameterTable(parameters))}
     ${section('Derived sets', html`<${Facts} facts=${reasons} />`)}
     ${section(
       'What a model sees',
@@ -103,20 +102,39 @@ function ToolView({ tool, address }: ViewProps) {
     )}
     ${section('Metadata', html`<${Facts} facts=${factsOf(tool)} />`)}
     ${section('Health', health(tool))}
-    ${address !== undefined && html`<${ForOperators} name=${tool.name} address=${address} rows=${rows} />`}
+    ${address !== undefined && html`<${ForOperators} name=${tool.name} address=${address} parameters=${parameters} />`}
   `;
 }
 
-function parameters(rows: readonly SchemaRow[]) {
-  if (rows.length === 0) return html`<p class="muted">It has no parameters.</p>`;
+/** A parameter of a tool with its JSON Schema. */
+interface Parameter {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+function parametersOf({ properties, required }: DetailedTool['parameters']): readonly Parameter[] {
+  return Object.entries(properties ?? {}).map(([name, schema]) => ({
+    name,
+    isRequired: required?.includes(name) === true,
+    schema,
+  }));
+}
+
+/** Shows parameters. Nested ones are shown as JSON Schema. */
+function parameterTable(parameters: readonly Parameter[]) {
+  if (parameters.length === 0) return html`<p class="muted">It has no parameters.</p>`;
   return html`<${Table}
     kind="parameters"
     label="Parameters"
     heads=${['Name', 'Type', 'Description']}
-    rows=${rows.map(({ path, isRequired, type, schema, rules }) => [
-      html`<bdi>${path}</bdi>${isRequired && html`<span class="required">required</span>`}`,
-      html`<code>${type}</code>`,
-      html`<span>${schema['description']}</span> <span class="rules">${rules}</span>`,
+    rows=${parameters.map(({ name, isRequired, schema: { type, description, ...rules } }) => [
+      html`<bdi>${name}</bdi>${isRequired && html`<span class="required">required</span>`}`,
+      html`<code>${[type ?? 'any'].flat().map(String).join(' | ')}</code>`,
+      html`<span>${description}</span>
+        <span class="rules"
+          >${Object.entries(rules).map(([rule, value]) => html`${rule} ${JSON.stringify(value)} `)}</span
+        >`,
     ])}
   />`;
 }
@@ -201,11 +219,11 @@ function figures(metrics: MetricsWire, samples: readonly SampleWire[] = []) {
 interface OperatorProps {
   readonly name: string;
   readonly address: string;
-  readonly rows: readonly SchemaRow[];
+  readonly parameters: readonly Parameter[];
 }
 
 /** Shows an operator how the tool has changed, who called it, and a form to try it. */
-function ForOperators({ name, address, rows }: OperatorProps) {
+function ForOperators({ name, address, parameters }: OperatorProps) {
   const { answer: history } = useJson<DefinitionHistory>(`definitions/${address}`);
   const { answer: log } = useJson<{ readonly calls: readonly Wire<RecordedCall>[] }>(
     `calls?tool=${encodeURIComponent(name)}`,
@@ -228,38 +246,38 @@ function ForOperators({ name, address, rows }: OperatorProps) {
     ${section('Recent calls', callTable((log?.calls ?? []).slice(0, 20)))}
     ${
       waiting?.allowed.run === true &&
-      section('Try it', html`<${TryIt} name=${name} rows=${rows.filter((row) => !row.isNested)} />`)
+      section('Try it', html`<${TryIt} name=${name} parameters=${parameters} />`)
     }
   `;
 }
 
 /** Lets an operator run a tool with arguments they type, under the server's policy. */
-function TryIt({ name, rows }: Omit<OperatorProps, 'address'>) {
+function TryIt({ name, parameters }: Omit<OperatorProps, 'address'>) {
   const [tried, setTried] = useState<Tried>();
   const { act, isBusy, alert } = useAction();
   const run = (event: Event) => {
     event.preventDefault();
     const texts = new FormData(event.target as HTMLFormElement);
     act(async () => {
-      const given = rows.flatMap(({ path, schema }) => {
-        const text = texts.get(path) as string;
+      const given = parameters.flatMap(({ name: parameter, schema }) => {
+        const text = texts.get(parameter) as string;
         if (text === '') return [];
-        return [[path, isText(schema) ? text : (JSON.parse(text) as unknown)]];
+        return [[parameter, isText(schema) ? text : (JSON.parse(text) as unknown)]];
       });
       setTried(await ask('run', { name, input: Object.fromEntries(given) as object }));
     });
   };
   return html`
     <form class="try" onSubmit=${run}>
-      ${rows.map(
-        (row) =>
+      ${parameters.map(
+        (parameter) =>
           html`<label>
             <span>
-              <bdi>${row.path}</bdi>
-              ${row.isRequired && html`<span class="required">required</span>`}
+              <bdi>${parameter.name}</bdi>
+              ${parameter.isRequired && html`<span class="required">required</span>`}
             </span>
-            ${control(row)}
-            <span class="count">${row.schema['description']}</span>
+            ${control(parameter)}
+            <span class="count">${parameter.schema['description']}</span>
           </label>`,
       )}
       <button type="submit" class="primary" disabled=${isBusy}>Run</button>
@@ -278,19 +296,19 @@ function TryIt({ name, rows }: Omit<OperatorProps, 'address'>) {
 }
 
 /** Returns true if an argument is typed as it is. All others are typed as JSON. */
-const isText = ({ type, enum: choices }: SchemaRow['schema']) =>
+const isText = ({ type, enum: choices }: Parameter['schema']) =>
   type === 'string' && choices === undefined;
 
-function control({ path, isRequired, schema }: SchemaRow) {
+function control({ name, isRequired, schema }: Parameter) {
   const { type, enum: choices = type === 'boolean' ? [true, false] : undefined } = schema;
   if (Array.isArray(choices))
-    return html`<select name=${path} required=${isRequired}>
+    return html`<select name=${name} required=${isRequired}>
       <option></option>
       ${choices.map((choice) => html`<option>${JSON.stringify(choice)}</option>`)}
     </select>`;
   const isShort = ['string', 'number', 'integer'].includes(type as string);
   return html`<${isShort ? 'input' : 'textarea'}
-    name=${path}
+    name=${name}
     required=${isRequired}
     placeholder=${isShort ? '' : 'JSON'}
   />`;
