@@ -30,7 +30,7 @@ const WITHOUT_SHARED = /^(?:(?:[-!]|no-|without-)shared|shared[=:]false)$/;
 const WITH_SHARED = /^shared[=:]true$/;
 
 /** A filter for personas by their `personaKey`. */
-export interface PersonaFilter {
+interface PersonaFilter {
   readonly shared: boolean;
   /** The requested personas. Empty for all. */
   readonly wanted: ReadonlySet<string>;
