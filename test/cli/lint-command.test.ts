@@ -97,7 +97,7 @@ describe('the rules of tooldex lint', () => {
       "a settings file that isn't JSON",
       { 'tooldex.config.json': '{\n  "lint": {\n  "rules" 1 } }' },
       [],
-      "tooldex.config.json isn't valid JSON: ColonExpected on line 3",
+      "tooldex.config.json isn't valid JSON: colon expected on line 3",
     ],
   ])('are refused for %s', async (_, files, args, message) => {
     const { code, err } = await lintIn(open(files), ...args);
@@ -109,7 +109,7 @@ it('tooldex lint groups equal findings on one line, but prints each in JSON and 
   const { out } = await lintIn(open());
   expect(out.match(/inferred-safety/g)).toHaveLength(1);
   expect(out).toMatch(
-    /warning +inferred-safety +mystery, sweep +declare access_mode, danger_level, execution_category/,
+    /^warning inferred-safety: declare access_mode, danger_level, execution_category.*\n  mystery, sweep$/m,
   );
   expect(out).toContain('\n0 errors, 2 warnings; 3 tools checked\n');
   expect(JSON.parse((await lintIn(open(), '--json')).out)).toHaveLength(2);

@@ -39,7 +39,7 @@ describe('tooldex validate', () => {
       /^functions\.json:\d+:\d+ error "bad" \/1\/side_effects: Expected one of .*, got "logging"\./m,
     );
     expect(out).toMatch(
-      /functions\.json:\d+:\d+ error "bad" \/1\/parameters: parameters is missing/,
+      /functions\.json:\d+:\d+ error "bad" \/1\/parameters: Expected a JSON Schema of the input, got none/,
     );
     expect(out).toContain('1 of 2 tools usable, 2 errors');
     expect(code).toBe(1);

@@ -42,6 +42,6 @@ function missingParameters({
     providers.some((each) => isPlainObject(each) && each['name'] === 'mcp');
   if (parameters !== undefined || standsForMcp) return [];
   const message =
-    'parameters is missing. It must be a JSON Schema of the input; use {"type": "object", "properties": {}} for a tool without input.';
+    'Expected a JSON Schema of the input, got none. Use {"type": "object", "properties": {}} for a tool without input.';
   return [{ path: ['parameters'], message, severity: 'error' }];
 }

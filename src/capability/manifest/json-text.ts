@@ -76,7 +76,7 @@ export function readList(
     return refused(
       text.trim() === ''
         ? 'The file is empty. It must be JSON.'
-        : `This isn't valid JSON: ${wordsOf(first)}.`,
+        : `This isn't valid JSON: ${parseErrorWords(first)}.`,
       first?.offset,
     );
   const value: unknown = getNodeValue(root);
@@ -101,7 +101,7 @@ export function readList(
 }
 
 /** Converts the parser's error code to words: `ValueExpected` becomes "value expected". */
-function wordsOf(error: ParseError | undefined): string {
+export function parseErrorWords(error: ParseError | undefined): string {
   return (error === undefined ? 'ValueExpected' : printParseErrorCode(error.error))
     .replace(/\B[A-Z]/g, (letter) => ` ${letter}`)
     .toLowerCase();

@@ -15,14 +15,13 @@ import { loadRegistry } from '../load/load-registry.js';
 import type { LoadedRegistry } from '../load/loaded-registry.js';
 import { FORMAT_OPTIONS, list, TOOL_OPTIONS } from '../command/options.js';
 import { EXIT } from '../terminal/exit-codes.js';
-import { amountOf, table } from '../terminal/table.js';
+import { amountOf } from '../terminal/table.js';
 import {
   annotation,
   paint,
   placeText,
   plainLine,
   type FindingPlace,
-  type Terminal,
 } from '../terminal/terminal.js';
 
 type Located = LintFinding & FindingPlace;
@@ -39,7 +38,7 @@ export const commands = {
     },
     examples: ['lint', 'lint --tools ./tools --format github', 'lint --rule no-keywords=off'],
     run: async (context) => {
-      const { terminal, cwd, options } = context;
+      const { cwd, options } = context;
       const rules = await lintRulesFor(cwd, options.rule);
       const loaded = await loadRegistry(context, { everyone: true });
       try {
@@ -51,7 +50,7 @@ export const commands = {
         print(
           context,
           findings,
-          () => findingLines(terminal, findings, loaded.registry.size, rules),
+          () => findingLines(findings, loaded.registry.size, rules),
           () => findings.map((each) => annotationOf(cwd, each)),
         );
         return findings.length === 0 ? EXIT.ok : EXIT.findings;
@@ -121,9 +120,8 @@ function annotationOf(cwd: string, finding: Located): string {
   );
 }
 
-/** Groups equal findings in one row with their tools, and adds a summary. */
+/** Prints each finding once, followed by the tools that have it, and adds a summary. */
 function* findingLines(
-  terminal: Terminal,
   findings: readonly Located[],
   size: number,
   rules: LintRules,
@@ -135,24 +133,17 @@ function* findingLines(
     yield `${paint('green', '✓')} ${tools}, nothing to fix${off}`;
     return;
   }
-  const groups = new Map<string, Located[]>();
-  for (const finding of findings) {
-    const { severity, rule, message, toolName } = finding;
-    const text = toolName === '' ? `${placeText(finding)}: ${message}` : message;
-    const key = JSON.stringify([severity, rule, text]);
-    groups.set(key, [...(groups.get(key) ?? []), finding]);
+  const groups = new Map<string, string[]>();
+  for (const { severity, rule, message, toolName, ...place } of findings) {
+    const text = toolName === '' ? `${placeText(place)}: ${message}` : message;
+    const color = severity === 'error' ? 'red' : 'yellow';
+    const line = `${paint(color, severity)} ${rule}: ${plainLine(text)}`;
+    groups.set(line, [...(groups.get(line) ?? []), toolName]);
   }
-  yield table(
-    terminal,
-    [...groups].map(([key, group]) => {
-      const [severity, RULE, MESSAGE] = JSON.parse(key) as [string, string, string];
-      const names = group.map(({ toolName }) => toolName).join(', ');
-      return {
-        SEVERITY: [severity, severity === 'error' ? 'red' : 'yellow'],
-        ...{ RULE, TOOL: names || undefined, MESSAGE },
-      };
-    }),
-  );
+  for (const [line, names] of groups) {
+    yield line;
+    if (names[0] !== '') yield `  ${plainLine(names.join(', '))}`;
+  }
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   yield `\n${amountOf(errors, 'error')}, ${amountOf(findings.length - errors, 'warning')}; ${tools} checked${off}`;
 }

@@ -1,7 +1,8 @@
-import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
+import { parse, type ParseError } from 'jsonc-parser';
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { parseErrorWords } from '../../capability/manifest/json-text.js';
 import { refusal, toIssues } from '../../core/issues.js';
 import type { ToolCall } from '../../safety/calls.js';
 import { plainLine, readBounded, type Dialog } from '../terminal/terminal.js';
@@ -62,7 +63,7 @@ export function parseJsonc(text: string, where: string): unknown {
   if (first === undefined) return value;
   const line = text.slice(0, first.offset).split('\n').length;
   throw wrongUsage(
-    `${where} isn't valid JSON: ${printParseErrorCode(first.error)} on line ${line}.`,
+    `${where} isn't valid JSON: ${parseErrorWords(first)} on line ${line}.`,
   );
 }
 
