@@ -52,10 +52,16 @@ export async function withTools(
   }
 }
 
+/** Maximum number of problems printed before a command's output. */
+const MOST_LISTED = 5;
+
 /** Reports files and tools that didn't load. */
 export function reportProblems(terminal: Terminal, problems: readonly LoadProblem[]): void {
-  for (const problem of problems)
-    report(terminal, 'red', 'not loaded', `${placeText(problem)}: ${problem.reason}`);
+  const tell = (text: string) => report(terminal, 'red', 'not loaded', text);
+  for (const problem of problems.slice(0, MOST_LISTED))
+    tell(`${placeText(problem)}: ${problem.reason}`);
+  const more = problems.length - MOST_LISTED;
+  if (more > 0) tell(`${more} more, which tooldex lint lists`);
 }
 
 /**
