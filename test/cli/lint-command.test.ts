@@ -109,7 +109,7 @@ it('tooldex lint groups equal findings on one line, but prints each in JSON and 
   const { out } = await lintIn(open());
   expect(out.match(/inferred-safety/g)).toHaveLength(1);
   expect(out).toMatch(
-    /^warning inferred-safety: declare access_mode, danger_level, execution_category.*\n  mystery, sweep$/m,
+    /^warning inferred-safety: declare access_mode, danger_level, execution_category.*\n {2}mystery, sweep$/m,
   );
   expect(out).toContain('\n0 errors, 2 warnings; 3 tools checked\n');
   expect(JSON.parse((await lintIn(open(), '--json')).out)).toHaveLength(2);
