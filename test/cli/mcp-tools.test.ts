@@ -79,7 +79,9 @@ describe('tooldex mcp list', () => {
     writeFileSync(join(folder, '.mcp.json'), '{ // mine\n  "mcpServers" {} }');
     expect(await tooldex(['mcp', 'list'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining(".mcp.json isn't valid JSON: colon expected on line 2") as string,
+      err: expect.stringContaining(
+        ".mcp.json isn't valid JSON: colon expected on line 2",
+      ) as string,
     });
   });
 });
