@@ -24,5 +24,5 @@ const rows = Object.entries(questions).map(([name, ask]) => {
 const head = ['query', ...sizes.map((size) => `${size.toLocaleString('en')} tools`)];
 writeSection(
   'Look-ups',
-  `Nanoseconds per query. The first query after a change creates the result, and later queries share it.\n\n${markdownTable(head, rows)}`,
+  `The table shows nanoseconds per query. The first query after a change computes the result, and later queries reuse it.\n\n${markdownTable(head, rows)}`,
 );

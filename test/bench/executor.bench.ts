@@ -117,7 +117,7 @@ async function overhead(): Promise<void> {
   });
   writeSection(
     'Execution',
-    `Time for one awaited call of a small async function that needs no approval. The \`ai\` row only validates the input.\n\n${markdownTable(['call', 'µs', '× `safeParse`'], rows)}`,
+    `The table shows the time for one awaited call of a small async function that needs no approval. In the \`ai\` row, a call only validates the input.\n\n${markdownTable(['call', 'µs', '× `safeParse`'], rows)}`,
   );
 }
 

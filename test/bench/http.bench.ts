@@ -211,7 +211,7 @@ async function main(): Promise<void> {
   publish(
     'HTTP catalogue',
     [
-      `\`GET /tools?…\` for ${TOOLS.toLocaleString('en')} tools with 50 tools per page, for ${seconds} s. There are ${CONNECTIONS} connections, and each reconnects after ${REQUESTS_PER_CONNECTION} requests. The catalogue caches 32 responses for one second. The server and the load generator run on the same machine.`,
+      `A load generator on the same machine requests \`GET /tools?…\` for ${seconds} s. The catalogue contains ${TOOLS.toLocaleString('en')} tools and returns 50 per page. There are ${CONNECTIONS} connections, and each reconnects after ${REQUESTS_PER_CONNECTION} requests. The catalogue caches 32 responses for one second.`,
       markdownTable(['request', 'responses per second', 'p99, ms'], rows),
     ].join('\n\n'),
   );

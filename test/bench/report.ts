@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 const FILE = resolve(import.meta.dirname, '../../docs/benchmarks.md');
 const INTRODUCTION =
-  '# Benchmarks\n\n`npm run bench` and the other scripts in `test/bench` generate this page. Machines differ, so compare ratios rather than absolute times.\n';
+  '# Benchmarks\n\nMachines differ, so compare ratios rather than absolute times.\n';
 
 /** The machine and the day of a measurement. */
 export function machine(): string {

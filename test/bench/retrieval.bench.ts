@@ -95,7 +95,7 @@ function rankingTables(
   );
   if (contestants.some(({ key }) => isSampled(key)))
     parts.push(
-      '\\* For some sets, measured on a sample of the requests, because the package is too slow for all of them.',
+      '\\* This package was too slow for all requests of some sets, so it was measured on a sample.',
     );
   const packages = contestants.filter(({ peer }) => peer !== undefined);
   if (packages.length > 0 && results.has('ours')) {
@@ -104,7 +104,7 @@ function rankingTables(
     );
     const lead = of('ours').map(({ scores }, index) => scores.ndcg - best[index]!);
     parts.push(
-      `Compared with the best other package for each set, tooldex's nDCG@10 × 100 differs by ${signed(Math.min(...lead))} to ${signed(Math.max(...lead))}.`,
+      `On each set, tooldex's nDCG@10 × 100 differs from the best other package's by ${signed(Math.min(...lead))} to ${signed(Math.max(...lead))}.`,
     );
   }
   return parts.join('\n\n');
@@ -125,7 +125,7 @@ function feedbackText(sets: readonly BenchSet[]): string {
   const cold = mean(measured.map((each) => each.cold));
   const warm = mean(measured.map((each) => each.warm));
   const protocol =
-    "Half of the requests are recorded as past successes, and the other half are searched for. A past request isn't used for a request that shares half of its words.";
+    "Half of the requests are recorded as past successes, and the other half are searched for. Each search ignores past requests that are too similar to it.";
   return `${protocol} Over ${measured.length} sets, the mean nDCG@10 × 100 rises from ${percent(cold)} to ${percent(warm)}. The gain ranges from ${signed(Math.min(...gains))} to ${signed(Math.max(...gains))}.`;
 }
 
@@ -158,8 +158,8 @@ async function main(): Promise<void> {
   ].join(', ');
 
   const introduction =
-    'Quality of the first ten results of `registry.search` and of other packages on eight public sets' +
-    `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages use tooldex's stems, stop words, identifier splitting and field weights. “Each word once” ignores words that a request repeats, as tooldex does. The keyword formula uses all words in names and descriptions as keywords.`;
+    'The tables compare the first ten results of `registry.search` with those of other packages on eight public sets' +
+    `${versions === '' ? '' : ` (${versions})`}. “Tuned” packages use tooldex's stems, stop words, identifier splitting and field weights. “Each word once” counts repeated words once, as tooldex does. The keyword formula uses all words in names and descriptions as keywords.`;
   const publish = (isWhole: boolean, title: string, body: string) =>
     isWhole && sets.length === SET_NAMES.length
       ? writeSection(title, body)

@@ -229,9 +229,9 @@ function main(): void {
   publish(
     'Search: speed and size',
     [
-      `\`search(text, { limit: ${LIMIT} })\` compared with a tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''}, for ${MEASURED_QUERIES} requests from mix-dev. The catalogue consists of mix-dev's tools and altered copies of them. The first search builds the index.`,
+      `The table compares \`search(text, { limit: ${LIMIT} })\` with a tuned MiniSearch${havePeers ? ` ${peers.versionOf('minisearch')}` : ''} on ${MEASURED_QUERIES} requests from the mix-dev set. The catalogue contains mix-dev's tools and altered copies of them. The first search builds the index.`,
       markdownTable(head, rows),
-      `Medians with ${withCommas(changing)} tools, with p95 in parentheses: \`register\` takes ${both(change.add)} ms for one tool, and \`unregister\` takes ${both(change.remove)} ms. A search takes ${both(change.searchAfterAdd)} ms after \`register\`, ${both(change.searchAfterRemove)} ms after \`unregister\`, and ${both(change.search)} ms without a change.`,
+      `These are medians with ${withCommas(changing)} tools (p95 in parentheses): \`register\` takes ${both(change.add)} ms for one tool, and \`unregister\` takes ${both(change.remove)} ms. A search takes ${both(change.searchAfterAdd)} ms after \`register\`, ${both(change.searchAfterRemove)} ms after \`unregister\`, and ${both(change.search)} ms without a change.`,
     ].join('\n\n'),
   );
 }

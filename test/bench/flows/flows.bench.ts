@@ -166,7 +166,7 @@ const rows = first.map((row, place) =>
 
 writeSection(
   'Flows',
-  `Each attack in two public suites is tried in each honest task. An attack is stopped if the policy asks about it or denies it before it writes or sends. The other columns count approvals and denials in the honest tasks alone. Two readers declared the tools without knowing the tasks; where their figures differ, a cell shows both. The data masks constants, so the approvals are an upper bound: a recipient named by the user can look like one from a web page.
+  `Two public suites contain attacks and honest tasks. Each attack is tried in each honest task. An attack is stopped if the policy requires approval or denies the call before it writes or sends. The other columns count approvals and denials in honest tasks without attacks. Two people declared the tools' metadata without knowing the tasks. If their figures differ, a cell shows both. The data masks constants, so a recipient named by the user can look like one from a web page, and the real number of approvals may be lower.
 
 ${markdownTable(['policy', 'attacks stopped', 'approvals in honest tasks', 'honest tasks denied'], rows)}`,
 );
