@@ -125,7 +125,7 @@ function feedbackText(sets: readonly BenchSet[]): string {
   const cold = mean(measured.map((each) => each.cold));
   const warm = mean(measured.map((each) => each.warm));
   const protocol =
-    "Half of the requests are recorded as past successes, and the other half are searched for. Each search ignores past requests that are too similar to it.";
+    'Half of the requests are recorded as past successes, and the other half are searched for. Each search ignores past requests that are too similar to it.';
   return `${protocol} Over ${measured.length} sets, the mean nDCG@10 × 100 rises from ${percent(cold)} to ${percent(warm)}. The gain ranges from ${signed(Math.min(...gains))} to ${signed(Math.max(...gains))}.`;
 }
 
