@@ -98,8 +98,8 @@ export function base64Of(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the number of bytes encoded by a base64 string. Returns `undefined` unless the string is
- * padded and has no spaces, as model APIs require.
+ * Returns the number of bytes encoded by a base64 string. Returns `undefined` if the string has
+ * spaces or lacks its padding, because model APIs reject it.
  */
 export function base64Size(text: string): number | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

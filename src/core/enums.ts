@@ -29,7 +29,7 @@ export const AccessMode = Object.freeze({
   WRITE: 'write',
   /** Runs code or other programs. */
   EXECUTE: 'execute',
-  /** Does several of these, or is unknown. */
+  /** Does several of the above, or isn't known. */
   MIXED: 'mixed',
 });
 export type AccessMode = (typeof AccessMode)[keyof typeof AccessMode];

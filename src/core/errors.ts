@@ -68,8 +68,8 @@ interface ToolErrorOptions {
 const BRAND = Symbol.for('tooldex/error/v1');
 
 /**
- * The only error class of the library. `code` identifies the kind of error, and `details` contains
- * the facts.
+ * The only error class of the library. `code` identifies the kind of error, and `details`
+ * contains data about it.
  */
 export class ToolError extends Error {
   override readonly name: string = 'ToolError';

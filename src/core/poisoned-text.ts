@@ -3,7 +3,7 @@ import { withoutSecrets } from './public-message.js';
 import { escapedPart, hiddenParts, mixedWords, readAloud } from './visible-text.js';
 
 /**
- * A part of a tool's text that users can't see as it is, or that instructs the model instead of
+ * A suspicious part of a tool's text: users can't see it, or it instructs the model instead of
  * describing the tool.
  */
 export interface PoisonedText {
@@ -21,8 +21,8 @@ const SHORTEST = 12;
 const MOST = 8;
 
 /**
- * Patterns of published attacks that manipulate a model, by purpose. The sources are listed in
- * docs/lint.md.
+ * Patterns of sentences that manipulate a model, taken from published attacks and grouped by
+ * purpose. The sources are listed in docs/lint.md.
  */
 const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: RegExp])[] = [
   [
@@ -176,8 +176,8 @@ const STEERING =
   /\b(?:before|after|instead|always|never|must|first|when|whenever|prefer|not|avoid|rather)\b|n['’]t\b/i;
 
 /**
- * Match the text around a quoted name that shows that it's the name of a tool and not of a
- * parameter: "call `search`", "`search` is used".
+ * Match the text around a quoted name if it's the name of a tool rather than a parameter: "call
+ * `search`", "`search` is used".
  */
 const CALL = /\b(?:call(?:ing)?|invok(?:e|ing)|run(?:ning)?|tool) $/i;
 const CALLED = /^["'`] (?:tool|is|was|has|runs?)\b/i;

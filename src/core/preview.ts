@@ -28,8 +28,8 @@ const LONGEST_RECIPIENT = 320;
 const MOST_RECIPIENTS = 50;
 
 /**
- * Returns the schema of a preview that has already been read. Stored previews are shown unchanged,
- * because a signature reveals any change.
+ * Returns the schema of a stored preview. It changes nothing, because a change would invalidate
+ * the signature.
  */
 export const previewSchema = () =>
   z.strictObject({
@@ -44,8 +44,8 @@ const line = (longest: number) =>
   z
     .string()
     .transform((text) => shown(text, longest, (written) => written.replace(/\s+/g, ' ').trim()));
-// Created on first use, and without the option helpers, because the catalogue's web page uses these
-// types and can't use Node's.
+// Doesn't use the option helpers: the catalogue's web page imports this file's types and can't use
+// Node's.
 let schema: ReturnType<typeof makeSchema> | undefined;
 const makeSchema = () =>
   z.strictObject({
@@ -60,8 +60,8 @@ const makeSchema = () =>
   });
 
 /**
- * Returns a preview in the form that users see: truncated, and with hidden characters replaced by
- * codes. Returns `undefined` for anything else.
+ * Returns a preview as users see it: truncated, with hidden characters replaced by codes. Returns
+ * `undefined` for anything else.
  */
 export function readPreview(given: unknown): Preview | undefined {
   try {
@@ -81,7 +81,7 @@ export function readPreview(given: unknown): Preview | undefined {
 function shown(text: string, longest: number, tidied = (written: string) => written): string {
   const beginning = tidied(hiddenWritten(text.slice(0, 4 * longest)));
   if (text.length <= 4 * longest && beginning.length <= longest) return beginning;
-  // The digest covers the part that isn't shown, so a change there results in a different preview.
+  // The digest covers the part that isn't shown, so any change to it changes the preview.
   const note = ` … [${text.length} characters in all, digest ${digestOf(text).slice(0, 16)}]`;
   return beginning.slice(0, longest - note.length).replace(/[\uD800-\uDBFF]$/, '') + note;
 }

@@ -8,8 +8,8 @@ const LOOKED_AT = 10 * LONGEST;
 const NO_MESSAGE = 'no message';
 
 /*
- * Every regular expression below starts at a position that its lookbehind allows only once per
- * word, and no two of its parts match the same text, so each takes linear time.
+ * Every regular expression below takes linear time: its lookbehind lets it start only once per
+ * word, and no two of its parts match the same text.
  */
 
 /** The known token formats, anywhere in a text. */
@@ -88,12 +88,15 @@ const NAMED_HOST =
 const QUOTED_HOST =
   /(?<![\w-])((?:server\s(?:at|on)|host\s?name|(?:connect|connected|connecting|connection)\sto)\s{1,3})(["'`])[A-Za-z\d][\w.-]{0,253}(?::\d{1,5})?\2/gi;
 /**
- * Matches a name that ends in a common top-level domain. File names have other endings. Endings
- * that are also used in other names require a longer name.
+ * Matches a host name that ends in a common top-level domain. Domains that could also end other
+ * names, such as `.test` and `.tools`, require at least three parts.
  */
 const DOMAIN =
   /(?<![\w@/\\.-])(?:(?:[a-z\d](?:[a-z\d-]{0,62})\.){1,10}(?:com|net|org|io|dev|app|ai|co|cloud|info|biz|eu|de|fr|uk|us|ch|nl|jp|cn|gov|edu|mil|internal|local|localdomain|corp|lan|intranet|home|svc|cluster|private|example|invalid|xyz|bank|tech)|(?:[a-z\d](?:[a-z\d-]{0,62})\.){2,10}(?:test|tools|solutions|systems|services|network|online|site|software|zone|group|global|health|media))(?::\d{1,5})?(?![\w-]|\.\w)/gi;
-/** Matches a dotted name with a port. A number after a file name is treated as a line number. */
+/**
+ * Matches a dotted name with a port. Doesn't match a file name with a number, which is a line
+ * number.
+ */
 const DOTTED_AND_PORT =
   /(?<![\w@/\\.-])(?:[a-z\d][a-z\d-]{0,62}\.){1,10}(?!(?:[cm]?[jt]sx?|json[c5l]?|mdx?|txt|log|csv|ya?ml|toml|xml|html?|s?css|less|vue|svelte|py|rb|go|rs|java|kts?|scala|swift|php|cs|cc|cpp|[chm]|hpp|sh|bash|ps1|sql|lua|dart|exs?|erl|hs|lock|conf|cfg|ini|env|test|spec):)[a-z][a-z\d-]{1,62}:\d{2,5}(?![\w:]|\.\w)/gi;
 /**

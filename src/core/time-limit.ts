@@ -11,7 +11,7 @@ const pauses = new WeakMap<AbortSignal, Pause>();
 interface TimeLimit {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** The signal of the work that this work belongs to. */
+  /** The signal of the parent work. */
   readonly parent?: AbortSignal | undefined;
 }
 

@@ -41,8 +41,8 @@ export type ToolEvent =
       readonly reason?: string;
     })
   /**
-   * The call is about to read content of a kind that is new in the conversation. `from` is the host
-   * in its arguments.
+   * The call is about to add a label that the conversation doesn't have yet. `from` is the host
+   * in the call's arguments.
    */
   | (CallFacts & { readonly type: 'flow'; readonly label: FlowLabel; readonly from?: string })
   /**
@@ -68,9 +68,7 @@ export type ToolEvent =
     })
   /** The call was answered while its work was still running. */
   | (CallFacts & { readonly type: 'call-abandoned' })
-  /**
-   * The cache is neither read nor written, because it's unknown which state the result depends on.
-   */
+  /** The cache isn't used, because it's unknown which state the result depends on. */
   | (CallFacts & { readonly type: 'cache-skipped'; readonly reason: string })
   /**
    * A tool finished after its deadline, or after the caller had aborted. The result was dropped.

@@ -1,6 +1,6 @@
 /**
- * A part of a text that models can read but users can't see as it is. Offsets are in UTF-16 code
- * units.
+ * A part of a text that models can read, but that users can't see or would misread. Offsets are
+ * in UTF-16 code units.
  */
 interface HiddenPart {
   readonly offset: number;
@@ -26,10 +26,15 @@ const RIGHT_TO_LEFT =
 const JOINING =
   /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Mong}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Thai}\p{scx=Laoo}\p{scx=Java}\p{scx=Bali}]/u;
 const JOINERS = /[\u034F\u17B4\u17B5\u180B-\u180F\u200B-\u200D]/u;
-/** Matches the flags of England, Scotland, and Wales, the only legitimate use of tags. */
+/**
+ * Matches the flags of England, Scotland, and Wales. No other text has a legitimate use for tag
+ * characters.
+ */
 const FLAG =
   /(?<=\u{1F3F4})\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/uy;
-/** The number of spaces or lines after which no window shows both parts of a text. */
+/**
+ * The number of blank columns or lines that moves the rest of a text out of sight in any window.
+ */
 const FAR_BLANKS = 120;
 const FAR_LINES = 25;
 
@@ -87,8 +92,8 @@ function farParts(text: string): HiddenPart[] {
 }
 
 /**
- * Returns true for a line that contains letters of a right-to-left language, in which every
- * direction mark is closed and nothing is overridden.
+ * Returns true for a line with letters of a right-to-left language if all its direction marks are
+ * closed and it overrides no direction.
  */
 function isHonestlyTurned(line: string): boolean {
   if (
@@ -202,8 +207,8 @@ const LOOKS_LIKE: ReadonlyMap<string, string> = new Map(
 const COMPARED = 256;
 
 /**
- * Returns a name in the form in which people perceive it: in compatibility form, and without case,
- * separators, and differences that people overlook.
+ * Returns a name as people perceive it: normalized (NFKC) and lowercased, without separators, and
+ * with look-alike letters replaced.
  */
 export function lookOf(name: string): string {
   const plain = name.slice(0, COMPARED).normalize('NFKC').toLowerCase();

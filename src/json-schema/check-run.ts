@@ -31,9 +31,9 @@ export type Check = (value: Json, run: CheckRun, seen: Evaluated | undefined) =>
 /** A schema in a document. */
 export interface SchemaNode {
   readonly checks: Check[];
-  /** The checks of keywords that depend on what the other keywords haven't evaluated. */
+  /** The checks of `unevaluatedProperties` and `unevaluatedItems`, which run after the others. */
   readonly late: Check[];
-  /** The schemas that apply to the same value. */
+  /** The subschemas that apply to the same value, such as those in `allOf`. */
   readonly inPlace: SchemaNode[];
   /** True for the schema `false`, which doesn't accept any value. */
   readonly isFalse: boolean;
@@ -87,7 +87,7 @@ export class CheckRun {
     if (this.#steps > this.#maxSteps)
       throw new ToolError(
         'LIMIT_EXCEEDED',
-        `Expected an input that can be checked in ${MAX_STEPS} steps, got one that takes more. Send shorter text and lists.`,
+        `Checking this input takes more than ${MAX_STEPS} steps. Send shorter text and lists.`,
         { details: { maxSteps: MAX_STEPS } },
       );
   }
@@ -104,7 +104,7 @@ export class CheckRun {
     if (++this.#depth > MAX_DEPTH)
       throw new ToolError(
         'LIMIT_EXCEEDED',
-        `Expected an input that takes at most ${MAX_DEPTH} nested schemas to check, got a deeper one. Flatten it.`,
+        `Checking this input takes more than ${MAX_DEPTH} nested schemas. Flatten it.`,
         { details: { maxDepth: MAX_DEPTH } },
       );
     const own = node.late.length > 0 ? new Evaluated() : seen;
@@ -114,7 +114,7 @@ export class CheckRun {
       fits = false;
       if (!this.isTelling) break;
     }
-    // If the value is invalid anyway, its unevaluated members aren't worth reporting.
+    // If the value is already invalid, its unevaluated members aren't worth reporting.
     for (const check of node.late) fits &&= check(value, this, own);
     if (own !== seen && seen !== undefined) seen.add(own!);
     this.#depth--;
@@ -130,8 +130,8 @@ export class CheckRun {
   }
 
   /**
-   * Checks a value against a schema that doesn't have to match. Only a matching schema counts as
-   * having evaluated the value's parts. @param told Receives the issues.
+   * Checks a value against a schema that doesn't have to match. If it doesn't match, the value's
+   * parts don't count as evaluated. @param told Receives the issues.
    */
   ask(node: SchemaNode, value: Json, seen: Evaluated | undefined, told?: SchemaIssue[][]): Answer {
     const { unsure } = this;
@@ -151,7 +151,7 @@ export class CheckRun {
     return answer;
   }
 
-  /** Reports what was expected instead of an invalid value. Always returns false. */
+  /** Reports that a value is invalid and what was expected. Always returns false. */
   fail(expected: string, value: Json, after = ''): false {
     if (!this.isTelling) return false;
     this.spend(ISSUE + this.path.length);

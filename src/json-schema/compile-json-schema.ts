@@ -124,17 +124,18 @@ interface UncheckedPattern {
 }
 
 /**
- * Marks schemas that come from elsewhere. All loaded copies of the package share this mark. Its
- * value is an engine or `null`.
+ * Marks schemas that this program didn't write. All loaded copies of the package share this mark.
+ * Its value is an engine or `null`.
  */
 const FOREIGN = Symbol.for('tooldex/foreign-schema/v1');
 const compiled = new WeakMap<object, CompiledJsonSchema>();
 
 /**
- * Marks a schema as coming from elsewhere, such as from an MCP server. Its patterns don't run here
- * but are left to the server, because a pattern can be crafted to run for hours.
+ * Marks a schema that this program didn't write, such as the schema of an MCP tool. Its
+ * patterns don't run here, because a pattern can be crafted to run for hours. The server has to
+ * check them.
  *
- * @param engine Runs the patterns after all. It must take linear time for every pattern.
+ * @param engine An engine that runs the patterns. It must take linear time for every pattern.
  */
 export function foreignSchema<T extends object>(schema: T, engine?: PatternEngine): T {
   return Object.freeze(Object.defineProperty({ ...schema }, FOREIGN, { value: engine ?? null }));
@@ -150,7 +151,7 @@ export function isForeign(schema: object): boolean {
 }
 
 /**
- * Returns the locations of unchecked patterns in a schema that comes from elsewhere. They're
+ * Returns the locations of unchecked patterns in a schema marked with `foreignSchema`. They're
  * reported as `pattern-unchecked`. Returns an empty list for all other schemas.
  */
 export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
@@ -161,9 +162,9 @@ export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
  * Compiles a plain JSON Schema (drafts 4 to 2020-12, and OpenAPI 3.0). Doesn't generate code.
  *
  * All keywords are enforced except `format`, `default`, and the other annotations. Patterns run on
- * the platform's regular expression engine, and their author is responsible for how long they take.
- * The patterns of schemas marked with `foreignSchema` don't run, so values that only these patterns
- * would reject are accepted. Each check counts its steps and stops at a limit.
+ * the platform's regular expression engine, so a slow pattern slows the check. The patterns of
+ * schemas marked with `foreignSchema` don't run, so values that only these patterns would reject
+ * are accepted. Each check counts its steps and stops at a limit.
  *
  * Each schema object is compiled only once. Later changes to the object have no effect.
  *
@@ -219,7 +220,7 @@ function copyOf(schema: object): Json {
   throw refusal([
     {
       path: [],
-      message: `Expected a schema of at most ${MAX_SCHEMA} characters of JSON, got more. Shorten it.`,
+      message: `The schema has more than ${MAX_SCHEMA} characters of JSON. Shorten it.`,
     },
   ]);
 }
@@ -280,8 +281,8 @@ class Builder {
   readonly #unchecked = new Map<string, UncheckedPattern>();
   readonly #nodes = new Map<object, SchemaNode>();
   /**
-   * The schemas that haven't been built yet. They're queued because chains of references can be
-   * longer than the maximum recursion depth.
+   * The schemas that haven't been built yet. A queue replaces recursion, because chains of
+   * references can be longer than the maximum recursion depth.
    */
   readonly #waiting: (() => void)[] = [];
 

@@ -12,7 +12,7 @@ export interface Resource {
 }
 
 /**
- * The drafts that differ in how they're read. Draft 6 is read as 7, and 2019-09 as 2020-12. `open`
+ * The drafts that are read differently. Draft 6 is read as 7, and 2019-09 as 2020-12. `open`
  * means that the document doesn't declare a draft.
  */
 type Dialect = 4 | 7 | 2020 | 'open';
@@ -85,7 +85,8 @@ export class SchemaDocument {
 
   /**
    * Finds the target of a reference. A reference is a JSON pointer (`#/$defs/name`, RFC 6901), an
-   * anchor (`#name`), or the URI of a schema in the document, optionally followed by either.
+   * anchor (`#name`), or the URI of a schema in the document. A pointer or anchor can follow the
+   * URI.
    *
    * @returns `undefined` if the target is outside the document or doesn't exist.
    */
@@ -110,7 +111,7 @@ export class SchemaDocument {
       path.push(Array.isArray(source) ? Number(name) : name);
       source = (source as Plain)[name]!;
     }
-    // An unknown keyword can also contain schemas, if references point to them.
+    // References can also point to schemas in unknown keywords.
     if (isPlainObject(source) && !this.#homes.has(source)) this.#collect(source, resource, path);
     return { source, path, resource: this.resourceOf(source, resource) };
   }
