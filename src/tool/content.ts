@@ -5,7 +5,9 @@ import { checkOptions, once, type FieldsOf } from '../core/options.js';
 import { cloneFrozen, isPlainObject } from '../core/plain-data.js';
 import { ToolError } from '../core/errors.js';
 
-/** The intended reader of a content part. A part without an audience is for both. */
+/**
+ * The intended reader of a content part. A part without an audience is for the user and the model.
+ */
 export type Audience = 'user' | 'assistant';
 
 interface TextPart {
@@ -182,7 +184,7 @@ function checkedPart(given: unknown): ContentPart {
   try {
     copy = cloneFrozen(given); // Copied first, because a getter could return a different value next time.
   } catch {
-    // The check below refuses it.
+    // `copy` stays undefined, so the check below refuses the part.
   }
   if (!isPlainObject(copy))
     throw invalidArgument('a part as an object of plain data', given, MADE_BY);

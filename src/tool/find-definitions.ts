@@ -178,7 +178,7 @@ function definitionFrom(
     );
   const { prototype } = constructor as unknown as { readonly prototype: object };
   if (ofClass) assertExecutes(options, constructor, instance ?? prototype);
-  // Like `defineTool`, a manual class without `execute` produces a definition without `execute`.
+  // As with `defineTool`, a manual tool without `execute` gets a definition without `execute`.
   const isAnsweredElsewhere =
     ofClass && options.declared.manual === true && !('execute' in prototype);
   return createDefinition(
@@ -217,8 +217,8 @@ function assertExecutes(
 const BOUND = ['canonicalInput', 'conflictKeys', 'preview'] as const;
 
 /**
- * Binds those options to the instance. `preview` waits for an async instance. The others run
- * without `this` if the instance isn't available synchronously.
+ * Binds the `BOUND` options to the instance. `preview` waits for an async instance. The two
+ * synchronous options run without `this` if creating the instance is async.
  */
 function bound({ declared, metadata }: ResolvedOptions, make: MakeInstance): ResolvedOptions {
   const onInstance: Partial<Record<(typeof BOUND)[number], unknown>> = {};
@@ -254,8 +254,8 @@ function whenThere<T>(made: unknown, use: (instance: unknown) => T): T | Promise
 }
 
 /**
- * Returns a function that calls the method and has the same number of parameters. The linter checks
- * that number to find out whether the tool uses its context.
+ * Returns a function that calls the method and has the same number of parameters. The linter uses
+ * this number to find out whether the tool uses its context.
  */
 function workOf(declaredOn: object, key: PropertyKey, make: MakeInstance): Execute {
   const work: Execute = (input, context) =>
@@ -289,7 +289,7 @@ export interface ClassToolMetadata extends ToolMetadata {
 }
 
 /**
- * Returns the metadata of each tool that a class declares or inherits, without an instance. Returns
+ * Returns the metadata of each tool that a class declares or inherits. Needs no instance. Returns
  * an empty list unless the value is a decorated class.
  */
 export function metadataOf(Class: unknown): readonly ClassToolMetadata[] {

@@ -143,8 +143,9 @@ export function isToolResult(value: unknown): value is ToolResult {
 }
 
 /**
- * Returns the replacement for a result. A modified copy of a result loses its brand, so the brand
- * is added again here. Otherwise a copied failure would count as a success.
+ * Returns the value that replaces a result. If it's a modified copy of the result, it has lost
+ * the result's brand and gets it back. Without the brand, a copied failure would count as a
+ * success.
  */
 export function resultLike(result: unknown, standIn: unknown): unknown {
   const isCopy =

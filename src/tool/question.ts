@@ -24,9 +24,9 @@ export interface Question {
   readonly options?: readonly string[];
   /** The same values with their labels. */
   readonly choices?: readonly Choice[];
-  /** Lets the user choose more than one value. The answer is then a list. */
+  /** Allows more than one choice. The answer is then a list. */
   readonly multiple?: boolean;
-  /** Accepts answers that aren't among the choices as well. */
+  /** Allows answers that aren't among the choices, too. */
   readonly allowOther?: boolean;
   /** A JSON Schema for the answer, as an alternative to choices. */
   readonly form?: Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export interface AskUserOptions {
    * Lets the user choose more than one answer. The answer is then a list of values. @default false
    */
   readonly multiple?: boolean;
-  /** Accepts answers that aren't among the choices as well. @default false */
+  /** Allows answers that aren't among the choices, too. @default false */
   readonly allowOther?: boolean;
   /**
    * A JSON Schema for the answer. The answer must match it, as an object or as JSON text. Missing
@@ -102,8 +102,8 @@ const OPTIONS = once(() =>
 );
 
 /**
- * Returns the schema fields of a question from outside: from another copy of the package, or a
- * stored session.
+ * Returns the schema fields of a question that another copy of the package or a stored session
+ * contains.
  */
 export const questionFields = () =>
   ({

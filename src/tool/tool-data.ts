@@ -63,8 +63,8 @@ export interface RestoredTools {
   /** The tools that match their stored form and have all their functions. */
   readonly tools: readonly ToolDefinition[];
   /**
-   * The tools that lack some of their functions. They're excluded, because a tool without its
-   * `dangerFor`, for example, would be less careful.
+   * The tools that lack some of their functions. They're excluded because, for example, a tool
+   * without its `dangerFor` would need approval less often.
    */
   readonly missing: readonly { readonly name: string; readonly parts: readonly string[] }[];
   /**
@@ -78,13 +78,13 @@ export interface RestoredTools {
     readonly digest: string;
   }[];
   /**
-   * The values that aren't stored tools in this format: their position in the list, and everything
-   * that is wrong with them.
+   * The values that aren't valid stored tools: their position in the list, and everything that is
+   * wrong with them.
    */
   readonly refused: readonly { readonly position: number; readonly error: ToolError }[];
-  /** The names of those `tools` whose schema was code and is now only JSON Schema. */
+  /** The names of the `tools` whose schema was code, such as zod, and is now only JSON Schema. */
   readonly jsonSchemaOnly: readonly string[];
-  /** The handlers that don't belong to any stored tool. */
+  /** The names of the handlers that match no stored tool. */
   readonly unused: readonly string[];
 }
 

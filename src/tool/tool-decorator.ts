@@ -8,8 +8,8 @@ import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 
 /**
- * A class with a matching `execute`. Declared as a property with a function type, because a method
- * signature would also accept stricter inputs.
+ * A class with a matching `execute`. It's typed as a property, because a method signature would
+ * also accept an `execute` with stricter inputs.
  */
 interface Executable<In, Out> {
   execute: Execute<In, Out, never>;
@@ -148,7 +148,7 @@ export function toolClass<In, Out, Manual>(
       );
     declare(target, context);
     defineMetadata(REGISTERED_KEY, true, target);
-    // Standard decorators add a class's methods and defaults only after its initializers have run.
+    // Standard decorators add a class's methods and defaults after its initializers have run.
     if (context === undefined) register(target as AnyClass);
     else
       (context as ClassDecoratorContext).addInitializer(function (this: unknown) {

@@ -37,8 +37,8 @@ export type ToolDefinition<
 };
 
 /**
- * The options of `defineTool`. The output schema is listed in addition to `Result` for expressions
- * whose type can't be inferred, such as `new Promise`.
+ * The options of `defineTool`. `execute` may return `Result` or the output schema's type, which
+ * gives a type to expressions such as `new Promise`.
  */
 type Definable<
   In extends ToolSchema,
@@ -68,7 +68,7 @@ export interface ToolEntry extends ToolMetadata {
  * The key under which a definition stores its entry. All loaded copies of the package share this
  * key.
  */
-const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes with the shape of entries, so entries with another shape aren't recognized.
+const ENTRY = Symbol.for('tooldex/entry/v1'); // The suffix changes whenever the shape of entries changes, so entries of another shape aren't recognized.
 
 /** Returns true for a value made by `defineTool` or taken from a decorated class. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
@@ -153,8 +153,8 @@ type Renewal = (judged: ToolDefinition) => ToolDefinition | undefined;
 const RENEWAL = Symbol.for('tooldex/renewal/v1');
 
 /**
- * Attaches a function that returns the tool's current definition to the error of a call that wasn't
- * sent.
+ * Attaches a renewal function to the error of a call that wasn't sent. The function returns the
+ * tool's current definition.
  */
 export function withRenewal(error: ToolError, renewal: Renewal): ToolError {
   return Object.defineProperty(error, RENEWAL, { value: renewal });

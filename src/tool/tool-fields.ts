@@ -12,9 +12,10 @@ export type FieldKind =
 
 /**
  * A place where a field appears. `model`: models read it. `manifest`: it's a key in manifests.
- * `list`, `detail`: HTTP returns it in lists, or only for a single tool. `column`, `show`: the same
- * for the command line. `row`, `axis`, `facts`: the page shows it per row, filters by it, or lists
- * it as a fact. Stored tools (`toolToJson`) have all declared fields.
+ * `list`: HTTP returns it in lists. `detail`: HTTP returns it for a single tool. `column`: it's a
+ * column of `tooldex list`. `show`: `tooldex show` prints it. `row`: the page shows it in each row.
+ * `axis`: the page filters by it. `facts`: the page lists it among a tool's facts. Stored tools
+ * (`toolToJson`) have all declared fields.
  */
 export type FieldTarget =
   'model' | 'manifest' | 'list' | 'detail' | 'column' | 'show' | 'row' | 'axis' | 'facts';
@@ -42,7 +43,7 @@ export interface ToolField {
   readonly about: string;
   /** The field's name on the command line and the page. */
   readonly label?: string;
-  /** The texts shown for true and false. An empty string isn't shown. */
+  /** The texts shown for true and false. If the text is empty, nothing is shown. */
   readonly words?: readonly [string, string];
   /** The default if the author didn't declare a value. */
   readonly missing?: readonly never[] | false;

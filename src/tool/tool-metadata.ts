@@ -87,7 +87,7 @@ export function resolveMetadata(
   const declared = cloneFrozen(parsed.data);
   const { axes, inferred } = inferAxes(declared);
   const data = cloneFrozen({ ...DEFAULTS, ...declared, ...axes, inferred });
-  // Functions can't be hashed, but whether a tool has them changes what it promises.
+  // Functions can't be hashed, so the digest only covers which functions a tool has.
   const functions = FUNCTION_OPTIONS.filter((option) => references[option] !== undefined);
   // The digest also covers where the schema comes from, because that determines which patterns are
   // enforced.
@@ -299,7 +299,7 @@ function convertSchema(
   }
 }
 
-/** Turns an error that names the expected value into a full message. */
+/** Returns a full message for an error that names only the expected value. */
 function sentence(error: unknown, otherwise: string, advice = ''): string {
   return `Expected ${error instanceof Error ? error.message : otherwise}.${advice}`.replace(
     /\?\.$/,

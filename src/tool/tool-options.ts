@@ -198,12 +198,12 @@ export interface ToolOptions<
    */
   readonly dangerFor?: (input: InputOf<In>) => DangerLevel;
   /**
-   * Returns the keys of the resources that one call touches. Calls that share no keys can run at
-   * the same time. Policy rules match keys with `touches`.
+   * Returns the keys of the resources that one call touches. Calls that share no keys can run
+   * at the same time. Policy rules match keys with `touches`.
    *
-   * If the tool is a class, `this` is the instance. Use one key per resource. Keys are treated as
-   * paths (`FILE:./src//a` becomes `file:src/a`), but only the tool knows what they're relative to.
-   * @default only the axes decide
+   * If the tool is a class, `this` is the instance. Use one key per resource. Keys are normalized
+   * like paths: `FILE:./src//a` becomes `file:src/a`. Relative paths aren't resolved.
+   * @default only access mode and execution category decide which calls can run at the same time
    */
   readonly conflictKeys?: (input: InputOf<In>) => ConflictKeys;
   /**
@@ -235,17 +235,18 @@ export interface ToolOptions<
    */
   readonly invalidates?: readonly string[];
   /**
-   * The time for which a result can be reused, in milliseconds. Only for tools declared `readonly`.
+   * The time for which a result can be reused, in milliseconds. Allowed only for `readonly`
+   * tools.
    * @default not reused
    */
   readonly cacheTtlMs?: number;
   /**
-   * Returns the part of the call's context on which the result depends, as plain data. A result is
-   * reused if the arguments, the principal, and this key are the same. Return `undefined` to skip
-   * caching for a call.
+   * Returns the part of the call's context on which the result depends, as plain data. A result
+   * is reused if the arguments, the principal, and this key are the same. Return `undefined` to
+   * skip caching for a call.
    *
    * Without this function, a result is reused only in the same conversation and with the same
-   * `context.context`. Place it after `execute`, which determines the type of the context.
+   * `context.context`. Put this option after `execute`, which determines the type of the context.
    */
   readonly cacheKey?: (input: InputOf<In>, context: ToolContext<NoInfer<Context>>) => unknown;
   /**

@@ -59,8 +59,8 @@ export type InputOf<S> = S extends { _zod: { output: any } }
  * The type that a schema accepts before parsing. For an output schema, that is the type `execute`
  * may return.
  *
- * `never` means that the compiler hasn't inferred the schema yet. In that case, `new
- * Promise((resolve) => …)` takes its type from this result.
+ * For `never`, the compiler hasn't inferred the schema yet. The result `unknown` then becomes the
+ * type of expressions such as `new Promise((resolve) => …)`.
  */
 export type SchemaInput<S> = [S] extends [never]
   ? unknown

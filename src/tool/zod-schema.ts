@@ -118,8 +118,8 @@ function adapt(
     json[keyword] = met.length === 1 ? undefined : met;
     if (met.length === 1) Object.assign(json, { ...met[0], ...json });
   }
-  // A Date default is usually the time at which the schema was defined, so it differs between
-  // processes.
+  // A default of type Date is usually the time at which the schema was defined, so it differs
+  // between processes.
   else if (defaultValue instanceof Date) delete json['default'];
 }
 
@@ -131,8 +131,8 @@ function isCarried(value: unknown): boolean {
 const MOST_ISSUES = 100;
 
 /**
- * Returns an issue for each part of a schema that no JSON value can match. A recursive schema can
- * be matched if the rest of it can.
+ * Returns an issue for each part of a schema that no JSON value can match. A recursive reference
+ * adds no issue.
  */
 function unmetIn(schema: $ZodType, known: Map<$ZodType, readonly Issue[]>): readonly Issue[] {
   const done = known.get(schema);
