@@ -3,7 +3,9 @@ import { secret } from '../core/options.js';
 import { describeValue } from '../core/plain-data.js';
 import { hostOf } from './addresses.js';
 
-/** The parts of a request that determine whether it's admitted. A web `Request` has all of them. */
+/**
+ * The parts of a request that decide whether it's admitted. A web `Request` has all these parts.
+ */
 export interface GuardedRequest {
   readonly method: string;
   readonly url: string;
@@ -72,8 +74,8 @@ const ADMITTED: Admitted = Object.freeze({ ok: true });
 /**
  * Creates the guard of a server. It checks the host, the origin, and the token.
  *
- * Checking the host stops pages whose domain was pointed at this machine after they loaded (DNS
- * rebinding). Checking the origin stops pages from other sites.
+ * The host check stops pages whose domain was pointed at this machine after they loaded (DNS
+ * rebinding). The origin check stops pages from other sites.
  */
 export function createGuard({
   allowedHosts,
@@ -90,7 +92,7 @@ export function createGuard({
     const { url, headers } = request;
     const urlHost = authorityOf(url);
     const host = headers.get('host') ?? urlHost; // A request made inside the program has no Host header.
-    // If two parties that read a request disagree about its host or where it ends, an attacker can
+    // If a proxy and this server disagree about a request's host or its end, an attacker can
     // exploit that (request smuggling).
     if (
       host.includes(',') ||

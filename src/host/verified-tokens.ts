@@ -40,7 +40,7 @@ const webAddress = z.custom<string>(
   'an http or https address without a fragment',
 );
 
-/** The schema fields that both servers share. */
+/** The schema fields that the discovery server and the MCP server share. */
 export const verifyFields = {
   verify: aFunction<VerifyToken>().optional(),
   resource: z
@@ -78,8 +78,8 @@ const VERIFIED = z.object({
 /**
  * Creates a check of bearer tokens that uses the program's own function.
  *
- * If the function throws or returns an unexpected value, the request is refused. In that case, the
- * client receives a 503 without the error.
+ * If the function throws or returns an unexpected value, the request is refused with status 503 and
+ * without the error.
  *
  * @param path The server's path, used for its public URL if no URL is configured.
  */

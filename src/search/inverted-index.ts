@@ -75,7 +75,7 @@ const NONE: readonly never[] = Object.freeze([]);
  * Words and stems are numbered in order of first occurrence. The words are used to score a
  * document; the postings show which documents are worth scoring. Tools are indexed on the first
  * search after they're added, because many programs register tools and never search. The order in
- * which tools are added and removed doesn't affect the counts.
+ * which tools are added and removed doesn't affect any score.
  */
 export class InvertedIndex {
   /** Replaced by a new object whenever the counts change. */
@@ -194,7 +194,7 @@ export class InvertedIndex {
     return number !== undefined && this.#documentsWith[number]! > 0;
   }
 
-  /** Returns how informative it is that a tool has this stem. -1 means a stem that no tool has. */
+  /** Returns how informative a stem is in this index. -1 means a stem that no tool has. */
   rarity(stem: number): number {
     if (stem === -1) return rarityOf(0, this.size);
     if (this.#raritiesOf !== this.state) {
@@ -208,7 +208,10 @@ export class InvertedIndex {
     return this.#genericStems;
   }
 
-  /** Returns the documents that have a stem, including removed ones, in `values` up to `length`. */
+  /**
+   * Returns the postings of a stem, including those of removed documents. Only the first `length`
+   * items of `values` are valid.
+   */
   postings(stem: number): Readonly<Pick<Uint32List, 'values' | 'length'>> {
     return this.#postings[stem]!;
   }

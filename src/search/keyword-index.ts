@@ -4,13 +4,13 @@ import { compareText } from '../core/plain-data.js';
 import { readableText, splitWords, stem, type Word } from './words.js';
 
 /**
- * Finds the keywords in a text. The time depends on the text, but not on the number of keywords.
+ * Finds the keywords in a text. The time depends only on the text, not on the number of keywords.
  *
  * A keyword is stored under its *form*: the stems of its words, joined by spaces. Every sequence of
- * words in the text is looked up by the same form. So keywords match whole words (`test` doesn't
- * match inside `latest`) in any inflection, and phrases match word by word in order. An identifier
- * in the text also matches by its parts (`gitDiff` contains "git diff"), unless the whole
- * identifier is a keyword: in that case, `GitHub` matches github but not git.
+ * words in the text is looked up in the same form. Keywords therefore match whole words in any
+ * inflection (`test` doesn't match `latest`), and phrases match word by word in order. An
+ * identifier in the text also matches by its parts (`gitDiff` contains "git diff"), unless the
+ * whole identifier is a keyword: in that case, `GitHub` matches github but not git.
  */
 export class KeywordIndex {
   /** The keywords with each form. */

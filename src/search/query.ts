@@ -34,7 +34,7 @@ export interface Query {
   readonly truncated: boolean;
 }
 
-/** A term, with the numbers from one index. */
+/** A term, with the numbers that its words have in one index. */
 export interface PlannedTerm {
   /** The word in the request, for explanations. */
   readonly word: string;
@@ -48,7 +48,7 @@ export interface PlannedTerm {
   readonly words: readonly number[];
 }
 
-/** A query, with the numbers from one index. */
+/** A query, with the numbers that its words have in one index. */
 export interface QueryPlan {
   readonly terms: readonly PlannedTerm[];
   /**
@@ -94,7 +94,7 @@ const DIGITS = /^\p{N}+$/u;
  * tool.
  */
 const LONGEST_NUMBER = 2;
-/** A limit on the count rather than on time, so that results are the same everywhere. */
+/** A limit on the count instead of the time, so that results don't depend on the machine. */
 const MOST_CORRECTED = 4;
 
 /** Splits a text into weighted stems. */

@@ -23,8 +23,8 @@ const optionsSchema = once(() =>
 );
 
 /**
- * Validates the program's vocabulary: anything but single words would never match, and nobody would
- * notice. @throws ToolError `INVALID_ARGUMENT`.
+ * Validates the program's vocabulary. Refuses anything but single words, because it would never
+ * match. @throws ToolError `INVALID_ARGUMENT`.
  */
 export function checkRelatedWords(options: RelatedWordsOptions): RelatedWordsOptions {
   checkOptions(optionsSchema, options, 'related words');

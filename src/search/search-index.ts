@@ -99,8 +99,8 @@ export class SearchIndex {
   }
 
   /**
-   * Does the same as `search`, and also returns the entries and a list of all tools that contain a
-   * word of the text, even if `accept` rejects them.
+   * Searches like `search`. Also returns the entries, and a function that lists all tools that
+   * contain a word of the text, even if `accept` rejects them.
    */
   find(
     text: string,

@@ -9,7 +9,8 @@
  *
  * A value is kept as long as `now()` returns the same identity, unless it's removed or expires.
  * After a restart or a failover, a store may contain older state. If a write depends on an earlier
- * write, bind it to the `identity` at that time: a store with another identity refuses it.
+ * write, pass the `identity` from the time of the earlier write: a store with another identity
+ * refuses the new write.
  */
 export interface StateStore {
   /** Returns the text stored under a key, or `undefined` if there is none. */
@@ -85,8 +86,8 @@ export interface StoreMoment {
   /** Milliseconds since 1970. */
   readonly time: number;
   /**
-   * An identity that stays the same as long as no write can have been undone. It changes when the
-   * store restarts or another server takes over, because both can bring back older state.
+   * Identifies the state that the store has. It changes when the store restarts or another server
+   * takes over, because both can bring back older state.
    */
   readonly identity: string;
 }
@@ -120,8 +121,8 @@ export interface IncrementOptions {
    */
   readonly windowMs?: number;
   /**
-   * Returns `applied: false` and `value: undefined` if the key doesn't exist, instead of starting
-   * at zero. @default false
+   * Changes only an existing key. If the key doesn't exist, the result has `applied: false` and
+   * `value: undefined`. @default false
    */
   readonly mustExist?: boolean;
   /** The identity that the store must have, as in `compareAndSet`. @default any */

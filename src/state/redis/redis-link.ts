@@ -128,7 +128,7 @@ export class RedisLink {
         true,
         error,
       );
-    // Connections to a master stay open when it becomes a replica. Only a new connection finds the
+    // When a master becomes a replica, its connections stay open. Only a new connection finds the
     // new master.
     if (code === 'READONLY') this.#reconnect(error);
     return unavailable(
