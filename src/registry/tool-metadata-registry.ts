@@ -372,7 +372,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   /**
    * Returns the tools that can't run at the same time as this tool, based on the stricter of
    * `executionCategory` and `accessMode`. Returns all tools if the name is unknown. Reads don't
-   * conflict with writes; plans keep them in order instead.
+   * conflict with writes, because plans keep them in order.
    */
   getConflictingTools(name: string): ReadonlySet<string> {
     const entry = this.#names.resolve(name);
@@ -481,9 +481,9 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Records which tool successfully handled a request. `search` uses the last 20 requests that each
-   * tool handled: in this registry, their words count half as much as the words of the tool's
-   * `examples`. Failures are ignored.
+   * Records which tool successfully handled a request. In this registry's `search`, the words of
+   * the last 20 requests that a tool handled count half as much as the words of its `examples`.
+   * Failures are ignored.
    *
    * @throws ToolError `TOOL_NOT_FOUND`.
    */

@@ -29,11 +29,11 @@ export interface ApprovalsOptions {
    * decides when approvals expire.
    */
   readonly store: StateStore;
-  /** The signing key: at least 32 bytes. Use the same key in all those processes. */
+  /** The signing key: at least 32 bytes. Use the same key in all processes that share the store. */
   readonly key: Uint8Array;
   /**
-   * The time in which a user can approve a call and the approval can be used, in milliseconds after
-   * the question, up to 2³¹−1.
+   * The time after the question within which a user must approve the call and the approval must be
+   * used, in milliseconds up to 2³¹−1.
    * @default 600,000 (ten minutes)
    */
   readonly ttlMs?: number;
@@ -53,8 +53,8 @@ export interface Approval {
   /** The SHA-256 of the approved arguments as canonical JSON. */
   readonly inputDigest: string;
   /**
-   * The SHA-256 of the preview that the user saw, or of the fact that there was none. `null` if the
-   * user changed the arguments.
+   * The SHA-256 of the preview that the user saw, or of the reason why there was none. `null` if
+   * the user changed the arguments.
    */
   readonly previewDigest: string | null;
   /** Milliseconds since 1970, on the store's clock. */
@@ -67,7 +67,7 @@ export interface Approval {
   readonly signature: string;
 }
 
-/** The facts about a call to which an approval is bound. */
+/** The facts about a call that an approval is bound to. */
 export interface ApprovedCall {
   readonly callId: string;
   readonly toolName: string;
@@ -90,7 +90,7 @@ const APPROVAL = 'tooldex/approval/v3';
  * An HMAC-SHA-256 of canonical JSON binds each approval to call, tool, definition, arguments,
  * principal, conversation, and store. The store tracks each approval, so that it can be redeemed
  * only once, by one process, before it expires. If the store was lost, emptied, or restarted,
- * approvals are refused: an approval that isn't known to be open is treated as used.
+ * approvals are refused: an approval that the store doesn't list as open is treated as used.
  */
 export class Approvals {
   readonly #store: StateStore;
@@ -190,8 +190,8 @@ export class Approvals {
   }
 
   /**
-   * Verifies that an approval is genuine and belongs to exactly this call. Doesn't check whether
-   * the approval has been used or has expired, because that requires the store.
+   * Verifies that an approval is genuine and is for exactly this call. Doesn't check whether the
+   * approval has been used or has expired, because that requires the store.
    *
    * @returns A frozen copy of the approval, so that nothing can change it before it's redeemed.
    * @throws ToolError `INVALID_APPROVAL` listing the differences.
@@ -266,7 +266,7 @@ export class Approvals {
     to: string,
   ): Promise<boolean> {
     try {
-      // Other store implementations might return other truthy values, which don't count.
+      // Accepts only `true`, because other store implementations might return other truthy values.
       return (
         (await this.#store.compareAndSet(storeKey(id), from, to, {
           ttlMs: 'keep',
@@ -311,7 +311,7 @@ export class Approvals {
   }
 }
 
-/** The fields to which an approval is bound, and their names in messages. */
+/** The fields that an approval is bound to, and their names in messages. */
 const BOUND = Object.freeze([
   ['callId', 'id'],
   ['toolName', 'tool'],

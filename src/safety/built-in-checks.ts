@@ -73,8 +73,8 @@ function credentialsCheck(
   __: CallContext,
   { env }: CheckFrame,
 ): Refused | undefined {
-  // If there are several providers, one of them may work without credentials. Only the router
-  // knows.
+  // If there are several providers, the router decides, because one of them may work without
+  // credentials.
   return entry.providers.length > 0 ? undefined : missingCredentials(entry, env);
 }
 
@@ -208,7 +208,7 @@ export function ignoreRejection<T>(value: T): T {
 }
 
 const isText = (value: unknown) => value === undefined || typeof value === 'string';
-/** Scopes passed as a single string would include every scope that is a substring of it. */
+/** Refuses a single string of scopes, because each of its substrings would seem to be a scope. */
 const areTexts = (value: unknown) =>
   value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 

@@ -19,13 +19,13 @@ export interface ToolCall {
 }
 
 /**
- * The caller of a call, and the circumstances. It comes from the program, never from the model. A
- * missing field means unknown, and never allows anything.
+ * The caller and the circumstances of a call. They come from the program, never from the model. A
+ * missing field means unknown, and an unknown value never allows a call.
  */
 export interface CallContext {
   /**
-   * The user on whose behalf the call is made. Approvals, budgets, and cached results belong to
-   * this user.
+   * The user on whose behalf the call is made. Approvals, budgets, and cached results are kept
+   * separately for each principal.
    */
   readonly principal?: string;
   /** The principal's scopes, compared with the scopes that a tool's `auth` requires. */
@@ -39,7 +39,10 @@ export interface CallContext {
    * per conversation.
    */
   readonly conversationId?: string;
-  /** A mode for this call, in addition to the policy's own mode. Both modes must allow the call. */
+  /**
+   * A mode for this call, in addition to the policy's own mode. The call must be allowed by both
+   * modes.
+   */
   readonly mode?: PolicyMode;
   /**
    * The conversation's labels, filled in by the executor. If missing, it's unknown what the
@@ -197,7 +200,7 @@ export type Confirm = (
 ) => Confirmation | Promise<Confirmation>;
 
 /**
- * The outcome of one call. Every call ends in exactly one of these ways, whatever its tool does.
+ * The outcome of one call. Every call has exactly one outcome, whatever its tool does.
  * `readOutcome` converts it to text for models.
  */
 export type ToolOutcome = OutcomeFacts &

@@ -245,8 +245,8 @@ export class Grants {
   }
 
   /**
-   * Returns a stored grant. Without a signer, grants can't be verified, so they must only be
-   * displayed.
+   * Returns a stored grant. Without a signer, grants can't be verified: display them, but don't
+   * rely on them.
    */
   async #read(id: string): Promise<Grant | undefined> {
     try {
@@ -286,8 +286,8 @@ function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreM
 }
 
 /**
- * Returns true if such calls need approval every time: tools that require consent, critical tools,
- * and calls stopped by a flow check (because flows change with every call).
+ * Returns true if such calls need approval every time. This applies to tools that require consent,
+ * to critical tools, and to calls stopped by a flow check, because flows change with every call.
  */
 function asksEveryTime(entry: ToolEntry | undefined, rule: string): boolean {
   return (

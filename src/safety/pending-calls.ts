@@ -149,7 +149,8 @@ export class PendingCalls {
   }
 
   /**
-   * Approves a call that continues immediately. Asking about the same call later is a new question.
+   * Approves a call that continues immediately. If the same call is made later, the user is asked
+   * again.
    * @throws ToolError like `approve`.
    */
   async approveNow(

@@ -118,13 +118,14 @@ const optionsSchema = once(() =>
  * Decides whether a call can run, based on a tool's metadata and the call's arguments: `allow`,
  * `confirm` (ask the user), or `deny`.
  *
- * The first of these steps that reaches a decision counts:
- * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. No
- *    rule loosens these checks.
+ * The first step that reaches a decision wins:
+ * 1. The tool must be known, and persona, credentials, scopes, flags and mode must allow it. Rules
+ * can't override these checks.
  * 2. The rules, in order.
  * 3. Writes, dangerous calls and tools that require consent need approval. Everything else may run.
  *
- * `flows` may then tighten the answer. The policy never throws: it denies calls that it can't evaluate.
+ * After these steps, `flows` can make the decision stricter. The policy never throws: it denies
+ * calls that it can't evaluate.
  *
  * ```ts
  * import { AccessMode, defineTool, SafetyPolicy, ToolMetadataRegistry } from 'tooldex';
@@ -152,8 +153,8 @@ export class SafetyPolicy implements Policy {
   readonly #env: Readonly<Record<string, string | undefined>>;
 
   /**
-   * @throws ToolError `INVALID_ARGUMENT` listing every invalid option and rule, because half a
-   * policy doesn't protect anything.
+   * @throws ToolError `INVALID_ARGUMENT` listing every invalid option and rule, because a policy
+   * with missing rules would be unsafe.
    */
   constructor(options: SafetyPolicyOptions) {
     const {
@@ -196,7 +197,7 @@ export class SafetyPolicy implements Policy {
 
   #decide(call: ToolCall, context: CallContext, running: ToolEntry | undefined): Decision {
     const known = this.#registry.get(call.name);
-    // Evaluates the tool that will run, even if this registry has a different tool with that name.
+    // Evaluates the tool that will run. This registry may have a different tool with that name.
     const entry = known && (running ?? known);
     if (entry === undefined) {
       const names = suggestNames(
@@ -295,7 +296,8 @@ export class SafetyPolicy implements Policy {
       return { ...open, verdict: leak, rule: 'flow-leak', reason: chainOf(entry, flow, true) };
     if (influenced === 'off' || !isWriting(entry.accessMode)) return open;
     const reason = chainOf(entry, flow, false);
-    // Changes the rule, so that a grant for the original question doesn't answer this one.
+    // Sets another rule name, so that a grant for the original question doesn't answer the flow
+    // check's question.
     return open.verdict === 'confirm'
       ? { ...open, rule: 'flow-influenced', reason: `${open.reason}; ${reason}` }
       : { ...open, verdict: influenced, rule: 'flow-influenced', reason };

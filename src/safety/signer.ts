@@ -42,10 +42,7 @@ export class Signer {
     }
   }
 
-  /**
-   * Signs canonical JSON, in which text can't be moved between fields without changing the
-   * signature.
-   */
+  /** Signs canonical JSON, so moving text from one field to another changes the signature. */
   #sign(purpose: string, fields: Fields): string {
     return hmacOf(this.#key, canonicalJson([purpose, fields]));
   }

@@ -18,7 +18,7 @@ interface Refusal {
 /** Returns a refusal if a limit forbids the tool, or `undefined` if it can be offered. */
 export type Permission = (entry: ToolEntry) => Refusal | undefined;
 
-/** The limits, also accepted in the form that the schema outputs. */
+/** The limits. Missing limits may be `undefined`, as in the schema's output. */
 type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit] | undefined };
 
 /**
@@ -26,8 +26,8 @@ type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit
  * and the filter.
  *
  * Use the returned function for a single selection only. It checks each tool once, so an
- * availability check that changes its result can't make the selection inconsistent. It also uses
- * the names registered at compile time.
+ * availability check that changes its result can't make the selection inconsistent. Names
+ * registered after compilation are ignored.
  */
 export function compilePermission(
   registry: ToolMetadataRegistry,

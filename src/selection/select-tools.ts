@@ -26,7 +26,7 @@ import type {
 
 /** The minimum score of a hit that is worth including, as a fraction of the best score. */
 const LEAST_RELEVANCE = 0.2;
-/** The number of best hits in which forbidden tools are reported, as a multiple of `maxTools`. */
+/** The number of best hits whose forbidden tools are reported, as a multiple of `maxTools`. */
 const REPORTED = 2;
 
 /** A tool that could be selected, and the reason. */
@@ -43,10 +43,10 @@ interface Wish extends Candidate {
  * Limits take precedence over everything else. Guaranteed tools come first, whatever the stage:
  * `include`, CRITICAL tools, and tools with a mandatory keyword in the text. Next are the tools
  * that match the request's words and suit the stage and task type, best first. They're followed by
- * HIGH tools that declare the stage or task type, even if they don't match the request, and by
- * MEDIUM ones if nothing matches. Other HIGH tools that suit the stage and task type fill the
- * remaining space. LOW tools are selected only if they match. The result can contain fewer than
- * `maxTools` tools, or none.
+ * HIGH tools that declare the stage or task type, even if they don't match the request. If no tool
+ * matches, MEDIUM tools that declare it come next. Other HIGH tools that suit the stage and task
+ * type fill the remaining space. LOW tools are selected only if they match. The result can contain
+ * fewer than `maxTools` tools, or none.
  *
  * With `previous`, the tools of the previous selection come first, in the same order and at the
  * same level. New tools are added after them, and only new tools are reduced or dropped to fit the
@@ -279,7 +279,7 @@ function searchHits(
         refusalOf(entry) === undefined &&
         mismatchOf(entry, asked) === undefined,
     );
-    // Tools that are offered even if they aren't hits, searched only to get their score.
+    // Tools that are offered even if they aren't hits. The search only provides their scores.
     const named = new Set(
       [...coming, ...(asked.previous?.tools ?? []).map(({ toolName }) => toolName)].filter(
         (name) => !results.has(name),
@@ -327,8 +327,8 @@ const IRRELEVANT = {
 } as const;
 
 /**
- * Returns why a tool doesn't suit the stage or task type, or `undefined`. A tool that doesn't
- * declare any suits all of them.
+ * Returns why a tool doesn't suit the stage or task type, or `undefined`. A tool that declares no
+ * stages suits every stage. The same applies to task types.
  */
 function mismatchOf(
   { stages, taskTypes }: ToolEntry,
@@ -378,7 +378,7 @@ function carriedOver(
 ): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // It only filled the remaining space, which this request may need.
+    if (reason === 'high_priority') continue; // It only filled space that this request may need for other tools.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');
@@ -413,8 +413,8 @@ function carriedOver(
 }
 
 /**
- * Keeps all guaranteed tools, and the first of the others up to the limit. Reports the others as
- * dropped.
+ * Keeps all guaranteed tools, and fills the rest of the limit with the first other tools. Reports
+ * the remaining tools as dropped.
  */
 function withinCount(
   wishes: readonly Wish[],

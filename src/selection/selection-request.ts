@@ -147,7 +147,10 @@ export function checkRanking(ranking: unknown): z.output<ReturnType<typeof ranki
   );
 }
 
-/** Checks that a custom token counter returns numbers. The budget can't be enforced otherwise. */
+/**
+ * Checks that a custom token counter returns numbers, because the budget can't be enforced without
+ * them.
+ */
 function checkCounts(countTokens: (text: string) => number): (text: string) => number {
   return (text) => {
     const count: unknown = countTokens(text);

@@ -85,7 +85,7 @@ export function createToolSearchTool(
     examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
     execute: ({ query, names = [] }) => {
       // Compiled for each call, because an excluded alias can belong to a tool that was registered
-      // since.
+      // later.
       const refusalOf = compilePermission(registry, limits);
       const isOffered = (entry: ToolEntry) => entry.name !== name && refusalOf(entry) === undefined;
       const found =

@@ -42,9 +42,9 @@ export interface LintOptions {
   /** The severity of each rule, or `'off'`. @default each rule's own severity */
   readonly rules?: Readonly<Partial<Record<LintRuleName, 'off' | 'error' | 'warning'>>>;
   /**
-   * The rules and allowlist of a `SafetyPolicy`. Names in them that don't belong to any tool are
-   * reported too. The policy itself accepts unknown names, because tools can be registered later.
-   * Patterns with `*` aren't reported. @default none
+   * The rules and allowlist of a `SafetyPolicy`. Also reports names that match no tool. The policy
+   * itself accepts unknown names, because tools can be registered later. Patterns with `*` aren't
+   * reported. @default none
    */
   readonly policy?: NamedTools;
 }
@@ -278,8 +278,8 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
- * Returns true if most tools have a value, so a tool without it is hard to find. That's the case if
- * there are more tools than a model sees at once and at least three in four have the value.
+ * Returns true if a tool without a value is hard to find because most tools have it. This requires
+ * more tools than a model sees at once, at least three quarters of them with the value.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
   return (
