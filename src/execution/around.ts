@@ -10,8 +10,8 @@ export interface AroundCall {
   readonly tool: ToolEntry;
   readonly id: string;
   /**
-   * The input from the caller, which the policy has evaluated. Frozen. The tool receives the parsed
-   * input that its schema produces from this input.
+   * The caller's input, as evaluated by the policy. Frozen. The tool receives the input as parsed
+   * by its schema.
    */
   readonly input: Json;
   /** The same context that the tool receives. */
@@ -27,8 +27,8 @@ export interface AroundCall {
  * unchanged. It rejects if the tool throws.
  *
  * If the function returns the value from `run` unchanged, the content of `ok(value, { content })`
- * is kept. If it returns a different value, that content is dropped, and the function can return
- * its own.
+ * is kept. If it returns a different value, that content is dropped. To add other content, return
+ * `ok(value, { content })`.
  */
 export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
 
@@ -93,14 +93,14 @@ interface InnerWork {
   /** Returns true while the call is still waiting for its result. */
   readonly isOpen: () => boolean;
   /**
-   * Stops the work if a wrapper returns without waiting for it, because then nobody needs the
-   * result.
+   * Stops the work if a wrapper returns without waiting for it, because nobody needs the result any
+   * more.
    */
   readonly onLeft: () => void;
 }
 
 /**
- * Runs the work inside the wrappers; the wrapper added first is the outermost.
+ * Runs the work inside the wrappers. The first wrapper is the outermost.
  * @throws whatever the work throws, or an error for which `isAroundError` returns true.
  */
 export async function runAround(
@@ -142,7 +142,7 @@ export async function runAround(
   };
   const run = () => {
     const result = begin();
-    result.catch(() => undefined); // The wrapper doesn't have to wait for it.
+    result.catch(() => undefined); // The wrapper may ignore this promise.
     return result;
   };
   try {
@@ -194,6 +194,6 @@ function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    return undefined; // No result can have this value.
+    return undefined; // A value that isn't JSON-serializable can't be a result.
   }
 }

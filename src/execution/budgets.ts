@@ -34,7 +34,7 @@ interface Counter {
   readonly budget: Budget;
 }
 
-/** Calls without a principal share one budget. Otherwise they would be unlimited. */
+/** Calls without a principal share one budget. With a budget each, they would be unlimited. */
 const NOBODY = '';
 
 /**
@@ -54,8 +54,8 @@ export class Budgets {
   }
 
   /**
-   * Charges one call to every budget. If any budget refuses the call, no budget is charged, except
-   * when two calls compete for the last of a budget.
+   * Charges one call to every budget. If any budget refuses the call, no budget is charged. The
+   * exception is two calls that compete for the rest of a budget.
    *
    * @throws ToolError `BUDGET_EXCEEDED` with the exhausted budget, or `STATE_UNAVAILABLE`.
    */
@@ -94,8 +94,8 @@ export class Budgets {
       UNITS.flatMap((unit) => {
         const { per, windowMs = 'ever', [unit]: max } = budget;
         const isSame = (other: Budget) => other.per === per && other.windowMs === budget.windowMs;
-        // Two budgets of the same kind count separately. Other processes may have a different
-        // number of budgets.
+        // Two budgets of the same kind count separately. They're numbered by kind, because another
+        // process may have other budgets.
         const nth = this.#budgets.slice(0, index).filter(isSame).length;
         // Hashed, because names can have any length and contain any characters.
         const owner = digestOf(ownerOf(budget) ?? NOBODY);

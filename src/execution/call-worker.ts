@@ -279,7 +279,7 @@ export class CallWorker {
         if (!isToolResult(result) || result.status !== 'error') state = 'done';
         return result;
       } catch (error) {
-        if (!work.isAnswered) this.#renew(entry, error); // A wrapper may catch it.
+        if (!work.isAnswered) this.#renew(entry, error); // Done here, because a wrapper may catch the error.
         throw error;
       } finally {
         work.inner = { state, latencyMs: clock.elapsed() - startedAt };
@@ -310,8 +310,8 @@ export class CallWorker {
     options: { readonly repeatable: boolean; readonly timeoutMs: number },
   ): Promise<unknown> {
     const { entry, input } = call;
-    // A short deadline set by the caller must not count against the provider, so the router treats
-    // it as an aborted call.
+    // The router treats a deadline set by the caller as an aborted call, because it isn't the
+    // provider's failure.
     const signal = context.signal!;
     const controller = new AbortController();
     followLimits(controller.signal, signal);
@@ -357,8 +357,8 @@ export class CallWorker {
   /**
    * Retries work that fails with a temporary error, after a random delay.
    *
-   * Only for work that is safe to repeat. The delay before attempt n + 1 is between 0 and 100 ms ·
-   * 2^(n − 1), at most 2 s.
+   * Use it only for work that is safe to repeat. The delay before attempt n + 1 is between 0 and
+   * 100 ms · 2^(n − 1), at most 2 s.
    */
   #withRetries(work: () => unknown, stop: Stop, attempt = 1): unknown {
     const retry = async (error: unknown): Promise<unknown> => {
@@ -401,8 +401,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Returns true if the tool did its work, as far as we can know: a wrapper may have answered
- * instead.
+ * Returns true if the tool probably did its work. It isn't certain, because a wrapper may have
+ * answered instead.
  */
 function hasSucceeded(
   { inner }: Work,

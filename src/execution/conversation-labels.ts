@@ -152,7 +152,7 @@ const keyOf = (conversationId: string) =>
   `flow:${/^[\w.:@-]{1,300}$/.test(conversationId) ? conversationId : `sha256:${digestOf(conversationId)}`}`;
 
 /**
- * Returns all labels. Used if nothing is known about a conversation. Their time is 0, so that the
+ * Returns all labels, for a conversation about which nothing is known. Their time is 0, so that the
  * actual labels are still written later.
  */
 function everything(callId: string): Flow {
@@ -161,8 +161,8 @@ function everything(callId: string): Flow {
 }
 
 /**
- * Reads a stored flow. An unreadable flow was changed by someone else, so it's treated as if
- * everything had been read.
+ * Reads a stored flow. An unreadable flow was changed by another program, so the conversation is
+ * treated as if it had read everything.
  */
 function readFlow(text: string | undefined): Flow {
   if (text === undefined) return NOTHING;

@@ -54,8 +54,8 @@ export interface ToolExecutorOptions {
    */
   readonly approvalKey?: Uint8Array;
   /**
-   * The time in which a user can approve a call and the approval can be used, in milliseconds after
-   * the question. @default 600,000 (ten minutes)
+   * The time after the question within which a user must approve the call and the approval must be
+   * used, in milliseconds. @default 600,000 (ten minutes)
    */
   readonly approvalTtlMs?: number;
   /** Limits on the number and cost of calls. @default none */
@@ -137,7 +137,7 @@ export interface ToolExecutorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The options of a call that is only evaluated: the caller, and a signal that aborts the call. */
+/** The options for evaluating a call: the caller, and a signal that aborts the evaluation. */
 export interface JudgeOptions extends Omit<CallContext, 'flow'> {
   /** A second policy for this call. The stricter decision wins. @default none */
   readonly policy?: Policy;
@@ -167,9 +167,9 @@ export interface ExecuteOptions extends JudgeOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * Runs right before the tool starts. After that, only one thing can still stop the call: another process using up the same approval at
-   * the same moment. If `onStart` throws, the tool isn't started and the
-   * approval stays valid. Not called for cached results, or for calls that a user answers.
+   * Runs right before the tool starts. After that, the call can only be stopped if another process
+   * uses up the same approval at the same moment. If `onStart` throws, the tool isn't started and
+   * the approval stays valid. Not called for cached results, or for calls that a user answers.
    * @default none
    */
   readonly onStart?: (call: ToolCall) => void | Promise<void>;

@@ -41,8 +41,9 @@ interface Waiting {
  * Limits how many calls run at the same time, in total and per tool. Also tracks calls whose work
  * continues after they've been answered.
  *
- * Such work can't be stopped, only counted. It occupies its slot until it finishes or an operator
- * releases it. Readonly work that can run in parallel is harmless, so its slot is freed.
+ * The executor can't stop such work. The work occupies its slot until it finishes or an operator
+ * releases the slot. Readonly work that can run in parallel is harmless, so its slot is freed
+ * immediately.
  */
 export class Places {
   readonly #limits: PlaceLimits;

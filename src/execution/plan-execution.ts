@@ -64,9 +64,10 @@ export interface ExecutionPlan {
  * ```
  *
  * Whether calls conflict depends on the access mode and execution category of their tools:
- * - A tool that is unknown, or `mixed` in either, runs alone.
- * - A call that writes (`write` or `execute` in either) conflicts with reads and other writes,
- *   unless both calls return `conflictKeys` and neither writes what the other touches.
+ * - A tool that is unknown, or whose access mode or category is `mixed`, runs alone.
+ * - A call that writes (access mode or category `write` or `execute`) conflicts with reads and
+ *   other writes. They don't conflict if both return `conflictKeys` and neither writes what the
+ *   other touches.
  * - Calls of a tool with `allowParallel: false` conflict with each other, even under different
  *   aliases.
  * - Calls that only read, including over the network, conflict only with writes. Readonly `compute`
@@ -77,13 +78,13 @@ export interface ExecutionPlan {
  * `conflictKeys` throws, or if it returns no keys, more than 1,000 keys, keys over 1,024
  * characters, or values that aren't strings.
  *
- * Each call goes into the earliest batch after all earlier calls with which it conflicts, so adding
- * calls never moves earlier calls. If a schema transforms its input (with defaults or trimming, for
- * example), pass the parsed input: keys derived from raw input may not be what the call touches.
+ * Each call goes into the first batch after all earlier calls that it conflicts with, so added
+ * calls never move earlier calls. If a schema transforms its input (with defaults or trimming, for
+ * example), pass the parsed input: keys derived from the raw input may be wrong.
  *
- * Time and memory grow with the number of calls and keys, not with the number of pairs.
+ * Time and memory grow with the number of calls and keys, not with the number of pairs of calls.
  *
- * @throws ToolError `INVALID_ARGUMENT` with the index of the invalid call; nothing is planned then.
+ * @throws ToolError `INVALID_ARGUMENT` with the index of the invalid call.
  */
 export function planExecution(
   registry: Pick<ToolMetadataRegistry, 'get'>,
@@ -147,7 +148,7 @@ function checkCall(call: unknown, position: number): Required<PlannableCall> {
  */
 const SHOWN_LENGTH = 100;
 
-/** Explains why a call waits for an earlier one. */
+/** Explains why a call waits for an earlier call. */
 function explainWait(earlier: CallProfile, call: CallProfile): string {
   return `after call ${earlier.position}, ${shown(earlier.toolName)}: ${reason(earlier, call)}`;
 }
@@ -176,8 +177,8 @@ function reason(earlier: CallProfile, call: CallProfile): string {
 }
 
 /**
- * Returns the first key of the later call that conflicts. Of the two conflicting keys, returns the
- * narrower.
+ * Finds the first key of the later call that conflicts with a key of the earlier call. Returns the
+ * narrower of the two keys.
  */
 function commonKey(earlier: TouchedKeys, later: TouchedKeys): string | undefined {
   if (earlier === 'anything' || later === 'anything') return undefined;

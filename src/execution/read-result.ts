@@ -31,8 +31,8 @@ const MOST_ISSUES = 20;
  *
  * The result must match the tool's `outputSchema`, and the outcome contains the value that the
  * schema produces. A result that doesn't match, or isn't JSON-serializable, becomes
- * `INVALID_RESULT`. The outcome then includes the value for programs. The same applies to the value
- * of `halt`.
+ * `INVALID_RESULT`. The outcome then includes the value for programs. The value of `halt` is
+ * treated in the same way.
  *
  * @throws ToolError `INVALID_RESULT` for a malformed result created by another copy of the helpers.
  */
@@ -184,7 +184,7 @@ export function answerIssues(schema: object, data: Json): readonly Issue[] {
   }
 }
 
-/** The issues quote the tool's result, so like the value, they're only for programs. */
+/** The issues quote the tool's result, so they're only for programs. */
 function broken(toolName: string, value: unknown, issues: readonly Issue[]): Failure {
   return invalid(
     `${toolName} ran, but its result doesn't match its output schema and isn't shown. Continue without it, or ask the user.`,
@@ -194,8 +194,8 @@ function broken(toolName: string, value: unknown, issues: readonly Issue[]): Fai
 }
 
 /**
- * The tool ran and may have had side effects, so the call isn't repeated. The value is only for
- * programs.
+ * The tool ran and may have had side effects, so the call isn't repeated. Models don't see the
+ * value.
  */
 function invalid(message: string, value: unknown, issues?: readonly Issue[]): Failure {
   return {
@@ -270,7 +270,7 @@ export function thrownFailure(
       origin: 'thrown',
     };
   if (expose === 'full') return { ...body, message: fullMessage(error) ?? body.message };
-  // The author of a typed error chose its wording.
+  // Shows the whole message of a `ToolError`, because its author wrote it for callers.
   return isToolError(error) && !QUOTING.has(error.code)
     ? body
     : { ...body, message: withoutHosts(body.message) };

@@ -18,7 +18,7 @@ class Conversation {
 }
 
 /**
- * Detects that a model keeps making the same call, whether it ran or the user denied it.
+ * Detects that a model keeps making the same call. Calls that the user denied count as well.
  *
  * Two calls of a tool are the same if their `progressParams` are equal. If the tool doesn't declare
  * any, all arguments must be equal. A write that is new in the conversation is progress: when it

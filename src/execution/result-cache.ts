@@ -29,9 +29,9 @@ interface Kept {
 const LARGEST = 2 ** 20;
 
 /**
- * Caches the results of readonly tools. The key consists of tool, definition, arguments, and
- * principal, and either of conversation and context or of `cacheKey`. A result is kept until it
- * expires or a write in this process makes it stale.
+ * Caches the results of readonly tools. The key consists of the tool, its definition, the
+ * arguments, the principal, and either the conversation and context or the `cacheKey`. A result is
+ * kept until it expires or a write in this process makes it stale.
  *
  * Each result is stamped before its tool starts, so a write during the call makes the result stale
  * before it's cached. Equal calls at the same time run only once. If that run fails, each of the
@@ -83,12 +83,12 @@ export class ResultCache {
         run.cached = true;
         return { status: 'ok', ...answer };
       }
-      // If one caller aborts, the others must not all start at once.
+      // If the caller that runs the call aborts, only one of the waiting calls may start.
       if (body.status !== 'error' || body.code !== 'ABORTED') return work();
     }
   }
 
-  /** Marks the results that a call of this tool may have changed as stale. */
+  /** Marks as stale the results that a call of this tool may have changed. */
   dropAfter(entry: ToolEntry): void {
     for (const scope of scopesDroppedBy(entry, this.#frame.registry))
       this.#drops.set(scope, (this.#drops.get(scope) ?? 0) + 1);
@@ -167,7 +167,7 @@ function failed(error: unknown): OutcomeBody {
 }
 
 /**
- * Returns what a result depends on in addition to tool and arguments: the principal, and either the
+ * Returns the parts of the key besides the tool and its arguments: the principal, and either the
  * conversation and context or the tool's `cacheKey`. If the result can't be cached, returns the
  * reason as a string.
  */
@@ -207,7 +207,7 @@ function plainOf(value: unknown): Json | undefined {
   try {
     return isShownByJson(value) ? boundInput(value) : undefined;
   } catch {
-    return undefined; // The value is larger than an input may be.
+    return undefined; // The value exceeds the limits of an input.
   }
 }
 

@@ -70,11 +70,11 @@ import { assertWanted, untilAborted } from './with-deadline.js';
 const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
- * Runs tools safely. It validates input, asks the policy, obtains approvals, and handles caching, budgets, timeouts,
- * and retries.
+ * Runs tools safely. It validates input, asks the policy, obtains approvals, and handles caching,
+ * budgets, timeouts, and retries.
  *
- * Any failure in a tool or in a model's call becomes an outcome: `execute` never throws. Listeners receive all calls
- * and decisions as events.
+ * `execute` never throws: a failing tool or an invalid call from a model becomes an outcome.
+ * Listeners receive all calls and decisions as events.
  *
  * ```ts
  * import { AccessMode, defineTool, ToolExecutor, ToolMetadataRegistry } from 'tooldex';
@@ -205,7 +205,10 @@ export class ToolExecutor {
     return outcome;
   }
 
-  /** Runs a call from start to end. No step is repeated, except that an approved call is evaluated once more. */
+  /**
+   * Runs a call from start to end. Each step runs once, but the policy evaluates an approved call
+   * again.
+   */
   async #carryOut(run: RunningCall): Promise<OutcomeBody> {
     const accepting = this.#judge.accept(run, (decision) => run.tellDecision(decision));
     const call = accepting instanceof Promise ? await accepting : accepting;
@@ -231,7 +234,7 @@ export class ToolExecutor {
     const labelling = this.#labels.note(run, call, judged.flow);
     if (labelling !== undefined) await labelling;
     if (entry.manual) {
-      this.#cache.dropAfter(entry); // The executor can't know when the user does the work.
+      this.#cache.dropAfter(entry); // Done now, because the executor can't know when the user does the work.
       return this.#awaited({ status: 'manual', pending: run.pendingManual(entry, raw) });
     }
     this.#worker.assertExecutable(entry);
@@ -251,7 +254,7 @@ export class ToolExecutor {
         if (this.#budgets) await this.#budgets.spend(entry, run.options);
         if (run.options.onStart) await announceStart(this.#frame, run, entry);
         assertSame(this.#frame, run, entry);
-        if (approval) await this.#desk.redeem(run, approval); // Redeemed last, so that a refused call doesn't use up the approval.
+        if (approval) await this.#desk.redeem(run, approval); // Redeems the approval last, so that a refused call doesn't use it up.
         assertWanted(run.options.signal, entry.name);
         this.#repeats.started(run.options.conversationId, entry, raw);
         const isApproved = approval !== undefined;
@@ -294,7 +297,10 @@ export class ToolExecutor {
     return previewOf(this.#frame.clock, this.#places, run, call, place);
   }
 
-  /** Returns the outcome of a call that a user or another program answers, with the stored answer, if any. */
+  /**
+   * Returns the outcome of a call that a user or another program answers. It contains the stored
+   * answer, if any.
+   */
   async #awaited(
     body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,
   ): Promise<OutcomeBody> {
@@ -305,12 +311,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Runs several calls in the order determined by `planExecution`, and returns their outcomes in the order of the
-   * calls.
+   * Runs several calls in the order determined by `planExecution`, and returns their outcomes in
+   * the order of the calls.
    *
-   * The policy evaluates every call based on what the conversation had read before the first call started. Calls that
-   * need the user run last in their batch, one at a time, and the user is asked right before each call runs. A call
-   * that ends with `approval_required` doesn't delay the others.
+   * The policy evaluates every call based on what the conversation had read before the first call
+   * started. Calls that need the user run last in their batch, one at a time, and the user is asked
+   * right before each call runs. A call that ends with `approval_required` doesn't delay the other
+   * calls.
    *
    * @throws ToolError `INVALID_ARGUMENT` if `calls` isn't a list or if two calls have the same id.
    */
@@ -491,8 +498,9 @@ export class ToolExecutor {
   }
 
   /**
-   * Calls `listener` once for each pending call in the store that is answered. To use the answer, make that call again.
-   * Polls the store every second until you call the returned function.
+   * Calls `listener` once for each pending call in the store that gets an answer. To use the
+   * answer, make that call again. Polls the store every second until you call the returned
+   * function.
    */
   onAnswered(listener: (answered: StoredPending) => void): () => void {
     return watchAnswers(this.pendingCalls, this.#frame.clock, listener);
