@@ -13,7 +13,7 @@ import {
   type ToolOutput,
 } from './thread.js';
 
-/** A value from a tool, a user or a program, and the content parts that go with it. */
+/** A value from a tool, a user or a program, with its content parts. */
 interface Result {
   readonly value: unknown;
   readonly content?: readonly ContentPart[];
@@ -45,7 +45,7 @@ export function encodeResult({ value, content = [], maxResultBytes }: Result): T
     return aiSDKContent(readOutcome({ ...facts, status: 'ok', value, content, ...bound }).content);
   }
   const shown = boundText(text, maxResultBytes);
-  // A message puts at most five levels around a result.
+  // A message adds at most five levels around a result.
   const isText = typeof value === 'string' || shown !== text || isDeeper(data, DEEPEST_MESSAGE - 5);
   return isText ? { type: 'text', value: shown } : { type: 'json', value: data };
 }

@@ -58,7 +58,7 @@ export type ModelPart =
     };
 
 /**
- * Calls a model once. The last part is the complete answer. If something goes wrong, it throws.
+ * Calls a model once. The last part is the complete answer. Throws if the model fails.
  *
  * You can pass a function of this type wherever a model is expected.
  */

@@ -40,7 +40,10 @@ export class ToolOffers {
   readonly #engine: CheckedEngine;
   /** The tool that finds other tools, if the registry has none, and the executor that runs it. */
   readonly #search: { readonly entry: ToolEntry; readonly executor: ToolExecutor } | undefined;
-  /** Tools that a search found in this run or before. The model sees them from then on. */
+  /**
+   * Tools that a search found in this run or an earlier run. After that, the model sees them in
+   * every turn.
+   */
   readonly #found = new Set<string>();
   #hasOffered = false;
 
@@ -77,13 +80,13 @@ export class ToolOffers {
   }
 
   /**
-   * Returns true if the model may call a tool. It may not call a tool that exists but wasn't
-   * selected.
+   * Returns true if the model may call a tool. A registered tool that wasn't selected can't be
+   * called.
    */
   has(toolName: string, { offered }: ChatState): boolean {
     const entry = this.#engine.registry.get(toolName);
     if (this.#engine.selectTools === undefined || entry === undefined) return true;
-    if (!this.#hasOffered && offered.length === 0) return true; // The thread comes from elsewhere.
+    if (!this.#hasOffered && offered.length === 0) return true; // The thread doesn't come from this chat.
     return offered.some((tool) => tool.toolName === entry.name);
   }
 
@@ -98,8 +101,8 @@ export class ToolOffers {
 
   /**
    * Returns the tools for the next turn: the search tool, the tools shown before, the selected
-   * tools, and those that the search found. Limits apply to all of them, budgets only to the
-   * selection.
+   * tools, and the tools that a search found. Limits apply to all these tools, but budgets only to
+   * the selection.
    */
   async next(state: ChatState, index: number): Promise<Offer> {
     const { registry, selectTools: select, toolChoice } = this.#engine;
@@ -128,7 +131,7 @@ export class ToolOffers {
         'TOOL_NOT_FOUND',
         `There is no tool ${describeValue(toolChoice.toolName)}. Use the name of a registered tool in toolChoice.`,
       );
-    // The model must see the whole tool if it has to call it.
+    // Shows the full definition, because the model has to call this tool.
     if (entry !== undefined) tools.set(entry.name, shown(entry, 'full'));
     return { tools: [...tools.values()], forced: entry?.name ?? forced! };
   }
@@ -151,7 +154,8 @@ export class ToolOffers {
     const previous = before.length === 0 ? {} : { previous: asPrevious(before) };
     const { tools, error } = selectTools(registry, { ...select, text, ...previous });
     if (error !== undefined && before.length === 0) throw error;
-    // A tool shown only because of its priority would keep its place for the whole thread.
+    // Omits tools selected only because of their priority, because they would keep their place for
+    // the whole thread.
     return [...before, ...tools.filter(({ reason }) => reason !== 'high_priority')];
   }
 }

@@ -37,7 +37,7 @@ export function runnableCalls(
 ): readonly CallRecord[] {
   return (openTurn?.calls ?? []).filter(({ toolName, progress: { state } }) => {
     if (state === 'not_started' || state === 'approved') return true;
-    // A call that another process started runs again only if repeating it does no harm.
+    // A call that another process started runs again only if the tool is safe to repeat.
     const entry = state === 'started' ? registry.get(toolName) : undefined;
     return entry !== undefined && isRepeatable(entry);
   });
@@ -45,9 +45,9 @@ export function runnableCalls(
 
 /**
  * Runs the calls of the open turn that can run. Each step of a call is saved before the next step
- * begins, so a call never starts before the record says so.
+ * begins, so a call never runs without a record of its start.
  *
- * @throws any error from saving. No further call starts then.
+ * @throws any error from saving. After that, no further call starts.
  */
 export async function runCalls(run: ChatRun, { index }: OpenTurn): Promise<void> {
   const groups = new Map<ToolExecutor, CallRecord[]>();
@@ -129,7 +129,7 @@ async function executeAll(
  * Makes sure that no other copy of the session has run this call, because a snapshot can be loaded
  * and continued twice.
  *
- * @throws ToolError `ALREADY_RESOLVED`. The call stays uncertain here.
+ * @throws ToolError `ALREADY_RESOLVED` if another copy has. In this copy, the call stays uncertain.
  */
 async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Promise<void> {
   const { origin, storeIdentity } = run.options;
@@ -150,8 +150,8 @@ async function claim(run: ChatRun, executor: ToolExecutor, call: CallRecord): Pr
 }
 
 /**
- * Returns the user's answer. An approval counts if it matches: same tool, arguments, principal and
- * preview, and no greater danger.
+ * Returns the user's answer. An approval is valid only for the same tool, arguments, principal and
+ * preview, and for at most the same danger.
  */
 function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirmation {
   if (call?.progress.state !== 'approved') return 'later';
@@ -167,7 +167,7 @@ function answerTo(asked: PendingApproval, call: CallRecord | undefined): Confirm
     canonicalJson(factsOf(asked)) === canonicalJson(factsOf(shown)) &&
     canonicalJson(asked.input) === canonicalJson(edited === undefined ? shown.input : edited) &&
     dangerRank(asked.danger) <= dangerRank(shown.danger) &&
-    // The user saw no preview for arguments that they changed.
+    // For arguments that the user changed, there was no preview to compare.
     (edited !== undefined || previewDigestOf(asked) === previewDigestOf(shown));
   if (!isShown) return 'later';
   return grant === undefined ? true : { grant };
@@ -183,13 +183,13 @@ async function record(
 ): Promise<void> {
   if (outcome.status === 'error') {
     const { code, message } = outcome;
-    if (code === 'ABORTED' && run.signal.aborted) return; // The record stays as it is.
+    if (code === 'ABORTED' && run.signal.aborted) return; // The call's record doesn't change.
     if (!wasStarted && code === 'STATE_UNAVAILABLE') {
-      // Nothing ran. The call can run when the store is back.
+      // The tool didn't run. The call can run when the store is available again.
       run.lost ??= { reason: 'error', error: { code, message } };
       return;
     }
-    if (!wasStarted && code === 'ALREADY_RESOLVED' && outcome.attempts === 0) return; // Recorded by another copy.
+    if (!wasStarted && code === 'ALREADY_RESOLVED' && outcome.attempts === 0) return; // Another copy of the session records the outcome.
   }
   const { callId, progress } = call;
   const facts = { turn, callId, toolName: outcome.toolName };
@@ -265,7 +265,7 @@ async function settledBy(run: ChatRun, call: CallRecord, outcome: ToolOutcome): 
       try {
         return { ...halt, output: encodeOutcome(outcome, run.engine.encode) };
       } catch (error) {
-        // The tool ran, and its value can't be shown to the model.
+        // The tool ran, but its value can't be shown to the model.
         if (!isToolError(error)) throw error;
         return { ...halt, ...(await failed(error.code, error.message, error.details)) };
       }
@@ -280,14 +280,14 @@ function haltOf({ callId }: CallRecord, haltedReason: string, given: unknown) {
   try {
     value = cloneMessage((given ?? null) as Json, 'the value of a halt', 'INVALID_RESULT');
   } catch {
-    // The model gets the reason.
+    // The value is dropped, and the model gets only the reason.
   }
   return { end: { reason: 'halt', haltedReason, callId, value } as const };
 }
 
 /**
- * Returns what `onToolError` decides about a failed call. If it fails itself, or returns an unknown
- * value, the run ends.
+ * Returns what `onToolError` decides about a failed call. If the function fails or returns an
+ * unknown value, the run ends.
  */
 async function afterError(run: ChatRun, call: CallRecord, outcome: Failed): Promise<Settled> {
   const { onToolError, encode } = run.engine;

@@ -10,7 +10,7 @@ import { publicMessage } from '../core/public-message.js';
 export const json = z.custom<Json>((value) => value !== undefined, { error: 'plain data' });
 export const id = z.string().min(1).max(512);
 export const toolName = z.string().max(512);
-/** Data that a service wants returned with a message or a part of it. */
+/** Data from a service that must be sent back with a message or its part. */
 const providerOptions = z
   .custom<Readonly<Record<string, Json>>>(isPlainObject, { error: 'an object of plain data' })
   .exactOptional();
@@ -36,13 +36,13 @@ const toolCall = z.strictObject({
   type: z.literal('tool-call'),
   toolCallId: id,
   toolName,
-  /** The arguments; text if the model didn't write valid JSON. */
+  /** The arguments, or text if the model didn't write valid JSON. */
   input: json,
   /**
    * The arguments as the model's service sent them, if that differs from `JSON.stringify(input)`.
    */
   rawInput: z.string().exactOptional(),
-  /** `true` if the model's service runs the tool itself. Then the result is in the same message. */
+  /** True if the model's service ran the tool itself. The result is then in the same message. */
   providerExecuted: z.boolean().exactOptional(),
   providerOptions,
 });
@@ -101,7 +101,7 @@ export function callsIn({ content }: AssistantMessage): readonly ToolCallPart[] 
     : content.filter((part): part is ToolCallPart => part.type === 'tool-call');
 }
 
-/** Returns a message's calls that run here, without those that the model's service ran itself. */
+/** Returns the calls in a message without the calls that the model's service ran itself. */
 export function ownCallsIn(message: AssistantMessage): readonly ToolCallPart[] {
   return callsIn(message).filter(({ providerExecuted }) => providerExecuted !== true);
 }
@@ -114,8 +114,8 @@ export function textOf({ content }: AssistantMessage): string {
 }
 
 /**
- * Returns a message in which every call has a unique id. An id that is missing, already taken or
- * used twice is replaced, because results couldn't be told apart. The same goes for a result that
+ * Returns a message in which every call has a unique id. Replaces an id that is missing, already
+ * taken or used twice, because results couldn't be told apart. Also replaces it in a result that
  * the model's service put into the same message.
  */
 export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
@@ -138,8 +138,8 @@ export function withUniqueIds(message: unknown, taken: Set<unknown>): unknown {
 }
 
 /**
- * Maximum depth of one message or result. Plain data may be 64 levels deep. The difference is for
- * the structures around messages in results and snapshots.
+ * Maximum depth of one message or result. Plain data may be 64 levels deep, but results and
+ * snapshots add levels around messages.
  */
 export const DEEPEST_MESSAGE = 48;
 
@@ -156,9 +156,7 @@ export function cloneMessage<T>(value: T, what: string, code: ToolErrorCode): T 
   );
 }
 
-/**
- * Returns a frozen copy of plain data. @throws ToolError `code` for anything else, with its place.
- */
+/** Returns a frozen copy of plain data. @throws ToolError `code` with the path of anything else. */
 export function clonePlain<T>(value: T, what: string, code: ToolErrorCode): T {
   try {
     return cloneFrozen(value);
@@ -190,8 +188,7 @@ interface Thread {
  */
 function readThread(given: unknown): Thread {
   if (!Array.isArray(given)) throw invalidArgument('messages as a list', given);
-  // This copy is used instead of zod's, which loses keys such as `__proto__` that arguments may
-  // have.
+  // Uses this copy instead of zod's, which loses keys of arguments such as `__proto__`.
   const copy = given.map((message: unknown, at) =>
     cloneMessage(message, `messages[${at}]`, 'INVALID_ARGUMENT'),
   ) as readonly ChatMessage[];
@@ -217,7 +214,7 @@ function readThread(given: unknown): Thread {
   return { messages: Object.freeze(messages), open };
 }
 
-/** Returns the results of one turn, each once. Calls without a result are added to `open`. */
+/** Returns the results of one turn without duplicates. Adds calls without a result to `open`. */
 function inOrderOf(
   calls: readonly ToolCallPart[],
   results: readonly ToolResultPart[],

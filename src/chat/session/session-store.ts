@@ -33,11 +33,14 @@ const sessionStoreOptions = z.strictObject({
 });
 
 /**
- * Maximum characters of a part that is kept inline in the head. Longer parts have keys of their
- * own.
+ * The maximum length of a part that is stored in the head, in characters. Longer parts have their
+ * own keys.
  */
 const INLINE = 512;
-/** Milliseconds for which a part can still be read after the last head that refers to it. */
+/**
+ * The time for which a part can be read after the last head that refers to it is gone, in
+ * milliseconds.
+ */
 const LEAD_MS = 60_000;
 
 /**
@@ -52,25 +55,21 @@ interface Kept {
   readonly head: string;
   /** The store's identity when the session was read. Writes are bound to it. */
   readonly identity: string;
-  /**
-   * Parts that have keys of their own. They are frozen, so the same object means the same data and
-   * is written once.
-   */
+  /** Parts that have keys of their own. They're frozen, so each object is written only once. */
   readonly parts: ReadonlyMap<unknown, Reference>;
-  /** The time when the lifetimes of all parts began, by the store's clock. */
+  /** The time at which the lifetimes of all parts began, on the store's clock. */
   readonly renewedAt: number;
 }
 
 /**
- * A store for sessions that processes share. Each change is stored before the next one begins. If
- * two processes continue the same session, only one of them succeeds.
+ * A store for sessions that processes share. Each change is stored before the next change begins.
+ * If two processes continue the same session, only one of them succeeds.
  *
  * A session consists of a small head, which is replaced by compare-and-set, and parts that are
  * written once: its messages and calls. A part can be at most 1 MiB. Decisions are stored when the
  * session continues, or by `save`. If a process ends in the middle of a run, the session opens in
- * its last stored state, and calls that had started are uncertain. After the store restarts, it may
- * have been restored from an older state, so calls that were approved or not started need a
- * decision again.
+ * its last stored state, and calls that had started are uncertain. A store that restarts may have
+ * an older state, so calls that were approved or not started then need a decision again.
  *
  * ```ts
  * import { MemoryStateStore } from 'tooldex/state';
@@ -109,7 +108,7 @@ export class SessionStore {
    */
   async open(id: string): Promise<Session | undefined> {
     for (let before: string | undefined; ;) {
-      // Read first: if the store restarts in between, later writes are refused.
+      // Reads the identity first: if the store restarts after this, later writes are refused.
       const { identity, time } = await this.#store.now();
       const head = await this.#store.get(headKey(id));
       if (head === undefined) return undefined;
@@ -122,8 +121,8 @@ export class SessionStore {
         const kept = { head, identity, parts: read.parts, renewedAt: -Infinity };
         return keptSession(data, this.#keepAfter(kept));
       }
-      // A part may be gone because another process has stored the session since. Then the head has
-      // changed too.
+      // If another process has stored the session in the meantime, a part may be gone. The head has
+      // then changed too.
       if (head === before) throw refused(`Parts of it are missing. ${DELETE_IT}`);
       before = head;
     }
@@ -215,7 +214,7 @@ export class SessionStore {
 
   /**
    * Deletes parts that no head refers to any more. A process that is reading them has a minute to
-   * finish. Nothing depends on this.
+   * finish. Failures are ignored.
    */
   async #drop(id: string, references: Iterable<Reference>): Promise<void> {
     await this.#expire(id, references, LEAD_MS).catch(() => undefined);
@@ -284,7 +283,8 @@ async function partsIn(fields: unknown): Promise<readonly unknown[]> {
 }
 
 /**
- * Returns the data adjusted for a restart of the store, so that decisions are requested again. Later decisions count in the current store.
+ * Returns the data after the store restarted: the user has to decide again, and later decisions are
+ * bound to the current store.
  */
 function afterRestart(data: SessionData, kept: string, identity: string, now: number): SessionData {
   const asked = withDecisionsAskedAgain(data, now);

@@ -48,10 +48,7 @@ export type DecisionResult =
 export interface RunResult {
   readonly session: Session;
   readonly result: ChatResult;
-  /**
-   * The reason why `reply` didn't accept the text as the answer to the pending question. The
-   * session is unchanged.
-   */
+  /** The reason why `reply` didn't accept the text as an answer. The session is unchanged. */
   readonly refused?: ToolError;
 }
 
@@ -62,9 +59,10 @@ export interface RunSessionOptions {
   /** Streams the text as events. @default false */
   readonly stream?: boolean;
   /**
-   * Receives the session at every step, for programs that store sessions themselves. The run
-   * waits for it, so no call starts before you have received the session that records its start. If
-   * it throws, the run ends. With a `SessionStore` you don't need it. @default none
+   * Receives the session at every step, for programs that store sessions themselves. The run waits
+   * for this function, so no call starts before you have received the session that records its
+   * start. If the function throws, the run ends. With a `SessionStore`, you don't need it. @default
+   * none
    */
   readonly onCheckpoint?: (session: Session) => void | Promise<void>;
 }
@@ -96,12 +94,11 @@ export let keptSession: (data: SessionData, keep: Keep) => Session;
  *
  * Decisions about pending calls (`submitToolResult`, `answer`, `approve`, `deny`) are only
  * recorded, in any order and in any process. When nothing is pending any more, `continue` calls the
- * model again. A decision that doesn't fit is returned as `{ ok: false, error }`. An operation that
- * the status doesn't allow throws `INVALID_STATE`.
+ * model again. For a decision that doesn't fit its call, these methods return `{ ok: false, error
+ * }`. An operation that the status doesn't allow throws `INVALID_STATE`.
  *
- * A session doesn't know whether it was already continued: if you continue the same session twice,
- * its calls run twice. If that can happen, or if a process may end in the middle of a run, use a
- * `SessionStore`.
+ * If you continue the same session twice, its calls run twice. If that can happen, or if a process
+ * may end in the middle of a run, use a `SessionStore`.
  *
  * ```ts
  * import { defineTool } from 'tooldex';
@@ -143,7 +140,7 @@ export class Session {
   /**
    * Returns the session in a snapshot, after checking everything in it.
    *
-   * If the snapshot says that a call was started, its outcome is unknown: it needs its result, or
+   * If a call was started before the snapshot, its outcome is unknown: submit its result, or call
    * `rerun`.
    *
    * @throws ToolError `INVALID_SNAPSHOT` with everything that is invalid.
@@ -185,8 +182,8 @@ export class Session {
   }
 
   /**
-   * The reason why the last run stopped. `undefined` before the first run, or if the session only
-   * needs `continue`.
+   * The reason why the last run stopped. `undefined` before the first run, or if calling `continue`
+   * is all that is left to do.
    */
   get haltedReason(): string | undefined {
     const isStopped = this.pending.length > 0 || this.#data.end !== undefined;
@@ -199,8 +196,8 @@ export class Session {
   }
 
   /**
-   * Returns the session as plain JSON. With a key of at least 32 bytes it's signed, so that any
-   * change is detected when it's loaded with the key.
+   * Returns the session as plain JSON. With a key of at least 32 bytes, the JSON is signed. Loading
+   * it with the key then detects any change.
    */
   snapshot(options: SnapshotOptions = {}): SessionSnapshot {
     return writeSnapshot(this.#data, options);
@@ -235,8 +232,9 @@ export class Session {
 
   /**
    * Answers a call's question. The answer becomes the call's result. If the question offers
-   * choices, pass the value or label of one of them. If it allows several, pass a list, or text with commas between them. Other answers are refused unless the question allows them. After the question
-   * has expired, the answer is refused with `TIMEOUT`.
+   * choices, pass the value or label of one of them. If it allows several answers, pass a list, or
+   * text with commas between them. Other answers are refused unless the question allows them. After
+   * the question has expired, the answer is refused with `TIMEOUT`.
    *
    * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system
    * clock
@@ -258,12 +256,12 @@ export class Session {
   }
 
   /**
-   * Approves a call. It runs when the session continues, if it's still the call that the user saw.
+   * Approves a call. The call runs when the session continues, if it still is as the user saw it.
    *
    * @param options `input`: other arguments, if the user changed them. They're checked like any
    * arguments, and need approval again if they're more dangerous. `grant`: further calls to approve
-   * as well. `pendingId`: the `id` of the pending call that the user saw. If something else is
-   * pending by now, the approval is refused.
+   * as well. `pendingId`: the `id` of the pending call that the user saw. If another pending call
+   * has replaced it, the approval is refused.
    */
   approve(
     callId: string,
@@ -347,8 +345,8 @@ export class Session {
       this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.includes(callId));
     if (!isRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { end, messages, openTurn } = this.#data;
-    // This is a second request to continue, such as a webhook that is delivered twice: the model
-    // has already answered.
+    // The model has already answered. This is a second request to continue, such as a webhook that
+    // is delivered twice.
     if (end?.reason === 'completed' && messages.at(-1)?.role === 'assistant')
       return this.#stopped(checked);
     if (messages.length === 0 && openTurn === undefined)
@@ -384,8 +382,8 @@ export class Session {
         "Some calls from the last turn haven't run yet. Continue or deny them before you add a message.",
       );
     if (!Array.isArray(added)) throw invalidArgument('text or a list of messages', added);
-    // Results may belong to the last message. Otherwise the existing messages stay the same
-    // objects, and aren't written again.
+    // New results may be for the last message. If there are none, the existing messages stay the
+    // same objects, so they aren't written again.
     const isResult = (added as readonly ChatMessage[])[0]?.role === 'tool';
     const messages = isResult
       ? closedMessages([...this.messages, ...(added as readonly ChatMessage[])])
@@ -459,7 +457,7 @@ export class Session {
       try {
         engine.jobs?.recordJob(job, { success: status === 'completed', latencyMs }, { persona });
       } catch {
-        // The catalogue no longer has the job, but the result is kept.
+        // Keeps the result even if the catalogue no longer has the job.
       }
     }
     return { session, result };

@@ -18,7 +18,7 @@ const SHORTEST_KEY = 32;
 export interface SessionSnapshot {
   readonly format: typeof FORMAT;
   readonly version: typeof VERSION;
-  /** HMAC-SHA256 of everything else, as canonical JSON. Only present in signed snapshots. */
+  /** HMAC-SHA256 of everything else, as canonical JSON. Missing in unsigned snapshots. */
   readonly signature?: string;
   readonly [field: string]: unknown;
 }
@@ -27,8 +27,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export type SnapshotOptions = {
   /**
-   * A key of at least 32 bytes, which signs the snapshot. If you load it with the same key, any
-   * change is detected. @default snapshots aren't signed
+   * A key of at least 32 bytes that signs the snapshot. Loading the snapshot with the same key
+   * detects any change. @default snapshots aren't signed
    */
   readonly key?: Uint8Array;
 };
@@ -98,8 +98,7 @@ export function readSnapshot(given: unknown, options: SnapshotOptions = {}): Ses
     const issues = toIssues(parsed.error, snapshot);
     throw refused(formatIssues(issues), { issues });
   }
-  // This copy is used instead of zod's, which loses keys such as `__proto__` that arguments may
-  // have.
+  // Uses this copy instead of zod's, which loses keys of arguments such as `__proto__`.
   const { format: _format, version: _version, ...data } = snapshot;
   assertSound(data as unknown as SessionData);
   return Object.freeze(data) as unknown as SessionData;

@@ -49,8 +49,8 @@ export const commands = {
     notes: MODELS,
     run: (context) =>
       withTools(context, {}, ({ registry }) =>
-        // Calls that need approval stay pending, and the session records them before the user is
-        // asked.
+        // Calls that need approval stay pending, so that the session records them before the user
+        // is asked.
         withExecutor(context, registry, false, async ({ executor, call }) => {
           const { terminal, cwd, imports, options } = context;
           const { model, system, maxTurns, maxTools, manual, session: file, json } = options;
@@ -78,8 +78,8 @@ export const commands = {
 type Talking = ChatEngine & { readonly executor: ToolExecutor };
 
 /**
- * Chats until the user leaves. Without an interactive terminal, it continues until the model has
- * answered or a user is needed.
+ * Chats until the user leaves. Without an interactive terminal, it ends when the model has answered
+ * or a user is needed.
  */
 async function talk(
   { terminal, words, options }: Context<Values<typeof OPTIONS>>,
@@ -148,10 +148,7 @@ function isUnfinished({ status, haltedReason, messages }: Session): boolean {
   return messages.length > 0 && (status !== 'completed' || haltedReason === 'cancelled');
 }
 
-/**
- * Returns a session that is ready for new text. Its open calls are denied, so that none of them
- * runs.
- */
+/** Returns a session that is ready for new text, with its open calls denied. */
 async function dropped(session: Session, engine: Talking): Promise<Session> {
   if (!isUnfinished(session)) return session;
   const reason = 'the user abandoned this turn';

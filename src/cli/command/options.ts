@@ -18,16 +18,15 @@ export interface Option<T = unknown> {
   /** Parses the value, or throws an error that explains the expected format. */
   readonly read?: (text: string) => unknown;
   /**
-   * Present if the option can be repeated. With `commas`, each value is also a comma-separated
-   * list.
+   * Allows the option to be repeated. With `commas`, each value can also be a comma-separated list.
    */
   readonly many?: 'repeat' | 'commas';
   readonly default?: T;
-  /** The value if the option is used without one. */
+  /** The value of an option that is given without a value. */
   readonly alone?: T;
   /** The environment variable that supplies the value if the option isn't given. */
   readonly env?: string;
-  /** The option only works together with at least one of these options. */
+  /** The option requires at least one of these options. */
   readonly needs?: readonly string[];
   /** The option can't be used together with any of these options. */
   readonly excludes?: readonly string[];
@@ -151,7 +150,7 @@ export const RUN_OPTIONS = {
     choice(
       '<mode>',
       'read-only denies every call that can change something; unattended denies every call that needs approval',
-      // An allow list makes no sense for a command that says which tool to run.
+      // A command that names the tool to run needs no allow list.
       POLICY_MODES.filter((mode) => mode !== 'allow-list'),
     ),
     'default',

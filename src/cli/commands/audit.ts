@@ -88,7 +88,8 @@ export const commands = {
       const { terminal, cwd, options } = context;
       const { baseline, updateBaseline, mcp, fix } = options;
       const file = resolve(cwd, baseline ?? '');
-      // Read even if it will be overwritten, so that a file passed by mistake isn't changed.
+      // Reads the baseline even if it will be overwritten: another kind of file, passed by mistake,
+      // is refused and not changed.
       let known =
         baseline === undefined || (updateBaseline && !existsSync(file))
           ? []
@@ -184,8 +185,8 @@ const STYLES: Readonly<Record<Verdict, Style>> = {
 };
 
 /**
- * Returns a row for each tool whose verdict isn't "agrees", and the call path that leads to each
- * lie.
+ * Returns a row for each tool whose verdict isn't "agrees", with the path to each call that
+ * contradicts its declaration.
  */
 function* reportLines(
   terminal: Terminal,
@@ -259,7 +260,8 @@ function saysOf({ declared: { axes, destructive, readOnly } }: ToolAudit): strin
 }
 
 /**
- * Describes a tool's behavior briefly: the effect that decides the verdict, or what isn't known.
+ * Describes a tool's behavior briefly: the effect that decides the verdict, or the part that is
+ * unknown.
  */
 function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): string {
   const deciding = findings.filter(({ effect }) => effect !== undefined);
@@ -274,8 +276,8 @@ function doesOf({ findings, found, handler, unknowns, verdict }: ToolAudit): str
 }
 
 /**
- * Returns annotations next to the code that decides the verdict: lies are errors, the others are
- * warnings.
+ * Returns annotations next to the code that decides the verdict: lies are errors, and all others
+ * are warnings.
  */
 function annotationsOf({ name, findings, handler }: ToolAudit, folder: string): readonly string[] {
   return findings

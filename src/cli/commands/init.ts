@@ -28,7 +28,7 @@ export const commands = {
         written.push(file);
         if (options.dryRun) continue;
         await mkdir(dirname(path), { recursive: true });
-        // If a file was created after the question, it isn't overwritten.
+        // Doesn't overwrite a file that was created after the user was asked.
         await writeFile(path, file.text, { flag: exists ? 'w' : 'wx' });
       }
       const next = nextSteps(project);
@@ -55,8 +55,8 @@ interface Project {
   readonly modules: boolean;
   readonly runner: 'vitest' | 'jest' | 'node:test';
   /**
-   * Present if vitest compiles TypeScript with vite 8, which leaves standard decorators in the
-   * code. `config` is the existing configuration.
+   * The vitest configuration, if vitest compiles TypeScript with vite 8, which doesn't compile
+   * standard decorators. `config` is the existing configuration.
    */
   readonly vitest8?: { readonly config: string | undefined };
   /** Packages that the files need but `package.json` doesn't list. */

@@ -88,8 +88,8 @@ export async function comparePins(
 ): Promise<number> {
   const { terminal, words } = context;
   const { settings, lock } = await readMcpConfig(context);
-  // Read before any server starts. Without a lock file everything is new, which `verify` reports as
-  // an error for CI.
+  // Read before any server starts. Without a lock file, all tools are new, which `verify` reports
+  // as an error for CI.
   const isNew = action !== 'verify' && !existsSync(lock);
   const pins = isNew ? new DefinitionPins() : await DefinitionPins.load(lock);
   return interruptible(terminal, async (signal) => {
@@ -164,7 +164,7 @@ async function approveFindings(
 }
 
 /**
- * Returns the findings about the named tools. Always includes servers that don't respond, because
+ * Returns the findings about the named tools. Includes all servers that don't respond, because
  * their tools are unknown.
  */
 function chosen(findings: readonly PinFinding[], names: readonly string[]): readonly PinFinding[] {
@@ -189,8 +189,8 @@ function nameOf(finding: PinFinding): string {
 const MAX_COLUMNS = 100;
 
 /**
- * Returns a finding on one line, or in full, with everything that would be approved. Nothing is
- * cut, and hidden characters are escaped.
+ * Returns a finding on one line, or in full with everything that would be approved. Never truncates
+ * it, and escapes hidden characters.
  */
 function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean): Generator<string> {
   const { kind } = finding;
@@ -218,7 +218,7 @@ function* linesOf({ columns }: Terminal, finding: PinFinding, isWhole: boolean):
   }
 }
 
-/** A finding takes precedence over a server that is down, which must not hide it. */
+/** A finding takes precedence over a server that is down. */
 function exitCodeOf(findings: readonly PinFinding[]): number {
   if (findings.some(({ kind }) => kind !== 'unreachable')) return EXIT.findings;
   return findings.length > 0 ? EXIT_UNREACHABLE : EXIT.ok;

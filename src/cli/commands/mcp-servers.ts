@@ -180,7 +180,9 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Tries to open the user's browser. If that fails, the user can still use the printed address. */
+/**
+ * Tries to open the user's browser. If it doesn't open, the user can still use the printed address.
+ */
 function openBrowser(address: string): void {
   const [opener, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(opener, [...args, address], { stdio: 'ignore', detached: true });

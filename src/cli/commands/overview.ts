@@ -27,7 +27,7 @@ const CALLS = [
   { id: 'call-2', name: 'write_file', input: { path: 'draft.md', content: '# Draft' } },
 ] as const satisfies readonly ToolCall[];
 
-/** A read of the current folder, which does run. */
+/** A read of the current folder. The overview really runs it. */
 const READ = { id: 'call-3', name: 'list_directory', input: {} } as const satisfies ToolCall;
 
 const NEXT = {
@@ -40,7 +40,7 @@ const NEXT = {
 };
 
 export const commands = {
-  // Runs one read of the current folder. The overview succeeds no matter what that returns.
+  // Runs one read of the current folder. The overview succeeds even if the read fails.
   overview: command({
     options: {},
     examples: [

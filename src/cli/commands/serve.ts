@@ -41,8 +41,8 @@ export const HTTP_OPTIONS = {
 };
 
 /**
- * Returns the options for a server. An empty token, for example from an empty variable, is refused
- * later.
+ * Returns the options for a server. Keeps an empty token, for example from an empty variable: it's
+ * refused later.
  */
 export function listenOptions({ port, host, token, allowedHost }: Values<typeof HTTP_OPTIONS>) {
   const allowedHosts = allowedHost && [...LOOPBACK_HOSTS, ...allowedHost];

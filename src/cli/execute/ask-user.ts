@@ -104,7 +104,7 @@ export async function askQuestion(
   for (;;) {
     const text = await terminal.ask(`Answer${hint}: `, { signal });
     if (text === undefined) return undefined;
-    // Exact choices take precedence over numbers, and both over free text.
+    // Tries the exact text of a choice first, then its number, then free text.
     const exact = readAnswer({ ...question, allowOther: false }, text);
     const answer = exact.ok ? exact : readAnswer(question, numbered(question, text) ?? text);
     if (answer.ok) return answer.value;
@@ -121,8 +121,8 @@ function numbered(question: Question, text: string): string | readonly string[] 
 }
 
 /**
- * Asks for a call's result: JSON, or else text. If `mayRunAgain` is set, the user can type `r` to
- * run the call again.
+ * Asks for a call's result. Text that isn't JSON is the result as it is. If `mayRunAgain` is set,
+ * the user can type `r` to run the call again.
  */
 export async function typedValue(
   terminal: Dialog,

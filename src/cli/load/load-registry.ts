@@ -16,8 +16,8 @@ import type { LoadedRegistry } from './loaded-registry.js';
 
 interface LoadChoice {
   /**
-   * Loads the tools of all personas if none is selected. That suits commands that only inspect
-   * tools; a call needs one persona.
+   * Loads the tools of all personas if no persona is selected. Set it for commands that only
+   * inspect tools, because a call needs one persona.
    */
   readonly everyone?: boolean;
   /** Answers questions from MCP servers. */
@@ -29,8 +29,8 @@ type LoadContext = Pick<Context<ToolPlaces>, 'terminal' | 'cwd' | 'imports' | 'o
 /**
  * Loads the tools, runs `work` with them, and closes them.
  *
- * Everything that didn't load or was skipped is reported. Then the exit code is 1, unless
- * `exitsByResult` is set.
+ * Reports everything that didn't load or was skipped. In that case, the exit code is 1, except with
+ * `exitsByResult`.
  */
 export async function withTools(
   context: LoadContext,
@@ -83,7 +83,7 @@ export async function loadRegistry(
     ...{ registry, problems, fileOf, owned: new Map<string, never>() },
     close: () => Promise.resolve(),
   };
-  // Imported on use, because a command starts sooner without the modules that it doesn't need.
+  // Imports modules on use, so that commands start faster.
   if ([patterns, manifests, mcp, openapi].every((place) => place === undefined)) {
     const { createDefaultTools } = await import('../../../tools/index.js');
     const folder = root === undefined ? cwd : existingFolder('--root', root, cwd);

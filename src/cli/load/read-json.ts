@@ -7,7 +7,7 @@ import type { ToolCall } from '../../safety/calls.js';
 import { plainLine, readBounded, type Dialog } from '../terminal/terminal.js';
 import { wrongUsage } from '../terminal/wrong-usage.js';
 
-/** Maximum size of a file of calls, or of one call's input. The executor accepts less. */
+/** Maximum size of a file of calls, or of one call's input. The executor's own limit is lower. */
 const MAX_BYTES = 4 * 2 ** 20;
 
 /**
@@ -70,7 +70,7 @@ export function parseJsonc(text: string, where: string): unknown {
 const MAX_CALLS = 1_000;
 const name = z.string().min(1).max(256);
 
-// Strict, because a call whose input is under another key would run without it.
+// Refuses unknown keys, because a call whose input has another key would run without input.
 const schema = z
   .array(z.strictObject({ id: name.optional(), name, input: z.unknown().optional() }))
   .max(MAX_CALLS);

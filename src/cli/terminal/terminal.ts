@@ -15,8 +15,8 @@ export interface Terminal {
   /** Writes diagnostics to standard error. */
   err(text: string): void;
   /**
-   * Maximum number of characters per line. Tables are fitted to it. Infinite if no user reads the
-   * output, so that nothing is cut.
+   * Maximum number of characters per line. Tables are made to fit. Infinite if no user reads the
+   * output, so that nothing is truncated.
    */
   readonly columns: number;
 }
@@ -24,7 +24,7 @@ export interface Terminal {
 export interface AskOptions {
   /** Text that is already on the line, for the user to edit. */
   readonly prefill?: string;
-  /** Aborting it withdraws the question. */
+  /** Aborting this signal withdraws the question. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -111,7 +111,7 @@ function dialogOf(
           if (answer === undefined) process.stderr.write('\n');
           resolve(answer);
         });
-        // While a line is being edited, the terminal sends no signal.
+        // While the user edits a line, Ctrl-C sends no signal to the process.
         lines.on('SIGINT', () => {
           interrupt();
           lines.close();
@@ -213,7 +213,7 @@ export async function readBounded(
 // C0 and C1 controls, and the direction marks that can show a text in another order than it's read.
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Characters that are invisible or look like a space. */
+/** Matches characters that are invisible or look like a space. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 /** Returns text on one line, without characters that could control the terminal. */
@@ -235,8 +235,8 @@ export function plainJson(value: unknown, indent?: number): string {
 }
 
 /**
- * Returns text in which every character is visible, because a call must not hide anything from the
- * user who approves it.
+ * Returns text with every character visible, so that a call can't hide anything from the user who
+ * approves it.
  */
 export function seenText(text: string): string {
   return text.replace(UNSEEN, writtenOut);
