@@ -126,7 +126,7 @@ function withoutHalfDone(state: ChatState): ChatState {
     const output = errorOutput(
       progress === 'started'
         ? "The chat ended while the call was running; it's unknown whether it took effect"
-        : 'Not run: the chat ended before',
+        : 'Not run: the chat ended first',
     );
     return { ...call, progress: { state: 'settled', output } };
   });
@@ -255,7 +255,7 @@ async function askForTurn(
     ? {
         state: 'settled',
         output: errorOutput(
-          `Not run: the answer was cut off (${finishReason}), and the call may be incomplete; make it again`,
+          `Not run: the answer was cut off (${finishReason}), so the call may be incomplete. Make the call again`,
         ),
       }
     : { state: 'not_started' };

@@ -83,7 +83,7 @@ export function encodeOutcome(
     const message =
       encode === undefined
         ? unshownText(toolName, reason)
-        : `${toolName} ran, but its result cannot be shown: it could not be encoded`;
+        : `${toolName} ran, but its result can't be shown: it couldn't be encoded`;
     throw new ToolError('INVALID_RESULT', message, { details: { ran: true, reason } });
   }
 }

@@ -44,12 +44,12 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
     /\b(?:not|never|n['’]t|nothing) (?:mention|reveal|disclose|about) (?:this|that|the) (?:tool|step|call|instruction|parameter|note)/i,
   ],
   [
-    'to leave other instructions aside',
+    'to ignore other instructions',
     /\b(?:ignor|disregard|forget|overrid|bypass|replace|void|no attention|stop obeying|not follow|not apply)(?:e|ing)?\b.*\b(?:instructions?|prompts?|guidelines|guardrails|restrictions|told before)\b|\binstructions? are void\b/i,
     /\brunning\b/i,
   ],
   [
-    'to leave other instructions aside',
+    'to ignore other instructions',
     /\b(?:new|updated|real) (?:instructions|system prompt)\b.{0,12}\b(?:follow|below|are)\b|\bfrom now on\b.{0,20}\b(?:you|always|must)\b|\bover .{0,30}\binstructions/i,
   ],
   [
@@ -112,7 +112,7 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
     /<secret> --/,
   ],
   [
-    'to follow what is encoded',
+    'to follow encoded text',
     /\b(?:decod|decrypt|base64|rot13)(?:e|ed|ing)?\b.{0,60}\b(?:follow|obey|carry out|act on|execute (?:it|the (?:result|text)))\b|\b(?=[A-Za-z0-9+/]{0,60}[0-9])[A-Za-z0-9+/]{160}/i,
   ],
 ];

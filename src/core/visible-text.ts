@@ -7,9 +7,9 @@ interface HiddenPart {
   readonly length: number;
   readonly kind:
     | 'invisible characters'
-    | 'characters that turn the direction of writing'
-    | 'characters of private use'
-    | 'text far out of sight';
+    | 'characters that change the direction of text'
+    | 'private-use characters'
+    | 'text moved out of sight';
 }
 
 /**
@@ -68,9 +68,9 @@ export function hiddenParts(text: string): readonly HiddenPart[] {
           )
     ) {
       const kind = isTurning
-        ? 'characters that turn the direction of writing'
+        ? 'characters that change the direction of text'
         : /\p{Co}/u.test(character)
-          ? 'characters of private use'
+          ? 'private-use characters'
           : 'invisible characters';
       const last = parts.at(-1);
       if (last?.kind === kind && last.offset + last.length === offset)
@@ -87,7 +87,7 @@ function farParts(text: string): HiddenPart[] {
     const isFar =
       index + blank.length < text.length &&
       (lines.length > FAR_LINES || lines.some((line) => line.length >= FAR_BLANKS));
-    return isFar ? [{ offset: index, length: blank.length, kind: 'text far out of sight' }] : [];
+    return isFar ? [{ offset: index, length: blank.length, kind: 'text moved out of sight' }] : [];
   });
 }
 
@@ -135,7 +135,7 @@ export function withoutHidden(text: string): string {
   let clean = '';
   let end = 0;
   for (const { offset, length, kind } of hiddenParts(text)) {
-    if (kind === 'text far out of sight' || kind === 'characters of private use') continue;
+    if (kind === 'text moved out of sight' || kind === 'private-use characters') continue;
     clean += text.slice(end, offset);
     end = offset + length;
   }
@@ -150,7 +150,7 @@ export function hiddenWritten(text: string): string {
   let written = '';
   let end = 0;
   for (const { offset, length, kind } of hiddenParts(text)) {
-    if (kind === 'text far out of sight') continue;
+    if (kind === 'text moved out of sight') continue;
     written +=
       text.slice(end, offset) + text.slice(offset, offset + length).replace(SUSPECT, codeOf);
     end = offset + length;

@@ -127,7 +127,7 @@ function approvalText(toolName: string, reason: string): string {
 }
 
 function manualText(toolName: string): string {
-  return `${toolName} is answered by a user or another program, and there's no answer yet. Wait for it, or continue without it.`;
+  return `Calls to ${toolName} are answered by a user or another program, and there's no answer yet. Wait for it, or continue without it.`;
 }
 
 function questionText(toolName: string, question: Question): string {

@@ -82,7 +82,7 @@ export function createToolSearchTool(
     category: 'tools',
     metadata: { toolSearch: true }, // Chats recognize the tool by this mark, whatever its name.
     keywords: ['find tool', 'which tool', 'tool help'],
-    examples: ['Is there a tool that converts images?', 'How is the tool git_log called?'],
+    examples: ['Is there a tool that converts images?', 'How do I call the tool git_log?'],
     execute: ({ query, names = [] }) => {
       // Compiled for each call, because an excluded alias can belong to a tool that was registered
       // later.

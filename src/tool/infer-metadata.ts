@@ -171,13 +171,13 @@ export function contradictionsIn({
     executionCategory === ExecutionCategory.EXECUTE
   ) {
     found.push(
-      `A tool with accessMode "readonly" can't have executionCategory "${executionCategory}", only read_only, compute, network or mixed. Declare the access mode it really has.`,
+      `A tool with accessMode "readonly" can't have executionCategory "${executionCategory}", only read_only, compute, network or mixed. Declare the tool's actual access mode.`,
     );
   }
   for (const effect of sideEffects) {
     if (effect === SideEffect.WRITE || effect === SideEffect.SYSTEM) {
       found.push(
-        `A tool with accessMode "readonly" can't have the side effect "${effect}". Declare the access mode it really has.`,
+        `A tool with accessMode "readonly" can't have the side effect "${effect}". Declare the tool's actual access mode.`,
       );
     }
   }

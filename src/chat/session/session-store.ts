@@ -238,13 +238,13 @@ export class SessionStore {
       const text = await this.#store.get(partKey(id, part));
       isWhole &&= text !== undefined;
       if (text !== undefined && digestIn(text) !== part.slice(16))
-        throw refused(`A part of it was changed. ${DELETE_IT}`);
+        throw refused(`A part of the session was changed. ${DELETE_IT}`);
       return parsed(text ?? '');
     });
     if (!isWhole) return undefined;
     const data = readSnapshot(snapshot);
     if (data.id !== id || typeof identity !== 'string')
-      throw refused(`Its key contains another session. ${DELETE_IT}`);
+      throw refused(`The session's key contains another session. ${DELETE_IT}`);
     const references = await partsIn(packed);
     const parts = new Map<unknown, Reference>();
     for (const [at, part] of (await partsIn({ ...data })).entries())
@@ -253,7 +253,7 @@ export class SessionStore {
   }
 }
 
-const DELETE_IT = 'Something else changed its keys in the store: delete the session.';
+const DELETE_IT = "Another program changed the session's keys in the store. Delete the session.";
 
 type Fields = Readonly<Record<string, unknown>>;
 

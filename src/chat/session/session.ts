@@ -318,7 +318,7 @@ export class Session {
     if (others.length > 0)
       throw new ToolError(
         'INVALID_STATE',
-        `${others.length + 1} questions are pending. Answer each one by its call: answer(callId, text).`,
+        `${others.length + 1} questions are pending. Answer each question with answer(callId, text).`,
       );
     const checked = checkEngine(engine);
     const answered = this.answer(question!.callId, text, { now: checked.clock.now() });

@@ -116,22 +116,22 @@ function assertSound({ messages, openTurn }: SessionData): void {
     throw refused(publicMessage(error));
   }
   if (canonicalJson(joined) !== canonicalJson(messages))
-    throw refused("A turn's results aren't in one message, in the order of its calls.");
+    throw refused("A turn's results must be in one message, in the order of its calls.");
   if (openTurn === undefined) return;
   const { message, calls } = openTurn;
   const made = ownCallsIn(message).map((each) => [each.toolCallId, each.toolName, each.input]);
   const recorded = calls.map((each) => [each.callId, each.toolName, each.input]);
   if (canonicalJson(made) !== canonicalJson(recorded))
-    throw refused("The open turn's calls aren't those in its message.");
+    throw refused("The open turn's calls differ from the calls in its message.");
   const ids = [...messages, message].flatMap((each) =>
     each.role === 'assistant' ? callsIn(each).map(({ toolCallId }) => toolCallId) : [],
   );
   const own = new Set(calls.map(({ callId }) => callId));
   if (own.size < calls.length || ids.filter((each) => own.has(each)).length > own.size)
-    throw refused('A call in the open turn has the id of another call.');
+    throw refused('A call in the open turn has the same id as another call.');
   const isOther = ({ callId, progress }: (typeof calls)[number]) =>
     'pending' in progress && progress.pending.callId !== callId;
-  if (calls.some(isOther)) throw refused('What a call waits for belongs to another call.');
+  if (calls.some(isOther)) throw refused('A call has the pending record of another call.');
   if (isSettled(openTurn))
     throw refused('Every call in the open turn has its result, so the turn should be closed.');
 }

@@ -29,8 +29,8 @@ import { demoModel, demoNote, MODELS } from './demo-model.js';
 const OPTIONS = {
   ...RUN_OPTIONS,
   model: text('<model>', 'a file that exports an AI SDK model or a function, or provider/name'),
-  system: text('<text>', 'instructions to put before all messages'),
-  session: text('<file>', 'store the conversation in a file, and continue the one that is in it'),
+  system: text('<text>', 'the instructions that the model reads before all messages'),
+  session: text('<file>', 'store the conversation in a file, and continue it the next time'),
   maxTurns: amount('<n>', 'the maximum number of model calls per turn (default: 8)', { least: 1 }),
   maxTools: amount('<n>', 'offer the model this many tools, and one that finds more', { least: 1 }),
   manual: flag('run no tools: you type every result'),

@@ -49,11 +49,15 @@ const OPTIONS = {
     { excludes: ['tools', 'manifests'] },
   ),
   ...FORMAT_OPTIONS,
-  listing: text('<file>', "its answer to tools/list, so that it isn't started", needsServer),
+  listing: text(
+    '<file>',
+    "a file with the server's answer to tools/list; the server isn't started",
+    needsServer,
+  ),
   install: flag("install the server's package in a separate folder", needsServer),
   baseline: text('<file>', "the file with the known lies, which aren't counted"),
   updateBaseline: flag('write the lies found now to the file', { needs: ['baseline'] }),
-  fix: flag('print metadata that would be true'),
+  fix: flag('print metadata that matches the code'),
   run: flag('also call the tools that need no approval, in scratch copies of the folder', {
     needs: ['tools', 'mcp'],
   }),
@@ -66,11 +70,11 @@ const NOTES = `
 A tool lies if it does more than it declares. tooldex reads the tool's code, and only runs it with --run. --mcp starts the server
 to list its tools, without this process's environment variables; with --listing the server isn't started.
 
---run calls each tool in a scratch copy of the folder, with the examples in its input schema: twice in a row.
+--run calls each tool twice in a row in a scratch copy of the folder, with the examples in its input schema.
 Network requests get a stub response, programs are recorded instead of started, and nothing outside the copy is written.
 
 Exit codes:
-  0    no tool lies, or the baseline has the lies
+  0    no tool lies, or all lies are in the baseline
   1    a tool lies, or a file of tools didn't load
   2    wrong usage, or a server whose code or tools can't be read`;
 
@@ -214,7 +218,7 @@ function* reportLines(
     }
   }
   for (const effect of shared)
-    yield plainLine(`in all tools, so counted for none: ${doingOf(effect)} ${effect.at}`);
+    yield plainLine(`found in all tools, so not counted for any:${doingOf(effect)} ${effect.at}`);
   for (const { name, reason } of skipped) yield `skipped ${plainLine(`${name}: ${reason}`)}`;
   if (ran !== undefined) yield* runLines(terminal, ran);
   for (const tool of fix ? tools : []) {

@@ -32,7 +32,7 @@ import { interruptible, paint, plainLine, untilAborted } from '../terminal/termi
 /** Options for commands that listen on a port. */
 export const HTTP_OPTIONS = {
   port: amount('<n>', 'the port; 0 picks a free one', { most: 65_535 }),
-  host: text('<address>', 'the address to listen on; any but 127.0.0.1 requires a token'),
+  host: text('<address>', 'the address to listen on; any other than 127.0.0.1 requires a token'),
   token: text('<text>', 'the bearer token that clients must send', { env: 'TOOLDEX_TOKEN' }),
   allowedHost: repeated(
     '<name>',

@@ -6,7 +6,7 @@ import { wrongUsage } from '../terminal/wrong-usage.js';
 
 /** Options for commands that read other processes' Redis. */
 export const REDIS_OPTIONS = {
-  redis: text('<url>', 'the Redis used by the processes that have the tools', {
+  redis: text('<url>', "the Redis that the agents' processes use", {
     env: 'TOOLDEX_REDIS_URL',
   }),
   redisPrefix: withDefault(
