@@ -20,8 +20,8 @@ import {
 
 /**
  * Returns the function that calls an AI SDK model, through the SDK's `generateText` and
- * `streamText`. They convert older models, retry failed requests and parse the answer. The tools
- * passed to them can't run.
+ * `streamText`. The SDK's functions convert older models, retry failed requests and parse the
+ * answer. The tools passed to them can't run.
  *
  * @param options The SDK's options for each request, such as `temperature` and `maxRetries`.
  * @throws ToolError `MISSING_PACKAGE` if `ai` isn't installed.

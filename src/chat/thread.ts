@@ -59,7 +59,7 @@ const toolResult = z.strictObject({
 /** The result of a call, in a message with the role `tool`. */
 export type ToolResultPart = Readonly<z.output<typeof toolResult>>;
 
-/** Any other part, such as reasoning, a file or an image. It's passed on unchanged. */
+/** Any other part, such as reasoning, a file or an image. Other parts are passed on unchanged. */
 const other = z.looseObject({
   type: z
     .string()

@@ -57,8 +57,8 @@ export function pauseFor(ms: number, clock: Clock, signal?: AbortSignal): Promis
 const TURNS = 20;
 
 /**
- * Waits until nothing is running, but at most a few microtask turns. This lets work that stops as
- * soon as its signal is aborted end together with its call.
+ * Waits until nothing is running, but at most a few microtask turns. Work that stops as soon as its
+ * signal is aborted can thus end together with its call.
  */
 export async function untilQuiet(running: () => number): Promise<void> {
   for (let turn = 0; turn < TURNS && running() > 0; turn++) await Promise.resolve();

@@ -3,11 +3,11 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
- * Node's own crypto module, if the program runs in Node. It's 5 to 14 times as fast as the bundled
- * library.
+ * Node's own crypto module, if the program runs in Node. Node's module is 5 to 14 times as fast as
+ * the bundled library.
  *
- * It isn't imported, so that bundles for browsers and edge runtimes don't contain Node modules.
- * It's loaded on first use, because loading takes a few milliseconds.
+ * The module isn't imported, so that bundles for browsers and edge runtimes don't contain Node
+ * modules. Loading takes a few milliseconds, so the module is loaded on first use.
  */
 const node = () => nodeProcess()?.getBuiltinModule?.('node:crypto');
 
@@ -74,8 +74,8 @@ export function environment(): Readonly<Record<string, string | undefined>> {
 }
 
 /**
- * Node's own base64 implementation, if the program runs in Node. It's more than 20 times as fast as
- * `atob` and `btoa`.
+ * Node's own base64 implementation, if the program runs in Node. Node's implementation is more than
+ * 20 times as fast as `atob` and `btoa`.
  */
 const nodeBuffer = () =>
   (globalThis as { readonly Buffer?: unknown }).Buffer as

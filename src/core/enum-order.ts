@@ -68,8 +68,8 @@ interface ConcurrencyAxes {
 }
 
 /**
- * Returns the stricter of a tool's access mode and execution category, as a category. Both the
- * derived sets and the planner use it.
+ * Returns the stricter of a tool's access mode and execution category, as a category. The derived
+ * sets and the planner use this function.
  */
 export function concurrencyOf({
   accessMode,

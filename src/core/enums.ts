@@ -2,8 +2,9 @@
  * The vocabulary of tool metadata: seven enums, each a frozen object and a union type with the same
  * name.
  *
- * They're objects instead of TypeScript enums so that plain literals work (`accessMode: 'write'`),
- * bundlers can drop unused enums, and files that import them work with type stripping.
+ * The enums are objects instead of TypeScript enums so that plain literals work (`accessMode:
+ * 'write'`) and bundlers can drop unused enums. Files that import them also work with type
+ * stripping.
  */
 
 /**

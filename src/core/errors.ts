@@ -62,7 +62,7 @@ interface ToolErrorOptions {
 }
 
 /**
- * Marks every `ToolError`. It's a shared symbol, because multiple loaded copies of the package must
+ * Marks every `ToolError`. The symbol is shared, because multiple loaded copies of the package must
  * recognize each other's errors.
  */
 const BRAND = Symbol.for('tooldex/error/v1');

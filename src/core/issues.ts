@@ -213,7 +213,7 @@ export function kindOf(value: unknown): string {
 export interface IssueHints {
   /** The advice, as a complete sentence. */
   readonly advice?: string;
-  /** Shows only the kind of the value, not the value itself. */
+  /** Shows the kind of the value instead of the value. */
   readonly secret?: boolean;
 }
 

@@ -52,7 +52,8 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
  * Calls `call` once when the signal is aborted. Returns a function that cancels the callback.
  *
  * All callbacks of a signal share one listener, which is removed together with the last callback.
- * Otherwise, Node would warn about a leak as soon as eleven calls share a signal.
+ * With one listener per callback, Node would warn about a leak as soon as eleven calls share a
+ * signal.
  */
 export function onAbort(signal: AbortSignal | undefined, call: () => void): () => void {
   if (signal === undefined) return () => undefined;

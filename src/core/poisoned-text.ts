@@ -123,11 +123,12 @@ const STEERINGS: readonly (readonly [about: string, pattern: RegExp, unless?: Re
 const SENTENCE = /(?:[^.!?\n]|[.!?](?=\S)|\n(?!\s{0,20}(?:[\n*#•-]|\d))){1,400}/g;
 
 /**
- * Returns up to eight suspicious parts of the texts that a model reads about a tool. These are
- * hidden characters, words that mix letters from two alphabets, and sentences that manipulate the
- * model.
+ * Returns up to eight suspicious parts of the texts that a model reads about a tool. Suspicious
+ * parts are hidden characters, words that mix letters from two alphabets, and sentences that
+ * manipulate the model.
  *
- * Legitimate tools have none of them, in any language. Manipulation is detected only in English.
+ * The texts of legitimate tools contain none of these, in any language. Manipulation is detected
+ * only in English.
  *
  * @param tool Plain data. All its strings and field names are checked.
  */

@@ -3,8 +3,8 @@ import { cloneFrozen, digestOf } from './plain-data.js';
 import { hiddenWritten } from './visible-text.js';
 
 /**
- * A preview of a call's effect, shown to the user before approval. It's plain data, and creating it
- * must not have side effects.
+ * A preview of a call's effect, shown to the user before approval. A preview is plain data, and
+ * creating a preview must not have side effects.
  */
 export interface Preview {
   /** One line of at most 500 characters. */
@@ -28,8 +28,8 @@ const LONGEST_RECIPIENT = 320;
 const MOST_RECIPIENTS = 50;
 
 /**
- * Returns the schema of a stored preview. It changes nothing, because a change would invalidate
- * the signature.
+ * Returns the schema of a stored preview. This schema transforms nothing, because a change would
+ * invalidate the signature.
  */
 export const previewSchema = () =>
   z.strictObject({

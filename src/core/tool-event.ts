@@ -2,8 +2,8 @@ import type { DangerLevel } from './enums.js';
 import type { ToolErrorCode } from './errors.js';
 import type { FlowLabel } from './flow.js';
 
-// These are type aliases rather than interfaces, so that a user's generated declarations can inline
-// them if they can't import them.
+// Events are type aliases instead of interfaces, so that a user's generated declarations can inline
+// them if importing them isn't possible.
 
 /** The fields that every event about a call has. */
 export type CallFacts = {

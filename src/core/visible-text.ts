@@ -14,8 +14,8 @@ interface HiddenPart {
 
 /**
  * Matches the characters that can hide something: control characters other than line breaks and
- * tabs, lone surrogates, private-use characters, and the Braille blank. It also matches all
- * characters that are rendered as nothing: zero-width spaces, direction marks, selectors, and tags.
+ * tabs, lone surrogates, private-use characters, and the Braille blank. Also matches all characters
+ * that are rendered as nothing: zero-width spaces, direction marks, selectors, and tags.
  */
 const SUSPECT = /(?![\t\n\r])\p{Cc}|\p{Surrogate}|\p{Co}|\u2800|\p{Default_Ignorable_Code_Point}/gu;
 const TURNING = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
@@ -39,8 +39,8 @@ const FAR_BLANKS = 120;
 const FAR_LINES = 25;
 
 /**
- * Returns the hidden parts of a text in order, merging adjacent parts of the same kind. It never
- * reports the normal spelling of any language. It takes linear time.
+ * Returns the hidden parts of a text in order, merging adjacent parts of the same kind. Never
+ * reports the normal spelling of any language. Takes linear time.
  */
 export function hiddenParts(text: string): readonly HiddenPart[] {
   const parts = farParts(text);

@@ -22,13 +22,13 @@ export interface AroundCall {
  * A function that wraps a tool's work, like middleware. Its return value replaces the tool's
  * result. See `ToolExecutor.use`.
  *
- * `run` starts the tool's work and may be called only once. It resolves to the tool's return value.
- * `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed on
- * unchanged. It rejects if the tool throws.
+ * `run` starts the tool's work and may be called only once. `run` resolves to the tool's return
+ * value. `ok(value)` resolves to the value, and results of `fail`, `askUser`, and `halt` are passed
+ * on unchanged. `run` rejects if the tool throws.
  *
  * If the function returns the value from `run` unchanged, the content of `ok(value, { content })`
- * is kept. If it returns a different value, that content is dropped. To add other content, return
- * `ok(value, { content })`.
+ * is kept. If the function returns a different value, the content is dropped. To add other content,
+ * return `ok(value, { content })`.
  */
 export type Around = (call: AroundCall, run: () => Promise<unknown>) => unknown;
 

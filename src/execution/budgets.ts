@@ -94,8 +94,8 @@ export class Budgets {
       UNITS.flatMap((unit) => {
         const { per, windowMs = 'ever', [unit]: max } = budget;
         const isSame = (other: Budget) => other.per === per && other.windowMs === budget.windowMs;
-        // Two budgets of the same kind count separately. They're numbered by kind, because another
-        // process may have other budgets.
+        // Two budgets of the same kind count separately. Budgets are numbered within their kind,
+        // because another process may have other budgets.
         const nth = this.#budgets.slice(0, index).filter(isSame).length;
         // Hashed, because names can have any length and contain any characters.
         const owner = digestOf(ownerOf(budget) ?? NOBODY);

@@ -401,8 +401,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Returns true if the tool probably did its work. It isn't certain, because a wrapper may have
- * answered instead.
+ * Returns true if the tool probably did its work. The answer isn't certain, because a wrapper may
+ * have answered instead of the tool.
  */
 function hasSucceeded(
   { inner }: Work,

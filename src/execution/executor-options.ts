@@ -180,8 +180,8 @@ export interface ExecuteAllOptions extends Omit<ExecuteOptions, 'approval' | 'id
   /** Approvals for some of the calls, matched by `callId`. @default none */
   readonly approvals?: readonly Approval[];
   /**
-   * Receives each outcome as soon as it's available. Later calls wait for the promise that it
-   * returns. It must not throw.
+   * Receives each outcome as soon as it's available. Later calls wait for the promise that the
+   * function returns. The function must not throw.
    * @default none
    */
   readonly onOutcome?: (outcome: ToolOutcome) => void | Promise<void>;

@@ -24,7 +24,7 @@ interface PlaceLimits {
   readonly timeoutMs: number;
 }
 
-/** A slot for a running call. It counts towards the total limit and the tool's limit. */
+/** A slot for a running call. Each slot counts toward the total limit and the tool's limit. */
 export interface Place {
   readonly toolName: string;
   /** The abandoned call, if it was answered before its work finished. */

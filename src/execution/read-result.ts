@@ -95,8 +95,8 @@ function contentOf(result: Readonly<Record<string, unknown>>): {
 }
 
 /**
- * Reads a `halt` result. If it has no value, there's nothing to check. Even if the value is
- * refused, the run still ends.
+ * Reads a `halt` result. A `halt` without a value needs no check. Even if the value is refused, the
+ * run still ends.
  */
 async function readHalt(
   entry: ToolEntry,
@@ -156,7 +156,7 @@ function checkPlain(
   value: unknown,
   schema: object | undefined,
 ): Answered {
-  // These values survive JSON unchanged.
+  // Values of these types survive JSON unchanged.
   const isSimple = typeof value === 'string' || typeof value === 'boolean' || value === null;
   if (schema === undefined && isSimple) return { status: 'ok', value };
   try {

@@ -70,7 +70,7 @@ import { assertWanted, untilAborted } from './with-deadline.js';
 const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 
 /**
- * Runs tools safely. It validates input, asks the policy, obtains approvals, and handles caching,
+ * Runs tools safely: validates input, asks the policy, obtains approvals, and handles caching,
  * budgets, timeouts, and retries.
  *
  * `execute` never throws: a failing tool or an invalid call from a model becomes an outcome.
@@ -298,8 +298,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Returns the outcome of a call that a user or another program answers. It contains the stored
-   * answer, if any.
+   * Returns the outcome of a call that a user or another program answers. The outcome contains the
+   * stored answer, if any.
    */
   async #awaited(
     body: Extract<OutcomeBody, { readonly status: 'manual' | 'ask_user' }>,

@@ -27,8 +27,8 @@ export const allowedHosts = z
   .readonly();
 
 /**
- * The schema for the origin of a website. It refuses `*` and `null`, because they match unknown
- * pages.
+ * The schema for the origin of a website. Refuses the origins `*` and `null`, because they match
+ * unknown pages.
  */
 export const origin = z.custom<string>(isOrigin, 'an origin such as "https://tools.example"');
 

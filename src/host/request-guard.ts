@@ -39,7 +39,7 @@ export interface Admitted {
 }
 
 /**
- * The path that reports whether a server is running. It doesn't require a token, and accepts any
+ * The path that reports whether a server is running. The path requires no token and accepts any
  * host, because probes use the IP address.
  */
 export const LIVENESS_PATH = '/healthz';
@@ -72,7 +72,7 @@ interface GuardOptions {
 const ADMITTED: Admitted = Object.freeze({ ok: true });
 
 /**
- * Creates the guard of a server. It checks the host, the origin, and the token.
+ * Creates the guard of a server, which checks the host, the origin, and the token.
  *
  * The host check stops pages whose domain was pointed at this machine after they loaded (DNS
  * rebinding). The origin check stops pages from other sites.

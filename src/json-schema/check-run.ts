@@ -59,7 +59,7 @@ class Evaluated {
   }
 }
 
-/** A check of one value. It counts its steps and stops at a limit. */
+/** A check of one value. The check counts its steps and stops at a limit. */
 export class CheckRun {
   /** Becomes true once a value was accepted because of an unchecked pattern. */
   unsure = false;

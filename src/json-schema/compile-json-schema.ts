@@ -131,11 +131,11 @@ const FOREIGN = Symbol.for('tooldex/foreign-schema/v1');
 const compiled = new WeakMap<object, CompiledJsonSchema>();
 
 /**
- * Marks a schema that this program didn't write, such as the schema of an MCP tool. Its
- * patterns don't run here, because a pattern can be crafted to run for hours. The server has to
- * check them.
+ * Marks a schema that this program didn't write, such as the schema of an MCP tool. Its patterns
+ * don't run here, because a pattern can be crafted to run for hours. The server has to check them.
  *
- * @param engine An engine that runs the patterns. It must take linear time for every pattern.
+ * @param engine An engine that runs the patterns. The engine must take linear time for every
+ * pattern.
  */
 export function foreignSchema<T extends object>(schema: T, engine?: PatternEngine): T {
   return Object.freeze(Object.defineProperty({ ...schema }, FOREIGN, { value: engine ?? null }));
@@ -151,8 +151,8 @@ export function isForeign(schema: object): boolean {
 }
 
 /**
- * Returns the locations of unchecked patterns in a schema marked with `foreignSchema`. They're
- * reported as `pattern-unchecked`. Returns an empty list for all other schemas.
+ * Returns the locations of unchecked patterns in a schema marked with `foreignSchema`. Lint reports
+ * such patterns as `pattern-unchecked`. Returns an empty list for all other schemas.
  */
 export function uncheckedPatterns(schema: object): readonly UncheckedPattern[] {
   return isForeign(schema) ? compileJsonSchema(schema).unchecked : [];

@@ -65,7 +65,10 @@ const OPENAPI = /^https:\/\/spec\.openapis\.org\/oas\/3\.\d\/dialect\/[\w-]+#?$/
 /** The schemas in one document to which references can point. */
 export class SchemaDocument {
   readonly root: Resource;
-  /** The unknown dialects in the document. They could give keywords a different meaning. */
+  /**
+   * The unknown dialects in the document. An unknown dialect could give keywords a different
+   * meaning.
+   */
   readonly unknownDialects: { readonly path: Path; readonly uri: Json }[] = [];
   readonly #resources = new Map<string, Resource>();
   readonly #homes = new Map<object, Resource>();

@@ -82,7 +82,7 @@ export interface RegistryChange {
 /** The options of a registry. */
 export interface RegistryOptions {
   /**
-   * The clock that `metrics` uses. It returns milliseconds from an arbitrary start. @default
+   * The clock that `metrics` uses: returns milliseconds from an arbitrary start. @default
    * performance.now
    */
   readonly now?: () => number;
@@ -186,7 +186,7 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
    * Registers the tools in `source` (a definition, a decorated class, a toolkit, or an instance)
    * and returns their entries.
    *
-   * If it throws, the registry is unchanged.
+   * An error leaves the registry unchanged.
    *
    * @throws ToolError `NOT_A_TOOL`, or `DUPLICATE_TOOL` if a name or alias is taken and `replace`
    * isn't set.
@@ -196,8 +196,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
   }
 
   /**
-   * Registers several tools as a single change, with one revision and one event. If it throws, the
-   * registry is unchanged.
+   * Registers several tools as a single change, with one revision and one event. An error leaves
+   * the registry unchanged.
    */
   registerAll(sources: Iterable<ToolSource>, options: RegisterOptions = {}): readonly ToolEntry[] {
     const entries = Object.freeze(definitionsOfAll(sources, options, this.#resolve).map(entryOf));
@@ -218,7 +218,8 @@ export class ToolMetadataRegistry implements Iterable<ToolEntry> {
 
   /**
    * Declares a class as a tool, like `@tool`, and registers it together with its tool methods.
-   * Importing the module is enough to register the tools. It must be the topmost tool decorator.
+   * Importing the module is enough to register the tools. `@registry.tool` must be the topmost tool
+   * decorator.
    *
    * If a class with the same name registers again, it replaces its tools, because file watchers
    * reload modules.

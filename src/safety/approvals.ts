@@ -40,8 +40,8 @@ export interface ApprovalsOptions {
 }
 
 /**
- * A user's approval of one call. You can send or store it. It allows exactly the approved call,
- * once.
+ * A user's approval of one call. You can send or store it. An approval allows exactly the approved
+ * call, once.
  */
 export interface Approval {
   readonly pendingId: string;

@@ -199,8 +199,8 @@ function isDangerLevel(value: unknown): value is DangerLevel {
 }
 
 /**
- * Returns the value unchanged. If it's a promise, its rejection is handled, because an unhandled
- * rejection would end the process.
+ * Returns the value unchanged. Handles the rejection of a promise, because an unhandled rejection
+ * would end the process.
  */
 export function ignoreRejection<T>(value: T): T {
   if (value instanceof Promise) value.catch(() => undefined);

@@ -19,8 +19,8 @@ export interface ToolCall {
 }
 
 /**
- * The caller and the circumstances of a call. They come from the program, never from the model. A
- * missing field means unknown, and an unknown value never allows a call.
+ * The caller and the circumstances of a call. The context comes from the program, never from the
+ * model. A missing field means unknown, and an unknown value never allows a call.
  */
 export interface CallContext {
   /**
@@ -87,8 +87,8 @@ export interface Decision {
  */
 export interface Policy {
   /**
-   * @param entry The tool that the executor will run. It may be newer than the tool that the policy
-   * knows by that name.
+   * @param entry The tool that the executor will run. The executor's tool may be newer than the
+   * tool that the policy knows by that name.
    */
   decide(call: ToolCall, context: CallContext, entry?: ToolEntry): Decision | Promise<Decision>;
   /**
@@ -154,8 +154,8 @@ export interface PendingQuestion extends PendingCall, Question {
 }
 
 /**
- * A call that a run is waiting for. It's plain data in the same format for a terminal, an MCP
- * client, and a stored session.
+ * A call that a run is waiting for. The pending call is plain data, and has the same format for a
+ * terminal, an MCP client, and a stored session.
  */
 export type Pending = PendingApproval | PendingManualCall | PendingQuestion;
 
@@ -193,7 +193,7 @@ export interface GrantScope {
 export type Confirmation =
   boolean | 'later' | { readonly input: unknown } | { readonly grant: GrantScope };
 
-/** Asks a user and resolves to the answer. If it throws, the call is denied. */
+/** Asks a user and resolves to the answer. If the function throws, the call is denied. */
 export type Confirm = (
   pending: PendingApproval,
   options: { readonly signal?: AbortSignal | undefined },

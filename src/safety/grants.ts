@@ -38,8 +38,8 @@ export interface Grant extends Pick<GrantScope, 'input' | 'uses'> {
   /** True if `input` lists all arguments that a call may have. */
   readonly exact: boolean;
   /**
-   * The SHA-256 of the approved call's id and arguments. That call has its own approval and doesn't
-   * count against the grant.
+   * The SHA-256 of the approved call's id and arguments. The approved call has its own approval and
+   * doesn't count against the grant.
    */
   readonly approvedCall: string;
   /** Milliseconds since 1970, on the store's clock. */
@@ -95,8 +95,8 @@ export class Grants {
   }
 
   /**
-   * Creates a grant for calls that are like a pending call. It takes effect once `record` has
-   * stored it.
+   * Creates a grant for calls that are like a pending call. The grant takes effect once `record`
+   * has stored it.
    *
    * @throws ToolError `INVALID_APPROVAL` if the pending call was changed. `INVALID_ARGUMENT` if the
    * scope has no limit or if such calls need approval every time. `STATE_UNAVAILABLE`.
@@ -144,8 +144,8 @@ export class Grants {
   }
 
   /**
-   * Stores a grant. It takes effect immediately.
-   * @throws ToolError `STATE_UNAVAILABLE`; the user is then asked about each call.
+   * Stores a grant, which takes effect immediately. @throws ToolError `STATE_UNAVAILABLE`. In that
+   * case, the user is asked about each call.
    */
   async record(grant: Grant): Promise<void> {
     const ttlMs = grant.expiresAt - grant.createdAt;
@@ -286,8 +286,9 @@ function isAlive({ expiresAt, storeIdentity }: Grant, { time, identity }: StoreM
 }
 
 /**
- * Returns true if such calls need approval every time. This applies to tools that require consent,
- * to critical tools, and to calls stopped by a flow check, because flows change with every call.
+ * Returns true if such calls need approval every time. Tools that require consent, critical tools,
+ * and calls stopped by a flow check need approval every time. Flow checks are included because
+ * flows change with every call.
  */
 function asksEveryTime(entry: ToolEntry | undefined, rule: string): boolean {
   return (

@@ -28,9 +28,10 @@ interface Answer {
  * The calls that are waiting for a person or program: approvals, questions, and manual calls, with
  * their answers.
  *
- * They're signed and kept in the store as long as they can be answered. Their keys consist of
- * principal, conversation, call id, tool, and arguments. Asking again about the same call therefore
- * returns the stored call. Any process that has the store and the key can list and answer them.
+ * Pending calls are signed and kept in the store as long as they can be answered. The key of a
+ * pending call consists of principal, conversation, call id, tool, and arguments. Asking again
+ * about the same call therefore returns the stored call. Any process that has the store and the key
+ * can list and answer them.
  */
 export class PendingCalls {
   /** Issues and redeems approvals. */

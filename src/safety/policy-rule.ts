@@ -22,7 +22,7 @@ import type { CallContext, ToolCall } from './calls.js';
  */
 export interface PolicyRule {
   /**
-   * The rule's name in decisions. It can't be the name of a built-in rule (`axes`,
+   * The rule's name in decisions. The name can't be that of a built-in rule (`axes`,
    * `flow-influenced`, `flow-leak`, `grant`).
    * @default "rule 1", "rule 2", …
    */
@@ -61,7 +61,7 @@ export interface PolicyRule {
    *
    * A rule that confirms or denies matches if at least one key matches. If it's uncertain whether a
    * key matches, the call needs approval, even if later rules allow it. A match is uncertain if a
-   * key covers more than the pattern: a moved folder may contain a `.lock` file. It's also
+   * key covers more than the pattern: a moved folder may contain a `.lock` file. A match is also
    * uncertain if the tool doesn't declare what it touches. A readonly tool never matches a `write:`
    * pattern in that case.
    *
@@ -78,8 +78,8 @@ export interface PolicyRule {
   /** The minimum danger of the call, based on its arguments. */
   readonly minDanger?: DangerLevel;
   /**
-   * A custom condition. If it throws, a rule that confirms or denies matches, and a rule that
-   * allows doesn't.
+   * A custom condition. If the function throws, a rule that confirms or denies matches, and a rule
+   * that allows doesn't.
    */
   readonly when?: (call: ToolCall, entry: ToolEntry, context: CallContext) => boolean;
   /**
@@ -160,7 +160,7 @@ const filterCondition = () =>
     'a filter object whose conditions all have values',
   );
 /**
- * Returns the schema of `input`. It doesn't use `z.record`, which would silently drop a key named
+ * Returns the schema of `input`. `z.record` isn't used, because it would silently drop a key named
  * `__proto__` and with it the condition.
  */
 const inputCondition = () =>

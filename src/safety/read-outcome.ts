@@ -9,8 +9,8 @@ import type { Pending, ToolOutcome } from './calls.js';
 /** An outcome converted to text for models, as a frozen object. */
 interface OutcomeReading {
   /**
-   * The kind of outcome. For `waiting`, wait in the way that your framework provides. If it
-   * provides none, return `text` as an error result.
+   * The kind of outcome. For `waiting`, wait in the way that your framework provides. If your
+   * framework can't wait, return `text` as an error result.
    */
   readonly kind: 'result' | 'error' | 'waiting';
   /**
@@ -280,8 +280,8 @@ function boundParts(parts: readonly ContentPart[], maxBytes: number): readonly C
 const utf8 = new TextEncoder();
 
 /**
- * Returns a text unchanged if it fits. Otherwise returns its start (three quarters of the bytes),
- * its size, and its end.
+ * Returns a text unchanged if it fits. If the text doesn't fit, returns its start (three quarters
+ * of the bytes), its size, and its end.
  */
 export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
   if (text.length * 3 <= maxBytes) return text;
@@ -297,8 +297,8 @@ export function boundText(text: string, maxBytes = SHOWN_BYTES): string {
 }
 
 /**
- * Returns the text for a result that can't be serialized. It says that the tool ran, because the
- * model might conclude that nothing happened.
+ * Returns the text for a result that can't be serialized. The text says that the tool ran, because
+ * the model might conclude that nothing happened.
  */
 export function unshownText(toolName: string, got: string): string {
   return `${toolName} ran, but its result can't be shown: expected plain data, got ${got}`;

@@ -41,8 +41,8 @@ export interface SafetyPolicyOptions {
    */
   readonly rules?: readonly PolicyRule[];
   /**
-   * The tools that the `allow-list` mode allows; `*` matches any characters. They can run without
-   * approval up to their own danger level. @default none
+   * The tools that the `allow-list` mode allows; `*` matches any characters. Listed tools can run
+   * without approval up to their own danger level. @default none
    */
   readonly allow?: readonly string[];
   /**

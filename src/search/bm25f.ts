@@ -92,8 +92,8 @@ export function rarityOf(having: number, all: number): number {
 const STEPS = 255;
 
 /**
- * Returns the impact of occurrences with a total weight of `sum`. It's rounded up, so that sums of
- * impacts are upper bounds of scores.
+ * Returns the impact of occurrences with a total weight of `sum`. The impact is rounded up, so that
+ * sums of impacts are upper bounds of scores.
  */
 export function impactOf(sum: number): number {
   return Math.min(STEPS, Math.ceil((saturate(sum) / (saturation + 1)) * STEPS));

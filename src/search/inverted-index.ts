@@ -2,7 +2,7 @@ import type { ToolEntry } from '../tool/tool-definition.js';
 import { impactOf, rarityOf, SEARCH_FIELDS, weighFields } from './bm25f.js';
 import { searchWords, stem } from './words.js';
 
-/** A list of integers below 2³² in a typed array. It grows by half when it's full. */
+/** A list of integers below 2³² in a typed array. A full list grows by half. */
 class Uint32List {
   /** The numbers, with unused capacity at the end. `push` can replace the array. */
   values: Uint32Array;
@@ -62,8 +62,8 @@ const PAST_REQUESTS = SEARCH_FIELDS.indexOf('past requests');
 /** The words of each request that a tool handled. */
 type PastWords = readonly (readonly string[])[];
 /**
- * The minimum number of removed documents before an index is rebuilt. It's rebuilt only if more
- * documents were removed than are left.
+ * The minimum number of removed documents before an index is rebuilt. An index is rebuilt only if
+ * more documents were removed than are left.
  */
 const FEWEST_REMOVED = 1_000;
 const NONE: readonly never[] = Object.freeze([]);

@@ -9,8 +9,8 @@ import { readableText, splitWords, stem, type Word } from './words.js';
  * A keyword is stored under its *form*: the stems of its words, joined by spaces. Every sequence of
  * words in the text is looked up in the same form. Keywords therefore match whole words in any
  * inflection (`test` doesn't match `latest`), and phrases match word by word in order. An
- * identifier in the text also matches by its parts (`gitDiff` contains "git diff"), unless the
- * whole identifier is a keyword: in that case, `GitHub` matches github but not git.
+ * identifier in the text also matches by its parts: `gitDiff` contains "git diff". If the whole
+ * identifier is a keyword, it matches only that keyword: `GitHub` matches github but not git.
  */
 export class KeywordIndex {
   /** The keywords with each form. */
@@ -20,8 +20,8 @@ export class KeywordIndex {
    */
   #longest = 0;
   /**
-   * The keywords whose form hasn't been computed yet. It's computed on the first match, because
-   * many programs register tools and never match text.
+   * The keywords whose form hasn't been computed yet. Forms are computed on the first match,
+   * because many programs register tools and never match text.
    */
   #pending: string[] = [];
 

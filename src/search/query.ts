@@ -65,8 +65,8 @@ export interface QueryPlan {
 }
 
 /**
- * Stems of words that users say to an assistant and that rarely describe a tool. They count less
- * (`RANKING.chatty`).
+ * Stems of words that users say to an assistant and that rarely describe a tool. Such words count
+ * less (`RANKING.chatty`).
  */
 export const CHATTY: ReadonlySet<string> = new Set(
   (

@@ -93,7 +93,9 @@ const SYNONYMS =
   'first head top | last tail bottom | display screen | folder subdirectory | symlink link | monitor watch track | joke funny humor | ' +
   'horoscope zodiac astrology | color colour | fashion clothing clothes outfit apparel';
 
-/** Words of one family that stemming doesn't unify. They're treated like synonyms. */
+/**
+ * Words of one family that stemming doesn't unify. Words of one family are treated like synonyms.
+ */
 const WORD_FAMILIES =
   'calculate calculation calculator | translate translation translator | convert conversion converter | generate generation generator | ' +
   'create creation creator | analyze analysis analyzer analytics | predict prediction forecast | classify classification classifier | ' +

@@ -25,7 +25,7 @@ type Limits = { readonly [Limit in keyof SelectionLimits]: SelectionLimits[Limit
  * Compiles limits in order of precedence: exclusion, availability, scopes, danger, access, cost,
  * and the filter.
  *
- * Use the returned function for a single selection only. It checks each tool once, so an
+ * Use the returned function for a single selection only. The function checks each tool once, so an
  * availability check that changes its result can't make the selection inconsistent. Names
  * registered after compilation are ignored.
  */

@@ -42,11 +42,11 @@ interface Wish extends Candidate {
  *
  * Limits take precedence over everything else. Guaranteed tools come first, whatever the stage:
  * `include`, CRITICAL tools, and tools with a mandatory keyword in the text. Next are the tools
- * that match the request's words and suit the stage and task type, best first. They're followed by
- * HIGH tools that declare the stage or task type, even if they don't match the request. If no tool
- * matches, MEDIUM tools that declare it come next. Other HIGH tools that suit the stage and task
- * type fill the remaining space. LOW tools are selected only if they match. The result can contain
- * fewer than `maxTools` tools, or none.
+ * that match the request's words and suit the stage and task type, best first. After the matching
+ * tools come HIGH tools that declare the stage or task type, even if they don't match the request.
+ * If no tool matches, MEDIUM tools that declare it come next. Other HIGH tools that suit the stage
+ * and task type fill the remaining space. LOW tools are selected only if they match. The result can
+ * contain fewer than `maxTools` tools, or none.
  *
  * With `previous`, the tools of the previous selection come first, in the same order and at the
  * same level. New tools are added after them, and only new tools are reduced or dropped to fit the
@@ -378,7 +378,7 @@ function carriedOver(
 ): readonly Wish[] {
   const carried = new Map<string, Wish>();
   for (const { toolName, level, rendered, reason } of asked.previous?.tools ?? []) {
-    if (reason === 'high_priority') continue; // It only filled space that this request may need for other tools.
+    if (reason === 'high_priority') continue; // The tool only filled space that this request may need for other tools.
     const entry = registry.get(toolName);
     if (entry === undefined || entry.name !== toolName) {
       drop(dropped, toolName, 'unknown', 'it is no longer registered');

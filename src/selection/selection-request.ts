@@ -22,8 +22,8 @@ export type Ranking = readonly {
 }[];
 
 /**
- * Limits on which tools can be offered. They take precedence over everything else. A missing limit
- * doesn't restrict anything.
+ * Limits on which tools can be offered. Limits take precedence over everything else. A missing
+ * limit doesn't restrict anything.
  */
 export interface SelectionLimits {
   /** The names or aliases of tools that must not be offered. @default none */

@@ -51,8 +51,8 @@ const Input = once(() =>
  * your catalogue is too large for the prompt, or if tools are shown in short form.
  *
  * The tool applies the same limits as a selection: tools that are excluded, unavailable, or above a
- * limit can't be found or described. It reads the registry on every call, so it also finds tools
- * that are registered later.
+ * limit can't be found or described. The tool reads the registry on every call, so it also finds
+ * tools that are registered later.
  *
  * @throws ToolError `INVALID_ARGUMENT` for invalid or unknown options.
  */

@@ -41,8 +41,8 @@ const optionsSchema = once(() =>
 const SWEEP_EVERY = 1_000;
 
 /**
- * Stores state in this process's memory. It's always available, but its content is lost when the
- * process exits.
+ * Stores state in this process's memory. This store is always available, but its content is lost
+ * when the process exits.
  */
 export class MemoryStateStore implements StateStore {
   readonly #clock: Clock;

@@ -2,15 +2,15 @@
  * A small shared state on which several calls or processes must agree.
  *
  * Keys and values are text. A key has 1 to 512 characters, and a value at most 1 MiB as UTF-8
- * (`LIMIT_EXCEEDED` otherwise). Every operation is atomic. If the connection to the store is known
- * to be lost, operations reject with `STATE_UNAVAILABLE` immediately. Otherwise they reject after
- * at most two seconds without an answer. After such an error, the operation may have been executed,
+ * (`LIMIT_EXCEEDED` otherwise). Every operation is atomic. Operations reject with
+ * `STATE_UNAVAILABLE` after at most two seconds without an answer, or immediately if the connection
+ * to the store is known to be lost. After such an error, the operation may have been executed,
  * unless `details.sent` is false.
  *
- * A value is kept as long as `now()` returns the same identity, unless it's removed or expires.
- * After a restart or a failover, a store may contain older state. If a write depends on an earlier
- * write, pass the `identity` from the time of the earlier write: a store with another identity
- * refuses the new write.
+ * A value is kept as long as `now()` returns the same identity and the value isn't removed and
+ * doesn't expire. After a restart or a failover, a store may contain older state. If a write
+ * depends on an earlier write, pass the `identity` from the time of the earlier write: a store with
+ * another identity refuses the new write.
  */
 export interface StateStore {
   /** Returns the text stored under a key, or `undefined` if there is none. */
@@ -49,7 +49,8 @@ export interface StateStore {
   now(): Promise<StoreMoment>;
 
   /**
-   * Returns at most `limit` keys that begin with a prefix, sorted. This is slow in a large store.
+   * Returns at most `limit` keys that begin with a prefix, sorted. Listing keys is slow in a large
+   * store.
    * @param limit The maximum number of keys, 1,000 by default.
    */
   list(prefix: string, limit?: number): Promise<readonly string[]>;
@@ -86,8 +87,8 @@ export interface StoreMoment {
   /** Milliseconds since 1970. */
   readonly time: number;
   /**
-   * Identifies the state that the store has. It changes when the store restarts or another server
-   * takes over, because both can bring back older state.
+   * Identifies the state that the store has. The identity changes when the store restarts or
+   * another server takes over, because both can bring back older state.
    */
   readonly identity: string;
 }
@@ -100,8 +101,8 @@ export interface LifetimeOptions {
    */
   readonly ttlMs?: number | 'keep';
   /**
-   * Writes only if the store has this identity. Otherwise it rejects with `STATE_UNAVAILABLE`,
-   * `details.reason: 'restarted'`, and `details.sent: false`. @default any
+   * Writes only if the store has this identity. A store with another identity rejects with
+   * `STATE_UNAVAILABLE`, `details.reason: 'restarted'`, and `details.sent: false`. @default any
    */
   readonly identity?: string;
 }
@@ -116,8 +117,8 @@ export interface IncrementOptions {
    */
   readonly ttlMs?: number;
   /**
-   * A time window in milliseconds, as an alternative to `ttlMs`. It begins with the first addition.
-   * When it ends, the counter starts again at 0. @default none
+   * A time window in milliseconds, as an alternative to `ttlMs`. The window begins with the first
+   * addition. When the window ends, the counter starts again at 0. @default none
    */
   readonly windowMs?: number;
   /**

@@ -154,7 +154,7 @@ function invalidAt(at: Path, message: string): ToolError {
   });
 }
 
-/** Deeply frozen values. They always read the same, so they don't need to be copied. */
+/** Deeply frozen values. A deeply frozen value can't change, so it doesn't need to be copied. */
 const SETTLED = new WeakSet<object>();
 
 /** Returns true if a value was frozen here and can't change any more. */
@@ -166,7 +166,7 @@ export function isSettled(value: unknown): boolean {
  * Freezes a value's plain objects and arrays recursively, and returns the value.
  *
  * Class instances (dates, maps, typed arrays) and their contents aren't frozen: freezing breaks
- * some of them and doesn't prevent changes to others.
+ * some classes and doesn't prevent changes in others.
  */
 export function freezePlain<T>(value: T): T {
   if (!(Array.isArray(value) || isPlainObject(value)) || SETTLED.has(value)) return value;

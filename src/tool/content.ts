@@ -174,7 +174,7 @@ function media(
   });
 }
 
-/** Parts that have already been checked. They're frozen, so they don't need to be checked again. */
+/** Parts that have already been checked. Frozen parts don't need to be checked again. */
 const CHECKED = new WeakSet<object>();
 
 function checkedPart(given: unknown): ContentPart {

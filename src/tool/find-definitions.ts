@@ -36,9 +36,10 @@ export type ToolSource =
 /**
  * Returns the instance to use for a call, for example `(Class) => container.get(Class)`.
  *
- * It's called for every call and may be async, so your container decides how long an instance
- * lives. `call` is missing if the instance is needed for `conflictKeys` or `canonicalInput`. These
- * options are synchronous: if `resolve` returns a promise, they run without `this`.
+ * The function is called for every call and may be async, so your container decides how long an
+ * instance lives. `call` is missing if the instance is needed for `conflictKeys` or
+ * `canonicalInput`. The two options are synchronous: if `resolve` returns a promise, they run
+ * without `this`.
  */
 export type ResolveInstance = (
   // Containers accept classes that wouldn't be assignable if this were `never[]`.
@@ -191,8 +192,8 @@ function definitionFrom(
 const WORK_NAMES = ['run', 'handler', 'handle', 'func', 'call', 'invoke', 'exec'];
 
 /**
- * Throws if a class has no `execute` method, unless its calls are answered elsewhere. An `execute`
- * field on an instance counts as the method.
+ * Throws if a class needs an `execute` method and has none. An `execute` field on an instance
+ * counts as the method.
  */
 function assertExecutes(
   { metadata: { name, manual, providers, handlerRef } }: ResolvedOptions,
@@ -283,7 +284,7 @@ export interface ClassToolMetadata extends ToolMetadata {
    * The class whose code contains the declaration: the class itself, or a class that it extends.
    */
   readonly declaredOn: Constructor<unknown>;
-  /** The method that runs the tool. It's `execute` if the class itself is the tool. */
+  /** The method that runs the tool: `execute` if the class itself is the tool. */
   readonly method: string | symbol;
   readonly static: boolean;
 }

@@ -73,8 +73,8 @@ function accessFrom(effects: readonly SideEffect[]): AccessMode {
 }
 
 /**
- * The access mode that a declared category implies. It can be stricter than the access mode implied
- * by the side effects.
+ * The access mode that a declared category implies. The category can imply a stricter access mode
+ * than the side effects do.
  */
 const ACCESS_OF_CATEGORY: Readonly<Partial<Record<ExecutionCategory, AccessMode>>> = {
   [ExecutionCategory.WRITE]: AccessMode.WRITE,

@@ -143,9 +143,8 @@ export function isToolResult(value: unknown): value is ToolResult {
 }
 
 /**
- * Returns the value that replaces a result. If it's a modified copy of the result, it has lost
- * the result's brand and gets it back. Without the brand, a copied failure would count as a
- * success.
+ * Returns the value that replaces a result. A modified copy of the result has lost the result's
+ * brand, so it gets the brand again. Without the brand, a copied failure would count as a success.
  */
 export function resultLike(result: unknown, standIn: unknown): unknown {
   const isCopy =

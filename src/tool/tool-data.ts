@@ -58,13 +58,16 @@ type ToolCode = { readonly execute?: Execute<never> } & Partial<
     readonly [Option in OptionOfKind<'function'>]?: (input: never) => unknown;
   };
 
-/** The stored tools whose code has been attached again, and the problems with the others. */
+/**
+ * The stored tools whose code has been attached again, and the problems with all other stored
+ * tools.
+ */
 export interface RestoredTools {
   /** The tools that match their stored form and have all their functions. */
   readonly tools: readonly ToolDefinition[];
   /**
-   * The tools that lack some of their functions. They're excluded because, for example, a tool
-   * without its `dangerFor` would need approval less often.
+   * The tools that lack some of their functions. Incomplete tools are excluded because, for
+   * example, a tool without its `dangerFor` would need approval less often.
    */
   readonly missing: readonly { readonly name: string; readonly parts: readonly string[] }[];
   /**
@@ -159,9 +162,9 @@ export function entryToJson(entry: ToolEntry): Record<string, unknown> {
 /**
  * Attaches code to stored tools created by `toolToJson`.
  *
- * A handler is matched to a tool by `handlerRef` or name. It's the tool's `execute`, an object with
- * several parts, or the current definition. `manual` tools don't need a handler. Tools that are
- * incomplete, changed, or invalid are reported and left out of `tools`.
+ * A handler is matched to a tool by `handlerRef` or name. A handler is the tool's `execute`, an
+ * object with several parts, or the current definition. `manual` tools don't need a handler. Tools
+ * that are incomplete, changed, or invalid are reported and left out of `tools`.
  *
  * ```ts
  * import { defineTool, toolsFromJson, toolToJson } from 'tooldex';

@@ -8,8 +8,8 @@ import type { ToolOptions } from './tool-options.js';
 import type { InputOf, SchemaInput, ToolSchema } from './tool-schema.js';
 
 /**
- * A class with a matching `execute`. It's typed as a property, because a method signature would
- * also accept an `execute` with stricter inputs.
+ * A class with a matching `execute`. `execute` is typed as a property, because a method signature
+ * would also accept an `execute` with stricter inputs.
  */
 interface Executable<In, Out> {
   execute: Execute<In, Out, never>;
@@ -54,8 +54,8 @@ export interface ToolDecorator<In, Out, Manual = false> extends ToolClassDecorat
  * Declares a class with `execute`, or a method of a toolkit, as a tool. A class with `manual: true`
  * doesn't need `execute`.
  *
- * It works as both a standard and a legacy (`experimentalDecorators`) decorator. It doesn't
- * register the tool: pass the class or an instance to a registry. Subclasses inherit the
+ * `@tool` works as both a standard and a legacy (`experimentalDecorators`) decorator. `@tool`
+ * doesn't register the tool: pass the class or an instance to a registry. Subclasses inherit the
  * declaration unless they have their own. If your build doesn't compile decorators, call it as a
  * function: `const Greet = tool({…})(class { … })`.
  *
@@ -126,7 +126,7 @@ export function tool(options: unknown, ...more: readonly unknown[]): unknown {
   };
 }
 
-/** Marks classes whose tools are already registered. They can't declare more tools. */
+/** Marks classes whose tools are already registered. A marked class can't declare more tools. */
 const REGISTERED_KEY = Symbol.for('tooldex/registered/v1');
 
 /** Returns a class decorator that declares a tool and then passes the class to `register`. */
@@ -162,8 +162,8 @@ export function toolClass<In, Out, Manual>(
 type AnyClass = Constructor<unknown> & { readonly name: string };
 
 /**
- * Throws if a decorator is placed above the one that registers the class, because it would take
- * effect too late.
+ * Throws if a decorator is placed above the one that registers the class, because the decorator
+ * would take effect too late.
  */
 export function assertUnregistered(decorator: string, target: object): void {
   if (getOwnMetadata(REGISTERED_KEY, target) !== undefined)
@@ -345,7 +345,10 @@ function recordsOf(constructor: object): MethodRecords {
   return records;
 }
 
-/** Returns the records of standard decorators. They share one metadata object per class. */
+/**
+ * Returns the records of standard decorators. Standard decorators share one metadata object per
+ * class.
+ */
 function recordsIn(metadata: DecoratorMetadataObject): MethodRecords {
   if (!Object.hasOwn(metadata, METHODS_KEY))
     Object.defineProperty(metadata, METHODS_KEY, { value: {} });

@@ -5,8 +5,8 @@ import { resolveMetadata, type ResolvedOptions, type ToolMetadata } from './tool
 import type { ToolContext, ToolOptions } from './tool-options.js';
 
 /**
- * The function that does a tool's work. It receives the validated input and returns a plain value
- * or a result created by `ok`, `fail`, `askUser`, or `halt`.
+ * The function that does a tool's work. The function receives the validated input and returns a
+ * plain value or a result created by `ok`, `fail`, `askUser`, or `halt`.
  */
 export type Execute<In = unknown, Out = unknown, Context = unknown> = (
   input: In,
@@ -16,8 +16,8 @@ export type Execute<In = unknown, Out = unknown, Context = unknown> = (
 type Returned<Out> = Out | ToolResult<Out>;
 
 /**
- * A validated and frozen tool: the options that its author declared, and its `execute` function. It
- * isn't in any registry until you register it.
+ * A validated and frozen tool: the options that its author declared, and its `execute` function.
+ * The tool isn't in any registry until you register it.
  *
  * The type doesn't include the context that `execute` needs (`ToolContext<Context>`), because a
  * registry contains tools with different contexts.
@@ -83,7 +83,7 @@ export function isToolDefinition(value: unknown): value is ToolDefinition {
   }
 }
 
-/** Returns a definition's registry entry. It's always the same object. */
+/** Returns a definition's registry entry. Always returns the same object. */
 export function entryOf(definition: ToolDefinition): ToolEntry {
   return (definition as unknown as Record<typeof ENTRY, ToolEntry>)[ENTRY];
 }

@@ -40,7 +40,8 @@ export interface ToolMetadata
    */
   readonly inferred: readonly (keyof Axes)[];
   /**
-   * The SHA-256 of all the data above. It's the same in every process if the content is the same.
+   * The SHA-256 of all the data above. The digest is the same in every process if the content is
+   * the same.
    */
   readonly digest: string;
 }

@@ -63,9 +63,9 @@ export type ToolContext<Context = unknown> = CallFacts &
  * name.
  *
  * A key that ends in `/` (`file:src/`) covers itself and everything below it. A kind alone (`git:`)
- * covers everything of that kind. Plain keys count as read. If the tool can change something, they
- * also count as written. To separate them, use `{reads, writes}`. A missing list means none:
- * `{reads: []}` touches nothing. A plain empty list means that the keys are unknown.
+ * covers everything of that kind. Plain keys count as read. If the tool can change something, plain
+ * keys also count as written. To separate reads from writes, use `{reads, writes}`. A missing list
+ * is empty: `{reads: []}` touches nothing. A plain empty list means that the keys are unknown.
  */
 type ConflictKeys =
   readonly string[] | { readonly reads?: readonly string[]; readonly writes?: readonly string[] };
@@ -280,8 +280,9 @@ export interface ToolOptions<
    */
   readonly handlerRef?: string;
   /**
-   * Returns true if the tool can be used at the moment. If it throws, the tool is unavailable. If
-   * it throws a ToolError `TOOL_UNAVAILABLE`, callers receive its message. @default always
+   * Returns true if the tool can be used at the moment. If the function throws, the tool is
+   * unavailable. Callers receive the message of a ToolError `TOOL_UNAVAILABLE` that the function
+   * throws. @default always
    */
   readonly available?: () => boolean;
   /** Any custom plain data. tooldex stores it, and you can filter by it. @default none */

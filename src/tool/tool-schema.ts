@@ -7,7 +7,7 @@ import { zodJsonSchema } from './zod-schema.js';
  * The parts of the Standard Schema and Standard JSON Schema interfaces (https://standardschema.dev)
  * that tooldex uses.
  *
- * They're copied here, so the published types don't depend on a schema library.
+ * The interfaces are copied here, so the published types don't depend on a schema library.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {

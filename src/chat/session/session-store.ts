@@ -15,7 +15,7 @@ import { keptSession, type Keep, type Session } from './session.js';
 import { assertSigned, key, readSnapshot, refused, signed, writeSnapshot } from './snapshot.js';
 
 type SessionStoreOptions = {
-  /** The store for the sessions. It must be the same for all processes that run them. */
+  /** The store for the sessions. All processes that run the sessions must use the same store. */
   readonly store: StateStore;
   /** The lifetime of a session after its last change, in milliseconds. @default forever */
   readonly ttlMs?: number;
@@ -55,7 +55,7 @@ interface Kept {
   readonly head: string;
   /** The store's identity when the session was read. Writes are bound to it. */
   readonly identity: string;
-  /** Parts that have keys of their own. They're frozen, so each object is written only once. */
+  /** Parts that have keys of their own. Parts are frozen, so each object is written only once. */
   readonly parts: ReadonlyMap<unknown, Reference>;
   /** The time at which the lifetimes of all parts began, on the store's clock. */
   readonly renewedAt: number;

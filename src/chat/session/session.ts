@@ -232,9 +232,9 @@ export class Session {
 
   /**
    * Answers a call's question. The answer becomes the call's result. If the question offers
-   * choices, pass the value or label of one of them. If it allows several answers, pass a list, or
-   * text with commas between them. Other answers are refused unless the question allows them. After
-   * the question has expired, the answer is refused with `TIMEOUT`.
+   * choices, pass the value or label of one of them. If the question allows several answers, pass a
+   * list, or text with commas between the answers. Other answers are refused unless the question
+   * allows them. After the question has expired, the answer is refused with `TIMEOUT`.
    *
    * @param options `now`: the time of the answer, in milliseconds since 1970. @default the system
    * clock
@@ -258,10 +258,10 @@ export class Session {
   /**
    * Approves a call. The call runs when the session continues, if it still is as the user saw it.
    *
-   * @param options `input`: other arguments, if the user changed them. They're checked like any
-   * arguments, and need approval again if they're more dangerous. `grant`: further calls to approve
-   * as well. `pendingId`: the `id` of the pending call that the user saw. If another pending call
-   * has replaced it, the approval is refused.
+   * @param options `input`: other arguments, if the user changed them. Changed arguments are
+   * checked like any arguments, and need approval again if they're more dangerous. `grant`: further
+   * calls to approve as well. `pendingId`: the `id` of the pending call that the user saw. If
+   * another pending call has replaced it, the approval is refused.
    */
   approve(
     callId: string,
@@ -345,8 +345,8 @@ export class Session {
       this.pending.every(({ kind, callId }) => kind === 'uncertain' && runnable.includes(callId));
     if (!isRepeatable) this.#assertStatus('continue', ['idle', 'completed']);
     const { end, messages, openTurn } = this.#data;
-    // The model has already answered. This is a second request to continue, such as a webhook that
-    // is delivered twice.
+    // The model has already answered. This call is a second request to continue, such as a webhook
+    // that is delivered twice.
     if (end?.reason === 'completed' && messages.at(-1)?.role === 'assistant')
       return this.#stopped(checked);
     if (messages.length === 0 && openTurn === undefined)

@@ -21,8 +21,8 @@ const MAX_SHOWN = 400;
 const CALL = /^\s*([\w.-]+)\s*(\{.*\})?\s*$/s;
 
 /**
- * Returns a scripted model, so that a chat works without an API key. It makes the call in the
- * request and replies with the result.
+ * Returns a scripted model, so that a chat works without an API key. The model makes the call in
+ * the request and replies with the result.
  */
 export function demoModel(tools: ToolMetadataRegistry, example: string): ModelStep {
   return (request) => {

@@ -132,7 +132,10 @@ export type ToolPlaces = Partial<Values<typeof TOOL_OPTIONS>> & {
   readonly root?: string | undefined;
 };
 
-/** `--yes` without a level approves creating files, but not overwriting or deleting them. */
+/**
+ * `--yes` without a level approves creating files. Overwriting or deleting files still needs
+ * approval.
+ */
 const USUAL_YES = DangerLevel.MEDIUM;
 
 /** Options for commands that run tools. */

@@ -181,7 +181,8 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 };
 
 /**
- * Tries to open the user's browser. If it doesn't open, the user can still use the printed address.
+ * Tries to open the user's browser. If the browser doesn't open, the user can still use the printed
+ * address.
  */
 function openBrowser(address: string): void {
   const [opener, ...args] = OPENERS[process.platform] ?? ['xdg-open'];

@@ -18,8 +18,8 @@ const MAX_ROWS = 6;
 const USUAL_COLUMNS = 80;
 
 /**
- * Two reads that run in parallel, and a write that waits for them and needs approval. They are
- * planned but don't run.
+ * Two reads that run in parallel, and a write that waits for them and needs approval. These calls
+ * are planned but don't run.
  */
 const CALLS = [
   { id: 'call-0', name: 'read_file', input: { path: 'draft.md' } },

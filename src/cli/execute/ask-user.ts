@@ -41,8 +41,8 @@ export async function askToConfirm(
 }
 
 /**
- * Returns the call with the arguments that the user typed. If they can't run, returns the call
- * unchanged.
+ * Returns the call with the arguments that the user typed. If the typed arguments can't run,
+ * returns the call unchanged.
  */
 async function editedCall(
   terminal: Dialog,

@@ -15,7 +15,7 @@ import { nearDuplicates } from './near-duplicates.js';
 
 /** A problem in a tool's metadata. */
 export interface LintFinding {
-  /** The name of the rule. It's stable, so CI settings can rely on it. */
+  /** The name of the rule. Rule names are stable, so CI settings can rely on them. */
   readonly rule: string;
   readonly severity: 'error' | 'warning';
   readonly toolName: string;
@@ -278,8 +278,8 @@ function isBare({ category, keywords, sideEffects, inferred }: ToolEntry): boole
 const AXES = ['priority', 'accessMode', 'dangerLevel', 'executionCategory', 'costTier'] as const;
 
 /**
- * Returns true if a tool without a value is hard to find because most tools have it. This requires
- * more tools than a model sees at once, at least three quarters of them with the value.
+ * Returns true if a tool without a value is hard to find because most tools have it. There must be
+ * more tools than a model sees at once, and at least three quarters of them must have the value.
  */
 function isUsual(tools: readonly LintedTool[], has: (entry: ToolEntry) => boolean): boolean {
   return (

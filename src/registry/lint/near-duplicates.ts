@@ -1,8 +1,8 @@
 /** The minimum similarity of two texts that count as almost the same. */
 const NEARLY = 0.8;
 /**
- * The maximum number of earlier texts compared with one text for each rare word. This keeps the
- * time linear if all texts are alike.
+ * The maximum number of earlier texts compared with one text for each rare word. The limit keeps
+ * the time linear if all texts are alike.
  */
 const MOST_COMPARED = 100;
 
